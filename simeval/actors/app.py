@@ -1,0 +1,153 @@
+"""The app under test: an actor around the user's handler."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+import anyio
+import anyio.to_thread
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from simeval.capture import Caught, capture
+from simeval.conversation import AppResponse, ChatMessage, Message, Transcript
+from simeval.errors import AppError, DefinitionError
+from simeval.models.requests import ChatRequest
+from simeval.models.retries import Caller
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """The user's callable and how it is called: async or in a thread, with one message or all of them."""
+
+    function: Callable[..., Any]
+    is_async: bool
+    takes_history: bool
+    takes_state: bool
+
+    @classmethod
+    def of(cls, function: object) -> "Handler":
+        """Read the signature. Raises DefinitionError where it cannot be an app handler."""
+        do = "give a function of (message, state) or (messages, state), sync or async"
+        if not callable(function) or isinstance(function, type):
+            raise DefinitionError("app handler", found=f"found {function!r}", do=do)
+        signature = inspect.signature(function)
+        names = [
+            p.name for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ]
+        required = [p for p in signature.parameters.values() if p.default is p.empty and p.kind is p.KEYWORD_ONLY]
+        any_number = any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values())
+        if required or not (names or any_number):
+            raise DefinitionError("app handler", found=f"found the signature {signature}", do=do)
+        unwrapped = function.func if isinstance(function, partial) else function
+        called = unwrapped if inspect.isroutine(unwrapped) else type(unwrapped).__call__
+        return cls(
+            function=function,
+            is_async=inspect.iscoroutinefunction(called),
+            takes_history=bool(names) and names[0] == "messages",
+            takes_state=any_number or len(names) > 1,
+        )
+
+
+def model_handler(caller: Caller, seed: int) -> Callable[..., Any]:
+    """Give a handler whose app is a language model that gets the whole history."""
+
+    async def handle(messages: list[ChatMessage]) -> str:
+        return await caller.text(ChatRequest(history=messages, seed=seed))
+
+    return handle
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """Answers the user's messages with the handler, one conversation at a time.
+
+    `slots` bounds the turns answered at once; waiting for one is not part of the latency. A plain function
+    runs in a worker thread, at most as many at once as `threads` has tokens; one that never returns is
+    abandoned there when its time is up.
+    """
+
+    handler: Handler
+    slots: anyio.Semaphore
+    threads: anyio.CapacityLimiter
+    timeout_seconds: float
+
+    async def run(
+        self,
+        transcript: Transcript,
+        *,
+        inbox: MemoryObjectReceiveStream[Message],
+        outbox: MemoryObjectSendStream[Message],
+    ) -> None:
+        """Answer until the user leaves. Raises AppError at the first turn that fails."""
+        state: Any = {}
+        turn = 0
+        async with inbox, outbox:
+            async for message in inbox:
+                turn += 1
+                answer, state = await self._answer(turn, message, state, transcript)
+                await outbox.send(answer)
+
+    async def _answer(self, turn: int, message: Message, state: Any, transcript: Transcript) -> tuple[Message, Any]:
+        heard = _chat(transcript) if self.handler.takes_history else message.content
+        arguments = (heard, state) if self.handler.takes_state else (heard,)
+        async with self.slots:
+            started = datetime.now(UTC)
+            with anyio.move_on_after(self.timeout_seconds) as limit:
+                made = await capture(partial(self._timed, arguments))
+            if limit.cancelled_caught:
+                raise AppError(turn, f"no answer within {self.timeout_seconds:g} seconds")
+        if isinstance(made, Caught):
+            raise AppError(turn, f"{type(made.error).__name__}: {made.error}") from made.error
+        returned, seconds = made
+        response, state = _response(turn, returned, state)
+        answer = Message(
+            role="assistant",
+            content=response.response,
+            started=started,
+            seconds=seconds,
+            tool_calls=tuple(response.tool_calls),
+        )
+        return answer, state
+
+    async def _timed(self, arguments: tuple[Any, ...]) -> tuple[Any, float]:
+        if self.handler.is_async:
+            clock = perf_counter()
+            returned = await self.handler.function(*arguments)
+            return returned, perf_counter() - clock
+        call = partial(_timed_call, self.handler.function, arguments)
+        returned, seconds = await anyio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=self.threads)
+        if inspect.isawaitable(returned):
+            clock = perf_counter()
+            returned = await returned
+            seconds += perf_counter() - clock
+        return returned, seconds
+
+
+def _timed_call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, float]:
+    clock = perf_counter()
+    returned = function(*arguments)
+    return returned, perf_counter() - clock
+
+
+def _chat(transcript: Transcript) -> list[ChatMessage]:
+    return [{"role": message.role, "content": message.content} for message in transcript.messages]
+
+
+def _response(turn: int, returned: Any, state: Any) -> tuple[AppResponse, Any]:
+    """Read what a handler returned, and the state it wants back at the next turn."""
+    if isinstance(returned, str):
+        returned = AppResponse(returned, state)
+    elif isinstance(returned, tuple) and len(returned) == 2:
+        returned = AppResponse(*returned)
+    if not isinstance(returned, AppResponse) or not isinstance(returned.response, str):
+        found = f"AppResponse of {type(returned.response).__name__}" if isinstance(returned, AppResponse) else None
+        raise AppError(
+            turn,
+            f"the handler returned {found or type(returned).__name__}; it must return an AppResponse, a text, or "
+            "(text, state)",
+        )
+    return returned, returned.state

@@ -1,0 +1,52 @@
+"""Conversations: what the workers of the first pool do. One worker owns a trial from its start to its end."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import anyio
+
+from simeval.actors.app import App
+from simeval.actors.plan import ScenarioPlan
+from simeval.actors.simulator import Simulator
+from simeval.capture import first_leaf
+from simeval.conversation import Ending, Message, Transcript
+from simeval.errors import AppError, ModelError, RunStopped
+from simeval.models.retries import Caller
+from simeval.outcome import Failure, Held, Trial, failure_of
+from simeval.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Conversations:
+    """Holds the conversations of trials: simulator and app are two actors over a pair of channels."""
+
+    plans: Sequence[ScenarioPlan]
+    caller: Caller
+    app: App
+    settings: Settings
+
+    async def hold(self, trial: Trial) -> Held:
+        """Hold one conversation. What the app or the simulator's model got wrong is part of the result."""
+        plan = self.plans[trial.scenario]
+        style = self.settings.writing_style.draw(trial.seed)
+        simulator = Simulator(self.caller, plan.scenario, style, trial.seed)
+        transcript = Transcript()
+        failure: Failure | None = None
+        ended: Ending = "user"
+        try:
+            ended = await self._talk(simulator, transcript)
+        except* (AppError, ModelError) as group:
+            failure = failure_of(first_leaf(group), "simulator")
+            ended = "app_error" if failure.stage == "app" else "model_error"
+        if failure is not None and failure.stage == "app" and self.settings.on_app_error == "stop":
+            raise RunStopped(plan.scenario.title, trial.index, failure.error)
+        return Held(trial, transcript.finish(writing_style=style, ended=ended), failure)
+
+    async def _talk(self, simulator: Simulator, transcript: Transcript) -> Ending:
+        to_app, from_user = anyio.create_memory_object_stream[Message](1)
+        to_user, from_app = anyio.create_memory_object_stream[Message](1)
+        async with to_app, from_user, to_user, from_app, anyio.create_task_group() as actors:
+            actors.start_soon(partial(self.app.run, transcript, inbox=from_user, outbox=to_user))
+            ended = await simulator.run(transcript, inbox=from_app, outbox=to_app)
+        return ended

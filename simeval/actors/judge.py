@@ -1,0 +1,64 @@
+"""The judge's pool: measures a finished conversation by every expectation of its scenario."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import isnan
+
+import anyio
+
+from simeval.actors.plan import Measure, ScenarioPlan, columns_of
+from simeval.capture import Caught, capture
+from simeval.outcome import Failure, Held, Judgement, Score, failure_of
+from simeval.scorers.scorer import select
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Scores conversations. Expectations of one conversation are measured at once, each on its own."""
+
+    plans: Sequence[ScenarioPlan]
+
+    async def judge(self, held: Held) -> Judgement:
+        """Give a score or a failure for each expectation; all fail where the conversation did."""
+        plan = self.plans[held.trial.scenario]
+        results: list[Score | Failure]
+        if held.failure is not None:
+            results = [held.failure] * len(plan.measures)
+        else:
+            results = await self._measure_all(plan, held)
+        return Judgement(trial=held.trial, conversation=held.conversation, results=tuple(results), failure=held.failure)
+
+    async def _measure_all(self, plan: ScenarioPlan, held: Held) -> list[Score | Failure]:
+        conversation = held.conversation
+        columns = {
+            **columns_of(plan, held.trial),
+            "conversation": conversation,
+            "output": conversation.output,
+            "input": conversation.input,
+        }
+        found: dict[int, Score | Failure] = {}
+
+        async def measure(position: int) -> None:
+            found[position] = await _measure(plan.measures[position], columns)
+
+        if len(plan.measures) == 1:
+            await measure(0)
+        else:
+            async with anyio.create_task_group() as measuring:
+                for position in range(len(plan.measures)):
+                    measuring.start_soon(measure, position)
+        return [found[position] for position in range(len(plan.measures))]
+
+
+async def _measure(measure: Measure, columns: Mapping[str, object]) -> Score | Failure:
+    own = {**columns, "expected_behavior": measure.expectation.expected_behavior}
+    made = await capture(partial(_score, measure, own))
+    if isinstance(made, Caught):
+        return failure_of(made.error, "scorer")
+    refusal = "it returned NaN" if isnan(made.value) else measure.refusal(made.value)
+    return Failure(stage="scorer", error=f"{measure.label}: {refusal}", cause="value") if refusal else made
+
+
+async def _score(measure: Measure, columns: Mapping[str, object]) -> Score:
+    return select(await measure.scorer.measure(columns), measure.path, name=measure.scorer.name)

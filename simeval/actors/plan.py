@@ -1,0 +1,113 @@
+"""What will be run, worked out and checked before the first call: one plan for each scenario."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from simeval import seeds
+from simeval.errors import DefinitionError
+from simeval.evaluators import Evaluator
+from simeval.outcome import Trial
+from simeval.scenario import Expectation, ScenarioTest
+from simeval.scorers.scorer import Scorer, as_scorer
+from simeval.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """One expectation, ready to run: its scorer, the number to take, the evaluators at their levels."""
+
+    label: str
+    expectation: Expectation
+    scorer: Scorer
+    path: str | None
+    evaluators: tuple[Evaluator, ...]
+
+    def refusal(self, value: float) -> str:
+        """Say why no evaluator can conclude on a value; empty where all can."""
+        refusing = next((e for e in self.evaluators if not e.accepts(value)), None)
+        return f"{value!r} is no value for {type(refusing).__name__}" if refusing else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioPlan:
+    """One scenario, ready to run. `seed` is the scenario's own, from which those of its trials derive."""
+
+    position: int
+    scenario: ScenarioTest
+    measures: tuple[Measure, ...]
+    sample_size: int
+    seed: int
+
+    def trial(self, index: int) -> Trial:
+        """Give the trial that has this place in the order dealt."""
+        return Trial(self.position, index, seeds.derive(self.seed, index))
+
+    def warnings(self) -> list[str]:
+        """Name the requirements that cannot be proven with this sample size, even by perfect scores."""
+        return [
+            f"{self.scenario.title}: {evaluator.describe()} cannot be proven with {self.sample_size} trials, even if "
+            f"every one is met; at least {evaluator.minimum_trials()} are needed (significance level "
+            f"{evaluator.alpha:g})"
+            for measure in self.measures
+            for evaluator in measure.evaluators
+            if evaluator.minimum_trials() > self.sample_size
+        ]
+
+
+def make_plans(
+    scenarios: Sequence[ScenarioTest],
+    *,
+    settings: Settings,
+    seed: int,
+    judge_scorer: Callable[[str], Scorer],
+) -> tuple[ScenarioPlan, ...]:
+    """Check every scenario and give its plan; `judge_scorer` makes the scorer of an expected behaviour.
+
+    Raises DefinitionError. A scenario's seed depends on its title alone, so a suite can grow without
+    changing the trials it had.
+    """
+    if not scenarios:
+        raise DefinitionError("evaluate", found="found no scenario", do="give one or more ScenarioTests")
+    plans = []
+    times_seen: dict[str, int] = {}
+    for position, scenario in enumerate(scenarios):
+        if not isinstance(scenario, ScenarioTest):
+            raise DefinitionError("evaluate", found=f"found {scenario!r}", do="give ScenarioTests")
+        repeat = times_seen[scenario.title] = times_seen.get(scenario.title, -1) + 1
+        plans.append(
+            ScenarioPlan(
+                position=position,
+                scenario=scenario,
+                measures=_measures(scenario, settings, judge_scorer),
+                sample_size=scenario.sample_size or settings.sample_size,
+                seed=seeds.derive(seed, scenario.title, repeat),
+            )
+        )
+    return tuple(plans)
+
+
+def _measures(scenario: ScenarioTest, settings: Settings, judge_scorer: Callable[[str], Scorer]) -> tuple[Measure, ...]:
+    level = scenario.significance_level or settings.significance_level
+    measures = []
+    for label, expectation in zip(scenario.labels, scenario.expectations, strict=True):
+        if expectation.expected_behavior is not None:
+            scorer = judge_scorer(expectation.expected_behavior)
+        else:
+            scorer = as_scorer(expectation.scorer)
+            scorer.check()
+        measures.append(
+            Measure(
+                label=label,
+                expectation=expectation,
+                scorer=scorer,
+                path=expectation.score or scorer.default_score,
+                evaluators=tuple(evaluator.at_level(level) for evaluator in expectation.evaluators),
+            )
+        )
+    return tuple(measures)
+
+
+def columns_of(plan: ScenarioPlan, trial: Trial) -> Mapping[str, object]:
+    """Give the columns of a trial that do not depend on what was said."""
+    scenario = plan.scenario
+    return {"title": scenario.title, "given": scenario.given, "when": scenario.when, "seed": trial.seed}

@@ -1,0 +1,44 @@
+"""The schedule deals trials, round the scenarios, against credits.
+
+A credit is the right to have one more trial of a scenario under way. The statistician grants them and
+closes them when every scenario has its verdict; that ends the line in order.
+"""
+
+from collections.abc import Sequence, Set
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from simeval.actors.plan import ScenarioPlan
+from simeval.outcome import Trial
+
+
+def rounds(plans: Sequence[ScenarioPlan]) -> list[int]:
+    """Give the scenarios' positions in the order in which their trials are dealt: one of each, again and again."""
+    longest = max(plan.sample_size for plan in plans)
+    return [plan.position for index in range(longest) for plan in plans if index < plan.sample_size]
+
+
+async def deal(
+    plans: Sequence[ScenarioPlan],
+    *,
+    credits: MemoryObjectReceiveStream[int],
+    outbox: MemoryObjectSendStream[Trial],
+    in_flight: anyio.Semaphore,
+    closed: Set[int],
+) -> None:
+    """Turn each credit into the next trial of its scenario, as soon as fewer trials are in flight than may be.
+
+    Credits of scenarios in `closed` are dropped. Whoever concludes on a trial releases `in_flight`.
+    """
+    next_index = [0] * len(plans)
+    async with credits, outbox:
+        async for position in credits:
+            if position in closed:
+                continue
+            await in_flight.acquire()
+            if position in closed:
+                in_flight.release()
+                continue
+            await outbox.send(plans[position].trial(next_index[position]))
+            next_index[position] += 1

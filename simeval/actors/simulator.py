@@ -1,0 +1,61 @@
+"""The simulated user: an actor that writes messages and reads the app's answers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from time import perf_counter
+
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from simeval.conversation import Ending, Message, Transcript
+from simeval.models.replies import OpeningReply, UserReply
+from simeval.models.requests import UserTurn
+from simeval.models.retries import Caller
+from simeval.scenario import ScenarioTest
+
+
+@dataclass(frozen=True, slots=True)
+class Simulator:
+    """Plays the user of one trial."""
+
+    caller: Caller
+    scenario: ScenarioTest
+    writing_style: Mapping[str, str] | None
+    seed: int
+
+    async def run(
+        self,
+        transcript: Transcript,
+        *,
+        inbox: MemoryObjectReceiveStream[Message],
+        outbox: MemoryObjectSendStream[Message],
+    ) -> Ending:
+        """Talk until the user has had enough or `max_turns` messages are written; say which it was.
+
+        The app answers every message, the last one too. Raises ModelError.
+        """
+        async with inbox, outbox:
+            for _ in range(self.scenario.max_turns):
+                message, goes_on = await self._write(transcript)
+                if not message.content:
+                    return "user"
+                transcript.messages.append(message)
+                await outbox.send(message)
+                transcript.messages.append(await inbox.receive())
+                if not goes_on:
+                    return "user"
+            return "max_turns"
+
+    async def _write(self, transcript: Transcript) -> tuple[Message, bool]:
+        started, clock = datetime.now(UTC), perf_counter()
+        history = tuple(transcript.messages)
+        request = UserTurn(
+            given=self.scenario.given,
+            when=self.scenario.when,
+            writing_style=self.writing_style,
+            history=history,
+            seed=self.seed,
+        )
+        reply = await self.caller.ask(request, UserReply if history else OpeningReply)
+        seconds = perf_counter() - clock
+        return Message(role="user", content=reply.message, started=started, seconds=seconds), reply.goes_on

@@ -1,0 +1,132 @@
+"""The statistician: takes judgements in the order dealt and concludes on each scenario."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from math import nan
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from simeval.actors.plan import Measure, ScenarioPlan
+from simeval.actors.schedule import rounds
+from simeval.evaluators import Evaluator
+from simeval.order import InOrder
+from simeval.outcome import Failure, Judgement, Score, Verdict
+from simeval.results import EvaluationResult, ExpectationResult, RunRecord, combine
+from simeval.settings import Settings
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What has been concluded on of one scenario so far. `failed` counts each expectation's lost trials."""
+
+    plan: ScenarioPlan
+    failed: list[int]
+    order: InOrder[Judgement] = field(default_factory=InOrder)
+    judgements: list[Judgement] = field(default_factory=list)
+
+
+class Statistician:
+    """Concludes on scenarios.
+
+    A scenario ends when its sample is complete, or when so many of its trials are lost that its outcome can
+    only be "error"; then no more of its trials are dealt. Judgements that come after that are recorded but
+    not concluded on.
+    """
+
+    def __init__(
+        self,
+        plans: Sequence[ScenarioPlan],
+        settings: Settings,
+        *,
+        in_flight: anyio.Semaphore,
+        on_trial: Callable[[int, int], None],
+    ) -> None:
+        self.closed: set[int] = set()
+        self._settings, self._in_flight, self._on_trial = settings, in_flight, on_trial
+        self._tallies = [_Tally(plan, [0] * len(plan.measures)) for plan in plans]
+
+    async def conclude(
+        self, *, inbox: MemoryObjectReceiveStream[Judgement], credits: MemoryObjectSendStream[int]
+    ) -> None:
+        """Grant the credits, take every judgement, and close the credits when all scenarios have ended."""
+        async with inbox, credits:
+            for position in rounds([tally.plan for tally in self._tallies]):
+                credits.send_nowait(position)
+            async for judgement in inbox:
+                self._in_flight.release()
+                position = judgement.trial.scenario
+                if position not in self.closed:
+                    self._take(self._tallies[position], judgement)
+                if len(self.closed) == len(self._tallies):
+                    credits.close()
+
+    def _take(self, tally: _Tally, judgement: Judgement) -> None:
+        for released in tally.order.push(judgement.trial.index, judgement):
+            tally.judgements.append(released)
+            for position, result in enumerate(released.results):
+                tally.failed[position] += self._is_lost(result)
+            complete = len(tally.judgements) == tally.plan.sample_size
+            unspent = 0 if complete else tally.plan.sample_size - len(tally.judgements)
+            hopeless = self._has_too_many_lost(tally)
+            self._on_trial(1, unspent if hopeless else 0)
+            if complete or hopeless:
+                self.closed.add(tally.plan.position)
+                return
+
+    def _is_lost(self, result: Score | Failure) -> bool:
+        if not isinstance(result, Failure):
+            return False
+        return result.stage != "app" or self._settings.on_app_error == "exclude"
+
+    def _has_too_many_lost(self, tally: _Tally) -> bool:
+        return max(tally.failed) > self._settings.max_error_rate * tally.plan.sample_size
+
+    def results(self, run: RunRecord) -> tuple[EvaluationResult, ...]:
+        """Give the result of every scenario, in the suite's order."""
+        return tuple(self._result(tally, run) for tally in self._tallies)
+
+    def _result(self, tally: _Tally, run: RunRecord) -> EvaluationResult:
+        expectations = tuple(
+            self._expectation(tally, position, measure) for position, measure in enumerate(tally.plan.measures)
+        )
+        return EvaluationResult(
+            title=tally.plan.scenario.title,
+            outcome=combine([expectation.outcome for expectation in expectations]),
+            expectations=expectations,
+            judgements=tuple(tally.judgements),
+            run=run,
+        )
+
+    def _expectation(self, tally: _Tally, position: int, measure: Measure) -> ExpectationResult:
+        results = tuple(judgement.results[position] for judgement in tally.judgements)
+        verdicts = [self._verdict(evaluator, results) for evaluator in measure.evaluators]
+        if self._has_too_many_lost(tally):
+            verdicts = [_in_error(verdict, tally, self._settings, self._is_lost) for verdict in verdicts]
+        return ExpectationResult(
+            label=measure.label, evaluators=measure.evaluators, verdicts=tuple(verdicts), results=results
+        )
+
+    def _verdict(self, evaluator: Evaluator, results: Sequence[Score | Failure]) -> Verdict:
+        crashed = [isinstance(result, Failure) and result.stage == "app" for result in results]
+        values = [
+            result.value if isinstance(result, Score) else nan
+            for result, crash in zip(results, crashed, strict=True)
+            if not crash
+        ]
+        return evaluator.evaluate(values, misses=sum(crashed) if self._settings.on_app_error == "fail" else 0)
+
+
+def _in_error(
+    verdict: Verdict, tally: _Tally, settings: Settings, is_lost: Callable[[Score | Failure], bool]
+) -> Verdict:
+    """Turn a verdict into an error: too many trials could not be finished to conclude on the scenario."""
+    lost = [j for j in tally.judgements if any(is_lost(result) for result in j.results)]
+    causes = Counter(f"{failure.stage}: {failure.error}" for judgement in lost for failure in judgement.failures)
+    commonest, times = causes.most_common(1)[0]
+    explanation = (
+        f"{len(lost)} of {len(tally.judgements)} trials could not be finished, more than the "
+        f"{settings.max_error_rate:.0%} of {tally.plan.sample_size} that max_error_rate allows, so nothing is concluded; {times} times: {commonest}"
+    )
+    return replace(verdict, outcome="error", p_value=None, p_value_fail=None, reason="errors", explanation=explanation)

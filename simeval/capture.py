@@ -1,0 +1,50 @@
+"""The one place where an arbitrary exception becomes a value, so that one failing item costs no other."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from simeval.errors import ModelUnusable, RunStopped
+
+T = TypeVar("T")
+
+STOPS_THE_RUN = (ModelUnusable, RunStopped)
+
+
+@dataclass(frozen=True, slots=True)
+class Caught:
+    """An exception that was raised by one item's work."""
+
+    error: Exception
+
+
+async def capture(work: Callable[[], Awaitable[T]]) -> T | Caught:
+    """Do `work` and give its result, or what it raised.
+
+    Cancellation passes through, and so do the errors that end a whole run. Of an exception group the
+    first leaf is given, with the group as its cause.
+    """
+    try:
+        return await work()
+    except STOPS_THE_RUN:
+        raise
+    except Exception as error:
+        leaf = first_leaf(error)
+        if isinstance(leaf, STOPS_THE_RUN):
+            raise leaf from error
+        return Caught(leaf)
+
+
+def first_leaf(error: Exception) -> Exception:
+    """Give the first exception inside nested groups: one that stops the run, where there is one."""
+    leaves = _leaves(error)
+    leaf = next((leaf for leaf in leaves if isinstance(leaf, STOPS_THE_RUN)), leaves[0])
+    if leaf is not error and leaf.__cause__ is None:
+        leaf.__cause__ = error
+    return leaf
+
+
+def _leaves(error: Exception) -> list[Exception]:
+    if isinstance(error, ExceptionGroup):
+        return [leaf for inner in error.exceptions for leaf in _leaves(inner)]
+    return [error]

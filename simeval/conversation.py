@@ -1,0 +1,78 @@
+"""What was said: messages and the finished conversation of a trial."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, TypedDict
+
+Speaker = Literal["user", "assistant"]
+Ending = Literal["user", "max_turns", "app_error", "model_error"]
+
+
+class ChatMessage(TypedDict):
+    """A message in the form chat models take."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class AppResponse:
+    """What the app answered at one turn, and the state it wants back at the next.
+
+    `tool_calls` are kept in the transcript, one mapping a call, in whatever form the app reports them.
+    """
+
+    response: str
+    state: Any = None
+    tool_calls: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One utterance. `seconds` is how long its author took: for the app, the measured latency."""
+
+    role: Speaker
+    content: str
+    started: datetime
+    seconds: float
+    tool_calls: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """The transcript of one trial, with the writing style of its user and why it ended."""
+
+    messages: tuple[Message, ...] = ()
+    writing_style: Mapping[str, str] | None = None
+    ended: Ending = "user"
+
+    @property
+    def responses(self) -> tuple[Message, ...]:
+        """What the app said, in order."""
+        return tuple(message for message in self.messages if message.role == "assistant")
+
+    @property
+    def output(self) -> str:
+        """The last thing the app said; empty where it said nothing."""
+        return next((message.content for message in reversed(self.messages) if message.role == "assistant"), "")
+
+    @property
+    def input(self) -> str:
+        """The first thing the user said; empty where nothing was said."""
+        return next((message.content for message in self.messages if message.role == "user"), "")
+
+    def as_chat(self) -> list[ChatMessage]:
+        """Give the transcript as chat messages."""
+        return [{"role": message.role, "content": message.content} for message in self.messages]
+
+
+@dataclass(slots=True)
+class Transcript:
+    """A conversation that is still being held; the actors append to it, so a failure loses nothing."""
+
+    messages: list[Message] = field(default_factory=list)
+
+    def finish(self, *, writing_style: Mapping[str, str] | None, ended: Ending) -> Conversation:
+        """Give what has been said so far as a record."""
+        return Conversation(messages=tuple(self.messages), writing_style=writing_style, ended=ended)

@@ -1,0 +1,154 @@
+"""Records as JSON-ready dicts: the one form in which reports and journals write them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from math import isfinite
+from typing import Any
+
+from simeval.conversation import Conversation, Message
+from simeval.outcome import Failure, Held, Judgement, Score, Verdict
+from simeval.results import EvaluationResult, ExpectationResult, RunRecord, combine
+from simeval.usage import total
+
+Json = dict[str, Any]
+
+
+def encode_message(message: Message) -> Json:
+    """Give a message, with tool calls only where there are any."""
+    calls = {"tool_calls": [dict(call) for call in message.tool_calls]} if message.tool_calls else {}
+    return {
+        "role": message.role,
+        "content": message.content,
+        "started": message.started.isoformat(),
+        "seconds": round(message.seconds, 6),
+        **calls,
+    }
+
+
+def encode_conversation(conversation: Conversation) -> Json:
+    """Give a transcript with its writing style."""
+    return {
+        "turns": [encode_message(message) for message in conversation.messages],
+        "writing_style": dict(conversation.writing_style or {}),
+        "ended": conversation.ended,
+    }
+
+
+def encode_result(result: Score | Failure) -> Json:
+    """Give a score with its reasoning, or a failure with its stage and cause."""
+    if isinstance(result, Failure):
+        return asdict(result)
+    return {"score": result.value, "reasoning": result.reasoning} | (
+        {"details": dict(result.details)} if result.details else {}
+    )
+
+
+def encode_entry(entry: RunRecord | Held | Judgement | EvaluationResult) -> Json:
+    """Give what a journal keeps of one record; "type" says which it is."""
+    match entry:
+        case RunRecord():
+            return {"type": "run", **_encode_run(entry)}
+        case Held():
+            failure = asdict(entry.failure) if entry.failure else None
+            return {
+                "type": "conversation",
+                **asdict(entry.trial),
+                **encode_conversation(entry.conversation),
+                "failure": failure,
+            }
+        case Judgement():
+            return {
+                "type": "judgement",
+                **asdict(entry.trial),
+                "results": [encode_result(r) for r in entry.results],
+            }
+        case EvaluationResult():
+            expectations = [_encode_expectation(expectation) for expectation in entry.expectations]
+            return {
+                "type": "verdicts",
+                "title": entry.title,
+                "outcome": entry.outcome,
+                "expectations": expectations,
+            }
+
+
+def encode_verdict(verdict: Verdict) -> Json:
+    """Give a verdict; an unbounded side of the interval is null."""
+    interval = verdict.confidence_interval
+    return {
+        "evaluator": verdict.evaluator,
+        "outcome": verdict.outcome,
+        "passed": verdict.passed,
+        "p_value": verdict.p_value,
+        "p_value_fail": verdict.p_value_fail,
+        "estimate": verdict.estimate,
+        "confidence_interval": None if interval is None else [b if isfinite(b) else None for b in interval],
+        "significance_level": verdict.significance_level,
+        "n": verdict.n,
+        "missing": verdict.missing,
+        "method": verdict.method,
+        "reason": verdict.reason,
+        "explanation": verdict.explanation,
+    }
+
+
+def encode_suite(results: Sequence[EvaluationResult], run: RunRecord, *, version: str) -> Json:
+    """Give a whole run as the machine-readable result."""
+    outcome = combine([result.outcome for result in results])
+    return {
+        "simeval": version,
+        "run_id": run.run_id,
+        "outcome": outcome,
+        "passed": outcome == "pass",
+        **_encode_run(run),
+        "scenarios": [_encode_scenario(result) for result in results],
+    }
+
+
+def _encode_run(run: RunRecord) -> Json:
+    by_role = {role: asdict(usage) for role, usage in run.usage.items()}
+    return {
+        "run_id": run.run_id,
+        "models": {"judge": run.judge_model, "user": run.user_model},
+        "app": run.app,
+        "seed": run.seed,
+        "started": run.started.isoformat(),
+        "seconds": round(run.seconds, 3),
+        "notes": list(run.notes),
+        "usage": {**asdict(total(run.usage)), "by_role": by_role},
+    }
+
+
+def _encode_scenario(result: EvaluationResult) -> Json:
+    return {
+        "title": result.title,
+        "outcome": result.outcome,
+        "passed": result.passed,
+        "trials": result.trials,
+        "errors": [{"index": i, "stage": failure.stage, "error": failure.error} for i, failure in result.failures],
+        "expectations": [_encode_expectation(expectation) for expectation in result.expectations],
+        "conversations": [_encode_trial(result, judgement) for judgement in result.judgements],
+    }
+
+
+def _encode_expectation(expectation: ExpectationResult) -> Json:
+    return {
+        "label": expectation.label,
+        "outcome": expectation.outcome,
+        "verdicts": [encode_verdict(verdict) for verdict in expectation.verdicts],
+        "scores": list(expectation.scores),
+    }
+
+
+def _encode_trial(result: EvaluationResult, judgement: Judgement) -> Json:
+    labels = [expectation.label for expectation in result.expectations]
+    scores: Mapping[str, Json] = {
+        label: encode_result(found)
+        for label, found in zip(labels, judgement.results, strict=True)
+        if isinstance(found, Score)
+    }
+    return {
+        "index": judgement.trial.index,
+        **encode_conversation(judgement.conversation),
+        "scores": dict(scores),
+    }

@@ -1,0 +1,302 @@
+"""The engine: checks a suite, wires the line of pools, and gives the results.
+
+schedule ──Trial──► conversations ──Held──► judges ──Judgement──► statistician
+    ▲                     └────────────► recorder ◄────┘              │
+    └───────────────────────────── credits ◄──────────────────────────┘
+"""
+
+import secrets
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import Any, overload
+
+import anyio
+import anyio.to_thread
+
+from simeval.actors.app import App, Handler, model_handler
+from simeval.actors.conversations import Conversations
+from simeval.actors.judge import Judge
+from simeval.actors.plan import ScenarioPlan, make_plans
+from simeval.actors.recorder import Recorder
+from simeval.actors.schedule import deal
+from simeval.actors.statistician import Statistician
+from simeval.capture import first_leaf
+from simeval.conversation import Conversation
+from simeval.logs import log
+from simeval.models.model import Model
+from simeval.models.offline import NOTICE, PREFIX
+from simeval.models.registry import Models
+from simeval.models.retries import Caller
+from simeval.outcome import Held, Judgement, Trial, failure_of
+from simeval.pool import run_pool
+from simeval.progress import progress_bar
+from simeval.results import EvaluationResult, RunRecord, SuiteResult
+from simeval.rubric import RubricBook
+from simeval.scenario import ScenarioTest
+from simeval.scorers.rubric import RubricScorer
+from simeval.settings import OnAppError, RetryConfig, Settings, WritingStyleConfig
+from simeval.store.journal import Journal, JsonLinesJournal, MemoryJournal
+from simeval.usage import Ledger
+
+DEFAULT_JUDGE, DEFAULT_USER, DEFAULT_APP = "offline/judge", "offline/user", "offline/app"
+RUBRIC_FOLDER = Path(".simeval/rubrics")
+CLOSING_SECONDS = 5.0  # how long connections and files may take to close, cancelled or not
+
+AppHandler = Callable[..., Any] | str
+DEFAULTS = Settings()
+
+
+class Engine:
+    """Evaluates scenarios against an app.
+
+    Models are LiteLLM names ("openai/gpt-5-nano"), embedded ones ("offline/judge", "offline/user") or Model
+    objects; without any, the embedded heuristics are used and the result says so. The simulator's model
+    defaults to the judge's. `model_options` go into every LiteLLM call (api_base, api_key, ...).
+
+    `concurrency` bounds the trials in flight over all evaluations of this engine, `model_concurrency` the
+    calls under way to one model, `app_concurrency` the turns the app answers at once. `seed` fixes writing
+    styles and trial seeds; without it one is drawn, and reported. `on_app_error` says what an app's error
+    is: "fail", a trial that did not meet its expectations; "exclude", a trial that does not count; "stop",
+    the end of the run. Past `max_error_rate` (the share of a sample that was lost) a scenario's outcome is
+    "error". `store` is the path of a JSON-lines file, or a Journal; `rubric_folder` keeps LLM-written
+    rubrics between runs (None: only in memory).
+
+    Raises DefinitionError for an argument that cannot be used.
+    """
+
+    def __init__(
+        self,
+        judge_model: str | Model | None = None,
+        user_simulator_model: str | Model | None = None,
+        *,
+        sample_size: int = DEFAULTS.sample_size,
+        significance_level: float = DEFAULTS.significance_level,
+        seed: int | None = None,
+        concurrency: int = DEFAULTS.concurrency,
+        model_concurrency: int = DEFAULTS.model_concurrency,
+        app_concurrency: int | None = None,
+        model_timeout_seconds: float = DEFAULTS.model_timeout_seconds,
+        app_timeout_seconds: float = DEFAULTS.app_timeout_seconds,
+        on_app_error: OnAppError = "fail",
+        max_error_rate: float = DEFAULTS.max_error_rate,
+        retry_config: RetryConfig | None = None,
+        writing_style_config: WritingStyleConfig | None = None,
+        model_options: Mapping[str, Any] | None = None,
+        rubric_folder: Path | str | None = RUBRIC_FOLDER,
+        store: Path | str | Journal | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.settings = Settings(
+            sample_size=sample_size,
+            significance_level=significance_level,
+            seed=seed,
+            concurrency=concurrency,
+            model_concurrency=model_concurrency,
+            app_concurrency=app_concurrency,
+            model_timeout_seconds=model_timeout_seconds,
+            app_timeout_seconds=app_timeout_seconds,
+            on_app_error=on_app_error,
+            max_error_rate=max_error_rate,
+            retry=retry_config or RetryConfig(),
+            writing_style=writing_style_config or WritingStyleConfig(),
+        )
+        self._models = Models(self.settings, model_options or {})
+        self._judge = self._models.get(judge_model or DEFAULT_JUDGE)
+        embedded_judge = self._judge.name.startswith(PREFIX)
+        self._user = self._models.get(user_simulator_model or (DEFAULT_USER if embedded_judge else self._judge))
+        self._rubric_folder = Path(rubric_folder) if rubric_folder is not None and not embedded_judge else None
+        self._store = store
+        self._progress = progress
+        self._in_flight = anyio.Semaphore(concurrency)
+        self._app_slots = anyio.Semaphore(app_concurrency or concurrency)
+
+    @overload
+    async def evaluate(self, scenarios: ScenarioTest, app_handler: AppHandler) -> EvaluationResult: ...
+    @overload
+    async def evaluate(self, scenarios: Sequence[ScenarioTest], app_handler: AppHandler) -> SuiteResult: ...
+    async def evaluate(
+        self, scenarios: ScenarioTest | Sequence[ScenarioTest], app_handler: AppHandler
+    ) -> EvaluationResult | SuiteResult:
+        """Simulate, judge and conclude. One scenario gives an EvaluationResult, a list a SuiteResult.
+
+        `app_handler` is the app: a function of (message, state) or (messages, state), sync or async, that
+        returns an AppResponse, a text or (text, state); or a model's name, to talk to the model itself.
+        Several evaluations of one engine may run at once and share its limits. Raises DefinitionError
+        before any call is made, ModelUnusable when no call to a model can succeed, RunStopped when
+        `on_app_error` is "stop" and the app fails; what was finished by then is in the journal.
+        """
+        suite = [scenarios] if isinstance(scenarios, ScenarioTest) else list(scenarios)
+        seed = secrets.randbelow(2**31) if self.settings.seed is None else self.settings.seed
+        ledger = Ledger()
+        judge, user = self._models.caller(self._judge, ledger), self._models.caller(self._user, ledger)
+        book = RubricBook(judge, self._rubric_folder)
+        plans = make_plans(
+            suite,
+            settings=self.settings,
+            seed=seed,
+            judge_scorer=lambda behavior: RubricScorer(judge, book, behavior),
+        )
+        handler, app_name = self._app(app_handler, seed, ledger)
+        await self._models.check()
+        run = RunRecord(
+            run_id=f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}",
+            seed=seed,
+            judge_model=self._judge.name,
+            user_model=self._user.name,
+            app=app_name,
+            started=datetime.now(UTC),
+            notes=(*self._notes(app_name), *(warning for plan in plans for warning in plan.warnings())),
+        )
+        _announce(run, plans, self.settings)
+        clock = perf_counter()
+        with progress_bar(sum(plan.sample_size for plan in plans), show=self._progress) as progress:
+            statistician = Statistician(plans, self.settings, in_flight=self._in_flight, on_trial=progress.advance)
+            line = Line(plans, self.settings, user, self._make_app(handler), self._in_flight, statistician)
+            async with self._resources() as journal:
+                try:
+                    results, run = await line.run(
+                        journal, run, lambda: {"seconds": perf_counter() - clock, "usage": ledger.by_role()}
+                    )
+                except ExceptionGroup as group:
+                    raise first_leaf(group) from group
+        return results[0] if isinstance(scenarios, ScenarioTest) else SuiteResult(results, run)
+
+    def _app(self, app: AppHandler, seed: int, ledger: Ledger) -> tuple[Handler, str]:
+        """Give the handler of an app and the name reports show for it."""
+        if isinstance(app, str):
+            caller = self._models.caller(self._models.get(app), ledger)
+            return Handler.of(model_handler(caller, seed)), app
+        handler = Handler.of(app)
+        module = getattr(app, "__module__", None) or type(app).__module__
+        return handler, f"{module}:{getattr(app, '__qualname__', type(app).__qualname__)}"
+
+    def _make_app(self, handler: Handler) -> App:
+        settings = self.settings
+        threads = anyio.CapacityLimiter(settings.app_concurrency or settings.concurrency)
+        return App(handler, self._app_slots, threads, settings.app_timeout_seconds)
+
+    def _notes(self, app_name: str) -> list[str]:
+        names = {"judge": self._judge.name, "user": self._user.name, "app": app_name}
+        embedded = [f"{role} {name}" for role, name in names.items() if name.startswith(PREFIX)]
+        return [f"{' and '.join(embedded)}: {NOTICE}"] if embedded else []
+
+    @asynccontextmanager
+    async def _resources(self) -> AsyncIterator[Journal]:
+        """Hold the journal and the models open; close them whatever happens."""
+        journal, ours = await self._open_journal()
+        self._models.open()
+        try:
+            yield journal
+        finally:
+            with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING_SECONDS):
+                await self._models.close()
+                if ours:
+                    await anyio.to_thread.run_sync(journal.close)
+
+    async def _open_journal(self) -> tuple[Journal, bool]:
+        if self._store is None:
+            return MemoryJournal(), True
+        if isinstance(self._store, (str, Path)):
+            return await anyio.to_thread.run_sync(JsonLinesJournal, Path(self._store)), True
+        return self._store, False
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The line of pools of one run."""
+
+    plans: Sequence[ScenarioPlan]
+    settings: Settings
+    user: Caller
+    app: App
+    in_flight: anyio.Semaphore
+    statistician: Statistician
+
+    async def run(
+        self, journal: Journal, run: RunRecord, measured: Callable[[], Mapping[str, Any]]
+    ) -> tuple[tuple[EvaluationResult, ...], RunRecord]:
+        """Run every trial; give the results and the run's record, completed by what `measured` gives at the end."""
+        settings, total = self.settings, sum(plan.sample_size for plan in self.plans)
+        workers = min(settings.concurrency, total)
+        recorder = Recorder(journal)
+        conversations = Conversations(self.plans, self.user, self.app, settings)
+        judge = Judge(self.plans)
+        credit, credits = anyio.create_memory_object_stream[int](total)
+        dealt, trials = anyio.create_memory_object_stream[Trial](0)
+        said, held = anyio.create_memory_object_stream[Held](workers)
+        judged, judgements = anyio.create_memory_object_stream[Judgement](workers)
+
+        async def hold(trial: Trial) -> Held:
+            made = await conversations.hold(trial)
+            await recorder.record(made)
+            return made
+
+        async def give_judgement(one: Held) -> Judgement:
+            made = await judge.judge(one)
+            await recorder.record(made)
+            return made
+
+        async with anyio.create_task_group() as recording:
+            recording.start_soon(recorder.run)
+            await recorder.record(run)
+            async with anyio.create_task_group() as line:
+                line.start_soon(
+                    partial(
+                        deal,
+                        self.plans,
+                        credits=credits,
+                        outbox=dealt,
+                        in_flight=self.in_flight,
+                        closed=self.statistician.closed,
+                    )
+                )
+                line.start_soon(partial(run_pool, hold, workers=workers, inbox=trials, outbox=said, on_error=_unheld))
+                line.start_soon(
+                    partial(
+                        run_pool,
+                        give_judgement,
+                        workers=workers,
+                        inbox=held,
+                        outbox=judged,
+                        on_error=self._unjudged,
+                    )
+                )
+                await self.statistician.conclude(inbox=judgements, credits=credit)
+            run = replace(run, **measured())
+            results = self.statistician.results(run)
+            for result in results:
+                await recorder.record(result)
+            recorder.close()
+        return results, run
+
+    def _unjudged(self, held: Held, error: Exception) -> Judgement:
+        failure = failure_of(error, "engine")
+        results = (failure,) * len(self.plans[held.trial.scenario].measures)
+        return Judgement(trial=held.trial, conversation=held.conversation, results=results, failure=failure)
+
+
+def _unheld(trial: Trial, error: Exception) -> Held:
+    return Held(trial, Conversation(ended="model_error"), failure_of(error, "engine"))
+
+
+def _announce(run: RunRecord, plans: Sequence[ScenarioPlan], settings: Settings) -> None:
+    """Log what will be run, before the first call."""
+    log.info(
+        "run started",
+        run=run.run_id,
+        scenarios=len(plans),
+        trials=sum(plan.sample_size for plan in plans),
+        app=run.app,
+        judge=run.judge_model,
+        user=run.user_model,
+        seed=run.seed,
+        in_flight=settings.concurrency,
+    )
+    for plan in plans:
+        for warning in plan.warnings():
+            log.warning(warning)

@@ -1,0 +1,115 @@
+"""Every error simeval raises, in one tree.
+
+SimevalError
+├── DefinitionError        a suite, scenario, evaluator, handler or option that cannot be used
+│   └── SuiteFileError     the same, in a file: names file, line and field
+├── AppError               the app under test raised, timed out or returned the wrong type
+├── ModelError             a call to a language model that failed; the trial it served is missing data
+│   ├── MalformedReply     the model answered, but not in the form that was asked for
+│   └── ModelUnusable      no call to this model can succeed: the run stops
+└── RunStopped             the run ended early because the user asked for that (on_app_error="stop")
+"""
+
+from typing import Literal
+
+ModelErrorKind = Literal[
+    "rate_limit",
+    "timeout",
+    "connection",
+    "server",
+    "malformed",
+    "content",
+    "authentication",
+    "bad_request",
+    "unknown_model",
+]
+RETRYABLE: frozenset[ModelErrorKind] = frozenset({"rate_limit", "timeout", "connection", "server", "malformed"})
+
+
+class SimevalError(Exception):
+    """Base of everything simeval raises on purpose."""
+
+
+class DefinitionError(SimevalError, ValueError):
+    """Something the user wrote cannot be used.
+
+    `where` names the thing (an argument, a field, a file), `found` what stood there, `do` the way out.
+    """
+
+    def __init__(self, where: str, *, found: str, do: str) -> None:
+        self.where, self.found, self.do = where, found, do
+        super().__init__(f"{where}: {found}; {do}.")
+
+
+class SuiteFileError(DefinitionError):
+    """A mistake in a suite file, with its line (from 1) and the path of the field."""
+
+    def __init__(self, file: str, *, line: int, field: str, found: str, do: str) -> None:
+        self.file, self.line, self.field = file, line, field
+        at = f"{file}, line {line}" + (f", field {field}" if field else "")
+        super().__init__(at, found=found, do=do)
+
+
+class AppError(SimevalError):
+    """The app under test failed its user at one turn (counted from 1)."""
+
+    def __init__(self, turn: int, problem: str) -> None:
+        self.turn, self.problem = turn, problem
+        super().__init__(f"the app failed at turn {turn}: {problem}")
+
+
+class ModelError(SimevalError):
+    """A call to a language model failed.
+
+    `kind` says why and decides whether the call is retried; `retry_after` is the number of seconds the
+    provider asked to wait, where it did. Who retries fills in `attempts`, how often the call was tried, and
+    `role`, what the call was for.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        kind: ModelErrorKind,
+        problem: str,
+        retry_after: float | None = None,
+    ) -> None:
+        self.model, self.kind, self.problem = model, kind, problem
+        self.retry_after, self.attempts, self.role = retry_after, 1, ""
+        super().__init__(model, kind, problem)
+
+    def __str__(self) -> str:
+        tries = f" after {self.attempts} attempts" if self.attempts > 1 else ""
+        return f"{self.model} failed ({self.kind}){tries}: {self.problem}"
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the same call may succeed when it is made again."""
+        return self.kind in RETRYABLE
+
+
+class MalformedReply(ModelError):
+    """The model answered something that is not the JSON object it was asked for."""
+
+    def __init__(self, model: str, *, problem: str, reply: str) -> None:
+        self.reply = reply
+        super().__init__(model, kind="malformed", problem=f"{problem}, in {reply[:200]!r}")
+
+
+class ModelUnusable(ModelError):
+    """The model cannot be used at all: wrong key, unknown name, a request it will never accept."""
+
+    def __str__(self) -> str:
+        advice = {
+            "authentication": "check the provider's API key in your environment",
+            "unknown_model": "check the model's name (LiteLLM's form is provider/model)",
+        }.get(self.kind, "check the model's name and options")
+        return f"{self.model} cannot be used ({self.kind}): {self.problem}; {advice}"
+
+
+class RunStopped(SimevalError):
+    """The run was stopped because an app error occurred and on_app_error is "stop"."""
+
+    def __init__(self, scenario: str, index: int, problem: str) -> None:
+        self.scenario, self.index, self.problem = scenario, index, problem
+        super().__init__(f"the run stopped at scenario {scenario!r}, trial {index}: {problem} (on_app_error is 'stop')")

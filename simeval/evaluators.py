@@ -1,0 +1,376 @@
+"""Evaluators: the requirement on many scores, and the statistical test that concludes on it.
+
+Each tests one requirement from both sides at the significance level: it passes when the requirement is
+proven, fails when the opposite is proven, and is inconclusive otherwise. Values are numbers or booleans,
+one for each independent trial; NaN is a missing trial and counts against both sides.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import inf, isnan
+from typing import Self
+
+import numpy as np
+
+from simeval.concluding import Counts, mean_verdict, share_verdict, show_share
+from simeval.errors import DefinitionError
+from simeval.outcome import Verdict
+from simeval.settings import require
+from simeval.stats import binomial, quantile
+
+DEFAULT_SIGNIFICANCE = 0.05
+BINOMIAL = "exact binomial test, Clopper-Pearson interval"
+ORDER_STATISTICS = "exact test on the quantile (binomial), order-statistic interval"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluator(ABC):
+    """A requirement on the scores of many trials."""
+
+    significance_level: float | None = None
+
+    def __post_init__(self) -> None:
+        level = self.significance_level
+        require(
+            level is None or 0 < level < 0.5,
+            f"{type(self).__name__}.significance_level",
+            found=level,
+            do="use a number between 0 and 0.5, such as 0.05",
+        )
+        self.check()
+
+    @property
+    def alpha(self) -> float:
+        """The significance level in force."""
+        return DEFAULT_SIGNIFICANCE if self.significance_level is None else self.significance_level
+
+    def at_level(self, default: float) -> Self:
+        """Give this evaluator with `default` as its level, where it has none of its own."""
+        return self if self.significance_level is not None else replace(self, significance_level=default)
+
+    def evaluate(
+        self, values: Iterable[float], clusters: Sequence[Hashable] | None = None, *, misses: int = 0
+    ) -> Verdict:
+        """Test the requirement on `values`, one number or boolean for each independent trial.
+
+        Where several values belong together (the turns of a conversation), `clusters` names the group of
+        each value; every group is reduced to one value first, because only groups are independent.
+        `misses` trials without a value did not meet the requirement (the app crashed on them).
+        Raises DefinitionError for values that cannot be numbers or lie outside their bounds.
+        """
+        numbers = [_number(value, self) for value in values]
+        if clusters is not None:
+            numbers = [self.reduce(group) for group in _grouped(numbers, clusters)]
+        missing = sum(isnan(number) for number in numbers)
+        return self.conclude([number for number in numbers if not isnan(number)], missing=missing, misses=misses)
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise DefinitionError where an argument cannot be used."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Say the requirement in words."""
+
+    @abstractmethod
+    def show_bar(self) -> str:
+        """Write the bar the estimate is held against."""
+
+    def show(self, value: float) -> str:
+        """Write a value in the unit of the bar."""
+        return f"{value:.3g}"
+
+    @abstractmethod
+    def reduce(self, group: Sequence[float]) -> float:
+        """Give the one value that stands for values that belong together."""
+
+    @abstractmethod
+    def conclude(self, values: Sequence[float], *, missing: int, misses: int) -> Verdict:
+        """Test the requirement on finite values, `missing` trials and `misses`."""
+
+    @property
+    @abstractmethod
+    def prefers_high(self) -> bool:
+        """Whether higher scores speak for the requirement."""
+
+    def minimum_trials(self) -> int:
+        """Give the smallest number of trials that can prove the requirement; 1 where it is not known."""
+        return 1
+
+    def accepts(self, value: float) -> bool:
+        """Whether `value` is one this evaluator can conclude on."""
+        return not isnan(value)
+
+
+@dataclass(frozen=True)
+class ProportionEvaluator(Evaluator):
+    """Requires a share of trials on one side of a threshold.
+
+    A trial counts when its value is at least `threshold` (at most, with `at_least=False`); the share of
+    such trials must be at least `min_proportion`, or at most `max_proportion`. For a scorer that answers
+    yes or no the threshold of 1 means yes. Exact binomial test. Values that belong together count as a
+    good trial only if every one of them is good.
+    """
+
+    threshold: float = 1.0
+    min_proportion: float | None = None
+    max_proportion: float | None = None
+    at_least: bool = True
+
+    def check(self) -> None:
+        name = type(self).__name__
+        require(
+            (self.min_proportion is None) != (self.max_proportion is None),
+            name,
+            found=(self.min_proportion, self.max_proportion),
+            do="give either min_proportion or max_proportion",
+        )
+        for field, share in (
+            ("min_proportion", self.min_proportion),
+            ("max_proportion", self.max_proportion),
+        ):
+            _require_share(share, f"{name}.{field}")
+
+    @property
+    def required_share(self) -> float:
+        """The share of trials that must count for the requirement."""
+        return self.min_proportion if self.min_proportion is not None else 1 - (self.max_proportion or 0)
+
+    @property
+    def prefers_high(self) -> bool:
+        return self.at_least == (self.min_proportion is not None)
+
+    def meets(self, value: float) -> bool:
+        """Whether a trial with this value counts for the requirement."""
+        inside = value >= self.threshold if self.at_least else value <= self.threshold
+        return inside if self.min_proportion is not None else not inside
+
+    def reduce(self, group: Sequence[float]) -> float:
+        if any(isnan(value) for value in group):
+            return float("nan")
+        return next((value for value in group if not self.meets(value)), group[0])
+
+    def describe(self) -> str:
+        sign = "≥" if self.at_least else "≤"
+        return f"score {sign} {self.threshold:g} {self.share_in_words()}"
+
+    def share_in_words(self) -> str:
+        if self.min_proportion is not None:
+            return f"in at least {show_share(self.min_proportion)} of conversations"
+        return f"in at most {show_share(self.max_proportion or 0)} of conversations"
+
+    def show_bar(self) -> str:
+        if self.min_proportion is not None:
+            return f"≥ {show_share(self.min_proportion)}"
+        return f"≤ {show_share(self.max_proportion or 0)}"
+
+    def show(self, value: float) -> str:
+        return show_share(round(value, 3))
+
+    def minimum_trials(self) -> int:
+        return binomial.minimum_n(self.required_share, self.alpha)
+
+    def conclude(self, values: Sequence[float], *, missing: int, misses: int) -> Verdict:
+        counts = Counts.of(map(self.meets, values), missing=missing, misses=misses)
+        measured = counts.good + counts.bad
+        rate = counts.good / measured if measured else None
+        low = binomial.clopper_pearson(counts.good, counts.n, self.alpha)[0]
+        high = binomial.clopper_pearson(counts.good + counts.missing, counts.n, self.alpha)[1]
+        if self.min_proportion is None:
+            rate, low, high = None if rate is None else 1 - rate, 1 - high, 1 - low
+        return share_verdict(
+            counts,
+            bar=self.required_share,
+            alpha=self.alpha,
+            evaluator=self.describe(),
+            method=BINOMIAL,
+            estimate=rate,
+            interval=(low, high),
+        )
+
+
+@dataclass(frozen=True)
+class QuantileEvaluator(Evaluator):
+    """Requires a quantile of the scores to be at least, or at most, a value.
+
+    "The q-quantile is at least m" is read as P(X >= m) >= 1 - q, "at most m" as P(X <= m) >= q; scores
+    equal to m meet it. So the test is an exact binomial test and ties need no correction. `bounds` is the
+    support of the score, used where the interval has no order statistic on a side. Values that belong
+    together are reduced to their own quantile.
+    """
+
+    quantile: float = 0.5
+    at_least: float | None = None
+    at_most: float | None = None
+    bounds: tuple[float, float] = (-inf, inf)
+
+    def check(self) -> None:
+        _require_share(self.quantile, f"{type(self).__name__}.quantile")
+        _require_one_bar(self)
+
+    @property
+    def prefers_high(self) -> bool:
+        return self.at_least is not None
+
+    @property
+    def bar(self) -> float:
+        """The value the quantile is held against."""
+        return _bar(self)
+
+    @property
+    def required_share(self) -> float:
+        """The share of trials that must count for the requirement."""
+        return 1 - self.quantile if self.at_least is not None else self.quantile
+
+    def meets(self, value: float) -> bool:
+        """Whether a trial with this value counts for the requirement."""
+        return value >= self.bar if self.at_least is not None else value <= self.bar
+
+    def reduce(self, group: Sequence[float]) -> float:
+        return float(np.quantile(group, self.quantile))
+
+    def describe(self) -> str:
+        name = "median" if self.quantile == 0.5 else f"{100 * self.quantile:g}th percentile"
+        return f"{name} {_bar_in_words(self)}"
+
+    def show_bar(self) -> str:
+        return _bar_in_signs(self)
+
+    def minimum_trials(self) -> int:
+        return binomial.minimum_n(self.required_share, self.alpha)
+
+    def conclude(self, values: Sequence[float], *, missing: int, misses: int) -> Verdict:
+        low, high = self.bounds
+        worst, best = (low, high) if self.at_least is not None else (high, low)
+        pessimistic = [*values, *[worst] * (misses + missing)]
+        optimistic = [*values, *[worst] * misses, *[best] * missing]
+        lower, upper = (pessimistic, optimistic) if self.at_least is not None else (optimistic, pessimistic)
+        return share_verdict(
+            Counts.of(map(self.meets, values), missing=missing, misses=misses),
+            bar=self.required_share,
+            alpha=self.alpha,
+            evaluator=self.describe(),
+            method=ORDER_STATISTICS,
+            estimate=float(np.quantile(values, self.quantile)) if values else None,
+            interval=(
+                quantile.order_interval(lower, self.quantile, self.alpha, bounds=self.bounds)[0],
+                quantile.order_interval(upper, self.quantile, self.alpha, bounds=self.bounds)[1],
+            ),
+        )
+
+
+@dataclass(frozen=True)
+class MeanEvaluator(Evaluator):
+    """Requires the mean of a bounded score to be at least, or at most, a value.
+
+    `bounds` are the smallest and largest values the score can take. Means of ratings need more trials than
+    proportions and medians and hide rare disasters; prefer those as gates. A crash of the app has no value,
+    so it counts against both sides here. Values that belong together are reduced to their mean.
+    """
+
+    at_least: float | None = None
+    at_most: float | None = None
+    bounds: tuple[float, float] = (0.0, 1.0)
+
+    def check(self) -> None:
+        _require_one_bar(self)
+        low, high = self.bounds
+        require(
+            -inf < low < self.bar < high < inf,
+            f"{type(self).__name__}.bounds",
+            found=self.bounds,
+            do=f"give the finite lowest and highest score, on either side of {self.bar:g}",
+        )
+
+    @property
+    def prefers_high(self) -> bool:
+        return self.at_least is not None
+
+    @property
+    def bar(self) -> float:
+        """The value the mean is held against."""
+        return _bar(self)
+
+    def accepts(self, value: float) -> bool:
+        return self.bounds[0] <= value <= self.bounds[1]
+
+    def reduce(self, group: Sequence[float]) -> float:
+        return sum(group) / len(group)
+
+    def describe(self) -> str:
+        return f"mean {_bar_in_words(self)}"
+
+    def show_bar(self) -> str:
+        return _bar_in_signs(self)
+
+    def conclude(self, values: Sequence[float], *, missing: int, misses: int) -> Verdict:
+        for value in values:
+            require(
+                self.accepts(value),
+                f"{type(self).__name__}.bounds",
+                found=value,
+                do=f"widen the bounds {self.bounds} to hold every score",
+            )
+        return mean_verdict(
+            values,
+            missing + misses,
+            bar=self.bar,
+            at_least=self.at_least is not None,
+            bounds=self.bounds,
+            alpha=self.alpha,
+            evaluator=self.describe(),
+        )
+
+
+def _number(value: object, evaluator: Evaluator) -> float:
+    if isinstance(value, (bool, int, float, np.number, np.bool_)):
+        return float(value)
+    raise DefinitionError(
+        type(evaluator).__name__,
+        found=f"found {value!r} among the values",
+        do="give numbers or booleans, NaN for a trial that is missing",
+    )
+
+
+def _grouped(values: Sequence[float], clusters: Sequence[Hashable]) -> list[list[float]]:
+    require(
+        len(values) == len(clusters),
+        "clusters",
+        found=f"{len(clusters)} clusters for {len(values)} values",
+        do="name one cluster for each value",
+    )
+    groups: dict[Hashable, list[float]] = {}
+    for value, cluster in zip(values, clusters, strict=True):
+        groups.setdefault(cluster, []).append(value)
+    return list(groups.values())
+
+
+def _require_share(share: float | None, where: str) -> None:
+    require(
+        share is None or 0 < share < 1,
+        where,
+        found=share,
+        do="use a share strictly between 0 and 1 (no number of trials can prove 0% or 100%)",
+    )
+
+
+def _require_one_bar(evaluator: QuantileEvaluator | MeanEvaluator) -> None:
+    require(
+        (evaluator.at_least is None) != (evaluator.at_most is None),
+        type(evaluator).__name__,
+        found=(evaluator.at_least, evaluator.at_most),
+        do="give either at_least or at_most",
+    )
+
+
+def _bar(evaluator: QuantileEvaluator | MeanEvaluator) -> float:
+    return evaluator.at_least if evaluator.at_least is not None else evaluator.at_most or 0.0
+
+
+def _bar_in_words(evaluator: QuantileEvaluator | MeanEvaluator) -> str:
+    return f"{'at least' if evaluator.at_least is not None else 'at most'} {_bar(evaluator):g}"
+
+
+def _bar_in_signs(evaluator: QuantileEvaluator | MeanEvaluator) -> str:
+    return f"{'≥' if evaluator.at_least is not None else '≤'} {_bar(evaluator):g}"

@@ -1,0 +1,1 @@
+"""Language models: one small protocol, the models that keep it, and what wraps them."""

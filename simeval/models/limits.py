@@ -1,0 +1,49 @@
+"""A model with bounds: so many calls at once, so many seconds each."""
+
+from dataclasses import dataclass, field
+
+import anyio
+
+from simeval.errors import ModelError
+from simeval.models.model import Completion, Model, Request
+
+
+@dataclass(frozen=True, slots=True)
+class Limited:
+    """A model that never has more than `slots` calls under way; waiting for a slot costs no time-out."""
+
+    model: Model
+    slots: anyio.Semaphore
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    async def complete(self, request: Request) -> Completion:
+        """Wait for a slot, then answer."""
+        async with self.slots:
+            return await self.model.complete(request)
+
+    async def close(self) -> None:
+        await self.model.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A model whose calls end after `seconds`, with a ModelError of kind "timeout"."""
+
+    model: Model
+    seconds: float = field(kw_only=True)
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    async def complete(self, request: Request) -> Completion:
+        """Answer within the time."""
+        with anyio.move_on_after(self.seconds):
+            return await self.model.complete(request)
+        raise ModelError(self.name, kind="timeout", problem=f"no answer within {self.seconds:g} seconds")
+
+    async def close(self) -> None:
+        await self.model.close()

@@ -1,0 +1,166 @@
+"""Any provider's models, through LiteLLM.
+
+LiteLLM is imported when the first call is made (about two seconds of CPU), never retries here (simeval
+does, by cause), and gets a connection pool of ours, so that closing it closes exactly what we opened.
+"""
+
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from types import ModuleType
+from typing import Any, cast
+
+import anyio
+
+from simeval.errors import DefinitionError, ModelError, ModelErrorKind, ModelUnusable
+from simeval.models.model import Completion, Request
+
+_KINDS: Mapping[str, ModelErrorKind] = {
+    "AuthenticationError": "authentication",
+    "PermissionDeniedError": "authentication",
+    "NotFoundError": "unknown_model",
+    "ContextWindowExceededError": "content",
+    "ContentPolicyViolationError": "content",
+    "RateLimitError": "rate_limit",
+    "Timeout": "timeout",
+    "InternalServerError": "server",
+    "ServiceUnavailableError": "server",
+    "BadGatewayError": "server",
+    "BadRequestError": "bad_request",
+    "UnprocessableEntityError": "bad_request",
+    "UnsupportedParamsError": "bad_request",
+    "APIConnectionError": "connection",
+    "APIError": "server",
+    "APIResponseValidationError": "malformed",
+    "JSONSchemaValidationError": "malformed",
+}
+_FATAL: frozenset[ModelErrorKind] = frozenset({"authentication", "unknown_model"})
+
+
+@cache
+def load_litellm() -> ModuleType:
+    """Import LiteLLM, quiet and without its look-up of prices over the network."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    import litellm
+
+    litellm.suppress_debug_info = True
+    litellm.telemetry = False
+    logging.getLogger("LiteLLM").setLevel(max(logging.getLogger("LiteLLM").level, logging.WARNING))
+    return litellm
+
+
+@dataclass(slots=True)
+class LiteLLMModel:
+    """A model by its LiteLLM name ("openai/gpt-5-nano"), with options that go into every call.
+
+    `options` are LiteLLM's own keyword arguments, such as api_base, api_key, max_tokens or temperature.
+    """
+
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    timeout_seconds: float = 600.0
+    _session: Any = field(default=None, init=False, repr=False)
+    _has_answered: bool = field(default=False, init=False, repr=False)
+    _known: Mapping[str, Any] | None = field(default=None, init=False, repr=False)
+
+    def check(self) -> None:
+        """Raise DefinitionError where the name has no provider LiteLLM knows. Makes no call."""
+        litellm = load_litellm()
+        try:
+            litellm.get_llm_provider(self.name, api_base=self.options.get("api_base"))
+        except litellm.exceptions.BadRequestError:
+            raise DefinitionError(
+                f"model {self.name!r}",
+                found="LiteLLM knows no provider of this name",
+                do="use LiteLLM's form provider/model, such as openai/gpt-5-nano, or offline/judge",
+            ) from None
+
+    async def complete(self, request: Request) -> Completion:
+        """Make one call. Raises ModelError; ModelUnusable where no call can succeed."""
+        litellm = await anyio.to_thread.run_sync(load_litellm) if self._known is None else load_litellm()
+        try:
+            response = await litellm.acompletion(**self._arguments(litellm, request))
+        except Exception as error:
+            raise self._translated(error) from error
+        text = _content(response)
+        if text is None:
+            raise ModelError(self.name, kind="malformed", problem="the reply has no text")
+        self._has_answered = True
+        usage = getattr(response, "usage", None)
+        return Completion(
+            text=text,
+            prompt_tokens=getattr(usage, "prompt_tokens", 0) or 0,
+            completion_tokens=getattr(usage, "completion_tokens", 0) or 0,
+            cost_usd=getattr(response, "_hidden_params", {}).get("response_cost"),
+        )
+
+    async def close(self) -> None:
+        """Close the connections this model opened."""
+        session, self._session, self._known = self._session, None, None
+        if session is not None:
+            await session.close()
+
+    def _arguments(self, litellm: ModuleType, request: Request) -> dict[str, Any]:
+        if self._known is None:
+            self._known = {"schema": litellm.supports_response_schema(self.name), "session": self._open()}
+        arguments: dict[str, Any] = {
+            "model": self.name,
+            "messages": request.messages(),
+            "temperature": request.temperature,
+            "seed": request.seed % 2**31,
+            "timeout": self.timeout_seconds,
+            "max_retries": 0,
+            "num_retries": 0,
+            "drop_params": True,
+            "shared_session": self._session,
+        }
+        if request.reply is not None:
+            arguments["response_format"] = (
+                {
+                    "type": "json_schema",
+                    "json_schema": {
+                        "name": request.reply.__name__,
+                        "schema": request.reply.json_schema,
+                        "strict": True,
+                    },
+                }
+                if self._known["schema"]
+                else {"type": "json_object"}
+            )
+        return {**arguments, **self.options}
+
+    def _open(self) -> Any:
+        import aiohttp
+
+        self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300))
+        return self._session
+
+    def _translated(self, error: Exception) -> ModelError:
+        kind = next((_KINDS[c.__name__] for c in type(error).__mro__ if c.__name__ in _KINDS), None)
+        if kind is None:
+            raise error
+        problem = _first_line(str(error))
+        if kind in _FATAL or (kind == "bad_request" and not self._has_answered):
+            return ModelUnusable(self.name, kind=kind, problem=problem)
+        return ModelError(self.name, kind=kind, problem=problem, retry_after=_retry_after(error))
+
+
+def _content(response: Any) -> str | None:
+    choices = getattr(response, "choices", None)
+    return cast("str | None", choices[0].message.content) if choices else None
+
+
+def _retry_after(error: Exception) -> float | None:
+    headers = getattr(error, "litellm_response_headers", None) or {}
+    value = headers.get("retry-after")
+    try:
+        return max(0.0, float(value)) if value is not None else None
+    except ValueError:
+        return None
+
+
+def _first_line(text: str) -> str:
+    line = text.strip().splitlines()[0] if text.strip() else "no message"
+    return line.removeprefix("litellm.")[:300]

@@ -1,0 +1,75 @@
+"""The models of an engine, one object for each name, so that a limit holds for all its callers together."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import anyio
+import anyio.to_thread
+
+from simeval.errors import DefinitionError
+from simeval.models.limits import Limited, Timed
+from simeval.models.lite import LiteLLMModel
+from simeval.models.model import Model
+from simeval.models.offline import PREFIX, OfflineModel
+from simeval.models.retries import Caller
+from simeval.models.usage import Metered
+from simeval.settings import Settings
+from simeval.usage import Ledger
+
+
+class Models:
+    """Gives models by name, bounded, and closes them when the last run that used them has ended."""
+
+    def __init__(self, settings: Settings, options: Mapping[str, Any]) -> None:
+        self._settings, self._options = settings, options
+        self._bases: dict[str, Model] = {}
+        self._bounded: dict[str, Model] = {}
+        self._users = 0
+
+    def get(self, named: str | Model) -> Model:
+        """Give the model of a name, or bound a Model object. Raises DefinitionError for anything else."""
+        base = self._base(named)
+        known = self._bases.setdefault(base.name, base)
+        if known is not base and not isinstance(named, str):
+            raise DefinitionError(
+                "models", found=f"two model objects are named {base.name!r}", do="give each its own name"
+            )
+        if base.name not in self._bounded:
+            slots = anyio.Semaphore(self._settings.model_concurrency)
+            timed = Timed(known, seconds=self._settings.model_timeout_seconds)
+            self._bounded[base.name] = Limited(timed, slots)
+        return self._bounded[base.name]
+
+    def caller(self, model: Model, ledger: Ledger) -> Caller:
+        """Give what asks a model, retries, and counts in `ledger`."""
+        return Caller(Metered(model, ledger), self._settings.retry)
+
+    async def check(self) -> None:
+        """Raise DefinitionError for a name no provider is known for. Makes no call."""
+        for base in self._bases.values():
+            if isinstance(base, LiteLLMModel):
+                await anyio.to_thread.run_sync(base.check)
+
+    def open(self) -> None:
+        """Say that one more run uses the models."""
+        self._users += 1
+
+    async def close(self) -> None:
+        """Say that a run has ended; the last one closes every connection."""
+        self._users -= 1
+        if self._users == 0:
+            for base in self._bases.values():
+                await base.close()
+
+    def _base(self, named: str | Model) -> Model:
+        if isinstance(named, str):
+            if not named.strip():
+                raise DefinitionError("model", found="found an empty name", do="name a model, such as offline/judge")
+            if named in self._bases:
+                return self._bases[named]
+            return OfflineModel(named) if named.startswith(PREFIX) else LiteLLMModel(named, self._options)
+        if isinstance(named, Limited):
+            return named.model.model if isinstance(named.model, Timed) else named.model
+        if isinstance(named, Model):
+            return named
+        raise DefinitionError("model", found=f"found {named!r}", do="give a model's name or a Model object")

@@ -1,0 +1,102 @@
+"""Calls that are made again when their cause may pass."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from logging import DEBUG
+from typing import TypeVar
+
+import anyio
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
+from tenacity.wait import wait_random_exponential
+
+from simeval.errors import MalformedReply, ModelError
+from simeval.logs import log
+from simeval.models.model import Model, Request
+from simeval.models.replies import Reply, read_reply
+from simeval.settings import RetryConfig
+
+LONGEST_RETRY_AFTER = 120.0  # seconds; a provider that asks for more is not waited for
+
+R = TypeVar("R", bound=Reply)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Asks a model and retries by cause: each attempt is one call, and its reply is read within it.
+
+    Rate limits, time-outs, lost connections, server errors and malformed replies are tried again; anything
+    else is not. Raises the last ModelError, with the number of attempts.
+    """
+
+    model: Model
+    retry: RetryConfig = field(default_factory=RetryConfig)
+
+    async def ask(self, request: Request, kind: type[R]) -> R:
+        """Give the model's answer as `kind`."""
+        return await self._attempt(request, lambda text: read_reply(text, kind, model=self.model.name))
+
+    async def text(self, request: Request) -> str:
+        """Give the model's answer as it stands; an empty one is malformed."""
+        return await self._attempt(request, self._not_empty)
+
+    def _not_empty(self, text: str) -> str:
+        if not text.strip():
+            raise MalformedReply(self.model.name, problem="an empty reply", reply=text)
+        return text
+
+    async def _attempt(self, request: Request, read: Callable[[str], T]) -> T:
+        try:
+            async for attempt in self._retrying(request):
+                with attempt:
+                    if log.isEnabledFor(DEBUG):
+                        log.debug("prompt", role=request.role, model=self.model.name, text=_rendered(request))
+                    completion = await self.model.complete(request)
+                    log.debug("reply", role=request.role, model=self.model.name, text=completion.text)
+                    return read(completion.text)
+        except ModelError as error:
+            error.attempts, error.role = attempt.retry_state.attempt_number, request.role
+            raise
+        raise AssertionError("tenacity re-raises the last error")
+
+    def _retrying(self, request: Request) -> AsyncRetrying:
+        def before_sleep(state: RetryCallState) -> None:
+            log.info(
+                "retry",
+                role=request.role,
+                model=self.model.name,
+                attempt=state.attempt_number,
+                wait_seconds=round(state.upcoming_sleep, 2),
+                error=str(_error(state)),
+            )
+
+        return AsyncRetrying(
+            sleep=anyio.sleep,
+            stop=stop_after_attempt(self.retry.max_attempts if self.retry.enabled else 1),
+            wait=self._wait,
+            retry=retry_if_exception(_may_pass),
+            before_sleep=before_sleep,
+            reraise=True,
+        )
+
+    def _wait(self, state: RetryCallState) -> float:
+        backoff = wait_random_exponential(self.retry.backoff_multiplier, self.retry.max_backoff_seconds)(state)
+        return max(backoff, _retry_after(state))
+
+
+def _rendered(request: Request) -> str:
+    return "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in request.messages())
+
+
+def _error(state: RetryCallState) -> BaseException | None:
+    return state.outcome.exception() if state.outcome else None
+
+
+def _retry_after(state: RetryCallState) -> float:
+    error = _error(state)
+    return error.retry_after or 0.0 if isinstance(error, ModelError) else 0.0
+
+
+def _may_pass(error: BaseException) -> bool:
+    """Whether it is worth calling again: the cause may pass, and in a time that can be waited for."""
+    return isinstance(error, ModelError) and error.retryable and (error.retry_after or 0.0) <= LONGEST_RETRY_AFTER

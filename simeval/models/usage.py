@@ -1,0 +1,38 @@
+"""A model whose calls are counted."""
+
+from dataclasses import dataclass
+
+from simeval.errors import ModelError
+from simeval.models.model import Completion, Model, Request
+from simeval.usage import Ledger
+
+
+@dataclass(frozen=True, slots=True)
+class Metered:
+    """A model whose calls are summed in a ledger by the role they serve."""
+
+    model: Model
+    ledger: Ledger
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    async def complete(self, request: Request) -> Completion:
+        """Answer and count, whether the answer is a success or a failure."""
+        usage = self.ledger.of(request.role)
+        try:
+            completion = await self.model.complete(request)
+        except ModelError:
+            usage.calls += 1
+            usage.failed_calls += 1
+            raise
+        usage.calls += 1
+        usage.prompt_tokens += completion.prompt_tokens
+        usage.completion_tokens += completion.completion_tokens
+        if completion.cost_usd is not None:
+            usage.cost_usd = (usage.cost_usd or 0.0) + completion.cost_usd
+        return completion
+
+    async def close(self) -> None:
+        await self.model.close()

@@ -1,0 +1,122 @@
+"""What became of a trial, and what is concluded from many: Trial, Score, Failure, Judgement, Verdict."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from simeval.conversation import Conversation
+from simeval.errors import AppError, ModelError
+
+Stage = Literal["app", "simulator", "judge", "rubric", "scorer", "engine"]
+Outcome = Literal["pass", "fail", "inconclusive", "error"]
+Reason = Literal["", "proven_below", "budget_exhausted", "never_possible", "errors"]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One independent repetition of a scenario: which scenario, its place in the order dealt, its seed."""
+
+    scenario: int
+    index: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """One number that was measured on a trial. Booleans count as 1 and 0."""
+
+    value: float
+    reasoning: str = ""
+    details: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why something could not be made: the stage it belongs to and the cause. Never a score."""
+
+    stage: Stage
+    error: str
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A trial's conversation, as far as it went, and why it went no further."""
+
+    trial: Trial
+    conversation: Conversation
+    failure: Failure | None = None
+
+
+_STAGE_OF_ROLE: Mapping[str, Stage] = {
+    "user": "simulator",
+    "judge": "judge",
+    "rubric": "rubric",
+    "app": "app",
+}
+
+
+def failure_of(error: Exception, stage: Stage) -> Failure:
+    """Make a Failure of an exception; `stage` is where it happened, if the exception itself does not say."""
+    if isinstance(error, AppError):
+        return Failure(stage="app", error=str(error), cause="app")
+    if isinstance(error, ModelError):
+        return Failure(stage=_STAGE_OF_ROLE.get(error.role, stage), error=str(error), cause=error.kind)
+    return Failure(stage=stage, error=f"{type(error).__name__}: {error}", cause=type(error).__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """All that is known of one trial: its conversation and, for each expectation, a score or a failure."""
+
+    trial: Trial
+    conversation: Conversation
+    results: tuple[Score | Failure, ...]
+    failure: Failure | None = None
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """What went wrong on this trial, each cause once."""
+        found = [self.failure] if self.failure else [r for r in self.results if isinstance(r, Failure)]
+        return tuple(dict.fromkeys(found))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The outcome of one statistical test.
+
+    `p_value` belongs to the test that the requirement is met, `p_value_fail` to the opposite one; each is
+    at most the significance level where its side is proven. `confidence_interval` is equal-tailed with
+    the significance level on each side, so that it lies beyond the bar exactly when a side is proven.
+    `n` trials entered the test; `missing` of them have no score and were counted against both conclusions;
+    `estimate` is the observed value over the others. `reason` and `explanation` say why a verdict is not a
+    pass. A verdict has no truth value of its own: ask `passed`.
+    """
+
+    outcome: Outcome
+    evaluator: str
+    method: str
+    n: int
+    significance_level: float
+    p_value: float | None = None
+    p_value_fail: float | None = None
+    estimate: float | None = None
+    confidence_interval: tuple[float, float] | None = None
+    missing: int = 0
+    reason: Reason = ""
+    explanation: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the requirement is proven to be met."""
+        return self.outcome == "pass"
+
+    @property
+    def failed(self) -> bool:
+        """Whether the requirement is proven not to be met."""
+        return self.outcome == "fail"
+
+    @property
+    def inconclusive(self) -> bool:
+        """Whether neither is proven."""
+        return self.outcome == "inconclusive"

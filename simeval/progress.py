@@ -1,0 +1,37 @@
+"""One progress bar for a whole run, on standard error."""
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+from tqdm import tqdm
+
+from simeval.logs import LOGGER
+
+
+class Progress:
+    """Counts concluded trials; `advance` also takes trials off the total that will not be run."""
+
+    def __init__(self, bar: "tqdm[NoReturn]") -> None:
+        self._bar = bar
+
+    def advance(self, concluded: int, dropped: int) -> None:
+        """Move the bar by `concluded` trials and shorten it by `dropped`."""
+        if dropped:
+            self._bar.total = (self._bar.total or 0) - dropped
+        self._bar.update(concluded)
+
+    def annotate(self, text: str) -> None:
+        """Write a short text behind the bar at its next redraw."""
+        self._bar.set_postfix_str(text, refresh=False)
+
+
+@contextmanager
+def progress_bar(total: int, *, show: bool | None) -> Iterator[Progress]:
+    """Show a bar of `total` trials; with None, where the log shows INFO and standard error is a terminal."""
+    if show is None:
+        show = logging.getLogger(LOGGER).isEnabledFor(logging.INFO) and sys.stderr.isatty()
+    with tqdm(total=total, unit="trial", disable=not show, file=sys.stderr, dynamic_ncols=True) as bar:
+        yield Progress(bar)

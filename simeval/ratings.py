@@ -1,0 +1,107 @@
+"""Evaluators of a judge's ratings from 1 to 10, each put in terms of a general evaluator."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from simeval.evaluators import Evaluator, ProportionEvaluator, QuantileEvaluator
+from simeval.outcome import Verdict
+from simeval.settings import require
+
+SUCCESS_RATING = 6.0
+RATING_BOUNDS = (1.0, 10.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _RatingEvaluator(Evaluator):
+    """An evaluator of a judge's ratings from 1 to 10, put in terms of a general one."""
+
+    @property
+    @abstractmethod
+    def rule(self) -> ProportionEvaluator | QuantileEvaluator:
+        """The general evaluator that this one is."""
+
+    def check(self) -> None:
+        self.rule.check()
+
+    @property
+    def prefers_high(self) -> bool:
+        return True
+
+    def accepts(self, value: float) -> bool:
+        return RATING_BOUNDS[0] <= value <= RATING_BOUNDS[1]
+
+    def reduce(self, group: Sequence[float]) -> float:
+        return self.rule.reduce(group)
+
+    def show_bar(self) -> str:
+        return self.rule.show_bar()
+
+    def show(self, value: float) -> str:
+        return self.rule.show(value)
+
+    def minimum_trials(self) -> int:
+        return self.rule.minimum_trials()
+
+    def conclude(self, values: Sequence[float], *, missing: int, misses: int) -> Verdict:
+        verdict = self.rule.conclude(values, missing=missing, misses=misses)
+        return replace(verdict, evaluator=self.describe())
+
+
+@dataclass(frozen=True)
+class RatingProportionEvaluator(_RatingEvaluator):
+    """Requires a rating of at least `min_rating` in at least `min_proportion` of conversations."""
+
+    min_rating: float
+    min_proportion: float
+
+    @property
+    def rule(self) -> ProportionEvaluator:
+        _require_rating(self.min_rating, "RatingProportionEvaluator.min_rating")
+        return ProportionEvaluator(self.min_rating, self.min_proportion, significance_level=self.significance_level)
+
+    def describe(self) -> str:
+        return f"rating ≥ {self.min_rating:g} {self.rule.share_in_words()}"
+
+
+@dataclass(frozen=True)
+class SuccessRateEvaluator(_RatingEvaluator):
+    """Requires a success, a rating of 6 or more, in at least `min_proportion` of conversations."""
+
+    min_proportion: float
+
+    @property
+    def rule(self) -> ProportionEvaluator:
+        return ProportionEvaluator(SUCCESS_RATING, self.min_proportion, significance_level=self.significance_level)
+
+    def describe(self) -> str:
+        return f"success (rating ≥ {SUCCESS_RATING:g}) {self.rule.share_in_words()}"
+
+
+@dataclass(frozen=True)
+class RatingAverageEvaluator(_RatingEvaluator):
+    """Requires a typical rating: at least half of all conversations rated `min_median_rating` or more."""
+
+    min_median_rating: float
+
+    @property
+    def rule(self) -> QuantileEvaluator:
+        _require_rating(self.min_median_rating, "RatingAverageEvaluator.min_median_rating")
+        return QuantileEvaluator(
+            0.5,
+            at_least=self.min_median_rating,
+            bounds=RATING_BOUNDS,
+            significance_level=self.significance_level,
+        )
+
+    def describe(self) -> str:
+        return f"median rating at least {self.min_median_rating:g}"
+
+
+def _require_rating(rating: float, where: str) -> None:
+    require(
+        RATING_BOUNDS[0] < rating <= RATING_BOUNDS[1],
+        where,
+        found=rating,
+        do="use a rating above 1, up to 10",
+    )

@@ -1,0 +1,252 @@
+"""What an evaluation found: records with everything in them, printed as a table with explanations."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import overload
+
+from simeval.concluding import show_p, show_share
+from simeval.conversation import Conversation
+from simeval.evaluators import Evaluator
+from simeval.outcome import Failure, Judgement, Outcome, Score, Verdict
+from simeval.tables import indent, render_table
+from simeval.usage import Usage, total
+
+MARKS: Mapping[Outcome, str] = {
+    "pass": "PASS",
+    "fail": "FAIL",
+    "inconclusive": "INCONCLUSIVE",
+    "error": "ERROR",
+}
+HEADERS = ("scenario", "expectation", "verdict", "estimate", "interval", "bar", "n", "p")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord:
+    """What is true of a whole run: its id, seed, models, app, time and usage."""
+
+    run_id: str
+    seed: int
+    judge_model: str
+    user_model: str
+    app: str
+    started: datetime
+    seconds: float = 0.0
+    usage: Mapping[str, Usage] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectationResult:
+    """One expectation: its verdicts, and for each trial a score or a failure, in the order dealt.
+
+    Verdicts stand in the order of their evaluators.
+    """
+
+    label: str
+    evaluators: tuple[Evaluator, ...]
+    verdicts: tuple[Verdict, ...]
+    results: tuple[Score | Failure, ...]
+
+    @property
+    def outcome(self) -> Outcome:
+        """The worst outcome of the verdicts."""
+        return combine([verdict.outcome for verdict in self.verdicts])
+
+    @property
+    def scores(self) -> tuple[float, ...]:
+        """The values of the trials that have one, in the order dealt."""
+        return tuple(result.value for result in self.results if isinstance(result, Score))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationResult:
+    """What one scenario came to. Trials and conversations stand in the order dealt."""
+
+    title: str
+    outcome: Outcome
+    expectations: tuple[ExpectationResult, ...]
+    judgements: tuple[Judgement, ...]
+    run: RunRecord
+
+    @property
+    def passed(self) -> bool:
+        """Whether every verdict is a pass."""
+        return self.outcome == "pass"
+
+    @property
+    def trials(self) -> int:
+        """How many trials the verdicts rest on."""
+        return len(self.judgements)
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The verdicts of all expectations, in order."""
+        return tuple(verdict for expectation in self.expectations for verdict in expectation.verdicts)
+
+    @property
+    def p_value(self) -> float | None:
+        """The p-value of "every requirement is met": the largest of the verdicts'. None where one has none."""
+        values = [verdict.p_value for verdict in self.verdicts]
+        known = [value for value in values if value is not None]
+        return max(known) if len(known) == len(values) else None
+
+    @property
+    def average_score(self) -> float | None:
+        """The mean score of the first expectation over the trials that have one."""
+        scores = self.expectations[0].scores
+        return sum(scores) / len(scores) if scores else None
+
+    @property
+    def conversations(self) -> tuple[Conversation, ...]:
+        """The conversation of each trial, as far as it went."""
+        return tuple(judgement.conversation for judgement in self.judgements)
+
+    @property
+    def failures(self) -> tuple[tuple[int, Failure], ...]:
+        """What went wrong, with the index of its trial."""
+        return tuple((j.trial.index, failure) for j in self.judgements for failure in j.failures)
+
+    def worst(self, expectation: ExpectationResult) -> Judgement | None:
+        """Give the trial that speaks most against an expectation: a crash of the app, else the lowest score."""
+        at_worst = [
+            (_badness(result, expectation.evaluators[0].prefers_high), -judgement.trial.index, judgement)
+            for judgement, result in zip(self.judgements, expectation.results, strict=True)
+        ]
+        return max(at_worst, key=lambda entry: entry[:2])[2] if at_worst else None
+
+    def __str__(self) -> str:
+        return describe([self], self.run)
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteResult(Sequence[EvaluationResult]):
+    """The results of a suite, in the order of its scenarios. It passes when every verdict does."""
+
+    results: tuple[EvaluationResult, ...]
+    run: RunRecord
+
+    @property
+    def outcome(self) -> Outcome:
+        """The worst outcome of the scenarios."""
+        return combine([result.outcome for result in self.results])
+
+    @property
+    def passed(self) -> bool:
+        """Whether every verdict of every scenario is a pass."""
+        return self.outcome == "pass"
+
+    @overload
+    def __getitem__(self, index: int) -> EvaluationResult: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[EvaluationResult, ...]: ...
+    def __getitem__(self, index: int | slice) -> EvaluationResult | tuple[EvaluationResult, ...]:
+        return self.results[index]
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __iter__(self) -> Iterator[EvaluationResult]:
+        return iter(self.results)
+
+    def __str__(self) -> str:
+        return describe(self.results, self.run)
+
+
+def combine(outcomes: Sequence[Outcome]) -> Outcome:
+    """Give the outcome of several together: error over fail over inconclusive; pass only if all pass."""
+    for outcome in ("error", "fail", "inconclusive"):
+        if outcome in outcomes:
+            return outcome
+    return "pass" if outcomes else "inconclusive"
+
+
+def _badness(result: Score | Failure, prefers_high: bool) -> tuple[int, float]:
+    """Order results from harmless to damning: missing data, good scores, bad scores, app failures."""
+    if isinstance(result, Failure):
+        return (2, 0.0) if result.stage == "app" else (0, 0.0)
+    return 1, -result.value if prefers_high else result.value
+
+
+def describe(results: Sequence[EvaluationResult], run: RunRecord) -> str:
+    """Write results as a person reads them: one table, then why each non-pass did not pass."""
+    rows = [
+        [
+            result.title if first else "",
+            expectation.label,
+            MARKS[verdict.outcome],
+            "-" if verdict.estimate is None else evaluator.show(verdict.estimate),
+            _show_interval(verdict, evaluator),
+            evaluator.show_bar(),
+            str(verdict.n),
+            "-" if verdict.p_value is None else show_p(verdict.p_value),
+        ]
+        for result in results
+        for number, expectation in enumerate(result.expectations)
+        for place, (evaluator, verdict) in enumerate(zip(expectation.evaluators, expectation.verdicts, strict=True))
+        for first in [number == 0 and place == 0]
+    ]
+    alphas = {verdict.significance_level for result in results for verdict in result.verdicts}
+    level = show_share(1 - 2 * alphas.pop()) if len(alphas) == 1 else "two-sided"
+    table = render_table(HEADERS, rows, widths=(32, 36))
+    reasons = [_explain(result) for result in results if not result.passed]
+    return "\n\n".join(
+        part
+        for part in (
+            "\n".join(indent(f"note: {note}", 0) for note in run.notes),
+            table + f"\ninterval: {level} confidence; p: chance of so good a result from an app just at the bar",
+            *reasons,
+            _summary(results, run),
+        )
+        if part
+    )
+
+
+def _show_interval(verdict: Verdict, evaluator: Evaluator) -> str:
+    if verdict.confidence_interval is None:
+        return "-"
+    low, high = (evaluator.show(bound) for bound in verdict.confidence_interval)
+    return f"[{low}, {high}]"
+
+
+def _explain(result: EvaluationResult) -> str:
+    """Say why a scenario did not pass, with the conversation that speaks most against it."""
+    lines = [f"{result.title}: {result.outcome.upper()}"]
+    for expectation in result.expectations:
+        if expectation.outcome == "pass":
+            continue
+        lines += [
+            indent(f"{expectation.label}: {verdict.evaluator}: {verdict.explanation}.", 2)
+            for verdict in expectation.verdicts
+            if not verdict.passed
+        ]
+        worst = result.worst(expectation)
+        if worst is not None:
+            lines.append(_show_worst(worst, worst.results[result.expectations.index(expectation)]))
+    return "\n".join(lines)
+
+
+def _show_worst(judgement: Judgement, result: Score | Failure) -> str:
+    if isinstance(result, Failure):
+        head = f"worst conversation (trial {judgement.trial.index}): {result.error}"
+    else:
+        reasoning = f": {result.reasoning}" if result.reasoning else ""
+        head = f"worst conversation (trial {judgement.trial.index}), score {result.value:g}{reasoning}"
+    said = [indent(f"{message.role}: {message.content}", 6) for message in judgement.conversation.messages]
+    return "\n".join([indent(head, 4), *said])
+
+
+def _summary(results: Sequence[EvaluationResult], run: RunRecord) -> str:
+    outcomes = [result.outcome for result in results]
+    counted = ", ".join(f"{outcomes.count(o)} {o}" for o in MARKS if o in outcomes)
+    trials = sum(result.trials for result in results)
+    failed = sum(1 for result in results for judgement in result.judgements if judgement.failures)
+    usage = total(run.usage)
+    cost = f", ${usage.cost_usd:.4f}" if usage.cost_usd is not None else ""
+    lost = f" ({failed} with a failure)" if failed else ""
+    calls = f"{usage.calls} model calls" + (f" ({usage.failed_calls} failed)" if usage.failed_calls else "")
+    return (
+        f"{combine(outcomes).upper()}: {len(results)} scenarios ({counted}), {trials} trials{lost}, {calls}, "
+        f"{usage.prompt_tokens + usage.completion_tokens} tokens{cost}, {run.seconds:.1f} s\n"
+        f"run {run.run_id}, seed {run.seed}, app {run.app}, judge {run.judge_model}, user {run.user_model}"
+    )

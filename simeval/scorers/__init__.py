@@ -1,0 +1,1 @@
+"""Scorers: everything that measures."""

@@ -1,0 +1,84 @@
+"""Metrics: scorers that read timestamps and texts.
+
+Metrics of single turns are given as one value for each conversation (max, median, mean, 90th percentile),
+because turns of one conversation are not independent. The maximum, "every turn", is the default.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from simeval.conversation import Conversation, Message
+from simeval.scorers.scorer import Scorer
+
+
+@dataclass(frozen=True, slots=True)
+class TurnMetric(Scorer):
+    """A number of each of the app's turns, summed up as `max`, `median`, `mean` and `p90`."""
+
+    metric: str
+    of: Callable[[Message], float]
+    default_score = "max"
+
+    @property
+    def name(self) -> str:
+        return self.metric
+
+    def score(self, conversation: Conversation) -> Mapping[str, float]:
+        """Give the summary over the app's turns; empty where the app said nothing."""
+        return _summary([self.of(message) for message in conversation.responses])
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationMetric(Scorer):
+    """One number for a whole conversation."""
+
+    metric: str
+    of: Callable[[Conversation], float]
+
+    @property
+    def name(self) -> str:
+        return self.metric
+
+    def score(self, conversation: Conversation) -> float:
+        """Give the number."""
+        return self.of(conversation)
+
+
+def _summary(values: Sequence[float]) -> Mapping[str, float]:
+    if not values:
+        return {}
+    return {
+        "max": max(values),
+        "median": float(np.median(values)),
+        "mean": sum(values) / len(values),
+        "p90": float(np.quantile(values, 0.9)),
+    }
+
+
+response_latency = TurnMetric("response_latency", lambda message: message.seconds)
+"""Seconds from the user's message to the app's answer, measured around the handler."""
+
+response_length = TurnMetric("response_length", lambda message: float(len(message.content)))
+"""Characters in the app's answer."""
+
+turn_count = ConversationMetric("turn_count", lambda conversation: float(len(conversation.responses)))
+"""Number of the app's answers."""
+
+total_response_time = ConversationMetric(
+    "total_response_time", lambda conversation: sum(message.seconds for message in conversation.responses)
+)
+"""Seconds the app took for all of its answers together."""
+
+total_response_length = ConversationMetric(
+    "total_response_length",
+    lambda conversation: float(sum(len(message.content) for message in conversation.responses)),
+)
+"""Characters in all of the app's answers together."""
+
+METRICS: Mapping[str, Scorer] = {
+    scorer.name: scorer
+    for scorer in (response_latency, response_length, turn_count, total_response_time, total_response_length)
+}
+"""Every metric by its name, as suite files use it."""

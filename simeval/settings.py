@@ -1,0 +1,161 @@
+"""What a run is set to: retries, writing styles, limits. Each default is stated once, here."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Literal
+
+from simeval import seeds
+from simeval.errors import DefinitionError
+
+OnAppError = Literal["fail", "exclude", "stop"]
+
+
+def require(condition: bool, where: str, *, found: object, do: str) -> None:
+    """Raise a DefinitionError unless `condition` holds."""
+    if not condition:
+        raise DefinitionError(where, found=f"found {found!r}", do=do)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryConfig:
+    """How calls to language models are retried.
+
+    Waits grow exponentially from `backoff_multiplier` seconds, with full jitter, up to
+    `max_backoff_seconds`; a provider's Retry-After is waited for in full where it is at most two minutes.
+    """
+
+    enabled: bool = True
+    max_attempts: int = 5
+    backoff_multiplier: float = 0.5
+    max_backoff_seconds: float = 30.0
+
+    def __post_init__(self) -> None:
+        require(self.max_attempts >= 1, "RetryConfig.max_attempts", found=self.max_attempts, do="use 1 or more")
+        require(
+            self.backoff_multiplier >= 0,
+            "RetryConfig.backoff_multiplier",
+            found=self.backoff_multiplier,
+            do="use 0 or more seconds",
+        )
+        require(
+            self.max_backoff_seconds >= 0,
+            "RetryConfig.max_backoff_seconds",
+            found=self.max_backoff_seconds,
+            do="use 0 or more seconds",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WritingStyleAxes:
+    """The values from which a simulated user's writing style is drawn, one from each axis."""
+
+    proficiency: Sequence[str] = (
+        "Writes at a primary-school level.",
+        "Makes frequent spelling and grammar mistakes.",
+        "Writes clearly, with a few small mistakes.",
+        "Writes correct, everyday language.",
+        "Writes flawlessly, with a rich vocabulary.",
+    )
+    tone: Sequence[str] = (
+        "Warm and enthusiastic.",
+        "Polite.",
+        "Curious.",
+        "Neutral and direct.",
+        "Sceptical.",
+        "A little confused.",
+        "Impatient.",
+        "Annoyed.",
+    )
+    verbosity: Sequence[str] = (
+        "Very terse (1-5 words).",
+        "Short (5-15 words).",
+        "Medium (15-40 words).",
+        "Detailed (40-100 words).",
+        "Rambling (more than 100 words).",
+    )
+    formality: Sequence[str] = (
+        "Very formal.",
+        "Formal.",
+        "Neutral.",
+        "Casual.",
+        "Very casual, with slang, abbreviations or emojis.",
+    )
+
+    def __post_init__(self) -> None:
+        for axis in fields(self):
+            values = getattr(self, axis.name)
+            require(
+                not isinstance(values, str) and len(values) > 0 and all(isinstance(v, str) and v for v in values),
+                f"WritingStyleAxes.{axis.name}",
+                found=values,
+                do="give a list of one or more texts",
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WritingStyleConfig:
+    """Whether simulated users write in varied styles, and which."""
+
+    enabled: bool = True
+    axes: WritingStyleAxes = field(default_factory=WritingStyleAxes)
+
+    def draw(self, seed: int) -> Mapping[str, str] | None:
+        """Draw the style of the trial that has this seed; None where styles are off."""
+        if not self.enabled:
+            return None
+        random = seeds.generator(seed, "writing style")
+        return {axis.name: random.choice(list(getattr(self.axes, axis.name))) for axis in fields(self.axes)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything that bounds or steers a run, apart from its models.
+
+    `concurrency` bounds the trials in flight, `model_concurrency` the calls under way to one model,
+    `app_concurrency` the turns the app answers at once (None: as many as there are trials in flight).
+    """
+
+    sample_size: int = 30
+    significance_level: float = 0.05
+    seed: int | None = None
+    concurrency: int = 50
+    model_concurrency: int = 50
+    app_concurrency: int | None = None
+    model_timeout_seconds: float = 60.0
+    app_timeout_seconds: float = 60.0
+    on_app_error: OnAppError = "fail"
+    max_error_rate: float = 0.1
+    retry: RetryConfig = field(default_factory=RetryConfig)
+    writing_style: WritingStyleConfig = field(default_factory=WritingStyleConfig)
+
+    def __post_init__(self) -> None:
+        for name in ("sample_size", "concurrency", "model_concurrency", "app_concurrency"):
+            value = getattr(self, name)
+            whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+            require(
+                whole or (value is None and name == "app_concurrency"),
+                name,
+                found=value,
+                do="use a whole number of 1 or more",
+            )
+        require(self.seed is None or isinstance(self.seed, int), "seed", found=self.seed, do="use a whole number")
+        for name in ("model_timeout_seconds", "app_timeout_seconds"):
+            require(getattr(self, name) > 0, name, found=getattr(self, name), do="use more than 0 seconds")
+        require(
+            0 < self.significance_level < 0.5,
+            "significance_level",
+            found=self.significance_level,
+            do="use a number between 0 and 0.5, such as 0.05",
+        )
+        require(
+            0 <= self.max_error_rate <= 1,
+            "max_error_rate",
+            found=self.max_error_rate,
+            do="use a share from 0 to 1",
+        )
+        require(
+            self.on_app_error in ("fail", "exclude", "stop"),
+            "on_app_error",
+            found=self.on_app_error,
+            do="use 'fail', 'exclude' or 'stop'",
+        )

@@ -1,0 +1,35 @@
+"""Distribution-free inference on a quantile through order statistics; ties are allowed.
+
+Reference: H. A. David and H. N. Nagaraja (2003), Order Statistics, 3rd ed., section 7.1.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import bdtr, bdtrc
+
+
+def interval_ranks(n: int, quantile: float, alpha: float) -> tuple[int, int]:
+    """Give the ranks (from 1) of the order statistics that bound the quantile, `alpha` on each side.
+
+    Rank 0 stands for "unbounded below" and n + 1 for "unbounded above".
+    """
+    if n == 0:
+        return 0, 1
+    k = np.arange(n + 1)
+    lower = int(np.sum(bdtr(k, n, quantile) <= alpha))
+    tail = np.concatenate([[1.0], bdtrc(k[:-1], n, quantile)])  # P(Bin >= k) for k = 0..n
+    upper = int(np.argmax(tail <= alpha)) if np.any(tail <= alpha) else n + 1
+    return lower, upper
+
+
+def order_interval(
+    values: Sequence[float], quantile: float, alpha: float, *, bounds: tuple[float, float]
+) -> tuple[float, float]:
+    """Give the interval of the quantile, `alpha` on each side, edges of the support where unbounded.
+
+    `values` holds n numbers in any order; `bounds` the support, infinite where it has no edge.
+    """
+    ranked = [bounds[0], *sorted(values), bounds[1]]
+    lower, upper = interval_ranks(len(values), quantile, alpha)
+    return ranked[lower], ranked[upper]
