@@ -130,7 +130,7 @@ class ProportionEvaluator(Evaluator):
             ("min_proportion", self.min_proportion),
             ("max_proportion", self.max_proportion),
         ):
-            _require_share(share, f"{name}.{field}")
+            require_share(share, f"{name}.{field}")
 
     @property
     def required_share(self) -> float:
@@ -206,7 +206,7 @@ class QuantileEvaluator(Evaluator):
     bounds: tuple[float, float] = (-inf, inf)
 
     def check(self) -> None:
-        _require_share(self.quantile, f"{type(self).__name__}.quantile")
+        require_share(self.quantile, f"{type(self).__name__}.quantile")
         _require_one_bar(self)
 
     @property
@@ -346,7 +346,8 @@ def _grouped(values: Sequence[float], clusters: Sequence[Hashable]) -> list[list
     return list(groups.values())
 
 
-def _require_share(share: float | None, where: str) -> None:
+def require_share(share: float | None, where: str) -> None:
+    """Raise DefinitionError unless `share` is None or strictly between 0 and 1."""
     require(
         share is None or 0 < share < 1,
         where,

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from simeval.evaluators import Evaluator, ProportionEvaluator, QuantileEvaluator
+from simeval.evaluators import Evaluator, ProportionEvaluator, QuantileEvaluator, require_share
 from simeval.outcome import Verdict
 from simeval.settings import require
 
@@ -22,7 +22,15 @@ class _RatingEvaluator(Evaluator):
         """The general evaluator that this one is."""
 
     def check(self) -> None:
-        self.rule.check()
+        for name in ("min_rating", "min_median_rating"):
+            rating = getattr(self, name, RATING_BOUNDS[1])
+            require(
+                RATING_BOUNDS[0] < rating <= RATING_BOUNDS[1],
+                f"{type(self).__name__}.{name}",
+                found=rating,
+                do="use a rating above 1, up to 10",
+            )
+        require_share(getattr(self, "min_proportion", None), f"{type(self).__name__}.min_proportion")
 
     @property
     def prefers_high(self) -> bool:
@@ -57,7 +65,6 @@ class RatingProportionEvaluator(_RatingEvaluator):
 
     @property
     def rule(self) -> ProportionEvaluator:
-        _require_rating(self.min_rating, "RatingProportionEvaluator.min_rating")
         return ProportionEvaluator(self.min_rating, self.min_proportion, significance_level=self.significance_level)
 
     def describe(self) -> str:
@@ -86,7 +93,6 @@ class RatingAverageEvaluator(_RatingEvaluator):
 
     @property
     def rule(self) -> QuantileEvaluator:
-        _require_rating(self.min_median_rating, "RatingAverageEvaluator.min_median_rating")
         return QuantileEvaluator(
             0.5,
             at_least=self.min_median_rating,
@@ -96,12 +102,3 @@ class RatingAverageEvaluator(_RatingEvaluator):
 
     def describe(self) -> str:
         return f"median rating at least {self.min_median_rating:g}"
-
-
-def _require_rating(rating: float, where: str) -> None:
-    require(
-        RATING_BOUNDS[0] < rating <= RATING_BOUNDS[1],
-        where,
-        found=rating,
-        do="use a rating above 1, up to 10",
-    )

@@ -49,4 +49,4 @@ class Conversations:
         async with to_app, from_user, to_user, from_app, anyio.create_task_group() as actors:
             actors.start_soon(partial(self.app.run, transcript, inbox=from_user, outbox=to_user))
             ended = await simulator.run(transcript, inbox=from_app, outbox=to_app)
-        return ended
+        return ended  # noqa: RET504  (inside the block, type checkers expect another return after it)

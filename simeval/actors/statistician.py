@@ -125,8 +125,9 @@ def _in_error(
     lost = [j for j in tally.judgements if any(is_lost(result) for result in j.results)]
     causes = Counter(f"{failure.stage}: {failure.error}" for judgement in lost for failure in judgement.failures)
     commonest, times = causes.most_common(1)[0]
+    allowed = f"{settings.max_error_rate:.0%} of {tally.plan.sample_size}"
     explanation = (
-        f"{len(lost)} of {len(tally.judgements)} trials could not be finished, more than the "
-        f"{settings.max_error_rate:.0%} of {tally.plan.sample_size} that max_error_rate allows, so nothing is concluded; {times} times: {commonest}"
+        f"{len(lost)} of {len(tally.judgements)} trials could not be finished, more than the {allowed} that "
+        f"max_error_rate allows, so nothing is concluded; {times} times: {commonest}"
     )
     return replace(verdict, outcome="error", p_value=None, p_value_fail=None, reason="errors", explanation=explanation)

@@ -1,0 +1,122 @@
+"""What `simeval run` does: loads the suite and the app, runs them, writes the reports, gives the exit status."""
+
+import json
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from simeval import __version__
+from simeval.encode import encode_suite
+from simeval.engine import DEFAULT_APP, AppHandler, Engine
+from simeval.errors import DefinitionError, SimevalError
+from simeval.logs import configure_logging, log
+from simeval.outcome import Outcome
+from simeval.report.junit import junit_xml
+from simeval.results import SuiteResult
+from simeval.scenario import ScenarioTest
+from simeval.suites import load_object, load_suite
+
+STATUS: dict[Outcome, int] = {"pass": 0, "fail": 1, "inconclusive": 1, "error": 3}
+BAD_INPUT, NOT_COMPLETED, INTERRUPTED = 2, 3, 130
+
+
+def run_suite(
+    *,
+    suite: str,
+    app: str | None,
+    samples: int | None,
+    model_options: Sequence[str],
+    json_path: str | None,
+    junit_path: str | None,
+    log_level: str,
+    log_format: Any,
+    **options: Any,
+) -> int:
+    """Run a suite and give the exit status; everything a person must read goes to standard error or output."""
+    configure_logging(log_level.upper(), form=log_format)  # type: ignore[arg-type]
+    try:
+        for path in (json_path, junit_path):
+            _require_writable(path)
+        scenarios = _sized(load_suite(suite), samples)
+        handler = _app(app)
+        engine = Engine(
+            options.pop("judge_model"),
+            options.pop("user_model"),
+            model_timeout_seconds=options.pop("model_timeout"),
+            app_timeout_seconds=options.pop("app_timeout"),
+            model_options=dict(_option(text) for text in model_options),
+            **options,
+        )
+        result = anyio.run(engine.evaluate, scenarios, handler)
+    except DefinitionError as error:
+        return _say(error, BAD_INPUT)
+    except SimevalError as error:
+        return _say(error, NOT_COMPLETED)
+    except KeyboardInterrupt:
+        kept = f"; what was finished is in {options['store']}" if options.get("store") else ""
+        return _say(f"interrupted{kept}", INTERRUPTED)
+    _report(result, json_path, junit_path)
+    return STATUS[result.outcome]
+
+
+def _report(result: SuiteResult, json_path: str | None, junit_path: str | None) -> None:
+    text = json.dumps(encode_suite(result.results, result.run, version=__version__), ensure_ascii=False, indent=1)
+    if json_path == "-":
+        sys.stdout.write(f"{text}\n")
+    elif json_path:
+        Path(json_path).write_text(f"{text}\n", encoding="utf-8")
+    if junit_path:
+        Path(junit_path).write_text(junit_xml(result.results, result.run), encoding="utf-8")
+    (sys.stderr if json_path == "-" else sys.stdout).write(f"{result}\n")
+
+
+def _say(problem: object, status: int) -> int:
+    sys.stderr.write(f"simeval: {problem}\n")
+    return status
+
+
+def _sized(scenarios: list[ScenarioTest], samples: int | None) -> list[ScenarioTest]:
+    return scenarios if samples is None else [replace(each, sample_size=samples) for each in scenarios]
+
+
+def _app(named: str | None) -> AppHandler:
+    if named is None:
+        log.warning(f"no --app was given: the embedded {DEFAULT_APP} is evaluated, not an app of yours")
+        return DEFAULT_APP
+    if re.fullmatch(r"[\w.]+:[\w.]+", named):
+        handler: AppHandler = load_object(named, what="app")
+        return handler
+    if "/" in named:
+        return named
+    raise DefinitionError(
+        f"app {named!r}", found="this is neither a handler nor a model", do="use MODULE:HANDLER or a model's name"
+    )
+
+
+def _option(text: str) -> tuple[str, Any]:
+    """Read NAME=VALUE; a value that is JSON (a number, true, an object) is taken as such."""
+    name, sign, value = text.partition("=")
+    if not sign or not name:
+        raise DefinitionError("--model-option", found=f"found {text!r}", do="write NAME=VALUE")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+def _require_writable(path: str | None) -> None:
+    """Raise before the run where its report could not be written after it."""
+    if path is None or path == "-":
+        return
+    try:
+        with Path(path).open("a", encoding="utf-8"):
+            pass
+    except OSError as error:
+        raise DefinitionError(
+            f"report {path!r}", found=f"it cannot be written ({error.strerror})", do="name a file that can be"
+        ) from error

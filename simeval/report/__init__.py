@@ -1,0 +1,1 @@
+"""Reports of a run, in the forms that other programs read."""

@@ -1,0 +1,74 @@
+"""What `simeval init` writes: a suite and an app handler to start from."""
+
+import sys
+from pathlib import Path
+
+SUITE = """\
+# A suite: scenarios in Given / When / Then form. Run it with
+#   simeval run suite.yaml --app app:handle
+# Without --judge-model, embedded heuristics play the user and the judge: good for a first look, no
+# judgement of quality. With a real model: simeval run suite.yaml --app app:handle --judge-model openai/gpt-5-nano
+
+sample_size: 30          # trials for each scenario; proving "at least 90%" takes 29 or more
+significance_level: 0.05 # how often a pass, or a fail, may be wrong
+
+scenarios:
+  - title: The assistant says what it can do
+    given: A new user who has never talked to the assistant   # who the user is
+    when: The user asks what the assistant can help with      # what the user tries
+    max_turns: 3
+    then:
+      # What the judge looks for. It rates every conversation from 1 to 10; 6 or more is a success.
+      - expected_behavior: The assistant says that it can track orders, start returns
+        label: lists its functions
+        evaluator: {type: success_rate, min_proportion: 0.9}
+      # A metric: seconds the app took for its slowest answer of a conversation.
+      - scorer: response_latency
+        evaluator: {type: proportion, threshold: 1.0, at_least: false, min_proportion: 0.9}
+
+  - title: The assistant finds an order
+    given: A customer whose order number is A123
+    when: The user asks where order A123 is
+    max_turns: 4
+    then:
+      - expected_behavior: The assistant says that order A123 is on its way, arrives on Friday
+        label: order status
+        # Several evaluators may conclude on the same ratings.
+        evaluator:
+          - {type: success_rate, min_proportion: 0.75}
+          - {type: rating_average, min_median_rating: 8}
+"""
+
+APP = '''\
+"""The app under test: replace what `handle` does with a call to your own app."""
+
+from typing import Any
+
+from simeval import AppResponse
+
+
+async def handle(message: str, state: dict[str, Any]) -> AppResponse:
+    """Answer one message of the user. `state` is yours: empty at first, then what you returned last."""
+    text = message.lower()
+    if "a123" in text:
+        return AppResponse("Order A123 is on its way and arrives on Friday.", state)
+    if "help" in text or "can" in text:
+        return AppResponse("I can track your orders and start returns. What do you need?", state)
+    return AppResponse("I am not sure I understand. Could you say it differently?", state)
+'''
+
+
+def write_starter(folder: Path) -> int:
+    """Write suite.yaml and app.py into a folder; give 2 and touch nothing where one is there already."""
+    files = {folder / "suite.yaml": SUITE, folder / "app.py": APP}
+    taken = [str(path) for path in files if path.exists()]
+    if taken:
+        sys.stderr.write(f"simeval: {' and '.join(taken)} exist already; move them away or name another folder.\n")
+        return 2
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, text in files.items():
+        path.write_text(text, encoding="utf-8")
+        sys.stdout.write(f"wrote {path}\n")
+    where = "" if folder == Path() else f"cd {folder} && "
+    sys.stdout.write(f"now run: {where}simeval run suite.yaml --app app:handle\n")
+    return 0

@@ -1,0 +1,278 @@
+"""Suites from YAML files and Python modules; a mistake is reported with file, line and field."""
+
+import importlib
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+
+from simeval.errors import DefinitionError, SuiteFileError
+from simeval.evaluators import Evaluator, MeanEvaluator, ProportionEvaluator, QuantileEvaluator
+from simeval.ratings import RatingAverageEvaluator, RatingProportionEvaluator, SuccessRateEvaluator
+from simeval.scenario import MAX_TURNS, Expectation, ScenarioTest
+from simeval.scorers.metrics import METRICS
+
+SUFFIXES = (".yaml", ".yml")
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Level = Annotated[float, Field(gt=0, lt=0.5)]
+Whole = Annotated[int, Field(ge=1, strict=True)]
+
+
+class _Record(BaseModel):
+    """A mapping in a suite file. What it describes is made at once, so that a mistake is found at its line."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="after")
+    def _is_usable(self) -> Self:
+        self.make()
+        return self
+
+    def make(self) -> Any:
+        """Give what this record describes."""
+
+
+class _Evaluator(_Record):
+    significance_level: Level | None = None
+
+    def make(self) -> Evaluator:
+        """Give the evaluator this record describes."""
+        return _EVALUATORS[type(self)](**self.model_dump(exclude={"type"}, exclude_none=True))
+
+
+class _SuccessRate(_Evaluator):
+    type: Literal["success_rate"]
+    min_proportion: float
+
+
+class _RatingProportion(_Evaluator):
+    type: Literal["rating_proportion"]
+    min_rating: float
+    min_proportion: float
+
+
+class _RatingAverage(_Evaluator):
+    type: Literal["rating_average"]
+    min_median_rating: float
+
+
+class _Proportion(_Evaluator):
+    type: Literal["proportion"]
+    threshold: float = 1.0
+    min_proportion: float | None = None
+    max_proportion: float | None = None
+    at_least: bool = True
+
+
+class _Quantile(_Evaluator):
+    type: Literal["quantile"]
+    quantile: float = 0.5
+    at_least: float | None = None
+    at_most: float | None = None
+
+
+class _Mean(_Evaluator):
+    type: Literal["mean"]
+    at_least: float | None = None
+    at_most: float | None = None
+    bounds: tuple[float, float] = (0.0, 1.0)
+
+
+_EVALUATORS: dict[type[_Evaluator], Callable[..., Evaluator]] = {
+    _SuccessRate: SuccessRateEvaluator,
+    _RatingProportion: RatingProportionEvaluator,
+    _RatingAverage: RatingAverageEvaluator,
+    _Proportion: ProportionEvaluator,
+    _Quantile: QuantileEvaluator,
+    _Mean: MeanEvaluator,
+}
+_AnyEvaluator = Annotated[
+    _SuccessRate | _RatingProportion | _RatingAverage | _Proportion | _Quantile | _Mean, Field(discriminator="type")
+]
+
+
+class _Expectation(_Record):
+    evaluator: _AnyEvaluator | list[_AnyEvaluator]
+    expected_behavior: Text | None = None
+    scorer: Text | None = None
+    score: Text | None = None
+    label: Text | None = None
+
+    def make(self) -> Expectation:
+        evaluators = self.evaluator if isinstance(self.evaluator, list) else [self.evaluator]
+        return Expectation(
+            expected_behavior=self.expected_behavior,
+            scorer=_scorer(self.scorer) if self.scorer else None,
+            score=self.score,
+            label=self.label,
+            evaluator=[evaluator.make() for evaluator in evaluators],
+        )
+
+
+class _Scenario(_Record):
+    title: Text
+    given: Text
+    when: Text
+    then: _Expectation | list[_Expectation]
+    sample_size: Whole | None = None
+    significance_level: Level | None = None
+    max_turns: Whole | None = None
+
+    def make(self) -> ScenarioTest:
+        expectations = self.then if isinstance(self.then, list) else [self.then]
+        return ScenarioTest(
+            title=self.title,
+            given=self.given,
+            when=self.when,
+            then=[expectation.make() for expectation in expectations],
+            sample_size=self.sample_size,
+            significance_level=self.significance_level,
+            max_turns=self.max_turns or MAX_TURNS,
+        )
+
+
+class _Suite(_Record):
+    scenarios: Annotated[list[_Scenario], Field(min_length=1)]
+    sample_size: Whole | None = None
+    significance_level: Level | None = None
+    max_turns: Whole | None = None
+
+    def make(self) -> list[ScenarioTest]:
+        defaults = {"sample_size": self.sample_size, "significance_level": self.significance_level}
+        defaults["max_turns"] = self.max_turns
+        return [
+            scenario.model_copy(update={k: v for k, v in defaults.items() if getattr(scenario, k) is None}).make()
+            for scenario in self.scenarios
+        ]
+
+
+def load_suite(source: str) -> list[ScenarioTest]:
+    """Load scenarios from a YAML file, a folder of them (in the order of their names), or `module:object`.
+
+    Raises SuiteFileError for a mistake in a file and DefinitionError for anything else that cannot be used.
+    """
+    path = Path(source)
+    if path.is_dir():
+        files = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES)
+        if not files:
+            raise DefinitionError(
+                f"suite {source!r}", found="the folder holds no .yaml file", do="name a folder with suites"
+            )
+        return [scenario for file in files for scenario in load_file(file)]
+    if path.is_file():
+        return load_file(path)
+    if path.suffix in SUFFIXES or ":" not in source:
+        raise DefinitionError(
+            f"suite {source!r}",
+            found="there is no such file or folder",
+            do="name a YAML file, a folder of them, or module:object",
+        )
+    return _scenarios_of(load_object(source, what="suite"), source)
+
+
+def load_object(reference: str, *, what: str) -> Any:
+    """Import `module:object`, also from the current folder. Raises DefinitionError."""
+    module_name, _, attribute = reference.partition(":")
+    do = f"name the {what} as MODULE:OBJECT, importable from the current folder"
+    if not module_name or not attribute:
+        raise DefinitionError(f"{what} {reference!r}", found="this is not of the form MODULE:OBJECT", do=do)
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        found: Any = importlib.import_module(module_name)
+    except ImportError as error:
+        raise DefinitionError(f"{what} {reference!r}", found=f"importing it failed ({error})", do=do) from error
+    for name in attribute.split("."):
+        if not hasattr(found, name):
+            raise DefinitionError(f"{what} {reference!r}", found=f"{module_name} has no {attribute!r}", do=do)
+        found = getattr(found, name)
+    return found
+
+
+def load_file(path: Path) -> list[ScenarioTest]:
+    """Load the scenarios of one YAML file. Raises SuiteFileError."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        data = yaml.safe_load(text)
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        mark = getattr(error, "problem_mark", None)
+        raise SuiteFileError(
+            str(path),
+            line=mark.line + 1 if mark else 1,
+            field="",
+            found=f"this is not YAML ({getattr(error, 'problem', None) or error})",
+            do="mend it",
+        ) from error
+    listed = isinstance(data, list)
+    try:
+        return _Suite.model_validate({"scenarios": data} if listed else data).make()
+    except ValidationError as error:
+        raise _located(path, node, error, skip=1 if listed else 0) from error
+
+
+def _scorer(name: str) -> Any:
+    if name in METRICS:
+        return METRICS[name]
+    if ":" in name:
+        return load_object(name, what="scorer")
+    raise DefinitionError(
+        "scorer", found=f"found {name!r}", do=f"use one of {', '.join(METRICS)}, or a scorer of yours as MODULE:OBJECT"
+    )
+
+
+def _located(path: Path, node: yaml.Node | None, error: ValidationError, *, skip: int) -> SuiteFileError:
+    """Name the line and field of a validation's first mistake, the one deepest in the file."""
+    first = max(error.errors(), key=lambda each: len(_place(node, each["loc"][skip:])))
+    place = _place(node, first["loc"][skip:])
+    cause = first.get("ctx", {}).get("error")
+    field = ".".join(map(str, place))
+    if isinstance(cause, DefinitionError):
+        found, do = f"{cause.where}: {cause.found}", cause.do
+    elif first["type"] == "missing":
+        field = ".".join(map(str, [*place, first["loc"][-1]]))
+        found, do = "the field is missing", "add it"
+    else:
+        found, do = f"found {first['input']!r}", first["msg"][0].lower() + first["msg"][1:]
+    return SuiteFileError(str(path), line=_line(node, place), field=field, found=found, do=do)
+
+
+def _place(node: yaml.Node | None, location: Sequence[int | str]) -> tuple[int | str, ...]:
+    """Give the part of a pydantic location that exists in the file; names of union members are left out."""
+    place: list[int | str] = []
+    for step in location:
+        inner = _child(node, step)
+        if inner is not None:
+            node = inner
+            place.append(step)
+    return tuple(place)
+
+
+def _line(node: yaml.Node | None, place: Sequence[int | str]) -> int:
+    for step in place:
+        node = _child(node, step) or node
+    return node.start_mark.line + 1 if node is not None else 1
+
+
+def _child(node: yaml.Node | None, step: int | str) -> yaml.Node | None:
+    if isinstance(node, yaml.MappingNode):
+        return next((value for key, value in node.value if key.value == step), None)
+    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+        found: yaml.Node = node.value[step]
+        return found
+    return None
+
+
+def _scenarios_of(found: Any, source: str) -> list[ScenarioTest]:
+    scenarios = [found] if isinstance(found, ScenarioTest) else found
+    if callable(scenarios):
+        scenarios = scenarios()
+    if not isinstance(scenarios, Sequence) or not all(isinstance(each, ScenarioTest) for each in scenarios):
+        raise DefinitionError(
+            f"suite {source!r}", found=f"found {type(found).__name__}", do="give a ScenarioTest or a list of them"
+        )
+    return list(scenarios)
