@@ -108,7 +108,10 @@ class Engine:
         self._models = Models(self.settings, model_options or {})
         self._judge = self._models.get(judge_model or DEFAULT_JUDGE)
         embedded_judge = self._judge.name.startswith(PREFIX)
-        self._user = self._models.get(user_simulator_model or (DEFAULT_USER if embedded_judge else self._judge))
+        if user_simulator_model is None and not embedded_judge:
+            self._user = self._judge
+        else:
+            self._user = self._models.get(user_simulator_model or DEFAULT_USER)
         self._rubric_folder = Path(rubric_folder) if rubric_folder is not None and not embedded_judge else None
         self._store = store
         self._progress = progress

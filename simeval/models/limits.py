@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 import anyio
+import anyio.lowlevel
 
 from simeval.errors import ModelError
 from simeval.models.model import Completion, Model, Request
@@ -23,6 +24,31 @@ class Limited:
         """Wait for a slot, then answer."""
         async with self.slots:
             return await self.model.complete(request)
+
+    async def close(self) -> None:
+        await self.model.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Paced:
+    """A model of which at most one call is started in each turn of the event loop, in the order asked.
+
+    Starting a call costs CPU. Many started in one turn would hold up the loop, and with it the app whose
+    latency is being measured there; in a queue they hold up only themselves.
+    """
+
+    model: Model
+    turn: anyio.Lock
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    async def complete(self, request: Request) -> Completion:
+        """Wait for a turn, then answer."""
+        async with self.turn:
+            await anyio.lowlevel.checkpoint()
+        return await self.model.complete(request)
 
     async def close(self) -> None:
         await self.model.close()

@@ -16,6 +16,7 @@ import anyio
 
 from simeval.errors import DefinitionError, ModelError, ModelErrorKind, ModelUnusable
 from simeval.models.model import Completion, Request
+from simeval.models.wire import response_format, seconds_of
 
 _KINDS: Mapping[str, ModelErrorKind] = {
     "AuthenticationError": "authentication",
@@ -117,18 +118,7 @@ class LiteLLMModel:
             "shared_session": self._session,
         }
         if request.reply is not None:
-            arguments["response_format"] = (
-                {
-                    "type": "json_schema",
-                    "json_schema": {
-                        "name": request.reply.__name__,
-                        "schema": request.reply.json_schema,
-                        "strict": True,
-                    },
-                }
-                if self._known["schema"]
-                else {"type": "json_object"}
-            )
+            arguments["response_format"] = response_format(request.reply, schema=self._known["schema"])
         return {**arguments, **self.options}
 
     def _open(self) -> Any:
@@ -144,21 +134,13 @@ class LiteLLMModel:
         problem = _first_line(str(error))
         if kind in _FATAL or (kind == "bad_request" and not self._has_answered):
             return ModelUnusable(self.name, kind=kind, problem=problem)
-        return ModelError(self.name, kind=kind, problem=problem, retry_after=_retry_after(error))
+        headers = getattr(error, "litellm_response_headers", None) or {}
+        return ModelError(self.name, kind=kind, problem=problem, retry_after=seconds_of(headers.get("retry-after")))
 
 
 def _content(response: Any) -> str | None:
     choices = getattr(response, "choices", None)
     return cast("str | None", choices[0].message.content) if choices else None
-
-
-def _retry_after(error: Exception) -> float | None:
-    headers = getattr(error, "litellm_response_headers", None) or {}
-    value = headers.get("retry-after")
-    try:
-        return max(0.0, float(value)) if value is not None else None
-    except ValueError:
-        return None
 
 
 def _first_line(text: str) -> str:

@@ -7,7 +7,8 @@ import anyio
 import anyio.to_thread
 
 from simeval.errors import DefinitionError
-from simeval.models.limits import Limited, Timed
+from simeval.models.compatible import COMPATIBLE_PREFIX, CompatibleModel
+from simeval.models.limits import Limited, Paced, Timed
 from simeval.models.lite import LiteLLMModel
 from simeval.models.model import Model
 from simeval.models.offline import PREFIX, OfflineModel
@@ -24,6 +25,7 @@ class Models:
         self._settings, self._options = settings, options
         self._bases: dict[str, Model] = {}
         self._bounded: dict[str, Model] = {}
+        self._turn = anyio.Lock()
         self._users = 0
 
     def get(self, named: str | Model) -> Model:
@@ -37,7 +39,8 @@ class Models:
         if base.name not in self._bounded:
             slots = anyio.Semaphore(self._settings.model_concurrency)
             timed = Timed(known, seconds=self._settings.model_timeout_seconds)
-            self._bounded[base.name] = Limited(timed, slots)
+            embedded = base.name.startswith(PREFIX)
+            self._bounded[base.name] = Limited(timed if embedded else Paced(timed, self._turn), slots)
         return self._bounded[base.name]
 
     def caller(self, model: Model, ledger: Ledger) -> Caller:
@@ -47,7 +50,7 @@ class Models:
     async def check(self) -> None:
         """Raise DefinitionError for a name no provider is known for. Makes no call."""
         for base in self._bases.values():
-            if isinstance(base, LiteLLMModel):
+            if isinstance(base, (LiteLLMModel, CompatibleModel)):
                 await anyio.to_thread.run_sync(base.check)
 
     def open(self) -> None:
@@ -67,9 +70,11 @@ class Models:
                 raise DefinitionError("model", found="found an empty name", do="name a model, such as offline/judge")
             if named in self._bases:
                 return self._bases[named]
-            return OfflineModel(named) if named.startswith(PREFIX) else LiteLLMModel(named, self._options)
-        if isinstance(named, Limited):
-            return named.model.model if isinstance(named.model, Timed) else named.model
+            if named.startswith(PREFIX):
+                return OfflineModel(named)
+            if named.startswith(COMPATIBLE_PREFIX):
+                return CompatibleModel(named, self._options)
+            return LiteLLMModel(named, self._options)
         if isinstance(named, Model):
             return named
         raise DefinitionError("model", found=f"found {named!r}", do="give a model's name or a Model object")

@@ -1,0 +1,158 @@
+"""An OpenAI-compatible endpoint, called directly: a tenth of the CPU of the way through LiteLLM.
+
+For one's own servers (vLLM, llama.cpp, Ollama, gateways) and load; names are "openai-compatible/MODEL".
+LiteLLM remains the way to everything else, and to prices.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+
+from simeval.errors import DefinitionError, ModelError, ModelErrorKind, ModelUnusable
+from simeval.models.model import Completion, Request
+from simeval.models.wire import response_format, seconds_of
+
+COMPATIBLE_PREFIX = "openai-compatible/"
+DEFAULT_BASE = "https://api.openai.com/v1"
+_CONTENT_CODES = frozenset({"context_length_exceeded", "content_filter", "content_policy_violation"})
+
+
+@dataclass(slots=True)
+class CompatibleModel:
+    """A model behind an OpenAI-compatible endpoint.
+
+    Options: `api_base` (else the environment's OPENAI_BASE_URL), `api_key` (else OPENAI_API_KEY),
+    `json_schema` (False for servers that take only {"type": "json_object"}); all others go into the body
+    of every request.
+    """
+
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    _session: aiohttp.ClientSession | None = field(default=None, init=False, repr=False)
+    _has_answered: bool = field(default=False, init=False, repr=False)
+
+    def check(self) -> None:
+        """Raise DefinitionError where the name or the base URL cannot be used. Makes no call."""
+        if not self.name.removeprefix(COMPATIBLE_PREFIX):
+            raise DefinitionError(f"model {self.name!r}", found="found no model's name", do="write it behind the slash")
+        if not self._base().startswith(("http://", "https://")):
+            raise DefinitionError(
+                f"model {self.name!r}", found=f"found api_base {self._base()!r}", do="give an http or https URL"
+            )
+
+    async def complete(self, request: Request) -> Completion:
+        """Make one call. Raises ModelError; ModelUnusable where no call can succeed."""
+        try:
+            async with self._open().post(
+                f"{self._base()}/chat/completions", data=json.dumps(self._body(request)), headers=self._headers()
+            ) as response:
+                text = await response.text()
+                if response.status != 200:
+                    raise self._refusal(response.status, text, response.headers.get("Retry-After"))
+        except (aiohttp.ClientError, OSError) as error:
+            problem = str(error) or type(error).__name__
+            raise ModelError(self.name, kind="connection", problem=problem) from error
+        except UnicodeDecodeError as error:
+            raise ModelError(self.name, kind="malformed", problem="the body is not text") from error
+        return self._read(text)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    def _base(self) -> str:
+        base = self.options.get("api_base") or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE
+        return str(base).rstrip("/")
+
+    def _open(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0),
+                timeout=aiohttp.ClientTimeout(total=None),
+                proxy=_proxy(self._base()),
+            )
+        return self._session
+
+    def _headers(self) -> dict[str, str]:
+        key = self.options.get("api_key") or os.environ.get("OPENAI_API_KEY")
+        return {"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "model": self.name.removeprefix(COMPATIBLE_PREFIX),
+            "messages": request.messages(),
+            "temperature": request.temperature,
+            "seed": request.seed % 2**31,
+        }
+        if request.reply is not None:
+            body["response_format"] = response_format(request.reply, schema=self.options.get("json_schema", True))
+        ours = ("api_base", "api_key", "json_schema")
+        return {**body, **{name: value for name, value in self.options.items() if name not in ours}}
+
+    def _read(self, text: str) -> Completion:
+        try:
+            answer = json.loads(text)
+            content = answer["choices"][0]["message"]["content"]
+            usage = answer.get("usage") or {}
+            completion = Completion(
+                text=_text(content),
+                prompt_tokens=int(usage.get("prompt_tokens") or 0),
+                completion_tokens=int(usage.get("completion_tokens") or 0),
+            )
+        except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+            problem = f"not a chat completion: {text[:100]!r}"
+            raise ModelError(self.name, kind="malformed", problem=problem) from error
+        self._has_answered = True
+        return completion
+
+    def _refusal(self, status: int, text: str, retry_after: str | None) -> ModelError:
+        code, message = _error_of(text)
+        kind = _kind(status, code)
+        problem = f"HTTP {status}: {message}"
+        if kind in ("authentication", "unknown_model") or (kind == "bad_request" and not self._has_answered):
+            return ModelUnusable(self.name, kind=kind, problem=problem)
+        return ModelError(self.name, kind=kind, problem=problem, retry_after=seconds_of(retry_after))
+
+
+def _proxy(base: str) -> str | None:
+    """Give the environment's proxy for a URL. Looked up once: aiohttp's own trust_env does it in a thread a call."""
+    parts = urlsplit(base)
+    return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
+
+
+def _text(content: object) -> str:
+    if not isinstance(content, str):
+        raise TypeError("the content is no text")
+    return content
+
+
+def _kind(status: int, code: str) -> ModelErrorKind:
+    if code in _CONTENT_CODES:
+        return "content"
+    known: dict[int, ModelErrorKind] = {
+        401: "authentication",
+        403: "authentication",
+        404: "unknown_model",
+        408: "timeout",
+        409: "server",
+        425: "server",
+        429: "rate_limit",
+    }
+    return known.get(status, "server" if status >= 500 else "bad_request")
+
+
+def _error_of(text: str) -> tuple[str, str]:
+    """Give the code and message of an error body, whatever it looks like."""
+    try:
+        error = json.loads(text)["error"]
+        return str(error.get("code") or ""), str(error.get("message") or error)[:300]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return "", (text.strip().splitlines() or ["no message"])[0][:300]

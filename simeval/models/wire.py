@@ -1,0 +1,29 @@
+"""What OpenAI's chat protocol writes on the wire, as far as simeval uses it."""
+
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from simeval.models.replies import Reply
+
+
+def response_format(reply: type[Reply], *, schema: bool) -> dict[str, Any]:
+    """Ask for a JSON object: of the reply's schema where the model takes one, of any shape otherwise."""
+    if not schema:
+        return {"type": "json_object"}
+    described = {"name": reply.__name__, "schema": reply.json_schema, "strict": True}
+    return {"type": "json_schema", "json_schema": described}
+
+
+def seconds_of(retry_after: str | None) -> float | None:
+    """Read a Retry-After header, seconds or an HTTP date; None where there is none that can be read."""
+    if retry_after is None:
+        return None
+    try:
+        return max(0.0, float(retry_after))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, (parsedate_to_datetime(retry_after) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError):
+        return None
