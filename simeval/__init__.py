@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from simeval.version import __version__
+
 if TYPE_CHECKING:
     from simeval.conversation import AppResponse, Conversation, Message
     from simeval.engine import Engine
@@ -51,7 +53,6 @@ _HOME = {
     "scorer": "scorers.scorer",
 }
 
-__version__ = "0.1.0"
 __all__ = [
     "AppResponse",
     "Conversation",
@@ -75,6 +76,7 @@ __all__ = [
     "Verdict",
     "WritingStyleAxes",
     "WritingStyleConfig",
+    "__version__",
     "configure_logging",
     "scorer",
 ]
@@ -88,4 +90,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return __all__

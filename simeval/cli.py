@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from simeval import __version__
+from simeval.version import __version__
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 

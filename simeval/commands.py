@@ -10,7 +10,6 @@ from typing import Any
 
 import anyio
 
-from simeval import __version__
 from simeval.encode import encode_suite
 from simeval.engine import DEFAULT_APP, AppHandler, Engine
 from simeval.errors import DefinitionError, SimevalError
@@ -20,6 +19,7 @@ from simeval.report.junit import junit_xml
 from simeval.results import SuiteResult
 from simeval.scenario import ScenarioTest
 from simeval.suites import load_object, load_suite
+from simeval.version import __version__
 
 STATUS: dict[Outcome, int] = {"pass": 0, "fail": 1, "inconclusive": 1, "error": 3}
 BAD_INPUT, NOT_COMPLETED, INTERRUPTED = 2, 3, 130

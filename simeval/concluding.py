@@ -94,7 +94,7 @@ def mean_verdict(
             "no value was measured" if estimate is None else f"the mean of {len(values)} values is {estimate:.3g}"
         )
         explanation = (
-            f"{observed}: the requirement is disproven (p = {show_p(p_fail)})"
+            f"{observed}: the requirement is disproven ({say_p(p_fail)})"
             if outcome == "fail"
             else f"{observed}, which proves neither side; more trials are needed"
         )
@@ -122,6 +122,12 @@ def show_p(p: float) -> str:
     return "< 0.0001" if p < 0.0001 else f"{p:.3f}" if p >= 0.001 else f"{p:.4f}"
 
 
+def say_p(p: float) -> str:
+    """Write a p-value into a sentence."""
+    shown = show_p(p)
+    return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
+
+
 def show_share(share: float) -> str:
     """Write a share as a percentage, with a decimal only where it is needed."""
     return f"{100 * share:.4g}%"
@@ -138,7 +144,7 @@ def _explain_share(outcome: Outcome, counts: Counts, *, bar: float, alpha: float
     seen = f"{counts.good} of {measured} trials met the requirement"
     lost = f" and {counts.missing} more are missing" if counts.missing else ""
     if outcome == "fail":
-        chance = f"an app that meets the bar of {show_share(bar)} gives so few with p = {show_p(p_fail)}"
+        chance = f"an app that meets the bar of {show_share(bar)} gives so few with {say_p(p_fail)}"
         return "proven_below", f"{seen}{lost}: {chance}"
     least = binomial.minimum_n(bar, alpha)
     if counts.n < least:

@@ -7,7 +7,7 @@ schedule ──Trial──► conversations ──Held──► judges ──Jud
 
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -106,12 +106,12 @@ class Engine:
             writing_style=writing_style_config or WritingStyleConfig(),
         )
         self._models = Models(self.settings, model_options or {})
-        self._judge = self._models.get(judge_model or DEFAULT_JUDGE)
+        self._judge = self._models.get(DEFAULT_JUDGE if judge_model is None else judge_model)
         embedded_judge = self._judge.name.startswith(PREFIX)
-        if user_simulator_model is None and not embedded_judge:
-            self._user = self._judge
+        if user_simulator_model is not None:
+            self._user = self._models.get(user_simulator_model)
         else:
-            self._user = self._models.get(user_simulator_model or DEFAULT_USER)
+            self._user = self._models.get(DEFAULT_USER) if embedded_judge else self._judge
         self._rubric_folder = Path(rubric_folder) if rubric_folder is not None and not embedded_judge else None
         self._store = store
         self._progress = progress
@@ -226,55 +226,36 @@ class Line:
         """Run every trial; give the results and the run's record, completed by what `measured` gives at the end."""
         settings, total = self.settings, sum(plan.sample_size for plan in self.plans)
         workers = min(settings.concurrency, total)
-        recorder = Recorder(journal)
-        conversations = Conversations(self.plans, self.user, self.app, settings)
         judge = Judge(self.plans)
+        conversations = Conversations(self.plans, self.user, self.app, settings)
         credit, credits = anyio.create_memory_object_stream[int](total)
         dealt, trials = anyio.create_memory_object_stream[Trial](0)
         said, held = anyio.create_memory_object_stream[Held](workers)
         judged, judgements = anyio.create_memory_object_stream[Judgement](workers)
 
-        async def hold(trial: Trial) -> Held:
-            made = await conversations.hold(trial)
-            await recorder.record(made)
-            return made
+        async with AsyncExitStack() as ends:
+            recorder = await ends.enter_async_context(Recorder(journal))
+            for stream in (credit, credits, dealt, trials, said, held, judged, judgements):
+                await ends.enter_async_context(stream)
 
-        async def give_judgement(one: Held) -> Judgement:
-            made = await judge.judge(one)
-            await recorder.record(made)
-            return made
+            async def hold(trial: Trial) -> Held:
+                return await recorder.recorded(await conversations.hold(trial))
 
-        async with anyio.create_task_group() as recording:
-            recording.start_soon(recorder.run)
+            async def give_judgement(one: Held) -> Judgement:
+                return await recorder.recorded(await judge.judge(one))
+
+            pool = partial(run_pool, workers=workers)
             await recorder.record(run)
             async with anyio.create_task_group() as line:
-                line.start_soon(
-                    partial(
-                        deal,
-                        self.plans,
-                        credits=credits,
-                        outbox=dealt,
-                        in_flight=self.in_flight,
-                        closed=self.statistician.closed,
-                    )
-                )
-                line.start_soon(partial(run_pool, hold, workers=workers, inbox=trials, outbox=said, on_error=_unheld))
-                line.start_soon(
-                    partial(
-                        run_pool,
-                        give_judgement,
-                        workers=workers,
-                        inbox=held,
-                        outbox=judged,
-                        on_error=self._unjudged,
-                    )
-                )
+                dealing = partial(deal, credits=credits, outbox=dealt, closed=self.statistician.closed)
+                line.start_soon(partial(dealing, self.plans, in_flight=self.in_flight))
+                line.start_soon(partial(pool, hold, inbox=trials, outbox=said, on_error=_unheld))
+                line.start_soon(partial(pool, give_judgement, inbox=held, outbox=judged, on_error=self._unjudged))
                 await self.statistician.conclude(inbox=judgements, credits=credit)
             run = replace(run, **measured())
             results = self.statistician.results(run)
             for result in results:
                 await recorder.record(result)
-            recorder.close()
         return results, run
 
     def _unjudged(self, held: Held, error: Exception) -> Judgement:

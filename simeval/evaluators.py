@@ -102,6 +102,10 @@ class Evaluator(ABC):
         """Whether `value` is one this evaluator can conclude on."""
         return not isnan(value)
 
+    @abstractmethod
+    def meets(self, value: float) -> bool:
+        """Whether a trial with this value speaks for the requirement."""
+
 
 @dataclass(frozen=True)
 class ProportionEvaluator(Evaluator):
@@ -142,7 +146,6 @@ class ProportionEvaluator(Evaluator):
         return self.at_least == (self.min_proportion is not None)
 
     def meets(self, value: float) -> bool:
-        """Whether a trial with this value counts for the requirement."""
         inside = value >= self.threshold if self.at_least else value <= self.threshold
         return inside if self.min_proportion is not None else not inside
 
@@ -224,7 +227,6 @@ class QuantileEvaluator(Evaluator):
         return 1 - self.quantile if self.at_least is not None else self.quantile
 
     def meets(self, value: float) -> bool:
-        """Whether a trial with this value counts for the requirement."""
         return value >= self.bar if self.at_least is not None else value <= self.bar
 
     def reduce(self, group: Sequence[float]) -> float:
@@ -294,6 +296,9 @@ class MeanEvaluator(Evaluator):
 
     def accepts(self, value: float) -> bool:
         return self.bounds[0] <= value <= self.bounds[1]
+
+    def meets(self, value: float) -> bool:
+        return value >= self.bar if self.at_least is not None else value <= self.bar
 
     def reduce(self, group: Sequence[float]) -> float:
         return sum(group) / len(group)

@@ -39,6 +39,9 @@ class _RatingEvaluator(Evaluator):
     def accepts(self, value: float) -> bool:
         return RATING_BOUNDS[0] <= value <= RATING_BOUNDS[1]
 
+    def meets(self, value: float) -> bool:
+        return self.rule.meets(value)
+
     def reduce(self, group: Sequence[float]) -> float:
         return self.rule.reduce(group)
 

@@ -108,10 +108,14 @@ class EvaluationResult:
         return tuple((j.trial.index, failure) for j in self.judgements for failure in j.failures)
 
     def worst(self, expectation: ExpectationResult) -> Judgement | None:
-        """Give the trial that speaks most against an expectation: a crash of the app, else the lowest score."""
+        """Give the trial that speaks most against an expectation: a crash of the app, else the worst score.
+
+        None where every trial speaks for it.
+        """
         at_worst = [
             (_badness(result, expectation.evaluators[0].prefers_high), -judgement.trial.index, judgement)
             for judgement, result in zip(self.judgements, expectation.results, strict=True)
+            if isinstance(result, Failure) or not all(e.meets(result.value) for e in expectation.evaluators)
         ]
         return max(at_worst, key=lambda entry: entry[:2])[2] if at_worst else None
 
@@ -188,7 +192,7 @@ def describe(results: Sequence[EvaluationResult], run: RunRecord) -> str:
     ]
     alphas = {verdict.significance_level for result in results for verdict in result.verdicts}
     level = show_share(1 - 2 * alphas.pop()) if len(alphas) == 1 else "two-sided"
-    table = render_table(HEADERS, rows, widths=(32, 36))
+    table = render_table(HEADERS, rows, widths=(28, 30))
     reasons = [_explain(result) for result in results if not result.passed]
     return "\n\n".join(
         part

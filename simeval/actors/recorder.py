@@ -1,12 +1,15 @@
 """The recorder: an actor that writes to the journal in batches, off the event loop."""
 
 from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self, TypeVar
 
 import anyio
 import anyio.to_thread
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from simeval.store.journal import Entry, Journal
+
+E = TypeVar("E", bound=Entry)
 
 LARGEST_BATCH = 256
 LAST_WRITE_SECONDS = 5.0  # how long what is already queued may be written after a cancellation
@@ -19,35 +22,52 @@ class _Item:
 
 
 class Recorder:
-    """Writes entries to a journal; whoever records waits until the entry is written."""
+    """Writes entries to a journal; whoever records waits until the entry is written.
+
+    Used as a context: leaving it in order waits for what is queued, leaving it by an error or a
+    cancellation writes what has come by then.
+    """
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        streams = anyio.create_memory_object_stream[_Item](LARGEST_BATCH)
-        self._outbox: MemoryObjectSendStream[_Item] = streams[0]
-        self._inbox: MemoryObjectReceiveStream[_Item] = streams[1]
+        self._outbox, self._inbox = anyio.create_memory_object_stream[_Item](LARGEST_BATCH)
+        self._tasks = anyio.create_task_group()
+
+    async def __aenter__(self) -> Self:
+        await self._tasks.__aenter__()
+        self._tasks.start_soon(self._run)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        self._outbox.close()
+        try:
+            return await self._tasks.__aexit__(kind, error, trace)
+        finally:
+            self._inbox.close()
 
     async def record(self, entry: Entry) -> None:
-        """Keep an entry. Returns when it is in the journal; raises what the journal raised to end the run."""
+        """Keep an entry. Returns when it is in the journal; an error of the journal ends the run."""
         item = _Item(entry)
         await self._outbox.send(item)
         await item.written.wait()
 
-    def close(self) -> None:
-        """Say that nothing more will be recorded; `run` ends when everything is written."""
-        self._outbox.close()
+    async def recorded(self, entry: E) -> E:
+        """Keep an entry and give it."""
+        await self.record(entry)
+        return entry
 
-    async def run(self) -> None:
+    async def _run(self) -> None:
         """Write what comes, a batch at a time. When cancelled, what has come is still written."""
         batch: list[_Item] = []
         try:
-            async with self._inbox:
-                async for item in self._inbox:
-                    batch = [item, *self._waiting()]
-                    await anyio.to_thread.run_sync(self._journal.append, [i.entry for i in batch])
-                    for written in batch:
-                        written.written.set()
-                    batch = []
+            async for item in self._inbox:
+                batch = [item, *self._waiting()]
+                await anyio.to_thread.run_sync(self._journal.append, [i.entry for i in batch])
+                for written in batch:
+                    written.written.set()
+                batch = []
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True, deadline=anyio.current_time() + LAST_WRITE_SECONDS):
                 last = [i.entry for i in [*batch, *self._waiting()]]

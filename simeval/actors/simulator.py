@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from time import perf_counter
 
+import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from simeval.conversation import Ending, Message, Transcript
@@ -32,7 +33,7 @@ class Simulator:
     ) -> Ending:
         """Talk until the user has had enough or `max_turns` messages are written; say which it was.
 
-        The app answers every message, the last one too. Raises ModelError.
+        The app answers every message, the last one too; one that hangs up ends the talk. Raises ModelError.
         """
         async with inbox, outbox:
             for _ in range(self.scenario.max_turns):
@@ -40,8 +41,11 @@ class Simulator:
                 if not message.content:
                     return "user"
                 transcript.messages.append(message)
-                await outbox.send(message)
-                transcript.messages.append(await inbox.receive())
+                try:
+                    await outbox.send(message)
+                    transcript.messages.append(await inbox.receive())
+                except (anyio.EndOfStream, anyio.BrokenResourceError):
+                    return "app_error"
                 if not goes_on:
                     return "user"
             return "max_turns"

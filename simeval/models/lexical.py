@@ -5,8 +5,11 @@ from functools import lru_cache
 
 _WORD = re.compile(r"[a-z0-9]+(?:['’][a-z]+)?")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+")
-_PART = re.compile(r"\s*(?:[;:,]|\band\b|(?<=\w)\.(?=\s|$))\s*", re.IGNORECASE)
-_NEGATION = re.compile(r"\b(?:not|never|without|no|avoids?|refrains?|refuses?|instead of)\b|n['’]t\b", re.IGNORECASE)
+_CLAUSE = re.compile(r"\s*(?:;|(?<=\w)\.(?=\s|$))\s*")
+_PART = re.compile(r"\s*(?:[:,]|\band\b)\s*", re.IGNORECASE)
+_NEGATION = re.compile(
+    r"\b(?:not|never|nor|without|no|avoids?|refrains?|refuses?|instead of)\b|n['’]t\b", re.IGNORECASE
+)
 _STOP = frozenset(
     [
         "a",
@@ -170,9 +173,16 @@ def sentences(text: str) -> list[str]:
 
 @lru_cache(maxsize=5_000)
 def parts(expectation: str) -> tuple[str, ...]:
-    """Split an expectation into the parts that can be met one by one; the whole, where it has none."""
-    found = [part.strip() for part in _PART.split(expectation) if content_stems(part)]
-    return tuple(found) or (expectation.strip(),)
+    """Split an expectation into the parts that can be met one by one; the whole, where it has none.
+
+    From a "not" to the end of its clause is one part: what must not happen.
+    """
+    found = []
+    for clause in _CLAUSE.split(expectation):
+        negation = _NEGATION.search(clause)
+        positive = clause[: negation.start()] if negation else clause
+        found += [*_PART.split(positive), clause[negation.start() :] if negation else ""]
+    return tuple(part.strip() for part in found if content_stems(part)) or (expectation.strip(),)
 
 
 def is_negative(part: str) -> bool:
@@ -181,10 +191,12 @@ def is_negative(part: str) -> bool:
 
 
 def covers(text_stems: frozenset[str], part: str) -> bool:
-    """Whether a text, given by its stems, covers a part: half of its content words or more.
+    """Whether a text, given by its stems, covers a part: half of its content words, and every number in it.
 
     A part that says what must not happen is covered by their absence.
     """
     wanted = content_stems(part)
     share = len(wanted & text_stems) / len(wanted) if wanted else 1.0
-    return share < 0.5 if is_negative(part) else share >= 0.5
+    facts = {word for word in wanted if any(letter.isdigit() for letter in word)}
+    said = share >= 0.5 and facts <= text_stems
+    return not said if is_negative(part) else said

@@ -5,6 +5,7 @@ What they say about a real app is no judgement of its quality, and every report 
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -70,42 +71,33 @@ def _said(history: Sequence[Message], text: str) -> bool:
 
 
 _GOODBYES = ("Thanks, that is all.", "Okay, thank you.", "Alright, bye.", "Good, thanks for the help.")
-_PERSON = (
-    ("The user asks ", "I want "),
-    ("The user is trying to ", "I want to "),
-    ("The user tries to ", "I want to "),
-    ("The user wants ", "I want "),
-    ("The user is ", "I am "),
-    ("The user has ", "I have "),
-    ("The user ", "I "),
-    ("A user who ", "I "),
-    ("A customer who ", "I "),
-    ("You are ", "I am "),
-    ("You do not ", "I do not "),
-    ("You ", "I "),
-    ("Your ", "My "),
+_QUESTION = re.compile(r"(?:asks|wonders|wants to know) (?=what|where|when|why|who|how|whether|if|which)")
+_ABOUT_USER = re.compile(r"^(?:the|a) (?:user|customer)(?: who)? (\w+)", re.IGNORECASE)
+_IRREGULAR = {"is": "am", "has": "have", "does": "do", "goes": "go", "tries": "try", "was": "was", "asks": "want"}
+_SECOND_PERSON = (
+    (re.compile(r"\byou are\b", re.IGNORECASE), "I am"),
+    (re.compile(r"\byours?\b", re.IGNORECASE), "my"),
+    (re.compile(r"\byou\b", re.IGNORECASE), "I"),
 )
-_INNER_PERSON = (
-    (" you are ", " I am "),
-    (" your ", " my "),
-    (" you ", " I "),
-    (" their ", " my "),
-    (" they are ", " I am "),
-    (" they ", " I "),
+_THIRD_PERSON = (
+    (re.compile(r"\btheir\b"), "my"),
+    (re.compile(r"\bthey are\b"), "I am"),
+    (re.compile(r"\bthey\b"), "I"),
 )
 
 
 def _first_person(sentence: str) -> str:
-    """Turn what is said about the user into what the user says."""
-    text = sentence
-    for theirs, mine in _PERSON:
-        if text.startswith(theirs):
-            text = mine + text[len(theirs) :]
-            break
-    for theirs, mine in _INNER_PERSON:
-        text = text.replace(theirs, mine)
-    text = text.replace("I want a ", "I want to ask a ").replace("I want about ", "I want to know about ")
-    return text.replace("I wants", "I want").replace("I asks", "I ask").replace("I says", "I say")
+    """Turn what is said about the user ("The user asks", "You want") into what the user says."""
+    text = _QUESTION.sub("wants to know ", sentence)
+    about_user = _ABOUT_USER.match(text)
+    if about_user:
+        verb = about_user[1].lower()
+        text = f"I {_IRREGULAR.get(verb, verb.removesuffix('s'))}{text[about_user.end() :]}"
+        text = re.sub(r"^I want (?=an? |the |for |about )", "I want to ask ", text)
+    swaps = _THIRD_PERSON if about_user else _SECOND_PERSON if re.match(r"(?:you|your|if you)\b", text, re.I) else ()
+    for theirs, mine in swaps:
+        text = theirs.sub(mine, text)
+    return text[0].upper() + text[1:]
 
 
 def _styled(message: str, style: Mapping[str, str] | None, random: Random, turn: int) -> str:
@@ -122,7 +114,7 @@ def _styled(message: str, style: Mapping[str, str] | None, random: Random, turn:
         message += random.choice((" Please hurry.", " I have no time for this.", ""))
     elif any(word in tone for word in ("polite", "warm", "friendly")):
         message += random.choice((" Thank you!", " I appreciate your help.", ""))
-    if "mistakes" in style.get("proficiency", "").lower() or "errors" in style.get("proficiency", "").lower():
+    if "frequent" in style.get("proficiency", "").lower():
         message = message.lower().replace("'", "").rstrip(".")
     return message
 
@@ -145,7 +137,7 @@ def _judge(request: GradeRequest) -> str:
     )
     wanted = lexical.parts(request.expected_behavior)
     missed = [part for part in wanted if not lexical.covers(said, part)]
-    score = round(1 + 9 * (len(wanted) - len(missed)) / len(wanted))
+    score = 1 + 9 * (len(wanted) - len(missed)) // len(wanted)
     reasoning = f"{len(wanted) - len(missed)} of {len(wanted)} parts of the expectation are covered"
     if missed:
         reasoning += "; not covered: " + "; ".join(missed)

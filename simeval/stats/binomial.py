@@ -4,10 +4,14 @@ Reference: C. J. Clopper and E. S. Pearson (1934), "The use of confidence or fid
 in the case of the binomial", Biometrika 26.
 """
 
+from itertools import pairwise
 from math import ceil, isclose, log
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc, betaincinv
+
+_SEARCHED = (300, 3_000)  # sample sizes looked through one block after another, because most answers are small
 
 
 def p_at_least(successes: int, n: int, p0: float) -> float:
@@ -55,7 +59,14 @@ def n_for_power(p0: float, p1: float, *, alpha: float, power: float, n_limit: in
     """
     if p1 <= p0:
         return None
-    n = np.arange(1, n_limit + 1)
+    for first, last in pairwise([1, *(limit for limit in _SEARCHED if limit < n_limit), n_limit + 1]):
+        found = _first_n_for_power(np.arange(first, last), p0, p1, alpha, power)
+        if found is not None:
+            return found
+    return None
+
+
+def _first_n_for_power(n: NDArray[np.int64], p0: float, p1: float, alpha: float, power: float) -> int | None:
     low, high = np.zeros_like(n), n + 1  # the smallest k with P(Bin(n, p0) >= k) <= alpha lies in (low, high]
     while np.any(high - low > 1):
         middle = (low + high) // 2

@@ -1,0 +1,120 @@
+"""The architecture as a list: a module imports only modules that stand further down it."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import simeval
+
+ROOT = Path(simeval.__file__).parent
+FLOORS = [
+    ["cli"],
+    ["commands", "starter"],
+    ["report.junit", "suites"],
+    ["engine"],
+    ["progress"],
+    ["actors.conversations", "actors.judge", "actors.statistician", "actors.recorder"],
+    ["actors.schedule", "actors.simulator", "actors.app"],
+    ["actors.plan"],
+    ["scorers.rubric"],
+    ["rubric", "scorers.metrics"],
+    ["scorers.scorer"],
+    ["store.journal", "models.registry"],
+    ["models.compatible", "models.lite", "models.offline", "models.limits", "models.retries", "models.usage"],
+    ["models.requests", "models.model", "models.wire", "models.lexical"],
+    ["models.replies"],
+    ["pool"],
+    ["capture", "order", "logs"],
+    ["encode"],
+    ["results"],
+    ["ratings", "scenario"],
+    ["evaluators"],
+    ["concluding"],
+    ["outcome", "tables", "usage"],
+    ["conversation"],
+    ["stats.binomial", "stats.quantile", "stats.mean"],
+    ["settings"],
+    ["seeds", "errors", "version"],
+]
+FACADES = {"", "actors", "models", "report", "scorers", "stats", "store"}
+MOST_LINES = 400
+HEAVY = ("litellm", "torch", "transformers", "scipy", "sqlalchemy", "numpy", "pydantic", "aiohttp")
+
+
+def modules() -> dict[str, Path]:
+    names = {path: path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".") for path in ROOT.rglob("*.py")}
+    return {name.removesuffix("__init__").rstrip("."): path for path, name in names.items()}
+
+
+def imports(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "simeval":
+            base = node.module.removeprefix("simeval").lstrip(".")
+            inner = {f"{base}.{alias.name}".lstrip(".") for alias in node.names}
+            found |= {name if name in modules() else base for name in inner}
+    return found
+
+
+def test_every_module_stands_on_a_floor() -> None:
+    listed = [name for floor in FLOORS for name in floor]
+
+    assert sorted(listed) == sorted(set(modules()) - FACADES)
+
+
+@pytest.mark.parametrize("name", sorted(set(modules()) - FACADES))
+def test_a_module_imports_only_what_stands_further_down(name: str) -> None:
+    height = {module: number for number, floor in enumerate(FLOORS) for module in floor}
+
+    upward = {other for other in imports(modules()[name]) if height.get(other, -1) <= height[name]}
+
+    assert not upward
+
+
+def test_packages_inside_hold_no_code_of_their_own() -> None:
+    inside = {name for name in FACADES if name and imports(modules()[name])}
+
+    assert not inside
+
+
+@pytest.mark.parametrize("name", sorted(modules()))
+def test_no_module_is_too_long_to_read(name: str) -> None:
+    lines = modules()[name].read_text(encoding="utf-8").splitlines()
+
+    assert len(lines) <= MOST_LINES
+
+
+def test_every_module_opens_with_a_sentence() -> None:
+    silent = [name for name, path in modules().items() if not ast.get_docstring(ast.parse(path.read_text("utf-8")))]
+
+    assert not silent
+
+
+def test_the_face_is_what_it_lists() -> None:
+    assert sorted(simeval.__all__) == sorted([*simeval._HOME, "__version__"])
+    assert all(getattr(simeval, name).__name__ == name for name in simeval.__all__ if name[0].isupper())
+
+
+@pytest.mark.parametrize(
+    "command", ["import simeval", "from simeval.cli import main; main(['--help'], standalone_mode=False)"]
+)
+def test_starting_loads_nothing_heavy(command: str) -> None:
+    code = f"import sys\n{command}\nprint([m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr)"
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stderr.strip() == "[]"
+
+
+def test_exception_is_caught_in_one_place_of_the_engine() -> None:
+    broad = {
+        name
+        for name, path in modules().items()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ExceptHandler) and isinstance(node.type, ast.Name) and node.type.id == "Exception"
+    }
+
+    assert broad == {"capture", "models.lite"}  # LiteLLM raises whatever it likes; there it is translated
