@@ -209,7 +209,7 @@ async def test_scenarios_are_dealt_in_rounds() -> None:
     plain = WritingStyleConfig(enabled=False)
     await Engine(seed=1, concurrency=1, writing_style_config=plain).evaluate(tests, app)
 
-    assert order == ["x", "y"] * 3
+    assert order == ["X", "Y"] * 3
 
 
 class TestHandlers:

@@ -1,0 +1,50 @@
+# Every target makes the environment it needs in .venv, from the hashed lock files.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+unexport PYTHONDONTWRITEBYTECODE  # without compiled files every start parses LiteLLM anew: two seconds more
+
+.PHONY: demo test lint types docs bench tau alice lock clean
+
+demo: $(VENV)/.demo  ## run the example suite against the example app; a fail and an inconclusive belong to it
+	-$(BIN)/simeval run scenarios/support.yaml --app scenarios.support_bot:handle --seed 7
+
+test: $(VENV)/.dev  ## every test
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+docs: $(VENV)/.dev
+	$(BIN)/mkdocs build --strict
+
+bench: $(VENV)/.dev  ## the engine against its bound (and SigmaEval, where that is installed)
+	$(BIN)/python -m benchmarks.engine
+
+alice: $(VENV)/.dev  ## a suite against A.L.I.C.E., an app nobody here wrote
+	-$(BIN)/simeval run scenarios/alice.yaml --app scenarios.alice:handle
+
+lock:  ## needs uv
+	UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile pyproject.toml --group build --universal \
+	    --python-version 3.11 --generate-hashes -o requirements.lock
+	UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile pyproject.toml --group dev --universal \
+	    --python-version 3.11 --generate-hashes -o requirements-dev.lock
+
+clean:
+	rm -rf $(VENV) build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+$(VENV)/.demo: requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) --require-hashes --no-deps -r requirements.lock
+	$(PIP) --no-deps --no-build-isolation -e .
+	touch $@
+
+$(VENV)/.dev: requirements-dev.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) --require-hashes --no-deps -r requirements-dev.lock
+	$(PIP) --no-deps --no-build-isolation -e .
+	touch $@
