@@ -1,7 +1,7 @@
 """Any provider's models, through LiteLLM.
 
-LiteLLM is imported when the first call is made (about two seconds of CPU), never retries here (simeval
-does, by cause), and gets a connection pool of ours, so that closing it closes exactly what we opened.
+LiteLLM is imported when it is first needed (about two seconds of CPU) and never retries here: simeval does, by
+cause.
 """
 
 import logging
@@ -15,6 +15,7 @@ from typing import Any, cast
 import anyio
 
 from simeval.errors import DefinitionError, ModelError, ModelErrorKind, ModelUnusable
+from simeval.models.lite_session import close_session, open_session
 from simeval.models.model import Completion, Request
 from simeval.models.wire import response_format, seconds_of
 
@@ -45,6 +46,7 @@ def load_litellm() -> ModuleType:
     """Import LiteLLM, quiet and without its look-up of prices over the network."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     import litellm
+    import litellm.litellm_core_utils.logging_worker
 
     litellm.suppress_debug_info = True
     litellm.telemetry = False
@@ -101,11 +103,12 @@ class LiteLLMModel:
         """Close the connections this model opened."""
         session, self._session, self._known = self._session, None, None
         if session is not None:
-            await session.close()
+            await close_session(load_litellm())
 
     def _arguments(self, litellm: ModuleType, request: Request) -> dict[str, Any]:
         if self._known is None:
-            self._known = {"schema": litellm.supports_response_schema(self.name), "session": self._open()}
+            self._known = {"schema": litellm.supports_response_schema(self.name)}
+            self._session = open_session(litellm)
         arguments: dict[str, Any] = {
             "model": self.name,
             "messages": request.messages(),
@@ -120,12 +123,6 @@ class LiteLLMModel:
         if request.reply is not None:
             arguments["response_format"] = response_format(request.reply, schema=self._known["schema"])
         return {**arguments, **self.options}
-
-    def _open(self) -> Any:
-        import aiohttp
-
-        self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300))
-        return self._session
 
     def _translated(self, error: Exception) -> ModelError:
         kind = next((_KINDS[c.__name__] for c in type(error).__mro__ if c.__name__ in _KINDS), None)
