@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -38,6 +39,8 @@ def run_suite(
     **options: Any,
 ) -> int:
     """Run a suite and give the exit status; everything a person must read goes to standard error or output."""
+    # LiteLLM prepares a call in a thread; an interrupted one is never awaited there, which is nobody's concern.
+    warnings.filterwarnings("ignore", message="coroutine '.*' was never awaited", category=RuntimeWarning)
     configure_logging(log_level.upper(), form=log_format)  # type: ignore[arg-type]
     try:
         for path in (json_path, junit_path):

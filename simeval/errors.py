@@ -10,6 +10,7 @@ SimevalError
 └── RunStopped             the run ended early because the user asked for that (on_app_error="stop")
 """
 
+from collections.abc import Callable
 from typing import Literal
 
 ModelErrorKind = Literal[
@@ -82,6 +83,11 @@ class ModelError(SimevalError):
         tries = f" after {self.attempts} attempts" if self.attempts > 1 else ""
         return f"{self.model} failed ({self.kind}){tries}: {self.problem}"
 
+    def clean(self, mask: Callable[[str], str]) -> None:
+        """Pass every text the error holds through `mask`, which takes secrets out."""
+        self.problem = mask(self.problem)
+        self.args = (self.model, self.kind, self.problem)
+
     @property
     def retryable(self) -> bool:
         """Whether the same call may succeed when it is made again."""
@@ -92,7 +98,6 @@ class MalformedReply(ModelError):
     """The model answered something that is not the JSON object it was asked for."""
 
     def __init__(self, model: str, *, problem: str, reply: str) -> None:
-        self.reply = reply
         super().__init__(model, kind="malformed", problem=f"{problem}, in {reply[:200]!r}")
 
 

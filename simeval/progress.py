@@ -4,17 +4,20 @@ import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NoReturn
 
 from tqdm import tqdm
 
 from simeval.logs import LOGGER
 
 
+class _Bar(tqdm):  # type: ignore[type-arg]  # generic in its stubs only
+    monitor_interval = 0  # no thread of its own: the bar is redrawn as trials are concluded
+
+
 class Progress:
     """Counts concluded trials; `advance` also takes trials off the total that will not be run."""
 
-    def __init__(self, bar: "tqdm[NoReturn]") -> None:
+    def __init__(self, bar: _Bar) -> None:
         self._bar = bar
 
     def advance(self, concluded: int, dropped: int) -> None:
@@ -33,5 +36,5 @@ def progress_bar(total: int, *, show: bool | None) -> Iterator[Progress]:
     """Show a bar of `total` trials; with None, where the log shows INFO and standard error is a terminal."""
     if show is None:
         show = logging.getLogger(LOGGER).isEnabledFor(logging.INFO) and sys.stderr.isatty()
-    with tqdm(total=total, unit="trial", disable=not show, file=sys.stderr, dynamic_ncols=True) as bar:
+    with _Bar(total=total, unit="trial", disable=not show, file=sys.stderr, dynamic_ncols=True) as bar:
         yield Progress(bar)

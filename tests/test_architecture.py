@@ -24,7 +24,7 @@ FLOORS = [
     ["scorers.scorer"],
     ["store.journal", "models.registry"],
     ["models.compatible", "models.lite", "models.offline", "models.limits", "models.retries", "models.usage"],
-    ["models.requests", "models.model", "models.wire", "models.lexical", "models.lite_session"],
+    ["models.requests", "models.model", "models.wire", "models.lexical", "models.lite_session", "models.redact"],
     ["models.replies"],
     ["pool"],
     ["capture", "order", "logs"],

@@ -9,7 +9,7 @@ import anyio
 from simeval.actors.app import App
 from simeval.actors.plan import ScenarioPlan
 from simeval.actors.simulator import Simulator
-from simeval.capture import first_leaf
+from simeval.capture import STOPS_THE_RUN, first_leaf
 from simeval.conversation import Ending, Message, Transcript
 from simeval.errors import AppError, ModelError, RunStopped
 from simeval.models.retries import Caller
@@ -36,6 +36,8 @@ class Conversations:
         ended: Ending = "user"
         try:
             ended = await self._talk(simulator, transcript)
+        except* STOPS_THE_RUN:
+            raise
         except* (AppError, ModelError) as group:
             failure = failure_of(first_leaf(group), "simulator")
             ended = "app_error" if failure.stage == "app" else "model_error"

@@ -14,13 +14,12 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
-from simeval.errors import DefinitionError, ModelError, ModelErrorKind, ModelUnusable
+from simeval.errors import DefinitionError, ModelError, ModelUnusable
 from simeval.models.model import Completion, Request
-from simeval.models.wire import response_format, seconds_of
+from simeval.models.wire import kind_of, response_format, seconds_of
 
 COMPATIBLE_PREFIX = "openai-compatible/"
 DEFAULT_BASE = "https://api.openai.com/v1"
-_CONTENT_CODES = frozenset({"context_length_exceeded", "content_filter", "content_policy_violation"})
 
 
 @dataclass(slots=True)
@@ -57,7 +56,7 @@ class CompatibleModel:
                     raise self._refusal(response.status, text, response.headers.get("Retry-After"))
         except (aiohttp.ClientError, OSError) as error:
             problem = str(error) or type(error).__name__
-            raise ModelError(self.name, kind="connection", problem=problem) from error
+            raise ModelError(self.name, kind="connection", problem=problem) from None
         except UnicodeDecodeError as error:
             raise ModelError(self.name, kind="malformed", problem="the body is not text") from error
         return self._read(text)
@@ -115,7 +114,7 @@ class CompatibleModel:
 
     def _refusal(self, status: int, text: str, retry_after: str | None) -> ModelError:
         code, message = _error_of(text)
-        kind = _kind(status, code)
+        kind = kind_of(status, code)
         problem = f"HTTP {status}: {message}"
         if kind in ("authentication", "unknown_model") or (kind == "bad_request" and not self._has_answered):
             return ModelUnusable(self.name, kind=kind, problem=problem)
@@ -132,21 +131,6 @@ def _text(content: object) -> str:
     if not isinstance(content, str):
         raise TypeError("the content is no text")
     return content
-
-
-def _kind(status: int, code: str) -> ModelErrorKind:
-    if code in _CONTENT_CODES:
-        return "content"
-    known: dict[int, ModelErrorKind] = {
-        401: "authentication",
-        403: "authentication",
-        404: "unknown_model",
-        408: "timeout",
-        409: "server",
-        425: "server",
-        429: "rate_limit",
-    }
-    return known.get(status, "server" if status >= 500 else "bad_request")
 
 
 def _error_of(text: str) -> tuple[str, str]:

@@ -17,7 +17,7 @@ import anyio
 from simeval.errors import DefinitionError, ModelError, ModelErrorKind, ModelUnusable
 from simeval.models.lite_session import close_session, open_session
 from simeval.models.model import Completion, Request
-from simeval.models.wire import response_format, seconds_of
+from simeval.models.wire import kind_of, response_format, seconds_of
 
 _KINDS: Mapping[str, ModelErrorKind] = {
     "AuthenticationError": "authentication",
@@ -86,7 +86,7 @@ class LiteLLMModel:
         try:
             response = await litellm.acompletion(**self._arguments(litellm, request))
         except Exception as error:
-            raise self._translated(error) from error
+            raise self._translated(error) from None  # what LiteLLM says may quote the key
         text = _content(response)
         if text is None:
             raise ModelError(self.name, kind="malformed", problem="the reply has no text")
@@ -128,6 +128,8 @@ class LiteLLMModel:
         kind = next((_KINDS[c.__name__] for c in type(error).__mro__ if c.__name__ in _KINDS), None)
         if kind is None:
             raise error
+        if kind == "bad_request":  # LiteLLM files some other refusals there too; the status says what they are
+            kind = kind_of(getattr(error, "status_code", 400))
         problem = _first_line(str(error))
         if kind in _FATAL or (kind == "bad_request" and not self._has_answered):
             return ModelUnusable(self.name, kind=kind, problem=problem)

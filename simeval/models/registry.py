@@ -12,6 +12,7 @@ from simeval.models.limits import Limited, Paced, Timed
 from simeval.models.lite import LiteLLMModel
 from simeval.models.model import Model
 from simeval.models.offline import PREFIX, OfflineModel
+from simeval.models.redact import Redactor, secret_options
 from simeval.models.retries import Caller
 from simeval.models.usage import Metered
 from simeval.settings import Settings
@@ -26,6 +27,7 @@ class Models:
         self._bases: dict[str, Model] = {}
         self._bounded: dict[str, Model] = {}
         self._turn = anyio.Lock()
+        self._redactor = Redactor.of(secret_options(options.items()))
         self._users = 0
 
     def get(self, named: str | Model) -> Model:
@@ -45,7 +47,7 @@ class Models:
 
     def caller(self, model: Model, ledger: Ledger) -> Caller:
         """Give what asks a model, retries, and counts in `ledger`."""
-        return Caller(Metered(model, ledger), self._settings.retry)
+        return Caller(Metered(model, ledger), self._settings.retry, self._redactor)
 
     async def check(self) -> None:
         """Raise DefinitionError for a name no provider is known for. Makes no call."""

@@ -12,6 +12,7 @@ from tenacity.wait import wait_random_exponential
 from simeval.errors import MalformedReply, ModelError
 from simeval.logs import log
 from simeval.models.model import Model, Request
+from simeval.models.redact import Redactor
 from simeval.models.replies import Reply, read_reply
 from simeval.settings import RetryConfig
 
@@ -31,6 +32,7 @@ class Caller:
 
     model: Model
     retry: RetryConfig = field(default_factory=RetryConfig)
+    redactor: Redactor = field(default_factory=Redactor)
 
     async def ask(self, request: Request, kind: type[R]) -> R:
         """Give the model's answer as `kind`."""
@@ -50,14 +52,19 @@ class Caller:
             async for attempt in self._retrying(request):
                 with attempt:
                     if log.isEnabledFor(DEBUG):
-                        log.debug("prompt", role=request.role, model=self.model.name, text=_rendered(request))
+                        self._log("prompt", request, _rendered(request))
                     completion = await self.model.complete(request)
-                    log.debug("reply", role=request.role, model=self.model.name, text=completion.text)
+                    if log.isEnabledFor(DEBUG):
+                        self._log("reply", request, completion.text)
                     return read(completion.text)
         except ModelError as error:
+            error.clean(self.redactor.clean)
             error.attempts, error.role = attempt.retry_state.attempt_number, request.role
             raise
         raise AssertionError("tenacity re-raises the last error")
+
+    def _log(self, event: str, request: Request, text: str) -> None:
+        log.debug(event, role=request.role, model=self.model.name, text=self.redactor.clean(text))
 
     def _retrying(self, request: Request) -> AsyncRetrying:
         def before_sleep(state: RetryCallState) -> None:
@@ -67,7 +74,7 @@ class Caller:
                 model=self.model.name,
                 attempt=state.attempt_number,
                 wait_seconds=round(state.upcoming_sleep, 2),
-                error=str(_error(state)),
+                error=self.redactor.clean(str(_error(state))),
             )
 
         return AsyncRetrying(
