@@ -58,9 +58,9 @@ def run(**options: Any) -> None:
     Exit status: 0 every verdict passed; 1 some verdict is fail or inconclusive; 2 the command, suite or
     app could not be used; 3 the run could not be completed.
     """
-    from simeval.commands import run_suite
+    from simeval.commands import leave, run_suite
 
-    raise SystemExit(run_suite(**options))
+    leave(run_suite(**options))
 
 
 @main.command()

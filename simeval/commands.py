@@ -1,13 +1,15 @@
 """What `simeval run` does: loads the suite and the app, runs them, writes the reports, gives the exit status."""
 
 import json
+import os
 import re
 import sys
+import threading
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import anyio
 
@@ -65,6 +67,15 @@ def run_suite(
         return _say(f"interrupted{kept}", INTERRUPTED)
     _report(result, json_path, junit_path)
     return STATUS[result.outcome]
+
+
+def leave(status: int) -> NoReturn:
+    """End the process, also where an app's function hangs in a thread that the interpreter would wait for."""
+    if any(not thread.daemon and thread is not threading.main_thread() for thread in threading.enumerate()):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    raise SystemExit(status)
 
 
 def _report(result: SuiteResult, json_path: str | None, junit_path: str | None) -> None:

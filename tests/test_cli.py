@@ -1,0 +1,198 @@
+"""The command line as a user meets it: exit statuses, reports, errors, interruption."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+APP = """
+import time
+import anyio
+
+async def good(message, state):
+    return "I track orders and start returns."
+
+async def bad(message, state):
+    return "No idea."
+
+async def slow(message, state):
+    await anyio.sleep(60)
+    return "late"
+
+def hangs(message, state):
+    time.sleep(60)
+    return "late"
+
+async def crashes(message, state):
+    raise RuntimeError("boom")
+"""
+SUITE = """
+sample_size: 30
+scenarios:
+  - title: The bot says what it does
+    given: A new user
+    when: The user asks what the bot can do
+    then:
+      expected_behavior: Bot tracks orders, starts returns
+      evaluator: {type: success_rate, min_proportion: 0.9}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "shop.py").write_text(APP)
+    (tmp_path / "suite.yaml").write_text(SUITE)
+    return tmp_path
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "simeval.cli", *arguments]
+
+
+def simeval(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        command(*arguments), cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["suite.yaml", "--app", "shop:good"], 0),
+        (["suite.yaml", "--app", "shop:bad"], 1),
+        (["suite.yaml", "--app", "shop:good", "--samples", "5"], 1),
+        (["suite.yaml", "--app", "shop:crashes"], 1),
+        (["nothing.yaml", "--app", "shop:good"], 2),
+        (["suite.yaml", "--app", "shop:nobody"], 2),
+        (["suite.yaml", "--app", "nonsense"], 2),
+        (["suite.yaml", "--app", "shop:good", "--judge-model", "no-such-provider/x"], 2),
+        (["suite.yaml", "--app", "shop:good", "--json", "no/such/folder/x.json"], 2),
+        (["suite.yaml", "--app", "shop:good", "--concurrency", "0"], 2),
+        (["suite.yaml", "--app", "shop:crashes", "--on-app-error", "stop"], 3),
+        (["suite.yaml", "--app", "shop:crashes", "--on-app-error", "exclude"], 3),
+    ],
+)
+def test_the_exit_status_says_how_it_went(folder: Path, arguments: list[str], status: int) -> None:
+    done = simeval(folder, "run", *arguments)
+
+    assert done.returncode == status, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_mistake_in_a_suite_names_file_line_and_field(folder: Path) -> None:
+    (folder / "suite.yaml").write_text(SUITE.replace("min_proportion: 0.9", "min_proportion: 90"))
+
+    done = simeval(folder, "run", "suite.yaml", "--app", "shop:good")
+
+    assert done.returncode == 2
+    assert "suite.yaml, line 9, field scenarios.0.then.evaluator" in done.stderr
+    assert "found 90" in done.stderr
+
+
+def test_json_on_standard_output_stands_alone(folder: Path) -> None:
+    done = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--json", "-", "--seed", "5")
+
+    result: dict[str, Any] = json.loads(done.stdout)
+    assert result["outcome"] == "pass"
+    assert result["seed"] == 5
+    assert "PASS" in done.stderr
+
+
+def test_reports_are_written(folder: Path) -> None:
+    simeval(folder, "run", "suite.yaml", "--app", "shop:bad", "--json", "out.json", "--junit", "out.xml")
+
+    assert json.loads((folder / "out.json").read_text())["scenarios"][0]["outcome"] == "fail"
+    assert ET.parse(folder / "out.xml").getroot().get("failures") == "1"
+
+
+def test_standard_output_shows_the_table_and_why_it_did_not_pass(folder: Path) -> None:
+    done = simeval(folder, "run", "suite.yaml", "--app", "shop:bad")
+
+    assert "FAIL" in done.stdout
+    assert "0 of 30 trials met the requirement" in " ".join(done.stdout.split())
+    assert "assistant: No idea." in done.stdout
+
+
+def test_without_an_app_the_embedded_one_is_evaluated_and_that_is_said(folder: Path) -> None:
+    done = simeval(folder, "run", "suite.yaml")
+
+    assert "offline/app" in done.stdout
+    assert "no --app was given" in done.stderr
+
+
+def test_debug_shows_prompts_and_reasoning_as_json_lines(folder: Path) -> None:
+    done = simeval(
+        folder,
+        "run",
+        "suite.yaml",
+        "--app",
+        "shop:good",
+        "--samples",
+        "1",
+        "--log-level",
+        "debug",
+        "--log-format",
+        "json",
+    )
+
+    events = [json.loads(line) for line in done.stderr.splitlines()]
+    assert {"run started", "prompt", "reply", "rubric", "grade"} <= {event["event"] for event in events}
+
+
+def test_the_starter_runs_as_it_is_and_is_never_overwritten(folder: Path) -> None:
+    first = simeval(folder, "init", "start")
+    again = simeval(folder, "init", "start")
+
+    run = simeval(folder / "start", "run", "suite.yaml", "--app", "app:handle")
+
+    assert (first.returncode, again.returncode, run.returncode) == (0, 2, 0), run.stdout
+    assert "exist already" in again.stderr
+
+
+@pytest.mark.parametrize("app", ["slow", "hangs"])
+def test_an_interrupted_run_ends_at_once_and_names_its_store(folder: Path, app: str) -> None:
+    arguments = command("run", "suite.yaml", "--app", f"shop:{app}", "--store", "run.jsonl")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(arguments, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert "run started" in process.stderr.readline()
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        asked = time.monotonic()
+        status = process.wait(timeout=30)
+        seconds = time.monotonic() - asked
+        said = process.stderr.read()
+
+    assert status == 130
+    assert "run.jsonl" in said
+    assert "Traceback" not in said
+    assert seconds < 10
+
+
+def test_a_killed_run_leaves_every_finished_trial_in_its_store(folder: Path) -> None:
+    (folder / "shop.py").write_text(APP.replace('return "I track', 'await anyio.sleep(0.02); return "I track'))
+    arguments = command("run", "suite.yaml", "--app", "shop:good", "--store", "run.jsonl", "--concurrency", "2")
+    store = folder / "run.jsonl"
+    with subprocess.Popen(
+        arguments,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    ) as process:
+        while not store.exists() or store.read_text().count('"judgement"') < 5:
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.kill()
+
+    lines = [json.loads(line) for line in store.read_text().splitlines()]
+    assert sum(line["type"] == "judgement" for line in lines) >= 5
