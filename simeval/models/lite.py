@@ -6,6 +6,7 @@ cause.
 
 import logging
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -38,6 +39,7 @@ _KINDS: Mapping[str, ModelErrorKind] = {
     "APIResponseValidationError": "malformed",
     "JSONSchemaValidationError": "malformed",
 }
+_PREFIXES = re.compile(r"^(?:(?:litellm\.)?\w+(?:Error|Exception): |\w+Exception - )+")
 _FATAL: frozenset[ModelErrorKind] = frozenset({"authentication", "unknown_model"})
 
 
@@ -143,5 +145,6 @@ def _content(response: Any) -> str | None:
 
 
 def _first_line(text: str) -> str:
+    """Give the first line of what LiteLLM says, without the names of its exceptions before it."""
     line = text.strip().splitlines()[0] if text.strip() else "no message"
-    return line.removeprefix("litellm.")[:300]
+    return _PREFIXES.sub("", line).rstrip(". ")[:300]
