@@ -3,7 +3,7 @@
     python -m benchmarks.engine [--peer PYTHON]
 
 Each row is a process of its own on the same server: scenarios x 30 trials, 3 turns a conversation, an endpoint
-of 50 ms, an app of 20 ms, 100 in flight. The bound is the larger of the model's seconds divided by the limit
+of 50 ms, an app of 20 ms, 100 calls in flight. The bound is the larger of the model's seconds divided by the limit
 and the critical path (rubric or three turns, then the judge). PYTHON is an interpreter that has
 sigmaeval-framework; its suites have no limit of their own, so 100 in flight are shared out among scenarios.
 """
@@ -21,6 +21,7 @@ from typing import Any
 
 SCENARIOS = (1, 20, 100)
 TRIALS, TURNS, IN_FLIGHT = 30, 3, 100
+TRIALS_IN_FLIGHT = 130  # a trial is in the app for a part of its time, so more of them keep the model busy
 MODEL_SECONDS, APP_SECONDS = 0.050, 0.020
 ROOT = Path(__file__).resolve().parent.parent
 WAYS = {
@@ -135,8 +136,8 @@ async def _measure(way: str, scenarios: int, url: str) -> dict[str, float]:
         f"{way}judge",
         f"{way}user",
         seed=1,
-        concurrency=IN_FLIGHT,
-        model_concurrency=IN_FLIGHT,
+        concurrency=TRIALS_IN_FLIGHT,
+        model_concurrency=TRIALS_IN_FLIGHT,
         model_options={"api_base": url, "api_key": "none"},
         rubric_folder=None,
         progress=False,

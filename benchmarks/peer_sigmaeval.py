@@ -46,13 +46,7 @@ async def measure(way: str, scenarios: int, url: str) -> dict[str, float]:
     wall, cpu = perf_counter(), process_time()
     results = await engine.evaluate(suite(scenarios, TRIALS), app, concurrency=max(1, IN_FLIGHT // scenarios))
     wall, cpu = perf_counter() - wall, process_time() - cpu
-    latencies = [
-        (turn.response_timestamp - turn.request_timestamp).total_seconds()
-        for result in results
-        for conversation in result.conversations
-        for turn in conversation.turns
-        if turn.role == "assistant"
-    ]
+    latencies = [turn.latency for result in results for talk in result.conversations for turn in talk.turns]
     return {
         "calls": calls + scenarios * (TRIALS + 1),
         "wall": wall,

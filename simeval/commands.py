@@ -8,6 +8,7 @@ import threading
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -41,6 +42,9 @@ def run_suite(
     **options: Any,
 ) -> int:
     """Run a suite and give the exit status; everything a person must read goes to standard error or output."""
+    for stream in (sys.stdout, sys.stderr):  # what an app says may not be printable here
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     # LiteLLM prepares a call in a thread; an interrupted one is never awaited there, which is nobody's concern.
     warnings.filterwarnings("ignore", message="coroutine '.*' was never awaited", category=RuntimeWarning)
     configure_logging(log_level.upper(), form=log_format)  # type: ignore[arg-type]
@@ -83,7 +87,7 @@ def _report(result: SuiteResult, json_path: str | None, junit_path: str | None) 
     if json_path == "-":
         sys.stdout.write(f"{text}\n")
     elif json_path:
-        Path(json_path).write_text(f"{text}\n", encoding="utf-8")
+        Path(json_path).write_text(f"{text}\n", encoding="utf-8", errors="backslashreplace")
     if junit_path:
         Path(junit_path).write_text(junit_xml(result.results, result.run), encoding="utf-8")
     (sys.stderr if json_path == "-" else sys.stdout).write(f"{result}\n")

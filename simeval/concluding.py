@@ -7,6 +7,7 @@ from typing import Self
 from simeval.outcome import Outcome, Reason, Verdict
 from simeval.stats import binomial, mean
 
+ROUNDING = 1e-12  # a p-value that equals the level may be rounded above it: 0.1**2 > 0.01
 POWER = 0.8  # the chance of a pass for which the "trials needed" of an explanation are computed
 
 
@@ -134,7 +135,8 @@ def show_share(share: float) -> str:
 
 
 def _decide(p_pass: float, p_fail: float, alpha: float) -> Outcome:
-    return "pass" if p_pass <= alpha else "fail" if p_fail <= alpha else "inconclusive"
+    limit = alpha * (1 + ROUNDING)
+    return "pass" if p_pass <= limit else "fail" if p_fail <= limit else "inconclusive"
 
 
 def _explain_share(outcome: Outcome, counts: Counts, *, bar: float, alpha: float, p_fail: float) -> tuple[Reason, str]:

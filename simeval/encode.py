@@ -13,9 +13,24 @@ from simeval.usage import total
 Json = dict[str, Any]
 
 
+def plain(value: object) -> Any:
+    """Give a value in a form JSON can hold: a float that is no number as null, what is unknown as text."""
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float():
+            return value if isfinite(value) else None
+        case Mapping():
+            return {str(key): plain(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [plain(inner) for inner in value]
+        case _:
+            return str(value)
+
+
 def encode_message(message: Message) -> Json:
     """Give a message, with tool calls only where there are any."""
-    calls = {"tool_calls": [dict(call) for call in message.tool_calls]} if message.tool_calls else {}
+    calls = {"tool_calls": [plain(call) for call in message.tool_calls]} if message.tool_calls else {}
     return {
         "role": message.role,
         "content": message.content,
@@ -38,8 +53,8 @@ def encode_result(result: Score | Failure) -> Json:
     """Give a score with its reasoning, or a failure with its stage and cause."""
     if isinstance(result, Failure):
         return asdict(result)
-    return {"score": result.value, "reasoning": result.reasoning} | (
-        {"details": dict(result.details)} if result.details else {}
+    return {"score": plain(result.value), "reasoning": result.reasoning} | (
+        {"details": plain(result.details)} if result.details else {}
     )
 
 
@@ -81,7 +96,7 @@ def encode_verdict(verdict: Verdict) -> Json:
         "passed": verdict.passed,
         "p_value": verdict.p_value,
         "p_value_fail": verdict.p_value_fail,
-        "estimate": verdict.estimate,
+        "estimate": plain(verdict.estimate),
         "confidence_interval": None if interval is None else [b if isfinite(b) else None for b in interval],
         "significance_level": verdict.significance_level,
         "n": verdict.n,
@@ -136,7 +151,7 @@ def _encode_expectation(expectation: ExpectationResult) -> Json:
         "label": expectation.label,
         "outcome": expectation.outcome,
         "verdicts": [encode_verdict(verdict) for verdict in expectation.verdicts],
-        "scores": list(expectation.scores),
+        "scores": plain(expectation.scores),
     }
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from simeval.concluding import Counts, mean_verdict, share_verdict, show_share
 from simeval.errors import DefinitionError
 from simeval.outcome import Verdict
-from simeval.settings import require
+from simeval.settings import is_number, require
 from simeval.stats import binomial, quantile
 
 DEFAULT_SIGNIFICANCE = 0.05
@@ -33,7 +33,7 @@ class Evaluator(ABC):
     def __post_init__(self) -> None:
         level = self.significance_level
         require(
-            level is None or 0 < level < 0.5,
+            level is None or (is_number(level) and 0 < level < 0.5),
             f"{type(self).__name__}.significance_level",
             found=level,
             do="use a number between 0 and 0.5, such as 0.05",
@@ -124,6 +124,7 @@ class ProportionEvaluator(Evaluator):
 
     def check(self) -> None:
         name = type(self).__name__
+        require(is_number(self.threshold), f"{name}.threshold", found=self.threshold, do="use a number")
         require(
             (self.min_proportion is None) != (self.max_proportion is None),
             name,
@@ -134,7 +135,7 @@ class ProportionEvaluator(Evaluator):
             ("min_proportion", self.min_proportion),
             ("max_proportion", self.max_proportion),
         ):
-            require_share(share, f"{name}.{field}")
+            require_share(share, f"{name}.{field}", optional=True)
 
     @property
     def required_share(self) -> float:
@@ -211,6 +212,12 @@ class QuantileEvaluator(Evaluator):
     def check(self) -> None:
         require_share(self.quantile, f"{type(self).__name__}.quantile")
         _require_one_bar(self)
+        require(
+            self.bounds[0] <= self.bar <= self.bounds[1],
+            f"{type(self).__name__}.bounds",
+            found=self.bounds,
+            do=f"give the lowest and highest score, on either side of {self.bar:g}",
+        )
 
     @property
     def prefers_high(self) -> bool:
@@ -245,8 +252,8 @@ class QuantileEvaluator(Evaluator):
     def conclude(self, values: Sequence[float], *, missing: int, misses: int) -> Verdict:
         low, high = self.bounds
         worst, best = (low, high) if self.at_least is not None else (high, low)
-        pessimistic = [*values, *[worst] * (misses + missing)]
-        optimistic = [*values, *[worst] * misses, *[best] * missing]
+        known = [*values, *[worst] * misses]
+        pessimistic, optimistic = [*known, *[worst] * missing], [*known, *[best] * missing]
         lower, upper = (pessimistic, optimistic) if self.at_least is not None else (optimistic, pessimistic)
         return share_verdict(
             Counts.of(map(self.meets, values), missing=missing, misses=misses),
@@ -254,7 +261,7 @@ class QuantileEvaluator(Evaluator):
             alpha=self.alpha,
             evaluator=self.describe(),
             method=ORDER_STATISTICS,
-            estimate=float(np.quantile(values, self.quantile)) if values else None,
+            estimate=quantile.sample_quantile(known, self.quantile, upper=self.at_least is not None) if known else None,
             interval=(
                 quantile.order_interval(lower, self.quantile, self.alpha, bounds=self.bounds)[0],
                 quantile.order_interval(upper, self.quantile, self.alpha, bounds=self.bounds)[1],
@@ -351,10 +358,10 @@ def _grouped(values: Sequence[float], clusters: Sequence[Hashable]) -> list[list
     return list(groups.values())
 
 
-def require_share(share: float | None, where: str) -> None:
-    """Raise DefinitionError unless `share` is None or strictly between 0 and 1."""
+def require_share(share: float | None, where: str, *, optional: bool = False) -> None:
+    """Raise DefinitionError unless `share` is strictly between 0 and 1, or None where it is optional."""
     require(
-        share is None or 0 < share < 1,
+        (share is None and optional) or (share is not None and is_number(share) and 0 < share < 1),
         where,
         found=share,
         do="use a share strictly between 0 and 1 (no number of trials can prove 0% or 100%)",
@@ -368,6 +375,8 @@ def _require_one_bar(evaluator: QuantileEvaluator | MeanEvaluator) -> None:
         found=(evaluator.at_least, evaluator.at_most),
         do="give either at_least or at_most",
     )
+    bar = "at_least" if evaluator.at_least is not None else "at_most"
+    require(is_number(evaluator.bar), f"{type(evaluator).__name__}.{bar}", found=evaluator.bar, do="use a number")
 
 
 def _bar(evaluator: QuantileEvaluator | MeanEvaluator) -> float:

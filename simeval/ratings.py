@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from simeval.evaluators import Evaluator, ProportionEvaluator, QuantileEvaluator, require_share
 from simeval.outcome import Verdict
-from simeval.settings import require
+from simeval.settings import is_number, require
 
 SUCCESS_RATING = 6.0
 RATING_BOUNDS = (1.0, 10.0)
@@ -25,12 +25,12 @@ class _RatingEvaluator(Evaluator):
         for name in ("min_rating", "min_median_rating"):
             rating = getattr(self, name, RATING_BOUNDS[1])
             require(
-                RATING_BOUNDS[0] < rating <= RATING_BOUNDS[1],
+                is_number(rating) and RATING_BOUNDS[0] < rating <= RATING_BOUNDS[1],
                 f"{type(self).__name__}.{name}",
                 found=rating,
                 do="use a rating above 1, up to 10",
             )
-        require_share(getattr(self, "min_proportion", None), f"{type(self).__name__}.min_proportion")
+        require_share(getattr(self, "min_proportion", 0.5), f"{type(self).__name__}.min_proportion")
 
     @property
     def prefers_high(self) -> bool:
@@ -55,6 +55,8 @@ class _RatingEvaluator(Evaluator):
         return self.rule.minimum_trials()
 
     def conclude(self, values: Sequence[float], *, missing: int, misses: int) -> Verdict:
+        for value in values:
+            require(self.accepts(value), type(self).__name__, found=value, do="give ratings from 1 to 10")
         verdict = self.rule.conclude(values, missing=missing, misses=misses)
         return replace(verdict, evaluator=self.describe())
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from threading import get_ident
 
 import anyio
-from pydantic import ValidationError
 
 from simeval.logs import log
 from simeval.models.replies import RubricReply
@@ -52,7 +52,7 @@ class RubricBook:
         path = anyio.Path(self.folder / f"{key}.json")
         try:
             return RubricReply.model_validate_json(await path.read_text(encoding="utf-8")).levels
-        except (FileNotFoundError, ValidationError):
+        except (FileNotFoundError, ValueError):
             return None  # never written, or damaged: it is written anew
 
 
@@ -65,7 +65,7 @@ def rubric_key(model: str, request: RubricRequest) -> str:
 def _store(path: Path, levels: Mapping[str, str]) -> None:
     """Write a rubric so that no reader ever sees half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(f".{os.getpid()}.tmp")
+    draft = path.with_suffix(f".{os.getpid()}.{get_ident()}.tmp")
     draft.write_text(json.dumps({"levels": dict(levels)}, ensure_ascii=False, indent=1), encoding="utf-8")
     draft.replace(path)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from simeval.errors import DefinitionError
-from simeval.settings import require
+from simeval.settings import is_number, require
 
 if TYPE_CHECKING:
     from simeval.evaluators import Evaluator
@@ -104,7 +104,7 @@ class ScenarioTest:
             require(optional or whole, f"{where}: {field}", found=value, do="use a whole number of 1 or more")
         level = self.significance_level
         require(
-            level is None or 0 < level < 0.5,
+            level is None or (is_number(level) and 0 < level < 0.5),
             f"{where}: significance_level",
             found=level,
             do="use a number between 0 and 0.5, such as 0.05",
@@ -118,11 +118,13 @@ class ScenarioTest:
     @property
     def labels(self) -> tuple[str, ...]:
         """One name for each expectation, made unique by a number where two are equal."""
-        seen: dict[str, int] = {}
-        labels = []
+        labels: list[str] = []
         for expectation in self.expectations:
-            count = seen[expectation.title] = seen.get(expectation.title, 0) + 1
-            labels.append(expectation.title if count == 1 else f"{expectation.title} ({count})")
+            label, number = expectation.title, 1
+            while label in labels:
+                number += 1
+                label = f"{expectation.title} ({number})"
+            labels.append(label)
         return tuple(labels)
 
 

@@ -16,6 +16,11 @@ def require(condition: bool, where: str, *, found: object, do: str) -> None:
         raise DefinitionError(where, found=f"found {found!r}", do=do)
 
 
+def is_number(value: object) -> bool:
+    """Whether a value is a number: no boolean, no NaN, nothing that merely looks like one."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryConfig:
     """How calls to language models are retried.
@@ -140,15 +145,16 @@ class Settings:
             )
         require(self.seed is None or isinstance(self.seed, int), "seed", found=self.seed, do="use a whole number")
         for name in ("model_timeout_seconds", "app_timeout_seconds"):
-            require(getattr(self, name) > 0, name, found=getattr(self, name), do="use more than 0 seconds")
+            value = getattr(self, name)
+            require(is_number(value) and value > 0, name, found=value, do="use more than 0 seconds")
         require(
-            0 < self.significance_level < 0.5,
+            is_number(self.significance_level) and 0 < self.significance_level < 0.5,
             "significance_level",
             found=self.significance_level,
             do="use a number between 0 and 0.5, such as 0.05",
         )
         require(
-            0 <= self.max_error_rate <= 1,
+            is_number(self.max_error_rate) and 0 <= self.max_error_rate <= 1,
             "max_error_rate",
             found=self.max_error_rate,
             do="use a share from 0 to 1",

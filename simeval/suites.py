@@ -2,7 +2,7 @@
 
 import importlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -178,14 +178,16 @@ def load_object(reference: str, *, what: str) -> Any:
     """Import `module:object`, also from the current folder. Raises DefinitionError."""
     module_name, _, attribute = reference.partition(":")
     do = f"name the {what} as MODULE:OBJECT, importable from the current folder"
-    if not module_name or not attribute:
+    if not all(part.isidentifier() for part in [*module_name.split("."), *attribute.split(".")]):
         raise DefinitionError(f"{what} {reference!r}", found="this is not of the form MODULE:OBJECT", do=do)
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
         found: Any = importlib.import_module(module_name)
-    except ImportError as error:
-        raise DefinitionError(f"{what} {reference!r}", found=f"importing it failed ({error})", do=do) from error
+    except Exception as error:  # whatever the module raises while it is imported
+        raise DefinitionError(
+            f"{what} {reference!r}", found=f"importing it failed ({type(error).__name__}: {error})", do=do
+        ) from error
     for name in attribute.split("."):
         if not hasattr(found, name):
             raise DefinitionError(f"{what} {reference!r}", found=f"{module_name} has no {attribute!r}", do=do)
@@ -193,13 +195,27 @@ def load_object(reference: str, *, what: str) -> Any:
     return found
 
 
+class _Loader(yaml.SafeLoader):
+    """Refuses a key that is written twice; YAML would keep the last and drop the other in silence."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    problem = f"the field {key.value!r} is written twice"
+                    raise yaml.constructor.ConstructorError(problem=problem, problem_mark=key.start_mark)
+                seen.add(key.value)
+        return super().construct_mapping(node, deep=deep)
+
+
 def load_file(path: Path) -> list[ScenarioTest]:
     """Load the scenarios of one YAML file. Raises SuiteFileError."""
     try:
         text = path.read_text(encoding="utf-8")
         node = yaml.compose(text, Loader=yaml.SafeLoader)
-        data = yaml.safe_load(text)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        data = yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader
+    except (yaml.YAMLError, ValueError, AttributeError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         raise SuiteFileError(
             str(path),

@@ -117,4 +117,5 @@ def test_exception_is_caught_in_one_place_of_the_engine() -> None:
         if isinstance(node, ast.ExceptHandler) and isinstance(node.type, ast.Name) and node.type.id == "Exception"
     }
 
-    assert broad == {"capture", "models.lite"}  # LiteLLM raises whatever it likes; there it is translated
+    # LiteLLM and a module of the user's raise whatever they like while called and imported: there it is translated
+    assert broad == {"capture", "models.lite", "suites"}

@@ -93,7 +93,8 @@ def _first_person(sentence: str) -> str:
     if about_user:
         verb = about_user[1].lower()
         text = f"I {_IRREGULAR.get(verb, verb.removesuffix('s'))}{text[about_user.end() :]}"
-        text = re.sub(r"^I want (?=an? |the |for |about )", "I want to ask ", text)
+        if verb == "asks":
+            text = re.sub(r"^I want (?=an? |the |for |about )", "I want to ask ", text)
     swaps = _THIRD_PERSON if about_user else _SECOND_PERSON if re.match(r"(?:you|your|if you)\b", text, re.I) else ()
     for theirs, mine in swaps:
         text = theirs.sub(mine, text)
@@ -115,7 +116,7 @@ def _styled(message: str, style: Mapping[str, str] | None, random: Random, turn:
     elif any(word in tone for word in ("polite", "warm", "friendly")):
         message += random.choice((" Thank you!", " I appreciate your help.", ""))
     if "frequent" in style.get("proficiency", "").lower():
-        message = message.lower().replace("'", "").rstrip(".")
+        message = message.lower().replace("'", "").rstrip(".") or message
     return message
 
 

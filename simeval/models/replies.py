@@ -1,6 +1,7 @@
 """The JSON objects that models reply with: found leniently, validated strictly."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, TypeVar
 
@@ -95,6 +96,8 @@ def read_reply(text: str, kind: type[R], *, model: str) -> R:
     valid: list[R] = []
     problem = "no JSON object"
     for found in _objects(text):
+        if found is None:
+            raise MalformedReply(model, problem="no JSON object that is whole", reply=text)
         try:
             reply = kind.model_validate(found)
         except ValidationError as error:
@@ -111,6 +114,9 @@ def read_reply(text: str, kind: type[R], *, model: str) -> R:
     raise MalformedReply(model, problem=problem, reply=text)
 
 
+_OPENS_OBJECT = re.compile(r'\{\s*"\w*"\s*:')
+
+
 def _objects(text: str) -> Iterator[object]:
     """Give the JSON objects of a text in order, up to MOST_OBJECTS attempts."""
     decoder = json.JSONDecoder(strict=False)
@@ -121,6 +127,9 @@ def _objects(text: str) -> Iterator[object]:
         try:
             found, end = decoder.raw_decode(text, position)
         except (ValueError, RecursionError):
+            if _OPENS_OBJECT.match(text, position):
+                yield None  # a broken object: what it quotes is not the reply
+                return
             end = position + 1
         else:
             yield found

@@ -7,7 +7,7 @@ details.
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any, SupportsFloat, cast
 
 from simeval.errors import DefinitionError
 from simeval.outcome import Score
@@ -71,7 +71,7 @@ def scorer(function: Callable[..., Any] | None = None, *, name: str | None = Non
     """Make a scorer of a function; `name` replaces the function's own."""
     if function is None:
         return lambda inner: scorer(inner, name=name)
-    return FunctionScorer(function, name or function.__name__)
+    return FunctionScorer(function, name or str(getattr(function, "__name__", type(function).__name__)))
 
 
 def as_scorer(candidate: object) -> Scorer:
@@ -109,7 +109,7 @@ def _numbers(measured: object, path: str = "") -> list[tuple[str, float]]:
         return [
             pair for key, value in measured.items() for pair in _numbers(value, f"{path}.{key}" if path else str(key))
         ]
-    if isinstance(measured, (bool, int, float)) or hasattr(measured, "__float__"):
+    if isinstance(measured, SupportsFloat) and not isinstance(measured, type) and getattr(measured, "shape", ()) == ():
         return [(path, float(cast("float", measured)))]
     return []
 

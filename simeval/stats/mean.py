@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-_LOG_STEP = 0.02
-_LOG_TIMES = np.arange(-45.0, 45.0, _LOG_STEP)
+_LOG_STEP = 0.04
+_LOG_TIMES = np.arange(-40.0, 30.0, _LOG_STEP)
+_HALVINGS = 40  # of the range in which a bound is sought
 
 
 def p_above(values: Sequence[float], mean: float, *, low: float) -> float:
@@ -45,7 +46,7 @@ def lower_bound(values: Sequence[float], alpha: float, *, low: float) -> float:
     if not values:
         return low
     inside, outside = low, max(values)
-    for _ in range(60):
+    for _ in range(_HALVINGS):
         middle = (inside + outside) / 2
         inside, outside = (middle, outside) if p_above(values, middle, low=low) <= alpha else (inside, middle)
     return inside

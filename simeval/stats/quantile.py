@@ -4,6 +4,7 @@ Reference: H. A. David and H. N. Nagaraja (2003), Order Statistics, 3rd ed., sec
 """
 
 from collections.abc import Sequence
+from math import ceil, floor
 
 import numpy as np
 from scipy.special import bdtr, bdtrc
@@ -21,6 +22,19 @@ def interval_ranks(n: int, quantile: float, alpha: float) -> tuple[int, int]:
     tail = np.concatenate([[1.0], bdtrc(k[:-1], n, quantile)])  # P(Bin >= k) for k = 0..n
     upper = int(np.argmax(tail <= alpha)) if np.any(tail <= alpha) else n + 1
     return lower, upper
+
+
+def sample_quantile(values: Sequence[float], quantile: float, *, upper: bool) -> float:
+    """Give the quantile of a sample as an order statistic, so that its interval holds it.
+
+    `upper` gives the largest m with P(X >= m) >= 1 - quantile, else the smallest with P(X <= m) >= quantile;
+    for a median, the middle of the two.
+    """
+    ranked, place = sorted(values), len(values) * quantile
+    low, high = ranked[max(0, ceil(place) - 1)], ranked[min(len(ranked) - 1, floor(place))]
+    if quantile == 0.5 and low != high:
+        return (low + high) / 2
+    return high if upper else low
 
 
 def order_interval(

@@ -58,8 +58,9 @@ class JsonLinesJournal:
             ) from error
 
     def append(self, entries: Sequence[Entry]) -> None:
-        lines = [json.dumps(encode_entry(entry), ensure_ascii=False, default=str) for entry in entries]
-        self._file.write("".join(f"{line}\n" for line in lines).encode())
+        lines = [json.dumps(encode_entry(entry), ensure_ascii=False) for entry in entries]
+        # half a surrogate pair, which UTF-8 cannot hold, is written as the escape JSON has for it
+        self._file.write("".join(f"{line}\n" for line in lines).encode(errors="backslashreplace"))
         self._file.flush()
 
     def close(self) -> None:

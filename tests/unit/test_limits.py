@@ -1,0 +1,156 @@
+"""A model with bounds."""
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from simeval.errors import ModelError
+from simeval.models.limits import Limited, Paced, Timed
+from simeval.models.model import Model, Request
+from tests.unit.doubles import Acting, any_request
+
+pytestmark = pytest.mark.anyio
+
+
+async def work(_request: Request) -> str:
+    for _ in range(5):
+        await anyio.lowlevel.checkpoint()
+    return "done"
+
+
+async def never(_request: Request) -> str:
+    await anyio.sleep_forever()
+    raise AssertionError
+
+
+async def ask(model: Model, times: int) -> None:
+    async with anyio.create_task_group() as tasks:
+        for number in range(times):
+            tasks.start_soon(model.complete, any_request(number))
+
+
+@pytest.mark.parametrize("slots", [1, 2, 5])
+async def test_calls_at_once_reach_the_slots_and_never_exceed_them(slots: int) -> None:
+    model = Acting(work)
+
+    await ask(Limited(model, anyio.Semaphore(slots)), 40)
+
+    assert (model.peak, model.calls) == (slots, 40)
+
+
+async def test_slots_that_are_shared_hold_for_all_who_share_them() -> None:
+    slots, model = anyio.Semaphore(3), Acting(work)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(ask, Limited(model, slots), 20)
+        tasks.start_soon(ask, Limited(model, slots), 20)
+
+    assert (model.peak, model.calls) == (3, 40)
+
+
+async def test_a_slot_is_free_again_after_a_failure() -> None:
+    async def fail(_request: Request) -> str:
+        raise ModelError("m", kind="server", problem="HTTP 500")
+
+    limited = Limited(Acting(fail), anyio.Semaphore(1))
+
+    with anyio.fail_after(5):
+        for _ in range(3):
+            with pytest.raises(ModelError):
+                await limited.complete(any_request())
+
+
+async def test_a_call_that_takes_too_long_is_a_time_out() -> None:
+    model = Acting(never)
+
+    with pytest.raises(ModelError, match=r"no answer within 0\.05 seconds") as raised:
+        await Timed(model, seconds=0.05).complete(any_request())
+
+    assert (raised.value.kind, raised.value.model, raised.value.retryable) == ("timeout", "acting/model", True)
+    assert model.under_way == 0
+
+
+async def test_a_call_in_time_is_answered_and_its_errors_pass_through() -> None:
+    async def fail(_request: Request) -> str:
+        raise ModelError("m", kind="content", problem="refused")
+
+    assert (await Timed(Acting(work), seconds=5).complete(any_request())).text == "done"
+    with pytest.raises(ModelError, match="refused"):
+        await Timed(Acting(fail), seconds=5).complete(any_request())
+
+
+async def test_a_cancelled_call_is_no_time_out() -> None:
+    with anyio.move_on_after(0.05) as scope:
+        await Timed(Acting(never), seconds=60).complete(any_request())
+
+    assert scope.cancelled_caught
+
+
+async def test_waiting_for_a_slot_costs_no_time_out() -> None:
+    async def slow(_request: Request) -> str:
+        await anyio.sleep(0.1)
+        return "done"
+
+    model = Acting(slow)
+
+    await ask(Limited(Timed(model, seconds=0.4), anyio.Semaphore(1)), 8)
+
+    assert model.calls == 8
+
+
+async def test_paced_calls_are_started_in_the_order_asked() -> None:
+    started: list[int] = []
+
+    async def act(request: Request) -> str:
+        started.append(request.seed)
+        return await work(request)
+
+    await ask(Paced(Acting(act), anyio.Lock()), 30)
+
+    assert started == list(range(30))
+
+
+async def test_at_most_one_paced_call_is_started_in_a_turn_of_the_loop() -> None:
+    turn, started = 0, list[int]()
+
+    async def act(request: Request) -> str:
+        started.append(turn)
+        return await work(request)
+
+    async def count_turns() -> None:
+        nonlocal turn
+        while len(started) < 20:
+            turn += 1
+            await anyio.lowlevel.checkpoint()
+
+    lock = anyio.Lock()
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(count_turns)
+            tasks.start_soon(ask, Paced(Acting(act), lock), 10)
+            tasks.start_soon(ask, Paced(Acting(act), lock), 10)
+
+    assert len(set(started)) == 20
+
+
+async def test_paced_calls_run_side_by_side() -> None:
+    model = Acting(work)
+
+    await ask(Paced(model, anyio.Lock()), 10)
+
+    assert model.peak > 1
+
+
+async def test_a_bounded_model_has_the_name_of_its_model_and_closes_it() -> None:
+    bounds = (
+        lambda model: Limited(model, anyio.Semaphore(1)),
+        lambda model: Paced(model, anyio.Lock()),
+        lambda model: Timed(model, seconds=1),
+    )
+
+    for bound in bounds:
+        inner = Acting(work)
+        model: Model = bound(inner)
+        await model.close()
+        assert model.name == "acting/model"
+        assert inner.closed
