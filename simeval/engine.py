@@ -23,7 +23,7 @@ from simeval.actors.conversations import Conversations
 from simeval.actors.judge import Judge
 from simeval.actors.plan import ScenarioPlan, make_plans
 from simeval.actors.recorder import Recorder
-from simeval.actors.schedule import deal
+from simeval.actors.schedule import Places, deal
 from simeval.actors.statistician import Statistician
 from simeval.capture import first_leaf
 from simeval.conversation import Conversation
@@ -157,9 +157,10 @@ class Engine:
         )
         _announce(run, plans, self.settings)
         clock = perf_counter()
-        with progress_bar(sum(plan.sample_size for plan in plans), show=self._progress) as progress:
-            statistician = Statistician(plans, self.settings, in_flight=self._in_flight, on_trial=progress.advance)
-            line = Line(plans, self.settings, user, self._make_app(handler), self._in_flight, statistician)
+        trials = sum(plan.sample_size for plan in plans)
+        with progress_bar(trials, show=self._progress) as progress, Places(self._in_flight) as places:
+            statistician = Statistician(plans, self.settings, places=places, on_trial=progress.advance)
+            line = Line(plans, self.settings, user, self._make_app(handler), places, statistician)
             async with self._resources() as journal:
                 try:
                     results, run = await line.run(
@@ -217,7 +218,7 @@ class Line:
     settings: Settings
     user: Caller
     app: App
-    in_flight: anyio.Semaphore
+    places: Places
     statistician: Statistician
 
     async def run(
@@ -248,7 +249,7 @@ class Line:
             await recorder.record(run)
             async with anyio.create_task_group() as line:
                 dealing = partial(deal, credits=credits, outbox=dealt, closed=self.statistician.closed)
-                line.start_soon(partial(dealing, self.plans, in_flight=self.in_flight))
+                line.start_soon(partial(dealing, self.plans, places=self.places))
                 line.start_soon(partial(pool, hold, inbox=trials, outbox=said, on_error=_unheld))
                 line.start_soon(partial(pool, give_judgement, inbox=held, outbox=judged, on_error=self._unjudged))
                 await self.statistician.conclude(inbox=judgements, credits=credit)

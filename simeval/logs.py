@@ -25,7 +25,7 @@ def _as_record(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> M
 
 log: BoundLogger = structlog.wrap_logger(
     logging.getLogger(LOGGER),
-    processors=[structlog.stdlib.filter_by_level, _as_record],
+    processors=[structlog.stdlib.filter_by_level, structlog.contextvars.merge_contextvars, _as_record],
     wrapper_class=BoundLogger,
     cache_logger_on_first_use=True,
 )

@@ -21,6 +21,7 @@ from simeval import (
     RatingAverageEvaluator,
     RatingProportionEvaluator,
     ScenarioTest,
+    Scorer,
     SuccessRateEvaluator,
     SuiteResult,
     WritingStyleAxes,
@@ -558,3 +559,48 @@ async def test_cancelling_from_outside_ends_everything_promptly() -> None:
 
     assert scope.cancelled_caught
     assert anyio.get_running_tasks() == before
+
+
+async def test_an_engine_whose_run_was_cancelled_can_be_used_again() -> None:
+    engine = Engine(seed=1, concurrency=2)
+
+    async def stuck(message: str, state: Any) -> str:
+        await anyio.sleep(3600)
+        return "never"
+
+    with anyio.move_on_after(0.1):
+        await engine.evaluate(scenario(), stuck)
+    with anyio.fail_after(10):
+        result = await engine.evaluate(scenario(), good_app)
+
+    assert result.passed
+
+
+async def test_a_scorer_that_never_answers_is_a_failure_in_time() -> None:
+    class Stuck(Scorer):
+        timeout_seconds = 0.05
+
+        async def score(self, output: str) -> float:
+            await anyio.sleep(3600)
+            return 1.0
+
+    test = scenario(sample_size=3, then=Expectation(scorer=Stuck(), evaluator=ProportionEvaluator(min_proportion=0.5)))
+    with anyio.fail_after(10):
+        result = await Engine(seed=1).evaluate(test, good_app)
+
+    assert "no score within 0.05 seconds" in result.verdicts[0].explanation
+
+
+async def test_a_plain_scorer_does_not_hold_up_the_event_loop() -> None:
+    threads: set[int] = set()
+
+    @scorer
+    def slow(output: str) -> float:
+        threads.add(threading.get_ident())
+        return 1.0
+
+    await Engine(seed=1).evaluate(
+        scenario(then=Expectation(scorer=slow, evaluator=ProportionEvaluator(min_proportion=0.5))), good_app
+    )
+
+    assert threading.get_ident() not in threads

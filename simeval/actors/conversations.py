@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from logging import DEBUG
 
 import anyio
+from structlog.contextvars import bound_contextvars
 
 from simeval.actors.app import App
 from simeval.actors.plan import ScenarioPlan
@@ -12,6 +14,7 @@ from simeval.actors.simulator import Simulator
 from simeval.capture import STOPS_THE_RUN, first_leaf
 from simeval.conversation import Ending, Message, Transcript
 from simeval.errors import AppError, ModelError, RunStopped
+from simeval.logs import log
 from simeval.models.retries import Caller
 from simeval.outcome import Failure, Held, Trial, failure_of
 from simeval.settings import Settings
@@ -29,6 +32,13 @@ class Conversations:
     async def hold(self, trial: Trial) -> Held:
         """Hold one conversation. What the app or the simulator's model got wrong is part of the result."""
         plan = self.plans[trial.scenario]
+        with bound_contextvars(scenario=plan.scenario.title, trial=trial.index):
+            held = await self._hold(plan, trial)
+            if log.isEnabledFor(DEBUG):
+                log.debug("conversation", transcript=_as_lines(held), ended=held.conversation.ended)
+        return held
+
+    async def _hold(self, plan: ScenarioPlan, trial: Trial) -> Held:
         style = self.settings.writing_style.draw(trial.seed)
         simulator = Simulator(self.caller, plan.scenario, style, trial.seed)
         transcript = Transcript()
@@ -52,3 +62,7 @@ class Conversations:
             actors.start_soon(partial(self.app.run, transcript, inbox=from_user, outbox=to_user))
             ended = await simulator.run(transcript, inbox=from_app, outbox=to_app)
         return ended  # noqa: RET504  (inside the block, type checkers expect another return after it)
+
+
+def _as_lines(held: Held) -> str:
+    return "\n".join(f"{message.role}: {message.content}" for message in held.conversation.messages)

@@ -6,6 +6,7 @@ from functools import partial
 from math import isnan
 
 import anyio
+from structlog.contextvars import bound_contextvars
 
 from simeval.actors.plan import Measure, ScenarioPlan, columns_of
 from simeval.capture import Caught, capture
@@ -26,7 +27,8 @@ class Judge:
         if held.failure is not None:
             results = [held.failure] * len(plan.measures)
         else:
-            results = await self._measure_all(plan, held)
+            with bound_contextvars(scenario=plan.scenario.title, trial=held.trial.index):
+                results = await self._measure_all(plan, held)
         return Judgement(trial=held.trial, conversation=held.conversation, results=tuple(results), failure=held.failure)
 
     async def _measure_all(self, plan: ScenarioPlan, held: Held) -> list[Score | Failure]:

@@ -5,12 +5,37 @@ closes them when every scenario has its verdict; that ends the line in order.
 """
 
 from collections.abc import Sequence, Set
+from typing import Self
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from simeval.actors.plan import ScenarioPlan
 from simeval.outcome import Trial
+
+
+class Places:
+    """The places in flight that one run has taken of those all runs share; left, the context gives all back."""
+
+    def __init__(self, shared: anyio.Semaphore) -> None:
+        self._shared, self._taken = shared, 0
+
+    async def take(self) -> None:
+        """Wait for a free place."""
+        await self._shared.acquire()
+        self._taken += 1
+
+    def give_back(self) -> None:
+        """Free one place."""
+        self._taken -= 1
+        self._shared.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        while self._taken:
+            self.give_back()
 
 
 def rounds(plans: Sequence[ScenarioPlan]) -> list[int]:
@@ -24,21 +49,21 @@ async def deal(
     *,
     credits: MemoryObjectReceiveStream[int],
     outbox: MemoryObjectSendStream[Trial],
-    in_flight: anyio.Semaphore,
+    places: Places,
     closed: Set[int],
 ) -> None:
     """Turn each credit into the next trial of its scenario, as soon as fewer trials are in flight than may be.
 
-    Credits of scenarios in `closed` are dropped. Whoever concludes on a trial releases `in_flight`.
+    Credits of scenarios in `closed` are dropped. Whoever concludes on a trial gives its place back.
     """
     next_index = [0] * len(plans)
     async with credits, outbox:
         async for position in credits:
             if position in closed:
                 continue
-            await in_flight.acquire()
+            await places.take()
             if position in closed:
-                in_flight.release()
+                places.give_back()
                 continue
             await outbox.send(plans[position].trial(next_index[position]))
             next_index[position] += 1

@@ -5,11 +5,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import nan
 
-import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from simeval.actors.plan import Measure, ScenarioPlan
-from simeval.actors.schedule import rounds
+from simeval.actors.schedule import Places, rounds
 from simeval.evaluators import Evaluator
 from simeval.order import InOrder
 from simeval.outcome import Failure, Judgement, Score, Verdict
@@ -40,11 +39,11 @@ class Statistician:
         plans: Sequence[ScenarioPlan],
         settings: Settings,
         *,
-        in_flight: anyio.Semaphore,
+        places: Places,
         on_trial: Callable[[int, int], None],
     ) -> None:
         self.closed: set[int] = set()
-        self._settings, self._in_flight, self._on_trial = settings, in_flight, on_trial
+        self._settings, self._places, self._on_trial = settings, places, on_trial
         self._tallies = [_Tally(plan, [0] * len(plan.measures)) for plan in plans]
 
     async def conclude(
@@ -55,7 +54,7 @@ class Statistician:
             for position in rounds([tally.plan for tally in self._tallies]):
                 credits.send_nowait(position)
             async for judgement in inbox:
-                self._in_flight.release()
+                self._places.give_back()
                 position = judgement.trial.scenario
                 if position not in self.closed:
                     self._take(self._tallies[position], judgement)

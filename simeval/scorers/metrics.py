@@ -20,6 +20,7 @@ class TurnMetric(Scorer):
     metric: str
     of: Callable[[Message], float]
     default_score = "max"
+    quick = True
 
     @property
     def name(self) -> str:
@@ -36,6 +37,7 @@ class ConversationMetric(Scorer):
 
     metric: str
     of: Callable[[Conversation], float]
+    quick = True
 
     @property
     def name(self) -> str:

@@ -7,7 +7,11 @@ details.
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, SupportsFloat, cast
+from functools import partial
+from typing import Any, ClassVar, SupportsFloat, cast
+
+import anyio
+import anyio.to_thread
 
 from simeval.errors import DefinitionError
 from simeval.outcome import Score
@@ -24,7 +28,9 @@ class Scorer:
     """
 
     score: Callable[..., Any]
-    default_score: str | None = None  # the path concluded on where the expectation names none
+    default_score: ClassVar[str | None] = None  # the path concluded on where the expectation names none
+    timeout_seconds: ClassVar[float | None] = 60.0  # None for a scorer that bounds its own calls
+    quick: ClassVar[bool] = False  # whether a plain `score` is so quick that it may run in the event loop
 
     @property
     def name(self) -> str:
@@ -48,9 +54,19 @@ class Scorer:
         )
 
     async def measure(self, columns: Mapping[str, Any]) -> Any:
-        """Call `score` with the columns it names and give what it returned."""
-        result = self.score(**_selected(self.score, columns))
-        return await result if inspect.isawaitable(result) else result
+        """Call `score` with the columns it names and give what it returned.
+
+        A plain function runs in a worker thread, unless the scorer says it is `quick`. Raises TimeoutError
+        after `timeout_seconds`, where it has them.
+        """
+        call = partial(self.score, **_selected(self.score, columns))
+        with anyio.move_on_after(self.timeout_seconds):
+            if self.quick or inspect.iscoroutinefunction(self.score):
+                result = call()
+            else:
+                result = await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
+            return await result if inspect.isawaitable(result) else result
+        raise TimeoutError(f"no score within {self.timeout_seconds} seconds")
 
 
 class FunctionScorer(Scorer):
