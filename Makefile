@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 unexport PYTHONDONTWRITEBYTECODE  # without compiled files every start parses LiteLLM anew: two seconds more
 
-.PHONY: demo test lint types docs bench tau alice lock clean
+.PHONY: demo test lint types docs bench alice lock clean
 
 demo: $(VENV)/.demo  ## run the example suite against the example app; a fail and an inconclusive belong to it
 	@$(BIN)/simeval run scenarios/support.yaml --app scenarios.support_bot:handle --seed 7 || [ $$? -eq 1 ]
@@ -23,7 +23,8 @@ docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --strict
 
 bench: $(VENV)/.dev  ## the engine against its bound (and SigmaEval, where that is installed)
-	$(BIN)/python -m benchmarks.engine
+	$(BIN)/python -m benchmarks.engine $(if $(PEER),--peer $(PEER))
+	$(BIN)/python -m benchmarks.faults
 
 alice: $(VENV)/.dev  ## a suite against A.L.I.C.E., an app nobody here wrote
 	@$(BIN)/simeval run scenarios/alice.yaml --app scenarios.alice:handle || [ $$? -eq 1 ]

@@ -170,6 +170,11 @@ class Engine:
                     raise first_leaf(group) from group
         return results[0] if isinstance(scenarios, ScenarioTest) else SuiteResult(results, run)
 
+    @property
+    def trials_in_flight(self) -> int:
+        """How many trials are under way now, over all evaluations of this engine."""
+        return self.settings.concurrency - self._in_flight.value
+
     def _app(self, app: AppHandler, seed: int, ledger: Ledger) -> tuple[Handler, str]:
         """Give the handler of an app and the name reports show for it."""
         if isinstance(app, str):

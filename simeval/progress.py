@@ -26,10 +26,6 @@ class Progress:
             self._bar.total = (self._bar.total or 0) - dropped
         self._bar.update(concluded)
 
-    def annotate(self, text: str) -> None:
-        """Write a short text behind the bar at its next redraw."""
-        self._bar.set_postfix_str(text, refresh=False)
-
 
 @contextmanager
 def progress_bar(total: int, *, show: bool | None) -> Iterator[Progress]:

@@ -18,6 +18,7 @@ MARKS: Mapping[Outcome, str] = {
     "inconclusive": "INCONCLUSIVE",
     "error": "ERROR",
 }
+MOST_EXPLAINED = 20  # scenarios that did not pass and are explained in print
 HEADERS = ("scenario", "expectation", "verdict", "estimate", "interval", "bar", "n", "p")
 
 
@@ -193,7 +194,10 @@ def describe(results: Sequence[EvaluationResult], run: RunRecord) -> str:
     alphas = {verdict.significance_level for result in results for verdict in result.verdicts}
     level = show_share(1 - 2 * alphas.pop()) if len(alphas) == 1 else "two-sided"
     table = render_table(HEADERS, rows, widths=(28, 30))
-    reasons = [_explain(result) for result in results if not result.passed]
+    not_passed = [result for result in results if not result.passed]
+    reasons = [_explain(result) for result in not_passed[:MOST_EXPLAINED]]
+    if len(not_passed) > MOST_EXPLAINED:
+        reasons.append(f"... and {len(not_passed) - MOST_EXPLAINED} more that did not pass; --json holds them all.")
     return "\n\n".join(
         part
         for part in (
