@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from simeval.errors import ModelUnusable, RunStopped
+from simeval.errors import ModelUnusable, RunStopped, StoreError
 
 T = TypeVar("T")
 
-STOPS_THE_RUN = (ModelUnusable, RunStopped)
+STOPS_THE_RUN = (ModelUnusable, RunStopped, StoreError)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ def main() -> None:
     """Simulate users against a conversational AI app, judge the conversations, conclude with statistics."""
 
 
-@main.command()
+@main.command(context_settings=CONTEXT)
 @click.argument("suite")
 @click.option("--app", default=None, help="The app: MODULE:HANDLER, or a model's name.  [default: offline/app]")
 @click.option("--judge-model", help="LiteLLM name of the judge.  [default: offline/judge]")

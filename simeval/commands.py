@@ -7,9 +7,11 @@ import sys
 import threading
 import warnings
 from collections.abc import Sequence
+from contextlib import nullcontext, redirect_stdout
 from dataclasses import replace
 from io import TextIOWrapper
 from pathlib import Path
+from traceback import format_exc
 from typing import Any, NoReturn
 
 import anyio
@@ -27,6 +29,7 @@ from simeval.version import __version__
 
 STATUS: dict[Outcome, int] = {"pass": 0, "fail": 1, "inconclusive": 1, "error": 3}
 BAD_INPUT, NOT_COMPLETED, INTERRUPTED = 2, 3, 130
+THREAD_SECONDS = 0.5  # how long threads may take to end by themselves when the process does
 
 
 def run_suite(
@@ -49,19 +52,9 @@ def run_suite(
     warnings.filterwarnings("ignore", message="coroutine '.*' was never awaited", category=RuntimeWarning)
     configure_logging(log_level.upper(), form=log_format)  # type: ignore[arg-type]
     try:
-        for path in (json_path, junit_path):
-            _require_writable(path)
-        scenarios = _sized(load_suite(suite), samples)
-        handler = _app(app)
-        engine = Engine(
-            options.pop("judge_model"),
-            options.pop("user_model"),
-            model_timeout_seconds=options.pop("model_timeout"),
-            app_timeout_seconds=options.pop("app_timeout"),
-            model_options=dict(_option(text) for text in model_options),
-            **options,
-        )
-        result = anyio.run(engine.evaluate, scenarios, handler)
+        with redirect_stdout(sys.stderr) if json_path == "-" else nullcontext():
+            result = _run(suite, app, samples, model_options, (json_path, junit_path), options)
+        _report(result, json_path, junit_path)
     except DefinitionError as error:
         return _say(error, BAD_INPUT)
     except SimevalError as error:
@@ -69,13 +62,48 @@ def run_suite(
     except KeyboardInterrupt:
         kept = f"; what was finished is in {options['store']}" if options.get("store") else ""
         return _say(f"interrupted{kept}", INTERRUPTED)
-    _report(result, json_path, junit_path)
+    except Exception as error:  # a traceback would end with status 1, which is a verdict
+        log.debug("traceback", text=format_exc())
+        return _say(f"the run broke ({type(error).__name__}: {error}); --log-level debug shows where", NOT_COMPLETED)
     return STATUS[result.outcome]
+
+
+def _run(
+    suite: str,
+    app: str | None,
+    samples: int | None,
+    model_options: Sequence[str],
+    reports: Sequence[str | None],
+    options: dict[str, Any],
+) -> SuiteResult:
+    """Load everything, refuse what cannot be used, and evaluate."""
+    scenarios = _sized(load_suite(suite), samples)
+    handler = _app(app)
+    for path in reports:
+        _require_writable(path)
+    engine = Engine(
+        options["judge_model"],
+        options["user_model"],
+        seed=options["seed"],
+        concurrency=options["concurrency"],
+        model_concurrency=options["model_concurrency"],
+        app_concurrency=options["app_concurrency"],
+        model_timeout_seconds=options["model_timeout"],
+        app_timeout_seconds=options["app_timeout"],
+        on_app_error=options["on_app_error"],
+        max_error_rate=options["max_error_rate"],
+        model_options=dict(_option(text) for text in model_options),
+        store=options["store"],
+    )
+    return anyio.run(engine.evaluate, scenarios, handler)
 
 
 def leave(status: int) -> NoReturn:
     """End the process, also where an app's function hangs in a thread that the interpreter would wait for."""
-    if any(not thread.daemon and thread is not threading.main_thread() for thread in threading.enumerate()):
+    others = [t for t in threading.enumerate() if not t.daemon and t is not threading.main_thread()]
+    for thread in others:
+        thread.join(timeout=THREAD_SECONDS / len(others))
+    if any(thread.is_alive() for thread in others):
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
@@ -83,10 +111,11 @@ def leave(status: int) -> NoReturn:
 
 
 def _report(result: SuiteResult, json_path: str | None, junit_path: str | None) -> None:
-    text = json.dumps(encode_suite(result.results, result.run, version=__version__), ensure_ascii=False, indent=1)
+    found = encode_suite(result.results, result.run, version=__version__)
     if json_path == "-":
-        sys.stdout.write(f"{text}\n")
+        sys.stdout.write(f"{json.dumps(found, indent=1)}\n")  # plain ASCII: whoever reads may use any encoding
     elif json_path:
+        text = json.dumps(found, ensure_ascii=False, indent=1)
         Path(json_path).write_text(f"{text}\n", encoding="utf-8", errors="backslashreplace")
     if junit_path:
         Path(junit_path).write_text(junit_xml(result.results, result.run), encoding="utf-8")
@@ -131,10 +160,7 @@ def _require_writable(path: str | None) -> None:
     """Raise before the run where its report could not be written after it."""
     if path is None or path == "-":
         return
-    try:
-        with Path(path).open("a", encoding="utf-8"):
-            pass
-    except OSError as error:
-        raise DefinitionError(
-            f"report {path!r}", found=f"it cannot be written ({error.strerror})", do="name a file that can be"
-        ) from error
+    target = Path(path)
+    writable = os.access(target if target.exists() else target.parent, os.W_OK) and not target.is_dir()
+    if not writable:
+        raise DefinitionError(f"report {path!r}", found="it cannot be written", do="name a file that can be")

@@ -13,17 +13,18 @@ POWER = 0.8  # the chance of a pass for which the "trials needed" of an explanat
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many trials met the requirement, how many did not, how many are missing."""
+    """How many trials met the requirement, how many did not (crashes of the app among them), how many are missing."""
 
     good: int
     bad: int
     missing: int = 0
+    crashes: int = 0
 
     @classmethod
     def of(cls, met: Iterable[bool], *, missing: int, misses: int) -> Self:
         """Count which of the measured trials met the requirement; `misses` more did not."""
         outcomes = list(met)
-        return cls(sum(outcomes), len(outcomes) - sum(outcomes) + misses, missing)
+        return cls(sum(outcomes), len(outcomes) - sum(outcomes) + misses, missing, misses)
 
     @property
     def n(self) -> int:
@@ -91,9 +92,9 @@ def mean_verdict(
     explanation = ""
     if outcome != "pass":
         reason = "proven_below" if outcome == "fail" else "budget_exhausted"
-        observed = (
-            "no value was measured" if estimate is None else f"the mean of {len(values)} values is {estimate:.3g}"
-        )
+        lost = f" ({missing} more are missing)" if missing else ""
+        seen = "no value was measured" if estimate is None else f"the mean of {len(values)} values is {estimate:.3g}"
+        observed = f"{seen}{lost}"
         explanation = (
             f"{observed}: the requirement is disproven ({say_p(p_fail)})"
             if outcome == "fail"
@@ -143,7 +144,8 @@ def _explain_share(outcome: Outcome, counts: Counts, *, bar: float, alpha: float
     if outcome == "pass":
         return "", ""
     measured = counts.good + counts.bad
-    seen = f"{counts.good} of {measured} trials met the requirement"
+    crashed = f" (the app failed in {counts.crashes})" if counts.crashes else ""
+    seen = f"{counts.good} of {measured} trials met the requirement{crashed}"
     lost = f" and {counts.missing} more are missing" if counts.missing else ""
     if outcome == "fail":
         chance = f"an app that meets the bar of {show_share(bar)} gives so few with {say_p(p_fail)}"

@@ -16,16 +16,19 @@ class ChatMessage(TypedDict):
     content: str
 
 
+UNCHANGED: Any = object()  # the state of an AppResponse that names none: what it was before
+
+
 @dataclass(frozen=True, slots=True)
 class AppResponse:
-    """What the app answered at one turn, and the state it wants back at the next.
+    """What the app answered at one turn, and the state it wants back at the next (by default the same).
 
     `tool_calls` are kept in the transcript, one mapping a call, in whatever form the app reports them.
     """
 
     response: str
-    state: Any = None
-    tool_calls: Sequence[Mapping[str, Any]] = ()
+    state: Any = UNCHANGED
+    tool_calls: Sequence[Mapping[str, Any]] | None = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -62,7 +62,7 @@ def encode_entry(entry: RunRecord | Held | Judgement | EvaluationResult) -> Json
     """Give what a journal keeps of one record; "type" says which it is."""
     match entry:
         case RunRecord():
-            return {"type": "run", **_encode_run(entry)}
+            return {"type": "run", **_encode_run(entry, suite=True)}
         case Held():
             failure = asdict(entry.failure) if entry.failure else None
             return {
@@ -120,12 +120,13 @@ def encode_suite(results: Sequence[EvaluationResult], run: RunRecord, *, version
     }
 
 
-def _encode_run(run: RunRecord) -> Json:
+def _encode_run(run: RunRecord, *, suite: bool = False) -> Json:
     by_role = {role: asdict(usage) for role, usage in run.usage.items()}
     return {
         "run_id": run.run_id,
         "models": {"judge": run.judge_model, "user": run.user_model},
         "app": run.app,
+        **({"suite": [{"title": title, "sample_size": size} for title, size in run.scenarios]} if suite else {}),
         "seed": run.seed,
         "started": run.started.isoformat(),
         "seconds": round(run.seconds, 3),

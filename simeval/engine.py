@@ -27,6 +27,7 @@ from simeval.actors.schedule import Places, deal
 from simeval.actors.statistician import Statistician
 from simeval.capture import first_leaf
 from simeval.conversation import Conversation
+from simeval.errors import RunStopped
 from simeval.logs import log
 from simeval.models.model import Model
 from simeval.models.offline import NOTICE, PREFIX
@@ -40,7 +41,7 @@ from simeval.rubric import RubricBook
 from simeval.scenario import ScenarioTest
 from simeval.scorers.rubric import RubricScorer
 from simeval.settings import OnAppError, RetryConfig, Settings, WritingStyleConfig
-from simeval.store.journal import Journal, JsonLinesJournal, MemoryJournal
+from simeval.store.journal import Journal, JsonLinesJournal
 from simeval.usage import Ledger
 
 DEFAULT_JUDGE, DEFAULT_USER, DEFAULT_APP = "offline/judge", "offline/user", "offline/app"
@@ -131,7 +132,8 @@ class Engine:
         returns an AppResponse, a text or (text, state); or a model's name, to talk to the model itself.
         Several evaluations of one engine may run at once and share its limits. Raises DefinitionError
         before any call is made, ModelUnusable when no call to a model can succeed, RunStopped when
-        `on_app_error` is "stop" and the app fails; what was finished by then is in the journal.
+        `on_app_error` is "stop" and the app fails, StoreError when the store cannot be written. What was
+        finished by then is in the store.
         """
         suite = [scenarios] if isinstance(scenarios, ScenarioTest) else list(scenarios)
         seed = secrets.randbelow(2**31) if self.settings.seed is None else self.settings.seed
@@ -144,7 +146,7 @@ class Engine:
             seed=seed,
             judge_scorer=lambda behavior: RubricScorer(judge, book, behavior),
         )
-        handler, app_name = self._app(app_handler, seed, ledger)
+        app, app_name = self._app(app_handler, ledger)
         await self._models.check()
         run = RunRecord(
             run_id=f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}",
@@ -153,6 +155,7 @@ class Engine:
             user_model=self._user.name,
             app=app_name,
             started=datetime.now(UTC),
+            scenarios=tuple((plan.scenario.title, plan.sample_size) for plan in plans),
             notes=(*self._notes(app_name), *(warning for plan in plans for warning in plan.warnings())),
         )
         _announce(run, plans, self.settings)
@@ -160,7 +163,8 @@ class Engine:
         trials = sum(plan.sample_size for plan in plans)
         with progress_bar(trials, show=self._progress) as progress, Places(self._in_flight) as places:
             statistician = Statistician(plans, self.settings, places=places, on_trial=progress.advance)
-            line = Line(plans, self.settings, user, self._make_app(handler), places, statistician)
+            clean = self._models.redactor().clean
+            line = Line(plans, self.settings, user, app, places, statistician, clean)
             async with self._resources() as journal:
                 try:
                     results, run = await line.run(
@@ -175,19 +179,17 @@ class Engine:
         """How many trials are under way now, over all evaluations of this engine."""
         return self.settings.concurrency - self._in_flight.value
 
-    def _app(self, app: AppHandler, seed: int, ledger: Ledger) -> tuple[Handler, str]:
-        """Give the handler of an app and the name reports show for it."""
-        if isinstance(app, str):
-            caller = self._models.caller(self._models.get(app), ledger)
-            return Handler.of(model_handler(caller, seed)), app
-        handler = Handler.of(app)
-        module = getattr(app, "__module__", None) or type(app).__module__
-        return handler, f"{module}:{getattr(app, '__qualname__', type(app).__qualname__)}"
-
-    def _make_app(self, handler: Handler) -> App:
+    def _app(self, app: AppHandler, ledger: Ledger) -> tuple[App, str]:
+        """Give the actor of an app and the name reports show for it."""
         settings = self.settings
+        if isinstance(app, str):
+            handler, name = Handler.of(model_handler(self._models.caller(self._models.get(app), ledger))), app
+        else:
+            handler, module = Handler.of(app), getattr(app, "__module__", None) or type(app).__module__
+            name = f"{module}:{getattr(app, '__qualname__', type(app).__qualname__)}"
         threads = anyio.CapacityLimiter(settings.app_concurrency or settings.concurrency)
-        return App(handler, self._app_slots, threads, settings.app_timeout_seconds)
+        starts_with_seed = isinstance(app, str)
+        return App(handler, self._app_slots, threads, settings.app_timeout_seconds, starts_with_seed), name
 
     def _notes(self, app_name: str) -> list[str]:
         names = {"judge": self._judge.name, "user": self._user.name, "app": app_name}
@@ -195,7 +197,7 @@ class Engine:
         return [f"{' and '.join(embedded)}: {NOTICE}"] if embedded else []
 
     @asynccontextmanager
-    async def _resources(self) -> AsyncIterator[Journal]:
+    async def _resources(self) -> AsyncIterator[Journal | None]:
         """Hold the journal and the models open; close them whatever happens."""
         journal, ours = await self._open_journal()
         self._models.open()
@@ -204,12 +206,10 @@ class Engine:
         finally:
             with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING_SECONDS):
                 await self._models.close()
-                if ours:
+                if ours and journal is not None:
                     await anyio.to_thread.run_sync(journal.close)
 
-    async def _open_journal(self) -> tuple[Journal, bool]:
-        if self._store is None:
-            return MemoryJournal(), True
+    async def _open_journal(self) -> tuple[Journal | None, bool]:
         if isinstance(self._store, (str, Path)):
             return await anyio.to_thread.run_sync(JsonLinesJournal, Path(self._store)), True
         return self._store, False
@@ -225,27 +225,32 @@ class Line:
     app: App
     places: Places
     statistician: Statistician
+    clean: Callable[[str], str]
 
     async def run(
-        self, journal: Journal, run: RunRecord, measured: Callable[[], Mapping[str, Any]]
+        self, journal: Journal | None, run: RunRecord, measured: Callable[[], Mapping[str, Any]]
     ) -> tuple[tuple[EvaluationResult, ...], RunRecord]:
         """Run every trial; give the results and the run's record, completed by what `measured` gives at the end."""
         settings, total = self.settings, sum(plan.sample_size for plan in self.plans)
         workers = min(settings.concurrency, total)
-        judge = Judge(self.plans)
-        conversations = Conversations(self.plans, self.user, self.app, settings)
+        judge = Judge(self.plans, self.clean)
+        conversations = Conversations(self.plans, self.user, self.app, settings, self.clean)
         credit, credits = anyio.create_memory_object_stream[int](total)
         dealt, trials = anyio.create_memory_object_stream[Trial](0)
         said, held = anyio.create_memory_object_stream[Held](workers)
         judged, judgements = anyio.create_memory_object_stream[Judgement](workers)
 
         async with AsyncExitStack() as ends:
-            recorder = await ends.enter_async_context(Recorder(journal))
+            recorder = await ends.enter_async_context(Recorder(journal, run.run_id))
             for stream in (credit, credits, dealt, trials, said, held, judged, judgements):
                 await ends.enter_async_context(stream)
 
             async def hold(trial: Trial) -> Held:
-                return await recorder.recorded(await conversations.hold(trial))
+                made = await recorder.recorded(await conversations.hold(trial))
+                if made.failure and made.failure.stage == "app" and settings.on_app_error == "stop":
+                    title = self.plans[trial.scenario].scenario.title
+                    raise RunStopped(title, trial.index, made.failure.error)
+                return made
 
             async def give_judgement(one: Held) -> Judgement:
                 return await recorder.recorded(await judge.judge(one))
@@ -255,23 +260,23 @@ class Line:
             async with anyio.create_task_group() as line:
                 dealing = partial(deal, credits=credits, outbox=dealt, closed=self.statistician.closed)
                 line.start_soon(partial(dealing, self.plans, places=self.places))
-                line.start_soon(partial(pool, hold, inbox=trials, outbox=said, on_error=_unheld))
+                line.start_soon(partial(pool, hold, inbox=trials, outbox=said, on_error=self._unheld))
                 line.start_soon(partial(pool, give_judgement, inbox=held, outbox=judged, on_error=self._unjudged))
                 await self.statistician.conclude(inbox=judgements, credits=credit)
             run = replace(run, **measured())
             results = self.statistician.results(run)
             for result in results:
                 await recorder.record(result)
+            await recorder.record(run)
         return results, run
 
+    def _unheld(self, trial: Trial, error: Exception) -> Held:
+        return Held(trial, Conversation(ended="model_error"), failure_of(error, "engine", clean=self.clean))
+
     def _unjudged(self, held: Held, error: Exception) -> Judgement:
-        failure = failure_of(error, "engine")
+        failure = failure_of(error, "engine", clean=self.clean)
         results = (failure,) * len(self.plans[held.trial.scenario].measures)
         return Judgement(trial=held.trial, conversation=held.conversation, results=results, failure=failure)
-
-
-def _unheld(trial: Trial, error: Exception) -> Held:
-    return Held(trial, Conversation(ended="model_error"), failure_of(error, "engine"))
 
 
 def _announce(run: RunRecord, plans: Sequence[ScenarioPlan], settings: Settings) -> None:

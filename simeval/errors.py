@@ -7,6 +7,7 @@ SimevalError
 ├── ModelError             a call to a language model that failed; the trial it served is missing data
 │   ├── MalformedReply     the model answered, but not in the form that was asked for
 │   └── ModelUnusable      no call to this model can succeed: the run stops
+├── StoreError             the journal could not be written: the run stops, because nothing may be lost
 └── RunStopped             the run ended early because the user asked for that (on_app_error="stop")
 """
 
@@ -110,6 +111,14 @@ class ModelUnusable(ModelError):
             "unknown_model": "check the model's name (LiteLLM's form is provider/model)",
         }.get(self.kind, "check the model's name and options")
         return f"{self.model} cannot be used ({self.kind}): {self.problem}; {advice}"
+
+
+class StoreError(SimevalError):
+    """The journal of a run could not be written."""
+
+    def __init__(self, path: str, *, problem: str) -> None:
+        self.path, self.problem = path, problem
+        super().__init__(f"the run stopped, because the store {path!r} cannot be written: {problem}")
 
 
 class RunStopped(SimevalError):

@@ -79,7 +79,7 @@ class Evaluator(ABC):
 
     def show(self, value: float) -> str:
         """Write a value in the unit of the bar."""
-        return f"{value:.3g}"
+        return f"{value:.0f}" if 1000 <= abs(value) < inf else f"{value:.3g}"
 
     @abstractmethod
     def reduce(self, group: Sequence[float]) -> float:
@@ -240,7 +240,7 @@ class QuantileEvaluator(Evaluator):
         return float(np.quantile(group, self.quantile))
 
     def describe(self) -> str:
-        name = "median" if self.quantile == 0.5 else f"{100 * self.quantile:g}th percentile"
+        name = "median" if self.quantile == 0.5 else f"{_ordinal(100 * self.quantile)} percentile"
         return f"{name} {_bar_in_words(self)}"
 
     def show_bar(self) -> str:
@@ -333,6 +333,12 @@ class MeanEvaluator(Evaluator):
             alpha=self.alpha,
             evaluator=self.describe(),
         )
+
+
+def _ordinal(number: float) -> str:
+    teens = 10 <= number % 100 <= 20
+    shown = f"{number:g}"
+    return shown + ("th" if teens else {"1": "st", "2": "nd", "3": "rd"}.get(shown[-1], "th"))
 
 
 def _number(value: object, evaluator: Evaluator) -> float:

@@ -1,6 +1,6 @@
 """What became of a trial, and what is concluded from many: Trial, Score, Failure, Judgement, Verdict."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -56,13 +56,16 @@ _STAGE_OF_ROLE: Mapping[str, Stage] = {
 }
 
 
-def failure_of(error: Exception, stage: Stage) -> Failure:
-    """Make a Failure of an exception; `stage` is where it happened, if the exception itself does not say."""
+def failure_of(error: Exception, stage: Stage, *, clean: Callable[[str], str]) -> Failure:
+    """Make a Failure of an exception; `stage` is where it happened, if the exception itself does not say.
+
+    `clean` takes secrets out of the text, whoever wrote it.
+    """
     if isinstance(error, AppError):
-        return Failure(stage="app", error=str(error), cause="app")
+        return Failure(stage="app", error=clean(str(error)), cause="app")
     if isinstance(error, ModelError):
-        return Failure(stage=_STAGE_OF_ROLE.get(error.role, stage), error=str(error), cause=error.kind)
-    return Failure(stage=stage, error=f"{type(error).__name__}: {error}", cause=type(error).__name__)
+        return Failure(stage=_STAGE_OF_ROLE.get(error.role, stage), error=clean(str(error)), cause=error.kind)
+    return Failure(stage=stage, error=clean(f"{type(error).__name__}: {error}"), cause=type(error).__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

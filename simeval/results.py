@@ -1,5 +1,6 @@
 """What an evaluation found: records with everything in them, printed as a table with explanations."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,12 +20,13 @@ MARKS: Mapping[Outcome, str] = {
     "error": "ERROR",
 }
 MOST_EXPLAINED = 20  # scenarios that did not pass and are explained in print
+MOST_CAUSES = 10
 HEADERS = ("scenario", "expectation", "verdict", "estimate", "interval", "bar", "n", "p")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
-    """What is true of a whole run: its id, seed, models, app, time and usage."""
+    """What is true of a whole run: its id, seed, models, app, scenarios (title, sample size), time and usage."""
 
     run_id: str
     seed: int
@@ -32,6 +34,7 @@ class RunRecord:
     user_model: str
     app: str
     started: datetime
+    scenarios: tuple[tuple[str, int], ...] = ()
     seconds: float = 0.0
     usage: Mapping[str, Usage] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -204,6 +207,7 @@ def describe(results: Sequence[EvaluationResult], run: RunRecord) -> str:
             "\n".join(indent(f"note: {note}", 0) for note in run.notes),
             table + f"\ninterval: {level} confidence; p: chance of so good a result from an app just at the bar",
             *reasons,
+            _show_failures(results),
             _summary(results, run),
         )
         if part
@@ -244,6 +248,19 @@ def _show_worst(judgement: Judgement, result: Score | Failure) -> str:
     return "\n".join([indent(head, 4), *said])
 
 
+def _show_failures(results: Sequence[EvaluationResult]) -> str:
+    """Say what went wrong on single trials, each text once with its count, also where the scenario passed."""
+    counted = Counter(f"{f.stage}: {f.error}" for result in results for _, f in result.failures)
+    lines = [indent(f"{count} x {text}", 2) for text, count in counted.most_common(MOST_CAUSES)]
+    if len(counted) > MOST_CAUSES:
+        lines.append(f"  ... and {len(counted) - MOST_CAUSES} more causes; --json holds them all.")
+    return "\n".join(["failures of single trials:", *lines]) if lines else ""
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def _summary(results: Sequence[EvaluationResult], run: RunRecord) -> str:
     outcomes = [result.outcome for result in results]
     counted = ", ".join(f"{outcomes.count(o)} {o}" for o in MARKS if o in outcomes)
@@ -252,9 +269,10 @@ def _summary(results: Sequence[EvaluationResult], run: RunRecord) -> str:
     usage = total(run.usage)
     cost = f", ${usage.cost_usd:.4f}" if usage.cost_usd is not None else ""
     lost = f" ({failed} with a failure)" if failed else ""
-    calls = f"{usage.calls} model calls" + (f" ({usage.failed_calls} failed)" if usage.failed_calls else "")
+    calls = _count(usage.calls, "model call") + (f" ({usage.failed_calls} failed)" if usage.failed_calls else "")
     return (
-        f"{combine(outcomes).upper()}: {len(results)} scenarios ({counted}), {trials} trials{lost}, {calls}, "
+        f"{combine(outcomes).upper()}: {_count(len(results), 'scenario')} ({counted}), "
+        f"{_count(trials, 'trial')}{lost}, {calls}, "
         f"{usage.prompt_tokens + usage.completion_tokens} tokens{cost}, {run.seconds:.1f} s\n"
         f"run {run.run_id}, seed {run.seed}, app {run.app}, judge {run.judge_model}, user {run.user_model}"
     )

@@ -10,6 +10,7 @@ from threading import get_ident
 
 import anyio
 
+from simeval.errors import ModelError, ModelUnusable
 from simeval.logs import log
 from simeval.models.replies import RubricReply
 from simeval.models.requests import PROMPT_VERSION, RubricRequest
@@ -20,13 +21,14 @@ from simeval.models.retries import Caller
 class RubricBook:
     """The rubrics of one model, in memory and, where `folder` is given, on disk.
 
-    Concurrent requests for one rubric make one call. A failed call leaves nothing behind, so the next
-    request tries again.
+    Concurrent requests for one rubric make one call, and all get what came of it. A rubric that could not be
+    written, retries included, is not tried again in this run. The disk is a convenience: where it cannot be
+    read or written, rubrics are kept in memory.
     """
 
     caller: Caller
     folder: Path | None = None
-    _known: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    _known: dict[str, Mapping[str, str] | ModelError] = field(default_factory=dict)
     _locks: dict[str, anyio.Lock] = field(default_factory=dict)
 
     async def levels(self, *, given: str, when: str, expected_behavior: str) -> Mapping[str, str]:
@@ -37,14 +39,29 @@ class RubricBook:
             async with self._locks.setdefault(key, anyio.Lock()):
                 if key not in self._known:
                     self._known[key] = await self._load(key) or await self._write(key, request)
-        return self._known[key]
+        found = self._known[key]
+        if isinstance(found, ModelError):
+            raise found.with_traceback(None)
+        return found
 
-    async def _write(self, key: str, request: RubricRequest) -> Mapping[str, str]:
-        levels = (await self.caller.ask(request, RubricReply)).levels
+    async def _write(self, key: str, request: RubricRequest) -> Mapping[str, str] | ModelError:
+        try:
+            levels = (await self.caller.ask(request, RubricReply)).levels
+        except ModelUnusable:
+            raise
+        except ModelError as error:
+            return error
         log.debug("rubric", expected_behavior=request.expected_behavior, levels=_as_lines(levels))
         if self.folder is not None:
-            await anyio.to_thread.run_sync(_store, self.folder / f"{key}.json", levels)
+            try:
+                await anyio.to_thread.run_sync(_store, self.folder / f"{key}.json", levels)
+            except OSError as error:
+                self._give_up_the_folder(error)
         return levels
+
+    def _give_up_the_folder(self, error: OSError) -> None:
+        log.warning(f"rubrics are kept in memory only: {str(self.folder)!r} cannot be used ({error.strerror})")
+        self.folder = None
 
     async def _load(self, key: str) -> Mapping[str, str] | None:
         if self.folder is None:
@@ -54,6 +71,9 @@ class RubricBook:
             return RubricReply.model_validate_json(await path.read_text(encoding="utf-8")).levels
         except (FileNotFoundError, ValueError):
             return None  # never written, or damaged: it is written anew
+        except OSError as error:
+            self._give_up_the_folder(error)
+            return None
 
 
 def rubric_key(model: str, request: RubricRequest) -> str:

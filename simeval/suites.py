@@ -215,6 +215,10 @@ def load_file(path: Path) -> list[ScenarioTest]:
         text = path.read_text(encoding="utf-8")
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         data = yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader
+    except OSError as error:
+        raise SuiteFileError(
+            str(path), line=1, field="", found=f"it cannot be read ({error.strerror})", do="name a file that can be"
+        ) from error
     except (yaml.YAMLError, ValueError, AttributeError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         raise SuiteFileError(
@@ -224,6 +228,8 @@ def load_file(path: Path) -> list[ScenarioTest]:
             found=f"this is not YAML ({getattr(error, 'problem', None) or error})",
             do="mend it",
         ) from error
+    if data is None:
+        raise SuiteFileError(str(path), line=1, field="", found="the file is empty", do="see simeval init for a suite")
     listed = isinstance(data, list)
     try:
         return _Suite.model_validate({"scenarios": data} if listed else data).make()

@@ -31,6 +31,13 @@ def hangs(message, state):
     time.sleep(60)
     return "late"
 
+async def leaves(message, state):
+    raise SystemExit(0)
+
+async def chatty(message, state):
+    print("debug", message)
+    return "I track orders, start returns. \u2713"
+
 async def crashes(message, state):
     raise RuntimeError("boom")
 """
@@ -50,6 +57,7 @@ scenarios:
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "shop.py").write_text(APP)
     (tmp_path / "suite.yaml").write_text(SUITE)
+    (tmp_path / "empty.yaml").write_text("")
     return tmp_path
 
 
@@ -79,6 +87,9 @@ def simeval(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]"
         (["suite.yaml", "--app", "shop:good", "--concurrency", "0"], 2),
         (["suite.yaml", "--app", "shop:crashes", "--on-app-error", "stop"], 3),
         (["suite.yaml", "--app", "shop:crashes", "--on-app-error", "exclude"], 3),
+        (["suite.yaml", "--app", "shop:leaves"], 1),
+        (["suite.yaml", "--app", "shop:good", "--store", "/dev/full"], 3),
+        (["empty.yaml", "--app", "shop:good"], 2),
     ],
 )
 def test_the_exit_status_says_how_it_went(folder: Path, arguments: list[str], status: int) -> None:
@@ -105,6 +116,15 @@ def test_json_on_standard_output_stands_alone(folder: Path) -> None:
     assert result["outcome"] == "pass"
     assert result["seed"] == 5
     assert "PASS" in done.stderr
+
+
+def test_what_an_app_prints_does_not_mix_with_the_json(folder: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
+    arguments = command("run", "suite.yaml", "--app", "shop:chatty", "--json", "-")
+    done = subprocess.run(arguments, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+    assert json.loads(done.stdout)["scenarios"][0]["conversations"][0]["turns"][1]["content"].endswith("\u2713")
+    assert "debug" in done.stderr
 
 
 def test_reports_are_written(folder: Path) -> None:

@@ -1,7 +1,9 @@
 """The engine with the embedded models: what it promises, from a scenario to a result."""
 
+import asyncio
 import json
 import math
+import sys
 import threading
 from collections import Counter
 from pathlib import Path
@@ -21,6 +23,7 @@ from simeval import (
     RatingAverageEvaluator,
     RatingProportionEvaluator,
     ScenarioTest,
+    Score,
     Scorer,
     SuccessRateEvaluator,
     SuiteResult,
@@ -28,7 +31,7 @@ from simeval import (
     WritingStyleConfig,
     scorer,
 )
-from simeval.errors import AppError, DefinitionError, RunStopped
+from simeval.errors import AppError, DefinitionError, RunStopped, StoreError
 from simeval.outcome import Failure, Held, Judgement
 from simeval.scorers import metrics
 from simeval.store.journal import MemoryJournal
@@ -108,6 +111,13 @@ async def test_results_are_the_same_at_any_concurrency(concurrency: int) -> None
     assert [r.verdicts for r in result] == [r.verdicts for r in alone]
     for mine, theirs in zip(result, alone, strict=True):
         assert [c.as_chat() for c in mine.conversations] == [c.as_chat() for c in theirs.conversations]
+
+
+async def test_a_model_as_the_app_answers_each_trial_anew() -> None:
+    plain = WritingStyleConfig(enabled=False)
+    result = await Engine(seed=1, writing_style_config=plain).evaluate(scenario(max_turns=1), "offline/app")
+
+    assert len({conversation.output for conversation in result.conversations}) > 1
 
 
 async def test_seeds_change_the_conversations() -> None:
@@ -262,7 +272,7 @@ class TestHandlers:
 
         assert result.passed
 
-    @pytest.mark.parametrize("handler", [None, 3, lambda: "x", str])
+    @pytest.mark.parametrize("handler", [None, 3, lambda: "x", lambda message, state, config: "x", str])
     async def test_what_is_no_handler_is_refused_before_the_run(self, handler: Any) -> None:
         with pytest.raises(DefinitionError, match="app handler"):
             await Engine().evaluate(scenario(), handler)
@@ -334,6 +344,47 @@ class TestAppErrors:
         assert result.conversations[0].ended == "app_error"
         assert "lost the session" in str(result)
 
+    @pytest.mark.parametrize("kind", ["cancelled", "exit", "exit in a thread", "calls"])
+    async def test_a_handler_that_leaves_in_an_unusual_way_has_failed_its_user(self, kind: str) -> None:
+        async def app(message: str, state: Any) -> AppResponse:
+            match kind:
+                case "cancelled":
+                    task = asyncio.ensure_future(asyncio.sleep(60))
+                    task.cancel()
+                    await task
+                case "exit":
+                    sys.exit(0)
+            return AppResponse("I track orders, start returns.", state, tool_calls=["no mapping"])  # type: ignore[list-item]
+
+        def plain(message: str, state: Any) -> str:
+            sys.exit(0)
+
+        result = await Engine(seed=1).evaluate(scenario(), plain if kind == "exit in a thread" else app)
+
+        assert {failure.stage for _, failure in result.failures} == {"app"}
+        assert len(result.failures) == 30
+        assert all(conversation.messages for conversation in result.conversations)
+        assert result.outcome == "fail"
+
+    async def test_failures_of_a_scenario_that_passed_are_shown_too(self) -> None:
+        lenient = Expectation(expected_behavior="Bot tracks orders", evaluator=SuccessRateEvaluator(min_proportion=0.5))
+        result = await Engine(seed=1).evaluate(scenario(max_turns=1, then=lenient), self.failing("raise"))
+
+        assert result.passed
+        assert "3 x app: the app failed at turn 1: KeyError" in str(result)
+
+    async def test_a_secret_that_an_app_or_a_scorer_quotes_is_masked(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("SHOP_SECRET_ACCESS_KEY", "correct-horse-battery")
+
+        async def app(message: str, state: Any) -> str:
+            raise ValueError("refused: correct-horse-battery")
+
+        journal = MemoryJournal()
+        result = await Engine(seed=1, store=journal).evaluate(scenario(sample_size=5), app)
+
+        assert "[secret]" in result.failures[0][1].error
+        assert "correct-horse-battery" not in f"{result!r} {result} {journal.entries!r}"
+
     async def test_excluded_errors_leave_the_sample(self) -> None:
         engine = Engine(seed=1, on_app_error="exclude", max_error_rate=0.5)
         result = await engine.evaluate(scenario(max_turns=1, sample_size=40), self.failing("raise"))
@@ -341,10 +392,11 @@ class TestAppErrors:
         assert (result.verdicts[0].n, result.verdicts[0].estimate) == (36, 1.0)
 
     async def test_an_error_stops_the_run_where_that_is_asked_for(self) -> None:
-        with pytest.raises(RunStopped, match="KeyError") as caught:
-            await Engine(seed=1, on_app_error="stop").evaluate(scenario(), self.failing("raise"))
+        journal = MemoryJournal()
+        with pytest.raises(RunStopped, match="KeyError"):
+            await Engine(seed=1, on_app_error="stop", store=journal).evaluate(scenario(), self.failing("raise"))
 
-        assert isinstance(caught.value.__cause__, BaseExceptionGroup) or caught.value.__cause__ is None
+        assert any(isinstance(entry, Held) and entry.failure for entry in journal.entries)
 
     async def test_a_mean_takes_a_crash_as_missing_and_not_as_the_lowest_score(self) -> None:
         mean = Expectation(
@@ -421,7 +473,22 @@ class TestScorers:
         )
         await Engine(seed=1, concurrency=2).evaluate(test, app)
 
-        assert turns["all"] <= 14
+        assert turns["all"] < 50
+
+    async def test_a_scorer_that_gives_no_number_costs_the_others_nothing(self) -> None:
+        @scorer
+        def wrong(output: str) -> Score:
+            return Score(value="x")  # type: ignore[arg-type]
+
+        test = scenario(
+            then=[
+                Expectation(scorer=wrong, evaluator=ProportionEvaluator(min_proportion=0.9)),
+                Expectation(expected_behavior="Bot tracks orders", evaluator=SUCCESS),
+            ]
+        )
+        result = await Engine(seed=1, max_error_rate=1).evaluate(test, good_app)
+
+        assert [expectation.outcome for expectation in result.expectations] == ["inconclusive", "pass"]
 
     async def test_a_scorer_that_asks_for_a_column_there_is_not_is_refused_before_the_run(self) -> None:
         @scorer
@@ -511,7 +578,7 @@ class TestJournal:
 
         kinds = Counter(type(entry).__name__ for entry in journal.entries)
         order = [(type(e), e.trial) for e in journal.entries if isinstance(e, (Held, Judgement))]
-        assert kinds == {"RunRecord": 1, "Held": 60, "Judgement": 60, "EvaluationResult": 2}
+        assert kinds == {"RunRecord": 2, "Held": 60, "Judgement": 60, "EvaluationResult": 2}
         assert all(order.index((Held, trial)) < order.index((Judgement, trial)) for _, trial in order)
 
     async def test_a_json_lines_store_holds_every_trial(self, tmp_path: Path) -> None:
@@ -520,7 +587,7 @@ class TestJournal:
         await Engine(seed=2, store=path).evaluate(scenario(), good_app)
 
         lines = [json.loads(line) for line in path.read_text().splitlines()]
-        assert Counter(line["type"] for line in lines) == {"run": 2, "conversation": 60, "judgement": 60, "verdicts": 2}
+        assert Counter(line["type"] for line in lines) == {"run": 4, "conversation": 60, "judgement": 60, "verdicts": 2}
 
     async def test_what_was_finished_when_a_run_stops_is_in_the_store(self, tmp_path: Path) -> None:
         path = tmp_path / "journal.jsonl"
@@ -539,6 +606,24 @@ class TestJournal:
         kinds = Counter(json.loads(line)["type"] for line in path.read_text().splitlines())
         assert kinds["conversation"] >= 18
         assert kinds["judgement"] >= 16
+
+    async def test_every_line_names_its_run_and_a_torn_one_swallows_no_other(self, tmp_path: Path) -> None:
+        path = tmp_path / "journal.jsonl"
+        await Engine(seed=1, store=path).evaluate(scenario(sample_size=2), good_app)
+        whole = path.read_text()
+        path.write_text(whole[:-20])
+        await Engine(seed=2, store=path).evaluate(scenario(sample_size=2), good_app)
+
+        lines = path.read_text().splitlines()
+        runs = [json.loads(line)["run_id"] for line in lines if line.endswith("}")]
+        assert len(set(runs)) == 2
+        assert runs.count(runs[-1]) == 7
+        assert json.loads(lines[0])["suite"] == [{"title": "Bot explains itself", "sample_size": 2}]
+
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+    async def test_a_store_that_is_full_stops_the_run_with_one_sentence(self) -> None:
+        with pytest.raises(StoreError, match="/dev/full"):
+            await Engine(store="/dev/full").evaluate(scenario(), good_app)
 
     async def test_a_store_that_cannot_be_written_is_refused_before_the_run(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("x")

@@ -1,7 +1,8 @@
 """The app under test: an actor around the user's handler."""
 
 import inspect
-from collections.abc import Callable
+from asyncio import CancelledError, current_task
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -13,7 +14,7 @@ import anyio.to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from simeval.capture import Caught, capture
-from simeval.conversation import AppResponse, ChatMessage, Message, Transcript
+from simeval.conversation import UNCHANGED, AppResponse, ChatMessage, Message, Transcript
 from simeval.errors import AppError, DefinitionError
 from simeval.models.requests import ChatRequest
 from simeval.models.retries import Caller
@@ -40,7 +41,7 @@ class Handler:
         ]
         required = [p for p in signature.parameters.values() if p.default is p.empty and p.kind is p.KEYWORD_ONLY]
         any_number = any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values())
-        if required or not (names or any_number):
+        if required or not (names or any_number) or _required_count(signature) > 2:
             raise DefinitionError("app handler", found=f"found the signature {signature}", do=do)
         unwrapped = function.func if isinstance(function, partial) else function
         called = unwrapped if inspect.isroutine(unwrapped) else type(unwrapped).__call__
@@ -52,11 +53,16 @@ class Handler:
         )
 
 
-def model_handler(caller: Caller, seed: int) -> Callable[..., Any]:
-    """Give a handler whose app is a language model that gets the whole history."""
+def _required_count(signature: inspect.Signature) -> int:
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(p.kind in positional and p.default is p.empty for p in signature.parameters.values())
 
-    async def handle(messages: list[ChatMessage]) -> str:
-        return await caller.text(ChatRequest(history=messages, seed=seed))
+
+def model_handler(caller: Caller) -> Callable[..., Any]:
+    """Give a handler whose app is a language model that gets the whole history; its state is the trial's seed."""
+
+    async def handle(messages: list[ChatMessage], state: int) -> str:
+        return await caller.text(ChatRequest(history=messages, seed=state))
 
     return handle
 
@@ -74,16 +80,18 @@ class App:
     slots: anyio.Semaphore
     threads: anyio.CapacityLimiter
     timeout_seconds: float
+    starts_with_seed: bool = False  # whether the first state is the trial's seed, and not an empty dict
 
     async def run(
         self,
         transcript: Transcript,
         *,
+        seed: int,
         inbox: MemoryObjectReceiveStream[Message],
         outbox: MemoryObjectSendStream[Message],
     ) -> None:
         """Answer until the user leaves. Raises AppError at the first turn that fails."""
-        state: Any = {}
+        state: Any = seed if self.starts_with_seed else {}
         turn = 0
         async with inbox, outbox:
             async for message in inbox:
@@ -109,28 +117,51 @@ class App:
             content=response.response,
             started=started,
             seconds=seconds,
-            tool_calls=tuple(response.tool_calls),
+            tool_calls=tuple(response.tool_calls or ()),
         )
         return answer, state
 
     async def _timed(self, arguments: tuple[Any, ...]) -> tuple[Any, float]:
         if self.handler.is_async:
             clock = perf_counter()
-            returned = await self.handler.function(*arguments)
+            returned = await _guarded(self.handler.function(*arguments))
             return returned, perf_counter() - clock
         call = partial(_timed_call, self.handler.function, arguments)
         returned, seconds = await anyio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=self.threads)
         if inspect.isawaitable(returned):
             clock = perf_counter()
-            returned = await returned
+            returned = await _guarded(returned)
             seconds += perf_counter() - clock
         return returned, seconds
 
 
 def _timed_call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, float]:
     clock = perf_counter()
-    returned = function(*arguments)
+    try:
+        returned = function(*arguments)
+    except (SystemExit, CancelledError) as error:
+        raise _HandlerLeftError(error) from error
     return returned, perf_counter() - clock
+
+
+async def _guarded(answer: Awaitable[Any]) -> Any:
+    """Await the handler's answer; what would end our own task is an error of the handler, unless it is ours."""
+    try:
+        return await answer
+    except SystemExit as error:
+        raise _HandlerLeftError(error) from error
+    except CancelledError as error:
+        task = current_task()
+        if task is None or task.cancelling():
+            raise
+        raise _HandlerLeftError(error) from error
+
+
+class _HandlerLeftError(RuntimeError):
+    """The handler raised what ends a task or a process, and not an error."""
+
+    def __init__(self, cause: BaseException) -> None:
+        super().__init__(f"the handler raised {type(cause).__name__}({cause})")
 
 
 def _chat(transcript: Transcript) -> list[ChatMessage]:
@@ -140,7 +171,7 @@ def _chat(transcript: Transcript) -> list[ChatMessage]:
 def _response(turn: int, returned: Any, state: Any) -> tuple[AppResponse, Any]:
     """Read what a handler returned, and the state it wants back at the next turn."""
     if isinstance(returned, str):
-        returned = AppResponse(returned, state)
+        returned = AppResponse(returned)
     elif isinstance(returned, tuple) and len(returned) == 2:
         returned = AppResponse(*returned)
     if not isinstance(returned, AppResponse) or not isinstance(returned.response, str):
@@ -150,4 +181,7 @@ def _response(turn: int, returned: Any, state: Any) -> tuple[AppResponse, Any]:
             f"the handler returned {found or type(returned).__name__}; it must return an AppResponse, a text, or "
             "(text, state)",
         )
-    return returned, returned.state
+    calls = returned.tool_calls
+    if calls is not None and not (isinstance(calls, Sequence) and all(isinstance(call, Mapping) for call in calls)):
+        raise AppError(turn, f"AppResponse.tool_calls is {calls!r}; it must be a list of mappings")
+    return returned, state if returned.state is UNCHANGED else returned.state

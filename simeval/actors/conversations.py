@@ -1,6 +1,6 @@
 """Conversations: what the workers of the first pool do. One worker owns a trial from its start to its end."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from logging import DEBUG
@@ -13,7 +13,7 @@ from simeval.actors.plan import ScenarioPlan
 from simeval.actors.simulator import Simulator
 from simeval.capture import STOPS_THE_RUN, first_leaf
 from simeval.conversation import Ending, Message, Transcript
-from simeval.errors import AppError, ModelError, RunStopped
+from simeval.errors import AppError, ModelError
 from simeval.logs import log
 from simeval.models.retries import Caller
 from simeval.outcome import Failure, Held, Trial, failure_of
@@ -28,6 +28,7 @@ class Conversations:
     caller: Caller
     app: App
     settings: Settings
+    clean: Callable[[str], str]
 
     async def hold(self, trial: Trial) -> Held:
         """Hold one conversation. What the app or the simulator's model got wrong is part of the result."""
@@ -49,17 +50,17 @@ class Conversations:
         except* STOPS_THE_RUN:
             raise
         except* (AppError, ModelError) as group:
-            failure = failure_of(first_leaf(group), "simulator")
+            failure = failure_of(first_leaf(group), "simulator", clean=self.clean)
             ended = "app_error" if failure.stage == "app" else "model_error"
-        if failure is not None and failure.stage == "app" and self.settings.on_app_error == "stop":
-            raise RunStopped(plan.scenario.title, trial.index, failure.error)
+        if ended == "app_error" and failure is None:
+            failure = Failure(stage="app", error="the app hung up", cause="app")
         return Held(trial, transcript.finish(writing_style=style, ended=ended), failure)
 
     async def _talk(self, simulator: Simulator, transcript: Transcript) -> Ending:
         to_app, from_user = anyio.create_memory_object_stream[Message](1)
         to_user, from_app = anyio.create_memory_object_stream[Message](1)
         async with to_app, from_user, to_user, from_app, anyio.create_task_group() as actors:
-            actors.start_soon(partial(self.app.run, transcript, inbox=from_user, outbox=to_user))
+            actors.start_soon(partial(self.app.run, transcript, seed=simulator.seed, inbox=from_user, outbox=to_user))
             ended = await simulator.run(transcript, inbox=from_app, outbox=to_app)
         return ended  # noqa: RET504  (inside the block, type checkers expect another return after it)
 

@@ -1,9 +1,8 @@
 """The judge's pool: measures a finished conversation by every expectation of its scenario."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import isnan
 
 import anyio
 from structlog.contextvars import bound_contextvars
@@ -19,6 +18,7 @@ class Judge:
     """Scores conversations. Expectations of one conversation are measured at once, each on its own."""
 
     plans: Sequence[ScenarioPlan]
+    clean: Callable[[str], str]
 
     async def judge(self, held: Held) -> Judgement:
         """Give a score or a failure for each expectation; all fail where the conversation did."""
@@ -42,7 +42,7 @@ class Judge:
         found: dict[int, Score | Failure] = {}
 
         async def measure(position: int) -> None:
-            found[position] = await _measure(plan.measures[position], columns)
+            found[position] = await self._measure(plan.measures[position], columns)
 
         if len(plan.measures) == 1:
             await measure(0)
@@ -52,15 +52,13 @@ class Judge:
                     measuring.start_soon(measure, position)
         return [found[position] for position in range(len(plan.measures))]
 
-
-async def _measure(measure: Measure, columns: Mapping[str, object]) -> Score | Failure:
-    own = {**columns, "expected_behavior": measure.expectation.expected_behavior}
-    made = await capture(partial(_score, measure, own))
-    if isinstance(made, Caught):
-        return failure_of(made.error, "scorer")
-    refusal = "it returned NaN" if isnan(made.value) else measure.refusal(made.value)
-    return Failure(stage="scorer", error=f"{measure.label}: {refusal}", cause="value") if refusal else made
+    async def _measure(self, measure: Measure, columns: Mapping[str, object]) -> Score | Failure:
+        own = {**columns, "expected_behavior": measure.expectation.expected_behavior}
+        made = await capture(partial(_score, measure, own))
+        return failure_of(made.error, "scorer", clean=self.clean) if isinstance(made, Caught) else made
 
 
 async def _score(measure: Measure, columns: Mapping[str, object]) -> Score:
-    return select(await measure.scorer.measure(columns), measure.path, name=measure.scorer.name)
+    score = select(await measure.scorer.measure(columns), measure.path, name=measure.scorer.name)
+    measure.require_usable(score.value)
+    return score

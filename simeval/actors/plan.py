@@ -22,10 +22,15 @@ class Measure:
     path: str | None
     evaluators: tuple[Evaluator, ...]
 
-    def refusal(self, value: float) -> str:
-        """Say why no evaluator can conclude on a value; empty where all can."""
-        refusing = next((e for e in self.evaluators if not e.accepts(value)), None)
-        return f"{value!r} is no value for {type(refusing).__name__}" if refusing else ""
+    def require_usable(self, value: float) -> None:
+        """Raise DefinitionError for a value that an evaluator cannot conclude on, NaN among them."""
+        for evaluator in self.evaluators:
+            if not evaluator.accepts(value):
+                raise DefinitionError(
+                    f"scorer {self.scorer.name}",
+                    found=f"{value!r} is no value for {type(evaluator).__name__}",
+                    do="return a number within the evaluator's bounds",
+                )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

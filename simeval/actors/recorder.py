@@ -22,14 +22,16 @@ class _Item:
 
 
 class Recorder:
-    """Writes entries to a journal; whoever records waits until the entry is written.
+    """Writes the entries of a run to a journal; whoever records waits until the entry is written.
+
+    Without a journal nothing is kept.
 
     Used as a context: leaving it in order waits for what is queued, leaving it by an error or a
     cancellation writes what has come by then.
     """
 
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
+    def __init__(self, journal: Journal | None, run_id: str) -> None:
+        self._journal, self._run_id = journal, run_id
         self._outbox, self._inbox = anyio.create_memory_object_stream[_Item](LARGEST_BATCH)
         self._tasks = anyio.create_task_group()
 
@@ -49,6 +51,8 @@ class Recorder:
 
     async def record(self, entry: Entry) -> None:
         """Keep an entry. Returns when it is in the journal; an error of the journal ends the run."""
+        if self._journal is None:
+            return
         item = _Item(entry)
         await self._outbox.send(item)
         await item.written.wait()
@@ -64,15 +68,18 @@ class Recorder:
         try:
             async for item in self._inbox:
                 batch = [item, *self._waiting()]
-                await anyio.to_thread.run_sync(self._journal.append, [i.entry for i in batch])
+                await self._write(batch)
                 for written in batch:
                     written.written.set()
                 batch = []
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True, deadline=anyio.current_time() + LAST_WRITE_SECONDS):
-                last = [i.entry for i in [*batch, *self._waiting()]]
-                await anyio.to_thread.run_sync(self._journal.append, last)
+                await self._write([*batch, *self._waiting()])
             raise
+
+    async def _write(self, batch: list[_Item]) -> None:
+        if self._journal is not None and batch:
+            await anyio.to_thread.run_sync(self._journal.append, self._run_id, [item.entry for item in batch])
 
     def _waiting(self) -> list[_Item]:
         found: list[_Item] = []

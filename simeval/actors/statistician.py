@@ -15,6 +15,8 @@ from simeval.outcome import Failure, Judgement, Score, Verdict
 from simeval.results import EvaluationResult, ExpectationResult, RunRecord, combine
 from simeval.settings import Settings
 
+ROUNDING = 1e-9  # a rate times a size may come out a little under the whole number that is meant
+
 
 @dataclass(slots=True)
 class _Tally:
@@ -80,7 +82,7 @@ class Statistician:
         return result.stage != "app" or self._settings.on_app_error == "exclude"
 
     def _has_too_many_lost(self, tally: _Tally) -> bool:
-        return max(tally.failed) > self._settings.max_error_rate * tally.plan.sample_size
+        return max(tally.failed) > self._settings.max_error_rate * tally.plan.sample_size + ROUNDING
 
     def results(self, run: RunRecord) -> tuple[EvaluationResult, ...]:
         """Give the result of every scenario, in the suite's order."""
@@ -114,7 +116,11 @@ class Statistician:
             for result, crash in zip(results, crashed, strict=True)
             if not crash
         ]
-        return evaluator.evaluate(values, misses=sum(crashed) if self._settings.on_app_error == "fail" else 0)
+        if self._settings.on_app_error != "exclude" or not any(crashed):
+            return evaluator.evaluate(values, misses=sum(crashed))
+        verdict = evaluator.evaluate(values)
+        left_out = f"{sum(crashed)} trials were left out, because the app failed on them"
+        return replace(verdict, explanation=f"{verdict.explanation}; {left_out}" if verdict.explanation else "")
 
 
 def _in_error(

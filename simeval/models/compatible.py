@@ -16,7 +16,7 @@ import aiohttp
 
 from simeval.errors import DefinitionError, ModelError, ModelUnusable
 from simeval.models.model import Completion, Request
-from simeval.models.wire import kind_of, response_format, seconds_of
+from simeval.models.wire import is_fatal, kind_of, response_format, seconds_of
 
 COMPATIBLE_PREFIX = "openai-compatible/"
 DEFAULT_BASE = "https://api.openai.com/v1"
@@ -116,7 +116,7 @@ class CompatibleModel:
         code, message = _error_of(text)
         kind = kind_of(status, code)
         problem = f"HTTP {status}: {message}"
-        if kind in ("authentication", "unknown_model") or (kind == "bad_request" and not self._has_answered):
+        if is_fatal(kind, status, has_answered=self._has_answered):
             return ModelUnusable(self.name, kind=kind, problem=problem)
         return ModelError(self.name, kind=kind, problem=problem, retry_after=seconds_of(retry_after))
 

@@ -18,7 +18,7 @@ import anyio
 from simeval.errors import DefinitionError, ModelError, ModelErrorKind, ModelUnusable
 from simeval.models.lite_session import close_session, open_session
 from simeval.models.model import Completion, Request
-from simeval.models.wire import kind_of, response_format, seconds_of
+from simeval.models.wire import is_fatal, kind_of, response_format, seconds_of
 
 _KINDS: Mapping[str, ModelErrorKind] = {
     "AuthenticationError": "authentication",
@@ -40,7 +40,6 @@ _KINDS: Mapping[str, ModelErrorKind] = {
     "JSONSchemaValidationError": "malformed",
 }
 _PREFIXES = re.compile(r"^(?:(?:litellm\.)?\w+(?:Error|Exception): |\w+Exception - )+")
-_FATAL: frozenset[ModelErrorKind] = frozenset({"authentication", "unknown_model"})
 
 
 @cache
@@ -127,13 +126,14 @@ class LiteLLMModel:
         return {**arguments, **self.options}
 
     def _translated(self, error: Exception) -> ModelError:
+        status = getattr(error, "status_code", None) or 400
         kind = next((_KINDS[c.__name__] for c in type(error).__mro__ if c.__name__ in _KINDS), None)
         if kind is None:
             raise error
         if kind == "bad_request":  # LiteLLM files some other refusals there too; the status says what they are
-            kind = kind_of(getattr(error, "status_code", 400))
+            kind = kind_of(status)
         problem = _first_line(str(error))
-        if kind in _FATAL or (kind == "bad_request" and not self._has_answered):
+        if is_fatal(kind, status, has_answered=self._has_answered):
             return ModelUnusable(self.name, kind=kind, problem=problem)
         headers = getattr(error, "litellm_response_headers", None) or {}
         return ModelError(self.name, kind=kind, problem=problem, retry_after=seconds_of(headers.get("retry-after")))

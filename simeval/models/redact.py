@@ -2,15 +2,16 @@
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 MASK = "[secret]"
-SHORTEST = 6  # characters; shorter values would mask ordinary words
+SHORTEST = 8  # characters; shorter values would mask ordinary words
 _KEY_LIKE = re.compile(
     r"\b(?:sk|pk|rk|key|ghp|gho|xox[a-z])[-_][A-Za-z0-9_\-]{12,}|(?i:\bbearer\s+)[A-Za-z0-9._~+/\-]{8,}=*"
 )
-_NAMES = re.compile(r"(?:API_?KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
+_NAMES = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
+_HEADERS = ("headers", "extra_headers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,12 @@ class Redactor:
         return _KEY_LIKE.sub(MASK, text)
 
 
-def secret_options(options: Iterable[tuple[str, object]]) -> list[object]:
-    """Give the values of those options whose name says that they are secret."""
-    return [value for name, value in options if _NAMES.search(name)]
+def secret_options(options: Mapping[str, object]) -> list[object]:
+    """Give the values of those options whose name says that they are secret, and of all headers."""
+    found: list[object] = []
+    for name, value in options.items():
+        if isinstance(value, Mapping):
+            found += value.values() if name in _HEADERS else secret_options(value)
+        elif _NAMES.search(name):
+            found.append(value)
+    return found

@@ -18,16 +18,22 @@ from simeval.models.usage import Metered
 from simeval.settings import Settings
 from simeval.usage import Ledger
 
+OURS = frozenset({"model", "messages", "stream", "timeout", "num_retries", "max_retries", "seed"})
+SPARE_SECONDS = 10.0  # LiteLLM's own time-out is a little later than ours, which says more
+
 
 class Models:
     """Gives models by name, bounded, and closes them when the last run that used them has ended."""
 
     def __init__(self, settings: Settings, options: Mapping[str, Any]) -> None:
         self._settings, self._options = settings, options
+        for name in OURS.intersection(options):
+            raise DefinitionError(
+                f"model option {name!r}", found="simeval sets this itself", do="use the engine's own setting"
+            )
         self._bases: dict[str, Model] = {}
         self._bounded: dict[str, Model] = {}
         self._turn = anyio.Lock()
-        self._redactor = Redactor.of(secret_options(options.items()))
         self._users = 0
 
     def get(self, named: str | Model) -> Model:
@@ -47,7 +53,11 @@ class Models:
 
     def caller(self, model: Model, ledger: Ledger) -> Caller:
         """Give what asks a model, retries, and counts in `ledger`."""
-        return Caller(Metered(model, ledger), self._settings.retry, self._redactor)
+        return Caller(Metered(model, ledger), self._settings.retry, self.redactor())
+
+    def redactor(self) -> Redactor:
+        """Give what takes this engine's secrets, and those of the environment as it is now, out of texts."""
+        return Redactor.of(secret_options(self._options))
 
     async def check(self) -> None:
         """Raise DefinitionError for a name no provider is known for. Makes no call."""
@@ -76,7 +86,7 @@ class Models:
                 return OfflineModel(named)
             if named.startswith(COMPATIBLE_PREFIX):
                 return CompatibleModel(named, self._options)
-            return LiteLLMModel(named, self._options)
+            return LiteLLMModel(named, self._options, self._settings.model_timeout_seconds + SPARE_SECONDS)
         if isinstance(named, Model):
             return named
         raise DefinitionError("model", found=f"found {named!r}", do="give a model's name or a Model object")

@@ -42,6 +42,17 @@ def seconds_of(retry_after: str | None) -> float | None:
         return None
 
 
+def is_fatal(kind: ModelErrorKind, status: int, *, has_answered: bool) -> bool:
+    """Whether a refusal means that no call to the model can succeed.
+
+    A refused key always does. A forbidden, unknown or bad request does until the model has answered once; after
+    that it is about this one request.
+    """
+    if status == 401:
+        return True
+    return kind in ("authentication", "unknown_model", "bad_request") and not has_answered
+
+
 def kind_of(status: int, code: str = "") -> ModelErrorKind:
     """Say what kind of failure an HTTP status is, other than 200, with the error's code where there is one."""
     if code in _CONTENT_CODES:

@@ -29,9 +29,8 @@ def junit_xml(results: Sequence[EvaluationResult], run: RunRecord) -> str:
                 name = _printable(f"{expectation.label}: {verdict.evaluator}")
                 case = ET.SubElement(suite, "testcase", classname=_printable(result.title), name=name)
                 _add_outcome(case, verdict)
-    for element in (root,):
-        for total in ("tests", "failures", "errors"):
-            element.set(total, str(sum(int(suite.get(total, "0")) for suite in root)))
+    for total in ("tests", "failures", "errors"):
+        root.set(total, str(sum(int(suite.get(total, "0")) for suite in root)))
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 

@@ -27,7 +27,7 @@ class Scorer:
     first), `conversation` (the whole record), and the scenario's `title`, `given`, `when`, `seed`.
     """
 
-    score: Callable[..., Any]
+    score: Callable[..., Any]  # must be safe in several threads at once, where it is a plain function
     default_score: ClassVar[str | None] = None  # the path concluded on where the expectation names none
     timeout_seconds: ClassVar[float | None] = 60.0  # None for a scorer that bounds its own calls
     quick: ClassVar[bool] = False  # whether a plain `score` is so quick that it may run in the event loop
@@ -37,6 +37,11 @@ class Scorer:
         """The scorer's name in reports."""
         return type(self).__name__
 
+    @property
+    def function(self) -> Callable[..., Any]:
+        """What is called to measure."""
+        return self.score
+
     def check(self) -> None:
         """Raise DefinitionError where there is no score method, or it requires what is no column."""
         require(
@@ -45,7 +50,7 @@ class Scorer:
             found="no score method",
             do="define score(self, output, ...)",
         )
-        missing = [name for name in _required(self.score) if name not in COLUMNS]
+        missing = [name for name in _required(self.function) if name not in COLUMNS]
         require(
             not missing,
             f"scorer {self.name}",
@@ -59,9 +64,9 @@ class Scorer:
         A plain function runs in a worker thread, unless the scorer says it is `quick`. Raises TimeoutError
         after `timeout_seconds`, where it has them.
         """
-        call = partial(self.score, **_selected(self.score, columns))
+        call = partial(self.function, **_selected(self.function, columns))
         with anyio.move_on_after(self.timeout_seconds):
-            if self.quick or inspect.iscoroutinefunction(self.score):
+            if self.quick or inspect.iscoroutinefunction(self.function):
                 result = call()
             else:
                 result = await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
@@ -73,14 +78,22 @@ class FunctionScorer(Scorer):
     """A scorer made of a plain function; it can still be called as the function."""
 
     def __init__(self, function: Callable[..., Any], name: str) -> None:
-        self.score, self._name = function, name
+        self._function, self._name = function, name
 
     @property
     def name(self) -> str:
         return self._name
 
+    @property
+    def function(self) -> Callable[..., Any]:
+        return self._function
+
+    def score(self, **columns: Any) -> Any:
+        """Call the function with those of the columns that it names."""
+        return self._function(**_selected(self._function, columns))
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.score(*args, **kwargs)
+        return self._function(*args, **kwargs)
 
 
 def scorer(function: Callable[..., Any] | None = None, *, name: str | None = None) -> Any:
@@ -105,7 +118,7 @@ def select(measured: object, path: str | None, *, name: str) -> Score:
     `path` leads through nested dicts, with dots; without it the only number there is is taken. Raises
     DefinitionError where there is no number at that place.
     """
-    if isinstance(measured, Score):
+    if isinstance(measured, Score) and isinstance(measured.value, (bool, int, float)):
         return measured
     numbers = dict(_numbers(measured))
     details = measured if isinstance(measured, Mapping) else {}

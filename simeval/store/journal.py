@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Protocol
 
 from simeval.encode import encode_entry
-from simeval.errors import DefinitionError
+from simeval.errors import DefinitionError, StoreError
+from simeval.logs import log
 from simeval.outcome import Held, Judgement
 from simeval.results import EvaluationResult, RunRecord
 
@@ -18,8 +19,8 @@ Entry = RunRecord | Held | Judgement | EvaluationResult
 class Journal(Protocol):
     """Keeps entries in the order given. `append` may block; entries are safe when it returns."""
 
-    def append(self, entries: Sequence[Entry]) -> None:
-        """Keep a batch of entries."""
+    def append(self, run_id: str, entries: Sequence[Entry]) -> None:
+        """Keep a batch of one run's entries. Raises StoreError."""
 
     def close(self) -> None:
         """Release what is held open."""
@@ -31,7 +32,7 @@ class MemoryJournal:
     def __init__(self) -> None:
         self.entries: list[Entry] = []
 
-    def append(self, entries: Sequence[Entry]) -> None:
+    def append(self, run_id: str, entries: Sequence[Entry]) -> None:  # noqa: ARG002
         self.entries.extend(entries)
 
     def close(self) -> None:
@@ -39,17 +40,19 @@ class MemoryJournal:
 
 
 class JsonLinesJournal:
-    """Appends one JSON object a line to a file, which any number of runs may share.
+    """Appends one JSON object a line to a file, which any number of runs may share, each line with its run.
 
     A batch is handed to the operating system before `append` returns, so it survives the end of this
-    process, however it ends.
+    process, however it ends; a power cut may cost the last seconds.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            torn = path.exists() and path.stat().st_size > 0 and _last_byte(path) != b"\n"
             self._file: BufferedWriter = path.open("ab")
+            self._file.write(b"\n" if torn else b"")  # a line that a kill cut off must not swallow the next
         except OSError as error:
             raise DefinitionError(
                 "store",
@@ -57,13 +60,29 @@ class JsonLinesJournal:
                 do="name a file that can be written",
             ) from error
 
-    def append(self, entries: Sequence[Entry]) -> None:
-        lines = [json.dumps(encode_entry(entry), ensure_ascii=False) for entry in entries]
+    def append(self, run_id: str, entries: Sequence[Entry]) -> None:
+        lines = [json.dumps({"run_id": run_id, **encode_entry(entry)}, ensure_ascii=False) for entry in entries]
         # half a surrogate pair, which UTF-8 cannot hold, is written as the escape JSON has for it
-        self._file.write("".join(f"{line}\n" for line in lines).encode(errors="backslashreplace"))
-        self._file.flush()
+        batch = "".join(f"{line}\n" for line in lines).encode(errors="backslashreplace")
+        try:
+            self._file.write(batch)
+            self._file.flush()
+        except OSError as error:
+            raise StoreError(str(self.path), problem=str(error.strerror)) from error
 
     def close(self) -> None:
-        if not self._file.closed:
+        if self._file.closed:
+            return
+        try:
+            self._file.flush()
             os.fsync(self._file.fileno())
-            self._file.close()
+        except OSError:
+            log.warning("the store may lack its last lines", path=str(self.path))
+        finally:
+            self._file.raw.close()
+
+
+def _last_byte(path: Path) -> bytes:
+    with path.open("rb") as file:
+        file.seek(-1, os.SEEK_END)
+        return file.read(1)

@@ -398,7 +398,7 @@ async def test_the_store_holds_the_run_each_trial_and_the_verdicts(
     await make_engine(llm, store=store).evaluate(scenario(4), app_handler)
 
     entries = [json.loads(line)["type"] for line in store.read_text(encoding="utf-8").splitlines()]
-    assert sorted(entries) == ["conversation"] * 4 + ["judgement"] * 4 + ["run", "verdicts"]
+    assert sorted(entries) == ["conversation"] * 4 + ["judgement"] * 4 + ["run", "run", "verdicts"]
 
 
 async def test_the_key_is_in_no_error_even_where_the_server_sends_it_back(make_engine: MakeEngine) -> None:

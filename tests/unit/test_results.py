@@ -121,7 +121,7 @@ def test_a_pass_is_printed_with_its_numbers_and_without_reasons() -> None:
     assert "PASS" in row
     assert row.split()[-7:] == ["100%", "[90.5%,", "100%]", "≥", "90%", "30", "0.042"]
     assert "worst conversation" not in text
-    assert "PASS: 1 scenarios (1 pass), 30 trials" in text
+    assert "PASS: 1 scenario (1 pass), 30 trials" in text
 
 
 def test_a_fail_is_printed_with_its_reason_and_its_worst_conversation() -> None:

@@ -127,20 +127,32 @@ async def test_books_that_share_a_folder_may_write_the_same_rubric_at_once(tmp_p
     assert json.loads(path.read_bytes()) == {"levels": LEVELS}
 
 
-async def test_a_failed_call_leaves_nothing_behind(tmp_path: Path) -> None:
+async def test_a_rubric_that_could_not_be_written_is_not_paid_for_again_in_its_run(tmp_path: Path) -> None:
     model = Scripted([failure("content"), WRITTEN])
     book = RubricBook(Caller(model, ONCE), tmp_path)
 
-    with pytest.raises(ModelError, match="content"):
-        await book.levels(**ASKED)
+    for _ in range(3):
+        with pytest.raises(ModelError, match="content"):
+            await book.levels(**ASKED)
 
+    assert model.calls == 1
     assert files(tmp_path) == []
-    assert await book.levels(**ASKED) == LEVELS
-    assert model.calls == 2
+    assert await RubricBook(Caller(model, ONCE), tmp_path).levels(**ASKED) == LEVELS
 
 
-async def test_who_waited_for_a_call_that_failed_tries_again() -> None:
-    model = Scripted([failure("content"), failure("content"), WRITTEN])
+async def test_a_folder_that_cannot_be_used_costs_no_rubric(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    model = Scripted([WRITTEN])
+    book = RubricBook(Caller(model, ONCE), tmp_path / "file" / "rubrics")
+
+    for _ in range(2):
+        assert await book.levels(**ASKED) == LEVELS
+
+    assert model.calls == 1
+
+
+async def test_who_waited_for_a_call_that_failed_gets_its_failure() -> None:
+    model = Scripted([failure("content"), WRITTEN])
     book = RubricBook(Caller(model, ONCE))
     outcomes: list[str] = []
 
@@ -155,8 +167,8 @@ async def test_who_waited_for_a_call_that_failed_tries_again() -> None:
         for _ in range(5):
             tasks.start_soon(ask)
 
-    assert sorted(outcomes) == ["error", "error", "levels", "levels", "levels"]
-    assert model.calls == 3
+    assert outcomes == ["error"] * 5
+    assert model.calls == 1
 
 
 async def test_a_request_that_is_cancelled_leaves_the_next_free_to_ask() -> None:
