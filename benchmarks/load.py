@@ -2,12 +2,15 @@
 
     python scenarios/tau.py TASKS.jsonl.gz tau.yaml && python -m benchmarks.load tau.yaml
 
-Prints wall time, CPU, peak memory and the trials that were in flight.
+Prints wall time, CPU, peak memory and the trials that were in flight, with a JSON-lines journal and without. The
+embedded models answer at once, so only the journal's waits fill the line; a real model's do.
 """
 
 import resource
 import sys
 from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
 
 import anyio
@@ -19,10 +22,10 @@ from simeval.usage import total
 CONCURRENCY = 200
 
 
-async def run(source: str) -> None:
+async def run(source: str, store: Path | None) -> None:
     """Run the suite against offline/app and print what it took."""
     suite = load_suite(source)
-    engine = Engine(seed=1, concurrency=CONCURRENCY)
+    engine = Engine(seed=1, concurrency=CONCURRENCY, store=store)
     in_flight: list[int] = []
 
     async def sample() -> None:
@@ -38,6 +41,7 @@ async def run(source: str) -> None:
     wall, cpu = perf_counter() - wall, process_time() - cpu
     calls = total(results.run.usage).calls
     trials = sum(result.trials for result in results)
+    print(f"\n{'with a journal' if store else 'without a journal'}")
     print(f"{len(results)} scenarios, {trials} trials, {calls} calls: {dict(Counter(r.outcome for r in results))}")
     print(f"wall {wall:.1f} s, {trials / wall:.0f} trials a second; CPU {cpu:.1f} s, {1e6 * cpu / calls:.0f} µs a call")
     print(f"trials in flight: median {sorted(in_flight)[len(in_flight) // 2]}, peak {max(in_flight)} of {CONCURRENCY}")
@@ -47,4 +51,6 @@ async def run(source: str) -> None:
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    anyio.run(run, sys.argv[1])
+    with TemporaryDirectory() as folder:
+        for path in (Path(folder) / "journal.jsonl", None):
+            anyio.run(run, sys.argv[1], path)
