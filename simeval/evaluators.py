@@ -194,8 +194,43 @@ class ProportionEvaluator(Evaluator):
         )
 
 
+class _BarEvaluator(Evaluator):
+    """An evaluator that holds one number of the scores against a bar, from above or from below."""
+
+    at_least: float | None
+    at_most: float | None
+
+    def require_one_bar(self) -> None:
+        """Raise DefinitionError unless exactly one bar is given, and it is a number."""
+        name = type(self).__name__
+        given = (self.at_least, self.at_most)
+        require(given.count(None) == 1, name, found=given, do="give either at_least or at_most")
+        field = "at_least" if self.prefers_high else "at_most"
+        require(is_number(self.bar), f"{name}.{field}", found=self.bar, do="use a number")
+
+    @property
+    def prefers_high(self) -> bool:
+        return self.at_least is not None
+
+    @property
+    def bar(self) -> float:
+        """The value that is asked for."""
+        return self.at_least if self.at_least is not None else self.at_most or 0.0
+
+    @property
+    def bar_in_words(self) -> str:
+        """The bar for a sentence."""
+        return f"{'at least' if self.prefers_high else 'at most'} {self.bar:g}"
+
+    def meets(self, value: float) -> bool:
+        return value >= self.bar if self.prefers_high else value <= self.bar
+
+    def show_bar(self) -> str:
+        return f"{'≥' if self.prefers_high else '≤'} {self.bar:g}"
+
+
 @dataclass(frozen=True)
-class QuantileEvaluator(Evaluator):
+class QuantileEvaluator(_BarEvaluator):
     """Requires a quantile of the scores to be at least, or at most, a value.
 
     "The q-quantile is at least m" is read as P(X >= m) >= 1 - q, "at most m" as P(X <= m) >= q; scores
@@ -211,7 +246,7 @@ class QuantileEvaluator(Evaluator):
 
     def check(self) -> None:
         require_share(self.quantile, f"{type(self).__name__}.quantile")
-        _require_one_bar(self)
+        self.require_one_bar()
         require(
             self.bounds[0] <= self.bar <= self.bounds[1],
             f"{type(self).__name__}.bounds",
@@ -220,48 +255,33 @@ class QuantileEvaluator(Evaluator):
         )
 
     @property
-    def prefers_high(self) -> bool:
-        return self.at_least is not None
-
-    @property
-    def bar(self) -> float:
-        """The value the quantile is held against."""
-        return _bar(self)
-
-    @property
     def required_share(self) -> float:
         """The share of trials that must count for the requirement."""
-        return 1 - self.quantile if self.at_least is not None else self.quantile
-
-    def meets(self, value: float) -> bool:
-        return value >= self.bar if self.at_least is not None else value <= self.bar
+        return 1 - self.quantile if self.prefers_high else self.quantile
 
     def reduce(self, group: Sequence[float]) -> float:
         return float(np.quantile(group, self.quantile))
 
     def describe(self) -> str:
         name = "median" if self.quantile == 0.5 else f"{_ordinal(100 * self.quantile)} percentile"
-        return f"{name} {_bar_in_words(self)}"
-
-    def show_bar(self) -> str:
-        return _bar_in_signs(self)
+        return f"{name} {self.bar_in_words}"
 
     def minimum_trials(self) -> int:
         return binomial.minimum_n(self.required_share, self.alpha)
 
     def conclude(self, values: Sequence[float], *, missing: int, misses: int) -> Verdict:
         low, high = self.bounds
-        worst, best = (low, high) if self.at_least is not None else (high, low)
+        worst, best = (low, high) if self.prefers_high else (high, low)
         known = [*values, *[worst] * misses]
         pessimistic, optimistic = [*known, *[worst] * missing], [*known, *[best] * missing]
-        lower, upper = (pessimistic, optimistic) if self.at_least is not None else (optimistic, pessimistic)
+        lower, upper = (pessimistic, optimistic) if self.prefers_high else (optimistic, pessimistic)
         return share_verdict(
             Counts.of(map(self.meets, values), missing=missing, misses=misses),
             bar=self.required_share,
             alpha=self.alpha,
             evaluator=self.describe(),
             method=ORDER_STATISTICS,
-            estimate=quantile.sample_quantile(known, self.quantile, upper=self.at_least is not None) if known else None,
+            estimate=quantile.sample_quantile(known, self.quantile, upper=self.prefers_high) if known else None,
             interval=(
                 quantile.order_interval(lower, self.quantile, self.alpha, bounds=self.bounds)[0],
                 quantile.order_interval(upper, self.quantile, self.alpha, bounds=self.bounds)[1],
@@ -270,7 +290,7 @@ class QuantileEvaluator(Evaluator):
 
 
 @dataclass(frozen=True)
-class MeanEvaluator(Evaluator):
+class MeanEvaluator(_BarEvaluator):
     """Requires the mean of a bounded score to be at least, or at most, a value.
 
     `bounds` are the smallest and largest values the score can take. Means of ratings need more trials than
@@ -283,7 +303,7 @@ class MeanEvaluator(Evaluator):
     bounds: tuple[float, float] = (0.0, 1.0)
 
     def check(self) -> None:
-        _require_one_bar(self)
+        self.require_one_bar()
         low, high = self.bounds
         require(
             -inf < low < self.bar < high < inf,
@@ -292,29 +312,14 @@ class MeanEvaluator(Evaluator):
             do=f"give the finite lowest and highest score, on either side of {self.bar:g}",
         )
 
-    @property
-    def prefers_high(self) -> bool:
-        return self.at_least is not None
-
-    @property
-    def bar(self) -> float:
-        """The value the mean is held against."""
-        return _bar(self)
-
     def accepts(self, value: float) -> bool:
         return self.bounds[0] <= value <= self.bounds[1]
-
-    def meets(self, value: float) -> bool:
-        return value >= self.bar if self.at_least is not None else value <= self.bar
 
     def reduce(self, group: Sequence[float]) -> float:
         return sum(group) / len(group)
 
     def describe(self) -> str:
-        return f"mean {_bar_in_words(self)}"
-
-    def show_bar(self) -> str:
-        return _bar_in_signs(self)
+        return f"mean {self.bar_in_words}"
 
     def conclude(self, values: Sequence[float], *, missing: int, misses: int) -> Verdict:
         for value in values:
@@ -328,7 +333,7 @@ class MeanEvaluator(Evaluator):
             values,
             missing + misses,
             bar=self.bar,
-            at_least=self.at_least is not None,
+            at_least=self.prefers_high,
             bounds=self.bounds,
             alpha=self.alpha,
             evaluator=self.describe(),
@@ -372,26 +377,3 @@ def require_share(share: float | None, where: str, *, optional: bool = False) ->
         found=share,
         do="use a share strictly between 0 and 1 (no number of trials can prove 0% or 100%)",
     )
-
-
-def _require_one_bar(evaluator: QuantileEvaluator | MeanEvaluator) -> None:
-    require(
-        (evaluator.at_least is None) != (evaluator.at_most is None),
-        type(evaluator).__name__,
-        found=(evaluator.at_least, evaluator.at_most),
-        do="give either at_least or at_most",
-    )
-    bar = "at_least" if evaluator.at_least is not None else "at_most"
-    require(is_number(evaluator.bar), f"{type(evaluator).__name__}.{bar}", found=evaluator.bar, do="use a number")
-
-
-def _bar(evaluator: QuantileEvaluator | MeanEvaluator) -> float:
-    return evaluator.at_least if evaluator.at_least is not None else evaluator.at_most or 0.0
-
-
-def _bar_in_words(evaluator: QuantileEvaluator | MeanEvaluator) -> str:
-    return f"{'at least' if evaluator.at_least is not None else 'at most'} {_bar(evaluator):g}"
-
-
-def _bar_in_signs(evaluator: QuantileEvaluator | MeanEvaluator) -> str:
-    return f"{'≥' if evaluator.at_least is not None else '≤'} {_bar(evaluator):g}"
