@@ -260,6 +260,7 @@ class Line:
             async with anyio.create_task_group() as line:
                 dealing = partial(deal, credits=credits, outbox=dealt, closed=self.statistician.closed)
                 line.start_soon(partial(dealing, self.plans, places=self.places))
+                line.start_soon(judge.prepare, self.statistician.closed)
                 line.start_soon(partial(pool, hold, inbox=trials, outbox=said, on_error=self._unheld))
                 line.start_soon(partial(pool, give_judgement, inbox=held, outbox=judged, on_error=self._unjudged))
                 await self.statistician.conclude(inbox=judgements, credits=credit)

@@ -1,13 +1,13 @@
 """The judge's pool: measures a finished conversation by every expectation of its scenario."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 
 import anyio
 from structlog.contextvars import bound_contextvars
 
-from simeval.actors.plan import Measure, ScenarioPlan, columns_of
+from simeval.actors.plan import Measure, ScenarioPlan, shared_columns
 from simeval.capture import Caught, capture
 from simeval.outcome import Failure, Held, Judgement, Score, failure_of
 from simeval.scorers.scorer import select
@@ -19,6 +19,16 @@ class Judge:
 
     plans: Sequence[ScenarioPlan]
     clean: Callable[[str], str]
+
+    async def prepare(self, closed: Set[int]) -> None:
+        """Let the scorers of each scenario prepare, one after another, unless it is `closed` by then.
+
+        What fails here fails again, and is recorded, where the score is made.
+        """
+        for plan in self.plans:
+            for measure in plan.measures:
+                if plan.position not in closed:
+                    await capture(partial(measure.scorer.prepare, shared_columns(plan)))
 
     async def judge(self, held: Held) -> Judgement:
         """Give a score or a failure for each expectation; all fail where the conversation did."""
@@ -34,7 +44,8 @@ class Judge:
     async def _measure_all(self, plan: ScenarioPlan, held: Held) -> list[Score | Failure]:
         conversation = held.conversation
         columns = {
-            **columns_of(plan, held.trial),
+            **shared_columns(plan),
+            "seed": held.trial.seed,
             "conversation": conversation,
             "output": conversation.output,
             "input": conversation.input,

@@ -112,7 +112,7 @@ def _measures(scenario: ScenarioTest, settings: Settings, judge_scorer: Callable
     return tuple(measures)
 
 
-def columns_of(plan: ScenarioPlan, trial: Trial) -> Mapping[str, object]:
-    """Give the columns of a trial that do not depend on what was said."""
+def shared_columns(plan: ScenarioPlan) -> Mapping[str, object]:
+    """Give the columns that all trials of a scenario share."""
     scenario = plan.scenario
-    return {"title": scenario.title, "given": scenario.given, "when": scenario.when, "seed": trial.seed}
+    return {"title": scenario.title, "given": scenario.given, "when": scenario.when}

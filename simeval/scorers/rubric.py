@@ -1,6 +1,8 @@
 """The judge: an LLM that rates a conversation from 1 to 10 by a rubric."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from simeval.conversation import Conversation
 from simeval.logs import log
@@ -24,6 +26,10 @@ class RubricScorer(Scorer):
     @property
     def name(self) -> str:
         return "rating"
+
+    async def prepare(self, columns: Mapping[str, Any]) -> None:
+        """Have the rubric written while the first conversations are still being held."""
+        await self.book.levels(given=columns["given"], when=columns["when"], expected_behavior=self.expected_behavior)
 
     async def score(self, conversation: Conversation, given: str, when: str, seed: int) -> Score:
         """Give the rating with the judge's reasoning. Raises ModelError."""

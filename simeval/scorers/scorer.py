@@ -58,6 +58,9 @@ class Scorer:
             do=f"name its parameters after the columns there are: {', '.join(COLUMNS)}",
         )
 
+    async def prepare(self, columns: Mapping[str, Any]) -> None:
+        """Do once for a scenario what its scores will need; `columns` are those that every trial shares."""
+
     async def measure(self, columns: Mapping[str, Any]) -> Any:
         """Call `score` with the columns it names and give what it returned.
 

@@ -160,7 +160,8 @@ async def test_a_call_that_always_fails_is_made_max_attempts_times(fault: str, m
     with running(Behaviour(**{fault: 1.0})) as llm:  # type: ignore[arg-type]
         result = await make_engine(llm, max_error_rate=1).evaluate(scenario(5), app_handler)
 
-    assert llm.stats.requests == total(result.run.usage).calls == 5 * MAX_ATTEMPTS
+    assert calls_by_role(result) == {"user": 5 * MAX_ATTEMPTS, "rubric": MAX_ATTEMPTS}
+    assert llm.stats.requests == total(result.run.usage).calls
     assert {failure.stage for _, failure in result.failures} == {"simulator"}
     assert all(f"after {MAX_ATTEMPTS} attempts" in failure.error for _, failure in result.failures)
 
@@ -181,7 +182,7 @@ async def test_among_many_faults_every_trial_is_scored_or_failed_with_its_cause(
 
 
 async def test_retry_after_is_waited_for(make_engine: MakeEngine) -> None:
-    with running(Behaviour(first_faults=("rate_limited",), retry_after="0.5")) as llm:
+    with running(Behaviour(first_faults=("rate_limited",), retry_after="0.5", faulty_roles=("user",))) as llm:
         started = perf_counter()
         result = await make_engine(llm).evaluate(scenario(1), app_handler)
 
@@ -217,7 +218,7 @@ async def test_a_refused_key_stops_the_run_and_is_not_retried(refusal: str, make
 
     assert caught.value.kind == "authentication"
     assert str(caught.value).endswith("check the provider's API key in your environment")
-    assert llm.stats.requests <= 4
+    assert llm.stats.requests <= 4 + 1  # a call for each trial in flight, and the rubric's
     assert "\n" not in str(caught.value)
 
 
@@ -235,7 +236,7 @@ async def test_a_first_call_that_is_a_bad_request_stops_the_run(make_engine: Mak
 
     assert caught.value.kind == "bad_request"
     assert str(caught.value).endswith("check the model's name and options")
-    assert llm.stats.requests <= 4
+    assert llm.stats.requests <= 4 + 1
 
 
 async def test_a_later_bad_request_costs_its_trial_alone_and_is_not_retried(make_engine: MakeEngine) -> None:
@@ -247,7 +248,7 @@ async def test_a_later_bad_request_costs_its_trial_alone_and_is_not_retried(make
 
 
 async def test_a_refusal_by_the_content_filter_costs_its_trial_alone(make_engine: MakeEngine) -> None:
-    with running(Behaviour(first_faults=("content_filter",))) as llm:
+    with running(Behaviour(first_faults=("content_filter",), faulty_roles=("user",))) as llm:
         result = await make_engine(llm, concurrency=1).evaluate(scenario(10), app_handler)
 
     assert [(index, f.stage, f.cause) for index, f in result.failures] == [(0, "simulator", "content")]
@@ -451,3 +452,16 @@ TROUBLES: dict[str, Callable[[], Any]] = {
     "hangs": partial(anyio.sleep, 60),
     "wrong type": _return_a_number,
 }
+
+
+async def test_the_rubric_is_written_while_the_first_conversations_are_held(make_engine: MakeEngine) -> None:
+    rubrics_asked_for: list[int] = []
+
+    async def app(message: str, state: dict[str, Any]) -> str:
+        rubrics_asked_for.append(llm.stats.by_role["rubric"])
+        return "I answer questions."
+
+    with running(Behaviour(latency_seconds=0.05)) as llm:
+        await make_engine(llm).evaluate(scenario(3), app)
+
+    assert rubrics_asked_for[-1] == 1
