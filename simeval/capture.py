@@ -2,6 +2,8 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from pathlib import Path
+from traceback import extract_tb
 from typing import TypeVar
 
 from simeval.errors import ModelUnusable, RunStopped, StoreError
@@ -33,6 +35,12 @@ async def capture(work: Callable[[], Awaitable[T]]) -> T | Caught:
         if isinstance(leaf, STOPS_THE_RUN):
             raise leaf from error
         return Caught(leaf)
+
+
+def place_of(error: BaseException) -> str:
+    """Say where an error was raised, as " (file:line in function)"; nothing where that is not known."""
+    frames = extract_tb(error.__traceback__)
+    return f" ({Path(frames[-1].filename).name}:{frames[-1].lineno} in {frames[-1].name})" if frames else ""
 
 
 def first_leaf(error: Exception) -> Exception:

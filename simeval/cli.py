@@ -56,7 +56,7 @@ def run(**options: Any) -> None:
     """Run a suite: a YAML file, a folder of them, or MODULE:OBJECT.
 
     Exit status: 0 every verdict passed; 1 some verdict is fail or inconclusive; 2 the command, suite or
-    app could not be used; 3 the run could not be completed.
+    app could not be used; 3 the run could not be completed; 130 it was interrupted.
     """
     from simeval.commands import leave, run_suite
 

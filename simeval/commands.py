@@ -55,6 +55,8 @@ def run_suite(
         with redirect_stdout(sys.stderr) if json_path == "-" else nullcontext():
             result = _run(suite, app, samples, model_options, (json_path, junit_path), options)
         _report(result, json_path, junit_path)
+    except OSError as error:
+        return _say(f"a report could not be written ({error})", NOT_COMPLETED)
     except DefinitionError as error:
         return _say(error, BAD_INPUT)
     except SimevalError as error:
@@ -111,6 +113,7 @@ def leave(status: int) -> NoReturn:
 
 
 def _report(result: SuiteResult, json_path: str | None, junit_path: str | None) -> None:
+    (sys.stderr if json_path == "-" else sys.stdout).write(f"{result}\n")
     found = encode_suite(result.results, result.run, version=__version__)
     if json_path == "-":
         sys.stdout.write(f"{json.dumps(found, indent=1)}\n")  # plain ASCII: whoever reads may use any encoding
@@ -119,7 +122,6 @@ def _report(result: SuiteResult, json_path: str | None, junit_path: str | None) 
         Path(json_path).write_text(f"{text}\n", encoding="utf-8", errors="backslashreplace")
     if junit_path:
         Path(junit_path).write_text(junit_xml(result.results, result.run), encoding="utf-8")
-    (sys.stderr if json_path == "-" else sys.stdout).write(f"{result}\n")
 
 
 def _say(problem: object, status: int) -> int:
@@ -135,6 +137,10 @@ def _app(named: str | None) -> AppHandler:
     if named is None:
         log.warning(f"no --app was given: the embedded {DEFAULT_APP} is evaluated, not an app of yours")
         return DEFAULT_APP
+    if re.search(r"\.py(:|$)", named):
+        raise DefinitionError(
+            f"app {named!r}", found="this is a file", do="name it as a module, such as folder.app:handle"
+        )
     if re.fullmatch(r"[\w.]+:[\w.]+", named):
         handler: AppHandler = load_object(named, what="app")
         return handler
@@ -161,6 +167,12 @@ def _require_writable(path: str | None) -> None:
     if path is None or path == "-":
         return
     target = Path(path)
-    writable = os.access(target if target.exists() else target.parent, os.W_OK) and not target.is_dir()
-    if not writable:
-        raise DefinitionError(f"report {path!r}", found="it cannot be written", do="name a file that can be")
+    is_new = not target.exists()
+    try:
+        target.open("ab").close()
+        if is_new:
+            target.unlink()
+    except OSError as error:
+        raise DefinitionError(
+            f"report {path!r}", found=f"it cannot be written ({error.strerror})", do="name a file that can be"
+        ) from error

@@ -126,7 +126,11 @@ def _encode_run(run: RunRecord, *, suite: bool = False) -> Json:
         "run_id": run.run_id,
         "models": {"judge": run.judge_model, "user": run.user_model},
         "app": run.app,
-        **({"suite": [{"title": title, "sample_size": size} for title, size in run.scenarios]} if suite else {}),
+        **(
+            {"suite": [{"title": t, "sample_size": n, "expectations": list(labels)} for t, n, labels in run.scenarios]}
+            if suite
+            else {}
+        ),
         "seed": run.seed,
         "started": run.started.isoformat(),
         "seconds": round(run.seconds, 3),

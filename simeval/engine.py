@@ -155,7 +155,7 @@ class Engine:
             user_model=self._user.name,
             app=app_name,
             started=datetime.now(UTC),
-            scenarios=tuple((plan.scenario.title, plan.sample_size) for plan in plans),
+            scenarios=tuple((plan.scenario.title, plan.sample_size, plan.scenario.labels) for plan in plans),
             notes=(*self._notes(app_name), *(warning for plan in plans for warning in plan.warnings())),
         )
         _announce(run, plans, self.settings)

@@ -109,6 +109,7 @@ class ModelUnusable(ModelError):
         advice = {
             "authentication": "check the provider's API key in your environment",
             "unknown_model": "check the model's name (LiteLLM's form is provider/model)",
+            "connection": "check that it is running, and its api_base",
         }.get(self.kind, "check the model's name and options")
         return f"{self.model} cannot be used ({self.kind}): {self.problem}; {advice}"
 

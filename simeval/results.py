@@ -21,12 +21,13 @@ MARKS: Mapping[Outcome, str] = {
 }
 MOST_EXPLAINED = 20  # scenarios that did not pass and are explained in print
 MOST_CAUSES = 10
+LEGEND = "interval: {level} confidence; p: chance of so good a result (FAIL: so bad) from an app at the bar"
 HEADERS = ("scenario", "expectation", "verdict", "estimate", "interval", "bar", "n", "p")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
-    """What is true of a whole run: its id, seed, models, app, scenarios (title, sample size), time and usage."""
+    """What is true of a whole run: its id, seed, models, app, scenarios (title, size, labels), time and usage."""
 
     run_id: str
     seed: int
@@ -34,7 +35,7 @@ class RunRecord:
     user_model: str
     app: str
     started: datetime
-    scenarios: tuple[tuple[str, int], ...] = ()
+    scenarios: tuple[tuple[str, int, tuple[str, ...]], ...] = ()
     seconds: float = 0.0
     usage: Mapping[str, Usage] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -123,6 +124,11 @@ class EvaluationResult:
         ]
         return max(at_worst, key=lambda entry: entry[:2])[2] if at_worst else None
 
+    def show_worst(self, expectation: ExpectationResult) -> str:
+        """Write the conversation that speaks most against an expectation; empty where none does."""
+        worst = self.worst(expectation)
+        return _show_worst(worst, worst.results[self.expectations.index(expectation)]) if worst else ""
+
     def __str__(self) -> str:
         return describe([self], self.run)
 
@@ -183,11 +189,11 @@ def describe(results: Sequence[EvaluationResult], run: RunRecord) -> str:
             result.title if first else "",
             expectation.label,
             MARKS[verdict.outcome],
-            "-" if verdict.estimate is None else evaluator.show(verdict.estimate),
+            "-" if verdict.estimate is None or verdict.outcome == "error" else evaluator.show(verdict.estimate),
             _show_interval(verdict, evaluator),
             evaluator.show_bar(),
-            str(verdict.n),
-            "-" if verdict.p_value is None else show_p(verdict.p_value),
+            f"{verdict.n} ({verdict.missing} missing)" if verdict.missing else str(verdict.n),
+            _show_p(verdict),
         ]
         for result in results
         for number, expectation in enumerate(result.expectations)
@@ -205,7 +211,7 @@ def describe(results: Sequence[EvaluationResult], run: RunRecord) -> str:
         part
         for part in (
             "\n".join(indent(f"note: {note}", 0) for note in run.notes),
-            table + f"\ninterval: {level} confidence; p: chance of so good a result from an app just at the bar",
+            f"{table}\n{LEGEND.format(level=level)}",
             *reasons,
             _show_failures(results),
             _summary(results, run),
@@ -214,8 +220,13 @@ def describe(results: Sequence[EvaluationResult], run: RunRecord) -> str:
     )
 
 
+def _show_p(verdict: Verdict) -> str:
+    p = verdict.p_value_fail if verdict.failed else verdict.p_value
+    return "-" if p is None else show_p(p)
+
+
 def _show_interval(verdict: Verdict, evaluator: Evaluator) -> str:
-    if verdict.confidence_interval is None:
+    if verdict.confidence_interval is None or verdict.outcome == "error":
         return "-"
     low, high = (evaluator.show(bound) for bound in verdict.confidence_interval)
     return f"[{low}, {high}]"
@@ -228,14 +239,12 @@ def _explain(result: EvaluationResult) -> str:
         if expectation.outcome == "pass":
             continue
         lines += [
-            indent(f"{expectation.label}: {verdict.evaluator}: {verdict.explanation}.", 2)
+            indent(f"{expectation.label}: {verdict.evaluator}: {verdict.explanation.rstrip('.')}.", 2)
             for verdict in expectation.verdicts
             if not verdict.passed
         ]
-        worst = result.worst(expectation)
-        if worst is not None:
-            lines.append(_show_worst(worst, worst.results[result.expectations.index(expectation)]))
-    return "\n".join(lines)
+        lines.append(result.show_worst(expectation))
+    return "\n".join(line for line in lines if line)
 
 
 def _show_worst(judgement: Judgement, result: Score | Failure) -> str:

@@ -39,6 +39,9 @@ class Expectation:
         )
         if self.expected_behavior is not None:
             _require_text(self.expected_behavior, "Expectation.expected_behavior")
+            require(
+                self.score is None, "Expectation.score", found=self.score, do="leave it out: a rating is one number"
+            )
         require(
             bool(self.evaluators),
             "Expectation.evaluator",

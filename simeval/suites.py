@@ -3,6 +3,8 @@
 import importlib
 import sys
 from collections.abc import Callable, Hashable, Sequence
+from difflib import get_close_matches
+from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -12,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from simeval.errors import DefinitionError, SuiteFileError
 from simeval.evaluators import Evaluator, MeanEvaluator, ProportionEvaluator, QuantileEvaluator
 from simeval.ratings import RatingAverageEvaluator, RatingProportionEvaluator, SuccessRateEvaluator
-from simeval.scenario import MAX_TURNS, Expectation, ScenarioTest
+from simeval.scenario import MAX_TURNS, Expectation, ScenarioTest, shorten
 from simeval.scorers.metrics import METRICS
 
 SUFFIXES = (".yaml", ".yml")
@@ -163,6 +165,10 @@ def load_suite(source: str) -> list[ScenarioTest]:
                 f"suite {source!r}", found="the folder holds no .yaml file", do="name a folder with suites"
             )
         return [scenario for file in files for scenario in load_file(file)]
+    if path.suffix == ".py":
+        raise DefinitionError(
+            f"suite {source!r}", found="this is a Python file", do="name what it holds as module:object"
+        )
     if path.is_file():
         return load_file(path)
     if path.suffix in SUFFIXES or ":" not in source:
@@ -258,9 +264,22 @@ def _located(path: Path, node: yaml.Node | None, error: ValidationError, *, skip
     elif first["type"] == "missing":
         field = ".".join(map(str, [*place, first["loc"][-1]]))
         found, do = "the field is missing", "add it"
+    elif first["type"] == "extra_forbidden":
+        found, do = f"there is no field {first['loc'][-1]!r}", _meant(str(first["loc"][-1]), sorted(_FIELDS))
+    elif first["type"] == "union_tag_invalid":
+        found, do = f"found the type {first['ctx']['tag']!r}", f"use one of {first['ctx']['expected_tags']}"
     else:
-        found, do = f"found {first['input']!r}", first["msg"][0].lower() + first["msg"][1:]
+        found, do = f"found {shorten(repr(first['input']), 80)}", first["msg"][0].lower() + first["msg"][1:]
     return SuiteFileError(str(path), line=_line(node, place), field=field, found=found, do=do)
+
+
+_RECORDS: tuple[type[_Record], ...] = (_Suite, _Scenario, _Expectation, *_EVALUATORS)
+_FIELDS = {name for record in _RECORDS for name in record.model_fields}
+
+
+def _meant(name: str, known: Sequence[str]) -> str:
+    close = get_close_matches(name, known, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"the fields are {', '.join(known)}"
 
 
 def _place(node: yaml.Node | None, location: Sequence[int | str]) -> tuple[int | str, ...]:
@@ -291,10 +310,12 @@ def _child(node: yaml.Node | None, step: int | str) -> yaml.Node | None:
 
 def _scenarios_of(found: Any, source: str) -> list[ScenarioTest]:
     scenarios = [found] if isinstance(found, ScenarioTest) else found
-    if callable(scenarios):
+    if callable(scenarios) and not signature(scenarios).parameters:
         scenarios = scenarios()
     if not isinstance(scenarios, Sequence) or not all(isinstance(each, ScenarioTest) for each in scenarios):
         raise DefinitionError(
-            f"suite {source!r}", found=f"found {type(found).__name__}", do="give a ScenarioTest or a list of them"
+            f"suite {source!r}",
+            found=f"found {type(found).__name__}",
+            do="give a ScenarioTest, a list of them, or a function of none",
         )
     return list(scenarios)

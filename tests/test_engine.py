@@ -5,6 +5,7 @@ import json
 import math
 import sys
 import threading
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -332,6 +333,22 @@ class TestAppErrors:
         assert len(result.expectations[0].scores) == 36
         assert (verdict.n, verdict.estimate, verdict.missing) == (40, 0.9, 0)
 
+    async def test_an_answer_that_blocks_past_its_time_counts_as_timed_out(self) -> None:
+        async def app(message: str, state: Any) -> str:
+            time.sleep(0.05)  # noqa: ASYNC251  (the mistake that is shown)
+            return "late"
+
+        engine = Engine(seed=1, app_timeout_seconds=0.01)
+        result = await engine.evaluate(scenario(sample_size=2, max_turns=1), app)
+
+        assert ["without awaiting" in failure.error for _, failure in result.failures] == [True, True]
+
+    async def test_a_metric_has_only_the_paths_it_gives(self) -> None:
+        latency = Expectation(scorer=metrics.response_latency, score="p95", evaluator=QuantileEvaluator(at_most=1))
+
+        with pytest.raises(DefinitionError, match=r"p95.*max, median"):
+            await Engine().evaluate(scenario(then=latency), good_app)
+
     async def test_what_was_said_before_the_error_is_kept(self) -> None:
         async def app(messages: list[dict[str, str]], state: Any) -> str:
             if len(messages) > 2:
@@ -441,6 +458,23 @@ class TestScorers:
         assert all(failure.stage == "scorer" and "no words" in failure.error for failure in lost)
         assert len(result.expectations[1].scores) == 60
         assert result.verdicts[0].missing == len(lost)
+
+    async def test_a_broken_scorer_is_an_error_of_its_own_and_the_others_conclude(self) -> None:
+        @scorer
+        def broken(output: str) -> float:
+            raise ZeroDivisionError("no words")
+
+        test = scenario(
+            then=[
+                Expectation(scorer=broken, evaluator=ProportionEvaluator(min_proportion=0.5)),
+                Expectation(expected_behavior="Bot tracks orders", evaluator=SUCCESS),
+            ],
+        )
+        result = await Engine(seed=3).evaluate(test, good_app)
+
+        assert [expectation.outcome for expectation in result.expectations] == ["error", "pass"]
+        assert result.outcome == "error"
+        assert "broken: ZeroDivisionError: no words (test_engine.py:" in result.verdicts[0].explanation
 
     @pytest.mark.parametrize("value", [math.nan, "text", None, {}, {"a": 1, "b": 2}])
     async def test_what_is_no_number_is_a_failure_and_too_many_are_an_error(self, value: Any) -> None:
@@ -618,7 +652,7 @@ class TestJournal:
         runs = [json.loads(line)["run_id"] for line in lines if line.endswith("}")]
         assert len(set(runs)) == 2
         assert runs.count(runs[-1]) == 7
-        assert json.loads(lines[0])["suite"] == [{"title": "Bot explains itself", "sample_size": 2}]
+        assert json.loads(lines[0])["suite"][0]["title"] == "Bot explains itself"
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
     async def test_a_store_that_is_full_stops_the_run_with_one_sentence(self) -> None:

@@ -13,7 +13,7 @@ import anyio
 import anyio.to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from simeval.capture import Caught, capture
+from simeval.capture import Caught, capture, place_of
 from simeval.conversation import UNCHANGED, AppResponse, ChatMessage, Message, Transcript
 from simeval.errors import AppError, DefinitionError
 from simeval.models.requests import ChatRequest
@@ -109,8 +109,11 @@ class App:
             if limit.cancelled_caught:
                 raise AppError(turn, f"no answer within {self.timeout_seconds:g} seconds")
         if isinstance(made, Caught):
-            raise AppError(turn, f"{type(made.error).__name__}: {made.error}") from made.error
+            problem = f"{type(made.error).__name__}: {made.error}{place_of(made.error)}"
+            raise AppError(turn, problem) from made.error
         returned, seconds = made
+        if seconds > self.timeout_seconds:  # it held up the event loop, so that nothing could end it in time
+            raise AppError(turn, f"it took {seconds:.1f} seconds, more than {self.timeout_seconds:g}, without awaiting")
         response, state = _response(turn, returned, state)
         answer = Message(
             role="assistant",

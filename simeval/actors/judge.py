@@ -1,14 +1,15 @@
 """The judge's pool: measures a finished conversation by every expectation of its scenario."""
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import anyio
 from structlog.contextvars import bound_contextvars
 
 from simeval.actors.plan import Measure, ScenarioPlan, shared_columns
-from simeval.capture import Caught, capture
+from simeval.capture import Caught, capture, place_of
+from simeval.errors import SimevalError
 from simeval.outcome import Failure, Held, Judgement, Score, failure_of
 from simeval.scorers.scorer import select
 
@@ -66,7 +67,12 @@ class Judge:
     async def _measure(self, measure: Measure, columns: Mapping[str, object]) -> Score | Failure:
         own = {**columns, "expected_behavior": measure.expectation.expected_behavior}
         made = await capture(partial(_score, measure, own))
-        return failure_of(made.error, "scorer", clean=self.clean) if isinstance(made, Caught) else made
+        if not isinstance(made, Caught):
+            return made
+        failure = failure_of(made.error, "scorer", clean=self.clean)
+        if isinstance(made.error, SimevalError):
+            return failure
+        return replace(failure, error=f"{measure.scorer.name}: {failure.error}{place_of(made.error)}")
 
 
 async def _score(measure: Measure, columns: Mapping[str, object]) -> Score:

@@ -28,7 +28,7 @@ class Measure:
             if not evaluator.accepts(value):
                 raise DefinitionError(
                     f"scorer {self.scorer.name}",
-                    found=f"{value!r} is no value for {type(evaluator).__name__}",
+                    found=f"it returned what is no value for {type(evaluator).__name__} (NaN, or out of bounds)",
                     do="return a number within the evaluator's bounds",
                 )
 
@@ -100,6 +100,12 @@ def _measures(scenario: ScenarioTest, settings: Settings, judge_scorer: Callable
         else:
             scorer = as_scorer(expectation.scorer)
             scorer.check()
+            if expectation.score is not None and scorer.paths and expectation.score not in scorer.paths:
+                raise DefinitionError(
+                    f"{scenario.title!r}: {label}: score",
+                    found=f"{scorer.name} gives no {expectation.score!r}",
+                    do=f"use one of {', '.join(scorer.paths)}",
+                )
         measures.append(
             Measure(
                 label=label,

@@ -31,9 +31,9 @@ class _Tally:
 class Statistician:
     """Concludes on scenarios.
 
-    A scenario ends when its sample is complete, or when so many of its trials are lost that its outcome can
-    only be "error"; then no more of its trials are dealt. Judgements that come after that are recorded but
-    not concluded on.
+    A scenario ends when its sample is complete, or when so many of its trials are lost that each of its
+    expectations can only be an "error"; then no more of its trials are dealt. Judgements that come after that
+    are recorded but not concluded on.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Statistician:
                 tally.failed[position] += self._is_lost(result)
             complete = len(tally.judgements) == tally.plan.sample_size
             unspent = 0 if complete else tally.plan.sample_size - len(tally.judgements)
-            hopeless = self._has_too_many_lost(tally)
+            hopeless = all(self._has_too_many_lost(tally, position) for position in range(len(tally.failed)))
             self._on_trial(1, unspent if hopeless else 0)
             if complete or hopeless:
                 self.closed.add(tally.plan.position)
@@ -81,8 +81,8 @@ class Statistician:
             return False
         return result.stage != "app" or self._settings.on_app_error == "exclude"
 
-    def _has_too_many_lost(self, tally: _Tally) -> bool:
-        return max(tally.failed) > self._settings.max_error_rate * tally.plan.sample_size + ROUNDING
+    def _has_too_many_lost(self, tally: _Tally, position: int) -> bool:
+        return tally.failed[position] > self._settings.max_error_rate * tally.plan.sample_size + ROUNDING
 
     def results(self, run: RunRecord) -> tuple[EvaluationResult, ...]:
         """Give the result of every scenario, in the suite's order."""
@@ -103,8 +103,9 @@ class Statistician:
     def _expectation(self, tally: _Tally, position: int, measure: Measure) -> ExpectationResult:
         results = tuple(judgement.results[position] for judgement in tally.judgements)
         verdicts = [self._verdict(evaluator, results) for evaluator in measure.evaluators]
-        if self._has_too_many_lost(tally):
-            verdicts = [_in_error(verdict, tally, self._settings, self._is_lost) for verdict in verdicts]
+        if self._has_too_many_lost(tally, position):
+            lost = [result for result in results if isinstance(result, Failure) and self._is_lost(result)]
+            verdicts = [_in_error(verdict, lost, tally, self._settings) for verdict in verdicts]
         return ExpectationResult(
             label=measure.label, evaluators=measure.evaluators, verdicts=tuple(verdicts), results=results
         )
@@ -123,16 +124,12 @@ class Statistician:
         return replace(verdict, explanation=f"{verdict.explanation}; {left_out}" if verdict.explanation else "")
 
 
-def _in_error(
-    verdict: Verdict, tally: _Tally, settings: Settings, is_lost: Callable[[Score | Failure], bool]
-) -> Verdict:
-    """Turn a verdict into an error: too many trials could not be finished to conclude on the scenario."""
-    lost = [j for j in tally.judgements if any(is_lost(result) for result in j.results)]
-    causes = Counter(f"{failure.stage}: {failure.error}" for judgement in lost for failure in judgement.failures)
-    commonest, times = causes.most_common(1)[0]
+def _in_error(verdict: Verdict, lost: Sequence[Failure], tally: _Tally, settings: Settings) -> Verdict:
+    """Turn a verdict into an error: too many trials have no score to conclude on."""
+    commonest, times = Counter(f"{failure.stage}: {failure.error}" for failure in lost).most_common(1)[0]
     allowed = f"{settings.max_error_rate:.0%} of {tally.plan.sample_size}"
     explanation = (
-        f"{len(lost)} of {len(tally.judgements)} trials could not be finished, more than the {allowed} that "
-        f"max_error_rate allows, so nothing is concluded; {times} times: {commonest}"
+        f"{len(lost)} of {len(tally.judgements)} trials have no score, more than the {allowed} that max_error_rate "
+        f"allows, so nothing is concluded; {times} x {commonest}"
     )
     return replace(verdict, outcome="error", p_value=None, p_value_fail=None, reason="errors", explanation=explanation)

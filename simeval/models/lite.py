@@ -39,6 +39,7 @@ _KINDS: Mapping[str, ModelErrorKind] = {
     "APIResponseValidationError": "malformed",
     "JSONSchemaValidationError": "malformed",
 }
+_NO_KEY = re.compile(r"missing credentials|api_key client option must be set", re.IGNORECASE)
 _PREFIXES = re.compile(r"^(?:(?:litellm\.)?\w+(?:Error|Exception): |\w+Exception - )+")
 
 
@@ -133,6 +134,10 @@ class LiteLLMModel:
         if kind == "bad_request":  # LiteLLM files some other refusals there too; the status says what they are
             kind = kind_of(status)
         problem = _first_line(str(error))
+        if kind == "server" and _NO_KEY.search(problem):
+            kind = "authentication"
+        if kind == "server" and "connection error" in problem.lower():
+            kind = "connection"
         if is_fatal(kind, status, has_answered=self._has_answered):
             return ModelUnusable(self.name, kind=kind, problem=problem)
         headers = getattr(error, "litellm_response_headers", None) or {}

@@ -9,7 +9,7 @@ import anyio
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
 from tenacity.wait import wait_random_exponential
 
-from simeval.errors import MalformedReply, ModelError
+from simeval.errors import MalformedReply, ModelError, ModelUnusable
 from simeval.logs import log
 from simeval.models.model import Model, Request
 from simeval.models.redact import Redactor
@@ -22,17 +22,19 @@ R = TypeVar("R", bound=Reply)
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Caller:
     """Asks a model and retries by cause: each attempt is one call, and its reply is read within it.
 
     Rate limits, time-outs, lost connections, server errors and malformed replies are tried again; anything
-    else is not. Raises the last ModelError, with the number of attempts.
+    else is not. Raises the last ModelError, with the number of attempts; ModelUnusable where a model that has
+    never answered cannot be reached.
     """
 
     model: Model
     retry: RetryConfig = field(default_factory=RetryConfig)
     redactor: Redactor = field(default_factory=Redactor)
+    _has_answered: bool = field(default=False, init=False, repr=False)
 
     async def ask(self, request: Request, kind: type[R]) -> R:
         """Give the model's answer as `kind`."""
@@ -54,12 +56,15 @@ class Caller:
                     if log.isEnabledFor(DEBUG):
                         self._log("prompt", request, _rendered(request))
                     completion = await self.model.complete(request)
+                    self._has_answered = True
                     if log.isEnabledFor(DEBUG):
                         self._log("reply", request, completion.text)
                     return read(completion.text)
         except ModelError as error:
             error.clean(self.redactor.clean)
             error.attempts, error.role = attempt.retry_state.attempt_number, request.role
+            if error.kind == "connection" and error.attempts > 1 and not self._has_answered:
+                raise ModelUnusable(self.model.name, kind=error.kind, problem=error.problem) from None
             raise
         raise AssertionError("tenacity re-raises the last error")
 
@@ -68,7 +73,7 @@ class Caller:
 
     def _retrying(self, request: Request) -> AsyncRetrying:
         def before_sleep(state: RetryCallState) -> None:
-            log.info(
+            log.debug(
                 "retry",
                 role=request.role,
                 model=self.model.name,

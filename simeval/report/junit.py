@@ -24,23 +24,28 @@ def junit_xml(results: Sequence[EvaluationResult], run: RunRecord) -> str:
             errors=str(outcomes.count("error")),
             timestamp=run.started.isoformat(),
         )
+        facts = {"run": run.run_id, "seed": run.seed, "app": run.app, "judge": run.judge_model, "user": run.user_model}
+        properties = ET.SubElement(suite, "properties")
+        for fact, value in facts.items():
+            ET.SubElement(properties, "property", name=fact, value=_printable(str(value)))
         for expectation in result.expectations:
             for verdict in expectation.verdicts:
                 name = _printable(f"{expectation.label}: {verdict.evaluator}")
                 case = ET.SubElement(suite, "testcase", classname=_printable(result.title), name=name)
-                _add_outcome(case, verdict)
+                _add_outcome(case, verdict, result.show_worst(expectation))
     for total in ("tests", "failures", "errors"):
         root.set(total, str(sum(int(suite.get(total, "0")) for suite in root)))
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _add_outcome(case: ET.Element, verdict: Verdict) -> None:
+def _add_outcome(case: ET.Element, verdict: Verdict, worst: str) -> None:
     if verdict.passed:
         return
     tag = "error" if verdict.outcome == "error" else "failure"
     message = _printable(verdict.explanation)
-    ET.SubElement(case, tag, type=verdict.outcome, message=message).text = message
+    body = _printable("\n".join(part for part in (verdict.explanation, worst) if part))
+    ET.SubElement(case, tag, type=verdict.outcome, message=message).text = body
 
 
 def _printable(text: str) -> str:

@@ -20,6 +20,7 @@ class TurnMetric(Scorer):
     metric: str
     of: Callable[[Message], float]
     default_score = "max"
+    paths = ("max", "median", "mean", "p90")
     quick = True
 
     @property

@@ -29,6 +29,7 @@ class Scorer:
 
     score: Callable[..., Any]  # must be safe in several threads at once, where it is a plain function
     default_score: ClassVar[str | None] = None  # the path concluded on where the expectation names none
+    paths: ClassVar[tuple[str, ...]] = ()  # all paths it ever gives, where that is known
     timeout_seconds: ClassVar[float | None] = 60.0  # None for a scorer that bounds its own calls
     quick: ClassVar[bool] = False  # whether a plain `score` is so quick that it may run in the event loop
 

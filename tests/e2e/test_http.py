@@ -145,7 +145,7 @@ async def test_a_rubric_kept_in_a_folder_is_not_asked_for_again(
     assert calls_by_role(second) == {"user": 15, "judge": 5}
 
 
-@pytest.mark.parametrize("fault", ["error_500", "rate_limited", "truncated", "malformed", "html"])
+@pytest.mark.parametrize("fault", ["error_500", "rate_limited", "malformed", "html"])
 async def test_a_fault_that_passes_is_retried_and_costs_no_trial(fault: str, make_engine: MakeEngine) -> None:
     with running(Behaviour(first_faults=(fault, "", fault, "", fault))) as llm:  # type: ignore[arg-type]
         result = await make_engine(llm).evaluate(scenario(10), app_handler)
@@ -155,7 +155,7 @@ async def test_a_fault_that_passes_is_retried_and_costs_no_trial(fault: str, mak
     assert len(result.expectations[0].scores) == 10
 
 
-@pytest.mark.parametrize("fault", ["error_500", "rate_limited", "truncated", "malformed", "html"])
+@pytest.mark.parametrize("fault", ["error_500", "rate_limited", "malformed", "html"])
 async def test_a_call_that_always_fails_is_made_max_attempts_times(fault: str, make_engine: MakeEngine) -> None:
     with running(Behaviour(**{fault: 1.0})) as llm:  # type: ignore[arg-type]
         result = await make_engine(llm, max_error_rate=1).evaluate(scenario(5), app_handler)
@@ -465,3 +465,13 @@ async def test_the_rubric_is_written_while_the_first_conversations_are_held(make
         await make_engine(llm).evaluate(scenario(3), app)
 
     assert rubrics_asked_for[-1] == 1
+
+
+async def test_a_model_that_cannot_be_reached_at_all_stops_the_run(make_engine: MakeEngine) -> None:
+    with running() as llm:
+        engine = make_engine(llm, concurrency=4)
+
+    with pytest.raises(ModelUnusable, match=r"connection.*api_base") as caught:
+        await engine.evaluate(scenario(30), app_handler)
+
+    assert "\n" not in str(caught.value)

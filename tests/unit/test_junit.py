@@ -33,21 +33,22 @@ def test_each_scenario_is_a_suite_and_each_verdict_a_case() -> None:
     root = parsed(GOOD, result(("one", rules, scores), ("two", rules[:1], scores), title="Three"))
 
     assert [suite.get("name") for suite in root] == ["Good", "Three"]
-    assert [len(suite) for suite in root] == [1, 3]
-    assert [case.get("name") for case in root[1]] == [
+    assert [len(suite.findall("testcase")) for suite in root] == [1, 3]
+    assert [case.get("name") for case in root[1].findall("testcase")] == [
         "one: success (rating ≥ 6) in at least 90% of conversations",
         "one: median rating at least 8",
         "two: success (rating ≥ 6) in at least 90% of conversations",
     ]
-    assert {case.get("classname") for case in root[1]} == {"Three"}
+    assert {case.get("classname") for case in root[1].findall("testcase")} == {"Three"}
 
 
 def test_fail_and_inconclusive_are_failures_and_error_is_an_error() -> None:
     root = parsed(GOOD, BAD, OPEN, in_error("Error"))
 
-    found = [[(child.tag, child.get("type")) for child in case] for suite in root for case in suite]
+    found = [[(child.tag, child.get("type")) for child in case] for suite in root for case in suite.findall("testcase")]
     assert found == [[], [("failure", "fail")], [("failure", "inconclusive")], [("error", "error")]]
-    assert root[3][0][0].get("message") == root[3][0][0].text == "the judge was unreachable"
+    (error,) = root[3].iter("error")
+    assert error.get("message") == error.text == "the judge was unreachable"
 
 
 def test_counts_agree_with_the_cases() -> None:
@@ -55,7 +56,7 @@ def test_counts_agree_with_the_cases() -> None:
 
     assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("4", "2", "1")
     for suite in root:
-        assert suite.get("tests") == str(len(suite))
+        assert suite.get("tests") == str(len(suite.findall("testcase")))
         assert suite.get("failures") == str(len(suite.findall("testcase/failure")))
         assert suite.get("errors") == str(len(suite.findall("testcase/error")))
 
@@ -89,3 +90,11 @@ def test_any_titles_and_labels_can_be_written(title: str, label: str) -> None:
     root = parsed(rated(1.0, title=title, label=label))
 
     assert root.get("tests") == "1"
+
+
+def test_a_failure_holds_the_worst_conversation_and_a_suite_the_facts_of_its_run() -> None:
+    root = parsed(BAD)
+
+    (failed,) = root.iter("failure")
+    assert "worst conversation" in str(failed.text)
+    assert {p.get("name"): p.get("value") for p in root.iter("property")}["run"] == RUN.run_id

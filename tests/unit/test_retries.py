@@ -28,7 +28,26 @@ async def test_a_cause_that_may_pass_is_tried_again(kind: ModelErrorKind) -> Non
     assert model.calls == 3
 
 
-@pytest.mark.parametrize("kind", sorted(RETRYABLE))
+async def test_a_model_that_was_never_reached_is_unusable() -> None:
+    model = Scripted([failure("connection")])
+
+    with pytest.raises(ModelUnusable, match="connection"):
+        await Caller(model, AT_ONCE).ask(any_request(), Grade)
+
+    assert model.calls == 4
+
+
+async def test_a_connection_that_is_lost_after_an_answer_is_missing_data() -> None:
+    caller = Caller(Scripted([GRADE, failure("connection")]), AT_ONCE)
+    await caller.ask(any_request(), Grade)
+
+    with pytest.raises(ModelError, match="after 4 attempts") as raised:
+        await caller.ask(any_request(), Grade)
+
+    assert not isinstance(raised.value, ModelUnusable)
+
+
+@pytest.mark.parametrize("kind", sorted(RETRYABLE - {"connection"}))
 async def test_after_the_last_attempt_the_error_tells_how_many_there_were(kind: ModelErrorKind) -> None:
     model = Scripted([failure(kind)])
 

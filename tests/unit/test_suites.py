@@ -192,7 +192,7 @@ def test_an_object_of_a_module_is_a_suite(module: str, name: str, count: int) ->
 
 @pytest.mark.parametrize("name", ["number", "texts"])
 def test_an_object_that_is_no_suite_is_refused(module: str, name: str) -> None:
-    with pytest.raises(DefinitionError, match="give a ScenarioTest or a list of them"):
+    with pytest.raises(DefinitionError, match="give a ScenarioTest, a list of them"):
         load_suite(f"{module}:{name}")
 
 
@@ -255,9 +255,9 @@ def test_a_folder_without_suites_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "field", "says"),
     [
-        (suite(scenario="    titel: x\n"), 6, "scenarios.0.titel", "extra inputs"),
-        (suite(top="samples: 5\n"), 1, "samples", "extra inputs"),
-        (suite(evaluator="{type: success_rate, min_proportion: 0.9, alpha: 0.1}"), 8, "alpha", "extra inputs"),
+        (suite(scenario="    titel: x\n"), 6, "scenarios.0.titel", "did you mean 'title'"),
+        (suite(top="samples: 5\n"), 1, "samples", "there is no field"),
+        (suite(evaluator="{type: success_rate, min_proportion: 0.9, alpha: 0.1}"), 8, "alpha", "there is no field"),
         (suite().replace("    given: A user\n", ""), 3, "scenarios.0.given", "missing"),
         (suite(evaluator="{type: success_rate}"), 8, "min_proportion", "missing"),
         (suite(evaluator="{min_proportion: 0.9}"), 8, "scenarios.0.then.evaluator", "type"),
