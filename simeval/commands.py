@@ -18,7 +18,7 @@ import anyio
 
 from simeval.encode import encode_suite
 from simeval.engine import DEFAULT_APP, AppHandler, Engine
-from simeval.errors import DefinitionError, SimevalError
+from simeval.errors import DefinitionError, SimevalError, StoreError
 from simeval.logs import configure_logging, log
 from simeval.outcome import Outcome
 from simeval.report.junit import junit_xml
@@ -55,8 +55,6 @@ def run_suite(
         with redirect_stdout(sys.stderr) if json_path == "-" else nullcontext():
             result = _run(suite, app, samples, model_options, (json_path, junit_path), options)
         _report(result, json_path, junit_path)
-    except OSError as error:
-        return _say(f"a report could not be written ({error})", NOT_COMPLETED)
     except DefinitionError as error:
         return _say(error, BAD_INPUT)
     except SimevalError as error:
@@ -118,10 +116,16 @@ def _report(result: SuiteResult, json_path: str | None, junit_path: str | None) 
     if json_path == "-":
         sys.stdout.write(f"{json.dumps(found, indent=1)}\n")  # plain ASCII: whoever reads may use any encoding
     elif json_path:
-        text = json.dumps(found, ensure_ascii=False, indent=1)
-        Path(json_path).write_text(f"{text}\n", encoding="utf-8", errors="backslashreplace")
+        _write(json_path, f"{json.dumps(found, ensure_ascii=False, indent=1)}\n")
     if junit_path:
-        Path(junit_path).write_text(junit_xml(result.results, result.run), encoding="utf-8")
+        _write(junit_path, junit_xml(result.results, result.run))
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        Path(path).write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise StoreError(path, problem=str(error.strerror)) from error
 
 
 def _say(problem: object, status: int) -> int:

@@ -7,7 +7,7 @@ SimevalError
 ├── ModelError             a call to a language model that failed; the trial it served is missing data
 │   ├── MalformedReply     the model answered, but not in the form that was asked for
 │   └── ModelUnusable      no call to this model can succeed: the run stops
-├── StoreError             the journal could not be written: the run stops, because nothing may be lost
+├── StoreError             a journal or report could not be written; a run stops, because nothing may be lost
 └── RunStopped             the run ended early because the user asked for that (on_app_error="stop")
 """
 
@@ -115,11 +115,11 @@ class ModelUnusable(ModelError):
 
 
 class StoreError(SimevalError):
-    """The journal of a run could not be written."""
+    """The journal of a run, or its report, could not be written."""
 
     def __init__(self, path: str, *, problem: str) -> None:
         self.path, self.problem = path, problem
-        super().__init__(f"the run stopped, because the store {path!r} cannot be written: {problem}")
+        super().__init__(f"{path!r} could not be written ({problem}); free its disk or name another file")
 
 
 class RunStopped(SimevalError):

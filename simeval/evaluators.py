@@ -16,7 +16,7 @@ import numpy as np
 from simeval.concluding import Counts, mean_verdict, share_verdict, show_share
 from simeval.errors import DefinitionError
 from simeval.outcome import Verdict
-from simeval.settings import is_number, require
+from simeval.settings import is_number, require, require_level
 from simeval.stats import binomial, quantile
 
 DEFAULT_SIGNIFICANCE = 0.05
@@ -31,13 +31,7 @@ class Evaluator(ABC):
     significance_level: float | None = None
 
     def __post_init__(self) -> None:
-        level = self.significance_level
-        require(
-            level is None or (is_number(level) and 0 < level < 0.5),
-            f"{type(self).__name__}.significance_level",
-            found=level,
-            do="use a number between 0 and 0.5, such as 0.05",
-        )
+        require_level(self.significance_level, f"{type(self).__name__}.significance_level", optional=True)
         self.check()
 
     @property

@@ -36,8 +36,8 @@ def configure_logging(
 ) -> None:
     """Show simeval's log on standard error, as readable text or as JSON lines.
 
-    INFO tells what a run does and what was retried; DEBUG adds every prompt, reply, transcript and
-    judge's reasoning. Calling it again replaces what was shown before.
+    INFO tells what is run; DEBUG adds every retry, prompt, reply, transcript and judge's reasoning. Calling it
+    again replaces what was shown before.
     """
     logger = logging.getLogger(LOGGER)
     handler = _BesideTheBar()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from simeval.errors import DefinitionError
-from simeval.settings import is_number, require
+from simeval.settings import require, require_level, require_whole
 
 if TYPE_CHECKING:
     from simeval.evaluators import Evaluator
@@ -101,17 +101,8 @@ class ScenarioTest:
                 do="give Expectations only",
             )
         for field in ("sample_size", "max_turns"):
-            value = getattr(self, field)
-            optional = value is None and field == "sample_size"
-            whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1
-            require(optional or whole, f"{where}: {field}", found=value, do="use a whole number of 1 or more")
-        level = self.significance_level
-        require(
-            level is None or (is_number(level) and 0 < level < 0.5),
-            f"{where}: significance_level",
-            found=level,
-            do="use a number between 0 and 0.5, such as 0.05",
-        )
+            require_whole(getattr(self, field), f"{where}: {field}", optional=field == "sample_size")
+        require_level(self.significance_level, f"{where}: significance_level", optional=True)
 
     @property
     def expectations(self) -> tuple[Expectation, ...]:

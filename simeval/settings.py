@@ -21,6 +21,19 @@ def is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
 
 
+def require_level(level: object, where: str, *, optional: bool = False) -> None:
+    """Raise a DefinitionError unless `level` is a significance level, or None where it is optional."""
+    usable = isinstance(level, (int, float)) and is_number(level) and 0 < level < 0.5
+    do = "use a number between 0 and 0.5, such as 0.05"
+    require(usable or (optional and level is None), where, found=level, do=do)
+
+
+def require_whole(value: object, where: str, *, optional: bool = False) -> None:
+    """Raise a DefinitionError unless `value` is a whole number of 1 or more, or None where it is optional."""
+    usable = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    require(usable or (optional and value is None), where, found=value, do="use a whole number of 1 or more")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryConfig:
     """How calls to language models are retried.
@@ -135,24 +148,12 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name in ("sample_size", "concurrency", "model_concurrency", "app_concurrency"):
-            value = getattr(self, name)
-            whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1
-            require(
-                whole or (value is None and name == "app_concurrency"),
-                name,
-                found=value,
-                do="use a whole number of 1 or more",
-            )
+            require_whole(getattr(self, name), name, optional=name == "app_concurrency")
         require(self.seed is None or isinstance(self.seed, int), "seed", found=self.seed, do="use a whole number")
         for name in ("model_timeout_seconds", "app_timeout_seconds"):
             value = getattr(self, name)
             require(is_number(value) and value > 0, name, found=value, do="use more than 0 seconds")
-        require(
-            is_number(self.significance_level) and 0 < self.significance_level < 0.5,
-            "significance_level",
-            found=self.significance_level,
-            do="use a number between 0 and 0.5, such as 0.05",
-        )
+        require_level(self.significance_level, "significance_level")
         require(
             is_number(self.max_error_rate) and 0 <= self.max_error_rate <= 1,
             "max_error_rate",

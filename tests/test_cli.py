@@ -131,6 +131,25 @@ def test_what_an_app_prints_does_not_mix_with_the_json(folder: Path) -> None:
     assert "debug" in done.stderr
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_report_that_cannot_be_written_costs_no_verdict(folder: Path) -> None:
+    done = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--json", "/dev/full")
+
+    assert done.returncode == 3
+    assert "'/dev/full' could not be written" in done.stderr
+    assert "PASS" in done.stdout
+
+
+def test_an_os_error_of_the_run_is_not_taken_for_one_of_a_report(folder: Path) -> None:
+    (folder / "suites.py").write_text("def suite():\n    raise OSError('the suite broke')\n")
+
+    done = simeval(folder, "run", "suites:suite", "--app", "shop:good")
+
+    assert done.returncode == 3
+    assert "the suite broke" in done.stderr
+    assert "could not be written" not in done.stderr
+
+
 def test_reports_are_written(folder: Path) -> None:
     simeval(folder, "run", "suite.yaml", "--app", "shop:bad", "--json", "out.json", "--junit", "out.xml")
 

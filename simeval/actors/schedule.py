@@ -1,7 +1,8 @@
 """The schedule deals trials, round the scenarios, against credits.
 
 A credit is the right to have one more trial of a scenario under way. The statistician grants them and
-closes them when every scenario has its verdict; that ends the line in order.
+closes them when every scenario has its verdict; that ends the line in order. A fixed sample needs all of its
+trials, so all its credits are granted at the start.
 """
 
 from collections.abc import Sequence, Set

@@ -26,7 +26,7 @@ DEFAULT_BASE = "https://api.openai.com/v1"
 class CompatibleModel:
     """A model behind an OpenAI-compatible endpoint.
 
-    Options: `api_base` (else the environment's OPENAI_BASE_URL), `api_key` (else OPENAI_API_KEY),
+    Options: `api_base` (else the environment's OPENAI_BASE_URL, else OpenAI's own), `api_key` (else OPENAI_API_KEY),
     `json_schema` (False for servers that take only {"type": "json_object"}); all others go into the body
     of every request.
     """

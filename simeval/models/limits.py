@@ -6,43 +6,30 @@ import anyio
 import anyio.lowlevel
 
 from simeval.errors import ModelError
-from simeval.models.model import Completion, Model, Request
+from simeval.models.model import Completion, Request, Wrapped
 
 
 @dataclass(frozen=True, slots=True)
-class Limited:
+class Limited(Wrapped):
     """A model that never has more than `slots` calls under way; waiting for a slot costs no time-out."""
 
-    model: Model
     slots: anyio.Semaphore
-
-    @property
-    def name(self) -> str:
-        return self.model.name
 
     async def complete(self, request: Request) -> Completion:
         """Wait for a slot, then answer."""
         async with self.slots:
             return await self.model.complete(request)
 
-    async def close(self) -> None:
-        await self.model.close()
-
 
 @dataclass(frozen=True, slots=True)
-class Paced:
+class Paced(Wrapped):
     """A model of which at most one call is started in each turn of the event loop, in the order asked.
 
     Starting a call costs CPU. Many started in one turn would hold up the loop, and with it the app whose
     latency is being measured there; in a queue they hold up only themselves.
     """
 
-    model: Model
     turn: anyio.Lock
-
-    @property
-    def name(self) -> str:
-        return self.model.name
 
     async def complete(self, request: Request) -> Completion:
         """Wait for a turn, then answer."""
@@ -50,26 +37,15 @@ class Paced:
             await anyio.lowlevel.checkpoint()
         return await self.model.complete(request)
 
-    async def close(self) -> None:
-        await self.model.close()
-
 
 @dataclass(frozen=True, slots=True)
-class Timed:
+class Timed(Wrapped):
     """A model whose calls end after `seconds`, with a ModelError of kind "timeout"."""
 
-    model: Model
     seconds: float = field(kw_only=True)
-
-    @property
-    def name(self) -> str:
-        return self.model.name
 
     async def complete(self, request: Request) -> Completion:
         """Answer within the time."""
         with anyio.move_on_after(self.seconds):
             return await self.model.complete(request)
         raise ModelError(self.name, kind="timeout", problem=f"no answer within {self.seconds:g} seconds")
-
-    async def close(self) -> None:
-        await self.model.close()

@@ -58,3 +58,17 @@ class Model(Protocol):
 
     async def close(self) -> None:
         """Release connections."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapped:
+    """A model around a model: what wraps adds to `complete` and leaves the rest to what it wraps."""
+
+    model: Model
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    async def close(self) -> None:
+        await self.model.close()

@@ -3,20 +3,15 @@
 from dataclasses import dataclass
 
 from simeval.errors import ModelError
-from simeval.models.model import Completion, Model, Request
+from simeval.models.model import Completion, Request, Wrapped
 from simeval.usage import Ledger
 
 
 @dataclass(frozen=True, slots=True)
-class Metered:
+class Metered(Wrapped):
     """A model whose calls are summed in a ledger by the role they serve."""
 
-    model: Model
     ledger: Ledger
-
-    @property
-    def name(self) -> str:
-        return self.model.name
 
     async def complete(self, request: Request) -> Completion:
         """Answer and count, whether the answer is a success or a failure."""
@@ -33,6 +28,3 @@ class Metered:
         if completion.cost_usd is not None:
             usage.cost_usd = (usage.cost_usd or 0.0) + completion.cost_usd
         return completion
-
-    async def close(self) -> None:
-        await self.model.close()
