@@ -4,14 +4,42 @@ Reference: C. J. Clopper and E. S. Pearson (1934), "The use of confidence or fid
 in the case of the binomial", Biometrika 26.
 """
 
+from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil, isclose, log
+from math import ceil, isclose, log, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import bdtr, bdtrc, betaincinv
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import bdtr, bdtrc, betaincinv, ndtri
 
 _SEARCHED = (300, 3_000)  # sample sizes looked through one block after another, because most answers are small
+_TIE = 1e-12  # how far above its limit rounding may put a chance that equals it
+
+
+@dataclass(frozen=True, slots=True)
+class RateTests:
+    """Tests and intervals of many rates, as arrays of one shape; the bounds have alpha on each side."""
+
+    p_at_least: NDArray[np.float64]
+    p_at_most: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+
+def rate_tests(successes: ArrayLike, n: ArrayLike, p0: ArrayLike, *, alpha: ArrayLike) -> RateTests:
+    """Give `p_at_least`, `p_at_most` and `clopper_pearson` of many rates at once.
+
+    The arguments are numbers or arrays that broadcast against each other; the results have their shape.
+    """
+    k, size, bar, level = np.broadcast_arrays(successes, n, p0, alpha)
+    none, every = k <= 0, k >= size
+    inner = np.clip(k, 1, np.maximum(size, 1))  # keeps the functions away from edges that `where` decides
+    return RateTests(
+        p_at_least=np.where(none, 1.0, bdtrc(inner - 1, np.maximum(size, 1), bar)),
+        p_at_most=np.where(every, 1.0, bdtr(k, np.maximum(size, 1), bar)),
+        low=np.where(none, 0.0, betaincinv(inner, np.maximum(size - inner, 0) + 1, level)),
+        high=np.where(every, 1.0, betaincinv(k + 1, np.maximum(size - k, 1), 1 - level)),
+    )
 
 
 def p_at_least(successes: int, n: int, p0: float) -> float:
@@ -51,6 +79,11 @@ def minimum_n(p0: float, alpha: float) -> int:
     return max(1, nearest if isclose(exact, nearest, rel_tol=1e-12) else ceil(exact))
 
 
+def most_misses(n: int, p0: float, alpha: float) -> int:
+    """Give the most failures in n trials that still prove a rate above p0 at alpha; -1 where none does."""
+    return int(np.searchsorted(bdtr(np.arange(n + 1), n, 1 - p0), alpha * (1 + _TIE), side="right")) - 1
+
+
 def n_for_power(p0: float, p1: float, *, alpha: float, power: float, n_limit: int = 20_000) -> int | None:
     """Give the first n at which a true rate of p1 proves "above p0" with probability `power`.
 
@@ -66,12 +99,37 @@ def n_for_power(p0: float, p1: float, *, alpha: float, power: float, n_limit: in
     return None
 
 
-def _first_n_for_power(n: NDArray[np.int64], p0: float, p1: float, alpha: float, power: float) -> int | None:
-    low, high = np.zeros_like(n), n + 1  # the smallest k with P(Bin(n, p0) >= k) <= alpha lies in (low, high]
+def about_n_for_power(p0: float, p1: float, *, alpha: float, power: float) -> int | None:
+    """Give about how many trials a true rate of p1 needs, by the normal approximation to the exact test.
+
+    None where p1 <= p0. For explanations and starting points only; a few per cent from `n_for_power` where
+    that is some hundred, less beyond.
+    """
+    if p1 <= p0:
+        return None
+    spread = float(ndtri(1 - alpha)) * sqrt(p0 * (1 - p0)) + float(ndtri(power)) * sqrt(p1 * (1 - p1))
+    return max(minimum_n(p0, alpha), ceil((spread / (p1 - p0)) ** 2))
+
+
+def critical_successes(n: ArrayLike, p0: float, alpha: float) -> NDArray[np.int64]:
+    """Give, for each sample size, the fewest successes that prove a rate above p0; n + 1 where none do."""
+    size = np.asarray(n, dtype=np.int64)
+    low, high = np.zeros_like(size), size + 1  # the answer lies in (low, high]
     while np.any(high - low > 1):
         middle = (low + high) // 2
-        proves = bdtrc(np.maximum(middle - 1, 0), n, p0) <= alpha
+        proves = bdtrc(np.maximum(middle - 1, 0), size, p0) <= alpha * (1 + _TIE)
         high = np.where(proves & (high - low > 1), middle, high)
         low = np.where(~proves & (high - low > 1), middle, low)
-    reached = np.where(high <= n, bdtrc(np.maximum(high - 1, 0), n, p1), 0.0) >= power
+    return high
+
+
+def power(n: ArrayLike, p0: float, p1: float, *, alpha: float) -> NDArray[np.float64]:
+    """Give, for each sample size, the chance that a true rate of p1 proves "above p0"."""
+    size = np.asarray(n, dtype=np.int64)
+    needed = critical_successes(size, p0, alpha)
+    return np.where(needed <= size, bdtrc(np.maximum(needed - 1, 0), size, p1), 0.0)
+
+
+def _first_n_for_power(n: NDArray[np.int64], p0: float, p1: float, alpha: float, wanted: float) -> int | None:
+    reached = power(n, p0, p1, alpha=alpha) >= wanted
     return int(n[reached][0]) if reached.any() else None

@@ -3,13 +3,18 @@
 Reference: H. A. David and H. N. Nagaraja (2003), Order Statistics, 3rd ed., section 7.1.
 """
 
-from collections.abc import Sequence
+from bisect import insort
+from functools import lru_cache
 from math import ceil, floor
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr, bdtrc
 
+from simeval.stats.sequential import Design
 
+
+@lru_cache(maxsize=1024)
 def interval_ranks(n: int, quantile: float, alpha: float) -> tuple[int, int]:
     """Give the ranks (from 1) of the order statistics that bound the quantile, `alpha` on each side.
 
@@ -24,26 +29,66 @@ def interval_ranks(n: int, quantile: float, alpha: float) -> tuple[int, int]:
     return lower, upper
 
 
-def sample_quantile(values: Sequence[float], quantile: float, *, upper: bool) -> float:
+def sample_quantile(values: ArrayLike, quantile: float, *, upper: bool, ranked: bool = False) -> float:
     """Give the quantile of a sample as an order statistic, so that its interval holds it.
 
     `upper` gives the largest m with P(X >= m) >= 1 - quantile, else the smallest with P(X <= m) >= quantile;
-    for a median, the middle of the two.
+    for a median, the middle of the two. `ranked` says that the values are in ascending order already.
     """
-    ranked, place = sorted(values), len(values) * quantile
-    low, high = ranked[max(0, ceil(place) - 1)], ranked[min(len(ranked) - 1, floor(place))]
+    found = _ranked(values, ranked)
+    place = len(found) * quantile
+    low, high = float(found[max(0, ceil(place) - 1)]), float(found[min(len(found) - 1, floor(place))])
     if quantile == 0.5 and low != high:
         return (low + high) / 2
     return high if upper else low
 
 
 def order_interval(
-    values: Sequence[float], quantile: float, alpha: float, *, bounds: tuple[float, float]
+    values: ArrayLike, quantile: float, alpha: float, *, bounds: tuple[float, float], ranked: bool = False
 ) -> tuple[float, float]:
     """Give the interval of the quantile, `alpha` on each side, edges of the support where unbounded.
 
-    `values` holds n numbers in any order; `bounds` the support, infinite where it has no edge.
+    `values` holds n numbers, in ascending order where they are said to be `ranked`; `bounds` is the support,
+    infinite where it has no edge.
     """
-    ranked = [bounds[0], *sorted(values), bounds[1]]
-    lower, upper = interval_ranks(len(values), quantile, alpha)
-    return ranked[lower], ranked[upper]
+    found = _ranked(values, ranked)
+    lower, upper = interval_ranks(len(found), quantile, alpha)
+    return (
+        bounds[0] if lower == 0 else float(found[lower - 1]),
+        bounds[1] if upper > len(found) else float(found[upper - 1]),
+    )
+
+
+def _ranked(values: ArrayLike, ranked: bool) -> NDArray[np.float64]:
+    found = np.asarray(values, dtype=float)
+    return found if ranked else np.sort(found)
+
+
+def repeated_interval(
+    values: ArrayLike,
+    plan: Design,
+    *,
+    bounds: tuple[float, float],
+    from_above: bool = False,
+) -> tuple[float, float]:
+    """Give an interval of the quantile that holds however a sequential run was stopped, `alpha` on each side.
+
+    `values` are n <= plan.n_max numbers in the order of the trials; `plan` tests "P(X >= m) is above plan.p0",
+    and the quantile is the (1 - p0)-quantile. The lower bound is the largest m whose own count of X < m has
+    crossed the pass boundary so far, the upper bound the smallest whose count has crossed the fail boundary: the
+    boundaries hold at every n, so the chance that a bound is on the wrong side is at most alpha (repeated
+    confidence intervals, C. Jennison and B. W. Turnbull 1989, J. R. Statist. Soc. B 51). `from_above` tests
+    "P(X <= m) is above plan.p0" instead, of the p0-quantile.
+    """
+    if from_above:
+        low, high = repeated_interval(-np.asarray(values, dtype=float), plan, bounds=(-bounds[1], -bounds[0]))
+        return -high, -low
+    low, high = bounds
+    ranked: list[float] = []
+    for n, value in enumerate(np.asarray(values, dtype=float).tolist(), start=1):
+        insort(ranked, value)
+        if 0 <= plan.pass_at[n] < n:
+            low = max(low, ranked[plan.pass_at[n]])
+        if 1 <= plan.fail_at[n] <= n:
+            high = min(high, ranked[plan.fail_at[n] - 1])
+    return low, high

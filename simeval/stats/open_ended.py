@@ -1,0 +1,60 @@
+"""A sequential test of a rate without a largest n: by e-values, which hold however long a run goes on.
+
+It stops as a `Design` does, and its p-values and interval stay valid if the run is continued later. The price
+is power: with a known largest n the exact design of `sequential` proves more. See `evalues` for the bet.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simeval.stats.evalues import anytime_interval, mixture
+from simeval.stats.sequential import Design, Inference, Stop, later_passes
+
+_ROUNDING = 1e-9  # how far below 1/alpha rounding may put an e-value that equals it
+
+
+class OpenDesign(Design):
+    """A design whose boundaries are those at which the e-value of "above p0", or "below p0", reaches 1/alpha.
+
+    `n_max` is only how far this run may go; it takes no part in the test.
+    """
+
+    def infer(self, n: int, failures: int) -> Inference:
+        """Give the anytime p-values and interval of any state, whether a run ends there or not."""
+        above = float(mixture(n - failures, failures, self.p0))
+        below = float(mixture(failures, n - failures, 1 - self.p0))
+        return Inference(
+            p_pass=float(np.exp(-max(above, 0.0))),
+            p_fail=float(np.exp(-max(below, 0.0))),
+            interval=anytime_interval(n - failures, failures, self.alpha),
+        )
+
+
+@lru_cache(maxsize=256)
+def open_design(p0: float, n_max: int, *, alpha: float, stop: Stop = "gate") -> OpenDesign:
+    """Give the open-ended test of "the rate is above p0", tabulated up to `n_max` trials.
+
+    Hypotheses: for a pass, the rate is at most p0; for a fail, at least p0. Each is ever rejected wrongly with a
+    chance of at most `alpha`, at any n and any stopping rule.
+    """
+    if not (0 < p0 < 1 and 0 < alpha < 1 and n_max >= 1):
+        raise ValueError(f"found p0={p0}, n_max={n_max}, alpha={alpha}: use shares in (0, 1) and n_max >= 1")
+    n = np.arange(n_max + 1)
+    pass_at = _boundary(p0, n_max, alpha)
+    successes_at = _boundary(1 - p0, n_max, alpha)
+    fail_at = np.where(successes_at >= 0, n - successes_at, n_max + 1)
+    return OpenDesign(p0, n_max, alpha, 0.0, stop, pass_at, fail_at, later_passes(pass_at), alpha)
+
+
+def _boundary(p0: float, n_max: int, alpha: float) -> NDArray[np.int64]:
+    """Give, for each n, the most failures with which the e-value of "above p0" reaches 1/alpha, or -1."""
+    enough = -np.log(alpha) * (1 - _ROUNDING)
+    allowed = np.full(n_max + 1, -1)
+    failures = -1
+    for n in range(1, n_max + 1):
+        while failures < n and float(mixture(n - failures - 1, failures + 1, p0)) >= enough:
+            failures += 1
+        allowed[n] = failures
+    return allowed

@@ -1,0 +1,132 @@
+"""How many trials a proof takes: exact sizes of fixed and sequential samples, before the first is paid for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import bdtr, bdtrc
+
+from simeval.stats import binomial
+from simeval.stats.betting import p_values
+from simeval.stats.sequential import RHO, Design, Stop, design
+
+LARGEST_N = 20_000
+_STEPS = 60  # sizes looked at between a sequential size that is enough and half of it
+
+
+@dataclass(frozen=True, slots=True)
+class FixedTest:
+    """A test of a fixed sample: the fewest successes that pass, the chance of a pass at p0 and at p1."""
+
+    critical_successes: int
+    size: float
+    power: float
+
+
+@dataclass(frozen=True, slots=True)
+class FixedSample:
+    """The sizes of a fixed sample: the first that is enough, and from which on every size is."""
+
+    first: int
+    safe: int
+
+
+def fixed_test(n: int, p0: float, p1: float, *, alpha: float) -> FixedTest:
+    """Give the exact test of "the rate is above p0" on n trials, and its power where the rate is p1."""
+    critical = int(binomial.critical_successes(n, p0, alpha))
+    if critical > n:
+        return FixedTest(critical, 0.0, 0.0)
+    return FixedTest(critical, binomial.p_at_least(critical, n, p0), float(binomial.power(n, p0, p1, alpha=alpha)))
+
+
+def fixed_sample(p0: float, p1: float, *, alpha: float, power: float) -> FixedSample | None:
+    """Give the sizes of a fixed sample with which a true rate of p1 proves "above p0" with this chance.
+
+    The power of an exact test is a saw-tooth: one more trial may lower it, until one more miss is allowed. So
+    `first` is the cheap end of a tooth; a run that may lose a trial or two wants `safe`. None where p1 <= p0 or
+    more than 20,000 trials are needed.
+    """
+    first = binomial.n_for_power(p0, p1, alpha=alpha, power=power, n_limit=LARGEST_N)
+    if first is None:
+        return None
+    sizes = np.arange(first, 4 * first + 400)
+    short = np.flatnonzero(binomial.power(sizes, p0, p1, alpha=alpha) < power)
+    return FixedSample(first, int(sizes[short[-1]]) + 1 if short.size else first)
+
+
+def cheap_sizes(p0: float, *, alpha: float, count: int) -> list[tuple[int, int]]:
+    """Give (n, misses) for 0, 1, ... misses: the smallest n at which so many still prove "above p0"."""
+    found: list[tuple[int, int]] = []
+    n = binomial.minimum_n(p0, alpha)
+    for misses in range(count):
+        while bdtr(misses, n, 1 - p0) > alpha * (1 + 1e-12):
+            n += 1
+        found.append((n, misses))
+    return found
+
+
+def sequential_sample(
+    p0: float, p1: float, *, alpha: float, power: float, rho: float = RHO, stop: Stop = "gate"
+) -> Design | None:
+    """Give the smallest sequential design with which a true rate of p1 proves "above p0" with this chance.
+
+    Sizes beyond some hundreds are searched in steps of about one per cent. None where `fixed_sample` is None.
+    """
+    fixed = binomial.n_for_power(p0, p1, alpha=alpha, power=power, n_limit=LARGEST_N)
+    if fixed is None:
+        return None
+    step = max(1, fixed // (4 * _STEPS))
+    n_max = max(1, fixed - 2 * step)
+    while True:
+        plan = design(p0, n_max, alpha=alpha, rho=rho, stop=stop)
+        if plan.characteristics(p1).prob_pass >= power:
+            return plan
+        n_max += step
+
+
+def suite_power(power: float, requirements: int) -> float:
+    """Give the power each of so many independent requirements needs, for all to pass with the chance `power`."""
+    return float(power ** (1 / requirements))
+
+
+def mcnemar_power(n: int, new_only: float, old_only: float, *, alpha: float) -> float:
+    """Give the chance that n matched pairs prove "the new version is better" by the exact McNemar test.
+
+    `new_only` and `old_only` are the shares of pairs in which one version alone is good. The test looks at the
+    pairs that differ, of which there are D ~ Bin(n, new_only + old_only).
+    """
+    differing = new_only + old_only
+    if differing <= 0:
+        return 0.0
+    pairs = np.arange(n + 1)
+    chance = bdtr(pairs, n, differing) - np.where(pairs > 0, bdtr(np.maximum(pairs - 1, 0), n, differing), 0.0)
+    needed = binomial.critical_successes(pairs, 0.5, alpha)
+    proves = np.where(needed <= pairs, bdtrc(np.maximum(needed - 1, 0), pairs, new_only / differing), 0.0)
+    return float(chance @ proves)
+
+
+def mean_power(
+    pilot: Sequence[float],
+    bar: float,
+    *,
+    bounds: tuple[float, float],
+    n_max: int,
+    alpha: float,
+    n_draws: int = 400,
+    seed: int = 0,
+) -> tuple[float, float]:
+    """Give the chance that a bet proves "the mean is above `bar`" within n_max values, and the values it takes.
+
+    Scores are drawn from `pilot`, which stands for the app: some thirty scores at least. A simulation, so the
+    chance has a standard error of up to 0.5 / sqrt(n_draws).
+    """
+    random = np.random.default_rng(seed)
+    taken = np.empty(n_draws)
+    won = np.zeros(n_draws, dtype=bool)
+    for draw in range(n_draws):
+        values = random.choice(np.asarray(pilot, dtype=float), n_max)
+        above, _ = p_values(values.tolist(), bar, bounds=bounds, alpha=alpha, n_max=n_max)
+        proven = np.flatnonzero(above <= alpha)
+        won[draw] = proven.size > 0
+        taken[draw] = proven[0] + 1 if proven.size else n_max
+    return float(won.mean()), float(taken.mean())

@@ -1,0 +1,267 @@
+"""The exact sequential test of a rate: a verdict as soon as the trials so far prove it, at a level that holds.
+
+After every trial, in an order fixed beforehand, the failures so far are held against two boundaries. The
+boundaries spend the level `alpha` as `alpha * (n / n_max)**rho`: half-way through a sample, with rho = 2, a
+quarter of it. Each boundary ignores the other, so the chance of crossing it is summed exactly at the rate p0,
+and a run may be ended earlier for any reason without harm.
+
+    failures │  stop: no pass can be reached any more, or "below p0" is proven
+             │ ─────────────────────────────
+             │  go on
+             │ ─────────────────────────────
+             │  pass
+             └────────────────────────────── trials
+
+References: K. K. G. Lan and D. L. DeMets (1983), "Discrete sequential boundaries for clinical trials",
+Biometrika 70 (spending); C. Jennison and B. W. Turnbull (2000), Group Sequential Methods with Applications to
+Clinical Trials, chapters 8 and 12 (stage-wise inference, exact tests of a rate).
+"""
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import bdtr
+
+Stop = Literal["gate", "verdict"]
+Ending = Literal["pass", "end", "bad"]
+
+RHO = 2.0
+_TIE = 1e-12  # how far above its limit rounding may put a chance that equals it
+_HALVINGS = 60  # of [0, 1] in which a bound is sought
+_ABOVE = 1 + 1e-9  # what makes a p-value "just above" the level, and a bound "just outside" p0
+
+
+@dataclass(frozen=True, slots=True)
+class OperatingCharacteristics:
+    """What an app with one true rate comes to: the chances of both verdicts, the trials it takes on average."""
+
+    prob_pass: float
+    prob_fail: float
+    expected_n: float
+
+
+@dataclass(frozen=True, slots=True)
+class Inference:
+    """What is known after stopping: p-values of both sides, and the interval with alpha on each side."""
+
+    p_pass: float
+    p_fail: float
+    interval: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Design:
+    """The exact test of "the rate is above `p0`" that may stop after each of at most `n_max` trials.
+
+    `pass_at[n]` is the largest number of failures in n trials that passes, -1 where none does; `fail_at[n]`
+    the smallest that proves "below p0", n_max + 1 where none does; `within[n]` the largest from which a later
+    pass is possible, -1 where there is none. All three have n_max + 1 entries. With stop "gate" a run also
+    ends where no pass can be reached; with "verdict" only a proven side ends it. `type_one` is the exact
+    chance, at the rate p0, of ever crossing the pass boundary, whatever else may end a run.
+    """
+
+    p0: float
+    n_max: int
+    alpha: float
+    rho: float
+    stop: Stop
+    pass_at: NDArray[np.int64]
+    fail_at: NDArray[np.int64]
+    within: NDArray[np.int64]
+    type_one: float
+
+    @property
+    def can_pass(self) -> bool:
+        """Whether any outcome passes."""
+        return bool(self.within[0] >= 0)
+
+    @property
+    def pass_points(self) -> list[tuple[int, int]]:
+        """The acceptance table: (n, failures) such that a run passes at n with at most that many failures."""
+        return [(int(n), int(self.pass_at[n])) for n in np.flatnonzero(self.pass_at >= 0)]
+
+    def ending(self, n: int, failures: int) -> Ending | None:
+        """Say how a run that has come to `failures` in `n` trials ends there; None where it goes on."""
+        if n == 0:
+            return None
+        if failures <= self.pass_at[n]:
+            return "pass"
+        if failures >= self.fail_at[n] or (self.stop == "gate" and failures > self.within[n]):
+            return "bad"
+        return "end" if n == self.n_max else None
+
+    def launch_limit(self, n: int, failures: int) -> int:
+        """Give the earliest trial number at which a run in this state can pass; n_max where it cannot.
+
+        No trial beyond it need be started before one more of the first `n` + 1 is known.
+        """
+        ahead = np.flatnonzero(self.pass_at[n + 1 :] >= failures)
+        return n + 1 + int(ahead[0]) if ahead.size else self.n_max
+
+    def stop_points(self) -> list[tuple[int, int]]:
+        """Give every (n, failures) that can be reached and stops the run at a boundary without a pass."""
+        ends = self._ends
+        return [(int(n), int(f)) for n, f in zip(ends.n[ends.is_bad], ends.failures[ends.is_bad], strict=True)]
+
+    def characteristics(self, rate: float) -> OperatingCharacteristics:
+        """Give what an app with this true rate comes to."""
+        ends = self._ends
+        chance = ends.chances(rate)
+        passes = ends.rank == 0
+        fails = ~passes & (np.cumsum(ends.chances(self.p0)[::-1])[::-1] <= self.alpha * (1 + _TIE))
+        return OperatingCharacteristics(float(chance[passes].sum()), float(chance[fails].sum()), float(chance @ ends.n))
+
+    def infer(self, n: int, failures: int) -> Inference:
+        """Give p-values and interval of a run that ended with `failures` in `n` trials.
+
+        Outcomes are ordered stage-wise: passes (earlier is better), the end of the budget (fewer failures are
+        better), other stops (later is better). Then p_pass is the chance at p0 of an outcome as good or
+        better, p_fail of one as bad or worse, and the interval holds the rates at which neither is alpha or
+        less. Raises ValueError for a state in which a run does not end.
+        """
+        ends = self._ends
+        found = np.flatnonzero((ends.n == n) & (ends.failures == failures))
+        if found.size == 0:
+            raise ValueError(f"no run of this design ends with {failures} failures in {n} trials")
+        place = int(found[0])
+        at_bar = ends.chances(self.p0)
+        p_pass, p_fail = min(1.0, float(at_bar[: place + 1].sum())), min(1.0, float(at_bar[place:].sum()))
+        low = ends.up_to(place).rate_at(self.alpha, rises=True) if failures < n else 0.0
+        high = ends.since(place).rate_at(self.alpha, rises=False) if failures > 0 else 1.0
+        if ends.rank[place] > 0:  # what spending left unused must not look like a pass
+            p_pass, low = max(p_pass, min(1.0, self.alpha * _ABOVE)), min(low, self.p0 / _ABOVE)
+        return Inference(p_pass, p_fail, (low, high))
+
+    def best_ending(self, n: int, failures: int) -> tuple[int, int]:
+        """Give where a run in this state ends if every further trial succeeds."""
+        while self.ending(n, failures) is None:
+            n += 1
+        return n, failures
+
+    def worst_ending(self, n: int, failures: int) -> tuple[int, int]:
+        """Give where a run in this state ends if every further trial fails."""
+        while self.ending(n, failures) is None:
+            n, failures = n + 1, failures + 1
+        return n, failures
+
+    @cached_property
+    def _ends(self) -> "_Ends":
+        return _count_paths(self)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """Every (n, failures) in which a run can end, from the best to the worst, with the number of ways there.
+
+    `rank` is 0 for a pass, 1 for the end of the budget, 2 for a stop at a boundary.
+    """
+
+    n: NDArray[np.int64]
+    failures: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    log_ways: NDArray[np.float64]
+
+    @property
+    def is_bad(self) -> NDArray[np.bool_]:
+        return np.equal(self.rank, 2)
+
+    def chances(self, rate: float) -> NDArray[np.float64]:
+        """Give the chance of each ending at a true rate."""
+        successes = self.n - self.failures
+        with np.errstate(divide="ignore", invalid="ignore"):
+            good = np.where(successes > 0, successes * np.log(rate), 0.0)
+            bad = np.where(self.failures > 0, self.failures * np.log1p(-rate), 0.0)
+        return np.asarray(np.exp(self.log_ways + good + bad))
+
+    def up_to(self, place: int) -> Self:
+        """Give the endings as good as the one at `place`, or better."""
+        return self._part(slice(None, place + 1))
+
+    def since(self, place: int) -> Self:
+        """Give the endings as bad as the one at `place`, or worse."""
+        return self._part(slice(place, None))
+
+    def rate_at(self, chance: float, *, rises: bool) -> float:
+        """Give the rate at which these endings have together this chance, which rises with the rate or falls."""
+        low, high = 0.0, 1.0
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            too_much = float(self.chances(middle).sum()) > chance
+            low, high = (low, middle) if too_much == rises else (middle, high)
+        return low if rises else high
+
+    def _part(self, part: slice) -> Self:
+        return type(self)(self.n[part], self.failures[part], self.rank[part], self.log_ways[part])
+
+
+@lru_cache(maxsize=256)
+def design(p0: float, n_max: int, *, alpha: float, rho: float = RHO, stop: Stop = "gate") -> Design:
+    """Give the exact sequential test of "the rate is above p0" with at most `n_max` trials.
+
+    Hypotheses: for a pass, the rate is at most p0; for a fail, at least p0. Each is rejected wrongly with a
+    chance of at most `alpha`, whatever the rate. `p0` and `alpha` lie strictly between 0 and 1. A design of
+    1,000 trials takes about 20 ms and is kept.
+    """
+    if not (0 < p0 < 1 and 0 < alpha < 1 and n_max >= 1 and rho > 0):
+        raise ValueError(f"found p0={p0}, n_max={n_max}, alpha={alpha}, rho={rho}: use shares, sizes, rho > 0")
+    n = np.arange(n_max + 1)
+    pass_at, type_one = _boundary(p0, n_max, alpha, rho)
+    successes_at, _ = _boundary(1 - p0, n_max, alpha, rho)
+    fail_at = np.where(successes_at >= 0, n - successes_at, n_max + 1)
+    within = later_passes(pass_at)
+    for boundary in (pass_at, fail_at, within):
+        boundary.setflags(write=False)
+    return Design(p0, n_max, alpha, rho, stop, pass_at, fail_at, within, type_one)
+
+
+def later_passes(pass_at: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Give, for each n, the most failures with which some later n passes; -1 where none does."""
+    later = np.concatenate([pass_at[1:], [-1]])
+    return np.maximum.accumulate(later[::-1])[::-1]
+
+
+def _boundary(p0: float, n_max: int, alpha: float, rho: float) -> tuple[NDArray[np.int64], float]:
+    """Give, for each n, the most failures that pass, the largest that may be spent by n; and what is spent."""
+    q = 1 - p0
+    most = int(np.searchsorted(bdtr(np.arange(n_max + 1), n_max, q), alpha * (1 + _TIE), side="right"))
+    running = np.zeros(most + 1)  # P(still running with f failures); more failures never matter for a pass
+    running[0] = 1.0
+    spent = 0.0
+    allowed = np.full(n_max + 1, -1)
+    limits = alpha * (np.arange(n_max + 1) / n_max) ** rho * (1 + _TIE)
+    for n in range(1, n_max + 1):
+        running[1:] = p0 * running[1:] + q * running[:-1]
+        running[0] *= p0
+        reached = np.cumsum(running)
+        failures = int(np.searchsorted(spent + reached, limits[n], side="right")) - 1
+        if failures >= 0 and reached[failures] > 0:
+            allowed[n] = failures
+            spent += float(reached[failures])
+            running[: failures + 1] = 0.0
+    return allowed, spent
+
+
+def _count_paths(plan: Design) -> _Ends:
+    """Count, in logarithms, the sequences of outcomes that lead to each ending."""
+    found: list[tuple[int, int, int, float]] = []  # rank, n, failures, logarithm of the ways
+    ways = np.array([0.0])  # to the running states, which have `first` failures, one more, and so on
+    first = 0
+    for n in range(1, plan.n_max + 1):
+        ways = np.logaddexp(np.append(ways, -np.inf), np.concatenate([[-np.inf], ways]))
+        failures = np.arange(first, first + len(ways))
+        most = min(int(plan.fail_at[n]) - 1, int(plan.within[n]) if plan.stop == "gate" else n)
+        passed = failures <= plan.pass_at[n]
+        bad = (failures > most) & ~passed
+        going = ~(passed | bad)
+        for rank, ended in ((0, passed), (1, going & (n == plan.n_max)), (2, bad)):
+            found += [(rank, n, int(f), float(w)) for f, w in zip(failures[ended], ways[ended], strict=True)]
+        if not going.any():
+            break
+        ways, first = ways[going], int(failures[going][0])
+    found.sort(key=lambda end: (end[0], end[1] if end[0] == 0 else -end[1], end[2]))
+    table = np.array(found)
+    rank, n_of, failures_of = table[:, :3].T.astype(np.int64)
+    return _Ends(n_of, failures_of, rank, table[:, 3])
