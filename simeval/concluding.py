@@ -1,14 +1,18 @@
 """From counts and values to a Verdict: two opposite one-sided tests, and the words that explain them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from math import floor, log10
+from typing import Literal
 
 from simeval.outcome import Outcome, Reason, Verdict
-from simeval.stats import binomial, mean
+from simeval.stats import binomial
+
+Ended = Literal["full", "boundary", "cut"]  # the whole sample was taken; a boundary was reached; neither
 
 ROUNDING = 1e-12  # a p-value that equals the level may be rounded above it: 0.1**2 > 0.01
 POWER = 0.8  # the chance of a pass for which the "trials needed" of an explanation are computed
+MOST_COUNTED = 1_000  # "trials needed" above this are worked out by approximation
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +24,6 @@ class Counts:
     missing: int = 0
     crashes: int = 0
 
-    @classmethod
-    def of(cls, met: Iterable[bool], *, missing: int, misses: int) -> Self:
-        """Count which of the measured trials met the requirement; `misses` more did not."""
-        outcomes = list(met)
-        return cls(sum(outcomes), len(outcomes) - sum(outcomes) + misses, missing, misses)
-
     @property
     def n(self) -> int:
         return self.good + self.bad + self.missing
@@ -36,20 +34,29 @@ def share_verdict(
     *,
     bar: float,
     alpha: float,
-    evaluator: str,
     method: str,
     estimate: float | None,
     interval: tuple[float, float],
+    evaluator: str = "",
+    evidence: tuple[float, float] | None = None,
+    ended: Ended = "full",
+    n_max: int | None = None,
 ) -> Verdict:
-    """Conclude whether the share of good trials is at least `bar`, by the exact binomial test.
+    """Conclude whether the share of good trials is at least `bar`.
 
-    Missing trials count as bad for a pass and as good for a fail, so both error rates hold whatever made
-    them missing. `estimate` and `interval` are shown in the evaluator's own terms.
+    `evidence` holds the p-values of a pass and of a fail; without it they are those of the exact binomial
+    test, in which missing trials count as bad for a pass and as good for a fail, so both error rates hold
+    whatever made them missing. `estimate` and `interval` are shown in the evaluator's own terms; `ended` and
+    `n_max`, the trials there might have been, say how the sample came to its end.
     """
-    p_pass = binomial.p_at_least(counts.good, counts.n, bar)
-    p_fail = binomial.p_at_most(counts.good + counts.missing, counts.n, bar)
-    outcome = _decide(p_pass, p_fail, alpha)
-    reason, explanation = _explain_share(outcome, counts, bar=bar, alpha=alpha, p_fail=p_fail)
+    p_pass, p_fail = evidence or (
+        binomial.p_at_least(counts.good, counts.n, bar),
+        binomial.p_at_most(counts.good + counts.missing, counts.n, bar),
+    )
+    outcome = decide(p_pass, p_fail, alpha)
+    reason, explanation = _explain_share(
+        outcome, counts, bar=bar, alpha=alpha, p_fail=p_fail, ended=ended, n_max=n_max or counts.n
+    )
     return Verdict(
         outcome=outcome,
         evaluator=evaluator,
@@ -70,53 +77,49 @@ def mean_verdict(
     values: Sequence[float],
     missing: int,
     *,
-    bar: float,
-    at_least: bool,
-    bounds: tuple[float, float],
+    evidence: tuple[float, float],
+    interval: tuple[float, float],
     alpha: float,
-    evaluator: str,
+    method: str,
+    evaluator: str = "",
+    ended: Ended = "full",
 ) -> Verdict:
-    """Conclude whether the mean is at least (or at most) `bar`, by Gaffke's bound in both directions.
-
-    A missing trial counts as the lower bound of the score where "above" is tested and as the upper bound
-    where "below" is.
-    """
-    low, high = bounds
-    lowest, highest = [*values, *[low] * missing], [*values, *[high] * missing]
-    p_above = mean.p_above(lowest, bar, low=low)
-    p_below = mean.p_below(highest, bar, high=high)
-    p_pass, p_fail = (p_above, p_below) if at_least else (p_below, p_above)
-    outcome = _decide(p_pass, p_fail, alpha)
+    """Conclude on a mean from the p-values of a pass and of a fail; `missing` trials have no value."""
+    p_pass, p_fail = evidence
+    outcome = decide(p_pass, p_fail, alpha)
     estimate = sum(values) / len(values) if values else None
-    reason: Reason = ""
-    explanation = ""
-    if outcome != "pass":
-        reason = "proven_below" if outcome == "fail" else "budget_exhausted"
-        lost = f" ({missing} more are missing)" if missing else ""
-        seen = "no value was measured" if estimate is None else f"the mean of {len(values)} values is {estimate:.3g}"
-        observed = f"{seen}{lost}"
-        explanation = (
-            f"{observed}: the requirement is disproven ({say_p(p_fail)})"
-            if outcome == "fail"
-            else f"{observed}, which proves neither side; more trials are needed"
-        )
+    seen = "no value was measured" if estimate is None else f"the mean of {len(values)} values is {estimate:.3g}"
+    observed = f"{seen} ({missing} more are missing)" if missing else seen
+    reason, explanation = _explain_mean(outcome, observed, p_fail, ended)
     return Verdict(
         outcome=outcome,
         evaluator=evaluator,
-        method="Gaffke bound on the mean (not proven in general, no counterexample known)",
+        method=method,
         n=len(values) + missing,
         significance_level=alpha,
         p_value=p_pass,
         p_value_fail=p_fail,
         estimate=estimate,
-        confidence_interval=(
-            mean.lower_bound(lowest, alpha, low=low),
-            mean.upper_bound(highest, alpha, high=high),
-        ),
+        confidence_interval=interval,
         missing=missing,
         reason=reason,
         explanation=explanation,
     )
+
+
+def _explain_mean(outcome: Outcome, observed: str, p_fail: float, ended: Ended) -> tuple[Reason, str]:
+    if outcome == "pass":
+        return "", ""
+    if outcome == "fail":
+        return "proven_below", f"{observed}: the requirement is disproven ({say_p(p_fail)})"
+    if ended == "cut":
+        return "scenario_settled", f"{observed} when the scenario's run ended, before this requirement had its verdict"
+    if ended == "boundary":
+        return (
+            "pass_unreachable",
+            f"{observed}: with the trials that were left no pass was possible, so the run stopped",
+        )
+    return "budget_exhausted", f"{observed}, which proves neither side; more trials are needed"
 
 
 def show_p(p: float) -> str:
@@ -135,31 +138,52 @@ def show_share(share: float) -> str:
     return f"{100 * share:.4g}%"
 
 
-def _decide(p_pass: float, p_fail: float, alpha: float) -> Outcome:
+def decide(p_pass: float, p_fail: float, alpha: float) -> Outcome:
+    """Give the outcome of two opposite tests at the level alpha."""
     limit = alpha * (1 + ROUNDING)
     return "pass" if p_pass <= limit else "fail" if p_fail <= limit else "inconclusive"
 
 
-def _explain_share(outcome: Outcome, counts: Counts, *, bar: float, alpha: float, p_fail: float) -> tuple[Reason, str]:
+def _explain_share(
+    outcome: Outcome, counts: Counts, *, bar: float, alpha: float, p_fail: float, ended: Ended, n_max: int
+) -> tuple[Reason, str]:
     if outcome == "pass":
         return "", ""
     measured = counts.good + counts.bad
     crashed = f" (the app failed in {counts.crashes})" if counts.crashes else ""
-    seen = f"{counts.good} of {measured} trials met the requirement{crashed}"
     lost = f" and {counts.missing} more are missing" if counts.missing else ""
+    seen = f"{counts.good} of {measured} trials met the requirement{crashed}{lost}"
     if outcome == "fail":
-        chance = f"an app that meets the bar of {show_share(bar)} gives so few with {say_p(p_fail)}"
-        return "proven_below", f"{seen}{lost}: {chance}"
+        return (
+            "proven_below",
+            f"{seen}: an app that meets the bar of {show_share(bar)} gives so few with {say_p(p_fail)}",
+        )
     least = binomial.minimum_n(bar, alpha)
-    if counts.n < least:
-        found = f"{seen}{lost}; " if measured else ""
+    if n_max < least:
+        found = f"{seen}; " if measured else ""
         return "never_possible", (
-            f"{found}{counts.n} trials cannot prove {show_share(bar)} even if every one is met: "
+            f"{found}{n_max} trials cannot prove {show_share(bar)} even if every one is met: "
             f"at least {least} are needed"
         )
-    needed = binomial.n_for_power(bar, counts.good / measured, alpha=alpha, power=POWER) if measured else None
-    if needed is None:
-        way_out = "the observed rate is not above the bar, so more trials are unlikely to prove it"
+    if ended == "cut":
+        return "scenario_settled", f"{seen} when the scenario's run ended, before this requirement had its verdict"
+    rate = counts.good / measured if measured else None
+    if ended == "boundary":
+        return "pass_unreachable", (
+            f"{seen}: with at most {n_max} trials {show_share(bar)} can no longer be proven, so the run stopped; "
+            f"{_way_out(bar, rate, alpha)}"
+        )
+    return "budget_exhausted", f"{seen}, which proves neither side of {show_share(bar)}; {_way_out(bar, rate, alpha)}"
+
+
+def _way_out(bar: float, rate: float | None, alpha: float) -> str:
+    """Say what more trials would do, if the observed rate is the true one."""
+    about = None if rate is None else binomial.about_n_for_power(bar, rate, alpha=alpha, power=POWER)
+    if about is None or rate is None:
+        return "the observed rate is not above the bar, so more trials are unlikely to prove it"
+    if about <= MOST_COUNTED:
+        needed = binomial.n_for_power(bar, rate, alpha=alpha, power=POWER) or about
     else:
-        way_out = f"if the true rate is the observed one, about {needed} trials would prove it (4 times in 5)"
-    return "budget_exhausted", f"{seen}{lost}, which proves neither side of {show_share(bar)}; {way_out}"
+        unit = 10 ** (floor(log10(about)) - 1)
+        needed = -(-about // unit) * unit
+    return f"if the true rate is the observed one, about {needed:,} trials would prove it (4 times in 5)"

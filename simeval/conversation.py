@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Literal, TypedDict
 
 Speaker = Literal["user", "assistant"]
-Ending = Literal["user", "max_turns", "app_error", "model_error"]
+Ending = Literal["user", "max_turns", "app_error", "model_error", "settled"]
 
 
 class ChatMessage(TypedDict):

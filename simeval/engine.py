@@ -6,6 +6,7 @@ schedule ──Trial──► conversations ──Held──► judges ──Jud
 """
 
 import secrets
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -25,6 +26,7 @@ from simeval.actors.plan import ScenarioPlan, make_plans
 from simeval.actors.recorder import Recorder
 from simeval.actors.schedule import Places, deal
 from simeval.actors.statistician import Statistician
+from simeval.actors.wanted import Wanted
 from simeval.capture import first_leaf
 from simeval.conversation import Conversation
 from simeval.errors import RunStopped
@@ -40,7 +42,7 @@ from simeval.results import EvaluationResult, RunRecord, SuiteResult
 from simeval.rubric import RubricBook
 from simeval.scenario import ScenarioTest
 from simeval.scorers.rubric import RubricScorer
-from simeval.settings import OnAppError, RetryConfig, Settings, WritingStyleConfig
+from simeval.settings import EarlyStopping, Gate, OnAppError, RetryConfig, Settings, Stop, WritingStyleConfig
 from simeval.store.journal import Journal, JsonLinesJournal
 from simeval.usage import Ledger
 
@@ -59,6 +61,17 @@ class Engine:
     objects; without any, the embedded heuristics are used and the result says so. The simulator's model
     defaults to the judge's. `model_options` go into every LiteLLM call (api_base, api_key, ...).
 
+    `judge_model` may be a list of models, a panel, of which the first writes the rubrics. Each of them rates
+    each conversation `judge_repeats` times, and the mean of all ratings is held against the bar: so panel and
+    repeats are part of the criterion.
+
+    With `early_stopping` a scenario ends as soon as its verdicts are settled: True, by exact sequential tests
+    of at most `sample_size` trials; "anytime", by tests that need no largest size; False, never. `gate` says
+    what a suite must reach, "pass" or only "not_fail", and so what a scenario may end at: at a gate of passes
+    also where no pass can be reached any more, else only at a proven side; `stop` ("gate" or "verdict") says it
+    outright. With `joint`, `significance_level` is the chance that any pass of a suite is wrong, and each of its
+    requirements is tested at its share of it; without, it is the chance for each.
+
     `concurrency` bounds the trials in flight over all evaluations of this engine, `model_concurrency` the
     calls under way to one model, `app_concurrency` the turns the app answers at once. `seed` fixes writing
     styles and trial seeds; without it one is drawn, and reported. `on_app_error` says what an app's error
@@ -72,11 +85,16 @@ class Engine:
 
     def __init__(
         self,
-        judge_model: str | Model | None = None,
+        judge_model: str | Model | Sequence[str | Model] | None = None,
         user_simulator_model: str | Model | None = None,
         *,
         sample_size: int = DEFAULTS.sample_size,
         significance_level: float = DEFAULTS.significance_level,
+        early_stopping: EarlyStopping = DEFAULTS.early_stopping,
+        gate: Gate = DEFAULTS.gate,
+        stop: Stop | None = DEFAULTS.stop,
+        joint: bool = DEFAULTS.joint,
+        judge_repeats: int = DEFAULTS.judge_repeats,
         seed: int | None = None,
         concurrency: int = DEFAULTS.concurrency,
         model_concurrency: int = DEFAULTS.model_concurrency,
@@ -95,6 +113,11 @@ class Engine:
         self.settings = Settings(
             sample_size=sample_size,
             significance_level=significance_level,
+            early_stopping=early_stopping,
+            gate=gate,
+            stop=stop,
+            joint=joint,
+            judge_repeats=judge_repeats,
             seed=seed,
             concurrency=concurrency,
             model_concurrency=model_concurrency,
@@ -107,7 +130,8 @@ class Engine:
             writing_style=writing_style_config or WritingStyleConfig(),
         )
         self._models = Models(self.settings, model_options or {})
-        self._judge = self._models.get(DEFAULT_JUDGE if judge_model is None else judge_model)
+        self._panel = self._models.panel(DEFAULT_JUDGE if judge_model is None else judge_model)
+        self._judge = self._panel[0]  # writes the rubrics
         embedded_judge = self._judge.name.startswith(PREFIX)
         if user_simulator_model is not None:
             self._user = self._models.get(user_simulator_model)
@@ -138,22 +162,25 @@ class Engine:
         suite = [scenarios] if isinstance(scenarios, ScenarioTest) else list(scenarios)
         seed = secrets.randbelow(2**31) if self.settings.seed is None else self.settings.seed
         ledger = Ledger()
-        judge, user = self._models.caller(self._judge, ledger), self._models.caller(self._user, ledger)
-        book = RubricBook(judge, self._rubric_folder)
+        user, *judges = (self._models.caller(model, ledger) for model in (self._user, *self._panel))
+        book = RubricBook(judges[0], self._rubric_folder)
         plans = make_plans(
             suite,
             settings=self.settings,
             seed=seed,
-            judge_scorer=lambda behavior: RubricScorer(judge, book, behavior),
+            judge_scorer=lambda behavior: RubricScorer(judges, book, behavior, self.settings.judge_repeats),
         )
         app, app_name = self._app(app_handler, ledger)
         await self._models.check()
         run = RunRecord(
             run_id=f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}",
             seed=seed,
-            judge_model=self._judge.name,
+            judge_model=" + ".join(model.name for model in self._panel),
+            judge_repeats=self.settings.judge_repeats,
             user_model=self._user.name,
             app=app_name,
+            gate=self.settings.gate,
+            joint=self.settings.joint,
             started=datetime.now(UTC),
             scenarios=tuple((plan.scenario.title, plan.sample_size, plan.scenario.labels) for plan in plans),
             notes=(*self._notes(app_name), *(warning for plan in plans for warning in plan.warnings())),
@@ -162,9 +189,10 @@ class Engine:
         clock = perf_counter()
         trials = sum(plan.sample_size for plan in plans)
         with progress_bar(trials, show=self._progress) as progress, Places(self._in_flight) as places:
-            statistician = Statistician(plans, self.settings, places=places, on_trial=progress.advance)
+            wanted = Wanted(len(plans))
+            statistician = Statistician(plans, self.settings, places=places, wanted=wanted, on_trial=progress.advance)
             clean = self._models.redactor().clean
-            line = Line(plans, self.settings, user, app, places, statistician, clean)
+            line = Line(plans, self.settings, user, app, places, wanted, statistician, clean)
             async with self._resources() as journal:
                 try:
                     results, run = await line.run(
@@ -192,8 +220,8 @@ class Engine:
         return App(handler, self._app_slots, threads, settings.app_timeout_seconds, starts_with_seed), name
 
     def _notes(self, app_name: str) -> list[str]:
-        names = {"judge": self._judge.name, "user": self._user.name, "app": app_name}
-        embedded = [f"{role} {name}" for role, name in names.items() if name.startswith(PREFIX)]
+        names = [*(("judge", model.name) for model in self._panel), ("user", self._user.name), ("app", app_name)]
+        embedded = [f"{role} {name}" for role, name in names if name.startswith(PREFIX)]
         return [f"{' and '.join(embedded)}: {NOTICE}"] if embedded else []
 
     @asynccontextmanager
@@ -224,6 +252,7 @@ class Line:
     user: Caller
     app: App
     places: Places
+    wanted: Wanted
     statistician: Statistician
     clean: Callable[[str], str]
 
@@ -233,8 +262,8 @@ class Line:
         """Run every trial; give the results and the run's record, completed by what `measured` gives at the end."""
         settings, total = self.settings, sum(plan.sample_size for plan in self.plans)
         workers = min(settings.concurrency, total)
-        judge = Judge(self.plans, self.clean)
-        conversations = Conversations(self.plans, self.user, self.app, settings, self.clean)
+        judge = Judge(self.plans, self.wanted, self.clean)
+        conversations = Conversations(self.plans, self.user, self.app, settings, self.wanted, self.clean)
         credit, credits = anyio.create_memory_object_stream[int](total)
         dealt, trials = anyio.create_memory_object_stream[Trial](0)
         said, held = anyio.create_memory_object_stream[Held](workers)
@@ -258,9 +287,9 @@ class Line:
             pool = partial(run_pool, workers=workers)
             await recorder.record(run)
             async with anyio.create_task_group() as line:
-                dealing = partial(deal, credits=credits, outbox=dealt, closed=self.statistician.closed)
+                dealing = partial(deal, credits=credits, outbox=dealt, wanted=self.wanted)
                 line.start_soon(partial(dealing, self.plans, places=self.places))
-                line.start_soon(judge.prepare, self.statistician.closed)
+                line.start_soon(judge.prepare)
                 line.start_soon(partial(pool, hold, inbox=trials, outbox=said, on_error=self._unheld))
                 line.start_soon(partial(pool, give_judgement, inbox=held, outbox=judged, on_error=self._unjudged))
                 await self.statistician.conclude(inbox=judgements, credits=credit)
@@ -293,6 +322,9 @@ def _announce(run: RunRecord, plans: Sequence[ScenarioPlan], settings: Settings)
         seed=run.seed,
         in_flight=settings.concurrency,
     )
+    tables = Counter(entry for plan in plans for entry in plan.acceptance(settings.stop_mode))
+    for (requirement, acceptance), times in tables.items():
+        log.info(f"{requirement}: {acceptance}" + (f"  ({times} requirements)" if times > 1 else ""))
     for plan in plans:
         for warning in plan.warnings():
             log.warning(warning)

@@ -3,106 +3,40 @@
 Each tests one requirement from both sides at the significance level: it passes when the requirement is
 proven, fails when the opposite is proven, and is inconclusive otherwise. Values are numbers or booleans,
 one for each independent trial; NaN is a missing trial and counts against both sides.
+
+    Evaluator ──┬─ ProportionEvaluator   a share of trials on one side of a threshold
+                ├─ QuantileEvaluator     a quantile, by the share of trials that reach it
+                └─ MeanEvaluator         a mean of bounded scores
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from math import inf, isnan
-from typing import Self
+from typing import overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simeval.concluding import Counts, mean_verdict, share_verdict, show_share
-from simeval.errors import DefinitionError
+from simeval.courses import BettingCourse, Counted, Course, FixedCourse
+from simeval.evaluator import Cut, Evaluator, Floats, ShareEvaluator
 from simeval.outcome import Verdict
-from simeval.settings import is_number, require, require_level
-from simeval.stats import binomial, quantile
+from simeval.settings import Stop, is_number, require, require_share
+from simeval.stats import binomial, mean, quantile
+from simeval.stats.sequential import Design
 
-DEFAULT_SIGNIFICANCE = 0.05
 BINOMIAL = "exact binomial test, Clopper-Pearson interval"
 ORDER_STATISTICS = "exact test on the quantile (binomial), order-statistic interval"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Evaluator(ABC):
-    """A requirement on the scores of many trials."""
-
-    significance_level: float | None = None
-
-    def __post_init__(self) -> None:
-        require_level(self.significance_level, f"{type(self).__name__}.significance_level", optional=True)
-        self.check()
-
-    @property
-    def alpha(self) -> float:
-        """The significance level in force."""
-        return DEFAULT_SIGNIFICANCE if self.significance_level is None else self.significance_level
-
-    def at_level(self, default: float) -> Self:
-        """Give this evaluator with `default` as its level, where it has none of its own."""
-        return self if self.significance_level is not None else replace(self, significance_level=default)
-
-    def evaluate(
-        self, values: Iterable[float], clusters: Sequence[Hashable] | None = None, *, misses: int = 0
-    ) -> Verdict:
-        """Test the requirement on `values`, one number or boolean for each independent trial.
-
-        Where several values belong together (the turns of a conversation), `clusters` names the group of
-        each value; every group is reduced to one value first, because only groups are independent.
-        `misses` trials without a value did not meet the requirement (the app crashed on them).
-        Raises DefinitionError for values that cannot be numbers or lie outside their bounds.
-        """
-        numbers = [_number(value, self) for value in values]
-        if clusters is not None:
-            numbers = [self.reduce(group) for group in _grouped(numbers, clusters)]
-        missing = sum(isnan(number) for number in numbers)
-        return self.conclude([number for number in numbers if not isnan(number)], missing=missing, misses=misses)
-
-    @abstractmethod
-    def check(self) -> None:
-        """Raise DefinitionError where an argument cannot be used."""
-
-    @abstractmethod
-    def describe(self) -> str:
-        """Say the requirement in words."""
-
-    @abstractmethod
-    def show_bar(self) -> str:
-        """Write the bar the estimate is held against."""
-
-    def show(self, value: float) -> str:
-        """Write a value in the unit of the bar."""
-        return f"{value:.0f}" if 1000 <= abs(value) < inf else f"{value:.3g}"
-
-    @abstractmethod
-    def reduce(self, group: Sequence[float]) -> float:
-        """Give the one value that stands for values that belong together."""
-
-    @abstractmethod
-    def conclude(self, values: Sequence[float], *, missing: int, misses: int) -> Verdict:
-        """Test the requirement on finite values, `missing` trials and `misses`."""
-
-    @property
-    @abstractmethod
-    def prefers_high(self) -> bool:
-        """Whether higher scores speak for the requirement."""
-
-    def minimum_trials(self) -> int:
-        """Give the smallest number of trials that can prove the requirement; 1 where it is not known."""
-        return 1
-
-    def accepts(self, value: float) -> bool:
-        """Whether `value` is one this evaluator can conclude on."""
-        return not isnan(value)
-
-    @abstractmethod
-    def meets(self, value: float) -> bool:
-        """Whether a trial with this value speaks for the requirement."""
+SEQUENTIAL = "exact sequential binomial test (spending (n/{n_max})^2 of the level), stage-wise interval"
+SEQUENTIAL_QUANTILE = "exact sequential test on the quantile (spending (n/{n_max})^2 of the level), repeated interval"
+ANYTIME = "e-value test that holds at any time (uniform mixture), anytime interval"
+ANYTIME_QUANTILE = "e-value test on the quantile that holds at any time (uniform mixture), repeated interval"
+GAFFKE = "Gaffke bound on the mean (not proven in general, no counterexample known)"
 
 
 @dataclass(frozen=True)
-class ProportionEvaluator(Evaluator):
+class ProportionEvaluator(ShareEvaluator):
     """Requires a share of trials on one side of a threshold.
 
     A trial counts when its value is at least `threshold` (at most, with `at_least=False`); the share of
@@ -140,9 +74,19 @@ class ProportionEvaluator(Evaluator):
     def prefers_high(self) -> bool:
         return self.at_least == (self.min_proportion is not None)
 
-    def meets(self, value: float) -> bool:
+    @overload
+    def meets(self, value: float) -> bool: ...
+    @overload
+    def meets(self, value: Floats) -> NDArray[np.bool_]: ...
+    def meets(self, value: float | Floats) -> bool | NDArray[np.bool_]:
         inside = value >= self.threshold if self.at_least else value <= self.threshold
-        return inside if self.min_proportion is not None else not inside
+        return inside != (self.min_proportion is None)
+
+    @property
+    def cut(self) -> Cut:
+        if self.min_proportion is None:
+            return ("<" if self.at_least else ">"), self.threshold
+        return (">=" if self.at_least else "<="), self.threshold
 
     def reduce(self, group: Sequence[float]) -> float:
         if any(isnan(value) for value in group):
@@ -166,26 +110,42 @@ class ProportionEvaluator(Evaluator):
     def show(self, value: float) -> str:
         return show_share(round(value, 3))
 
-    def minimum_trials(self) -> int:
-        return binomial.minimum_n(self.required_share, self.alpha)
+    def method(self, n_max: int) -> str:
+        return ANYTIME if self.early_stopping == "anytime" else SEQUENTIAL.format(n_max=n_max)
 
-    def conclude(self, values: Sequence[float], *, missing: int, misses: int) -> Verdict:
-        counts = Counts.of(map(self.meets, values), missing=missing, misses=misses)
-        measured = counts.good + counts.bad
-        rate = counts.good / measured if measured else None
-        low = binomial.clopper_pearson(counts.good, counts.n, self.alpha)[0]
-        high = binomial.clopper_pearson(counts.good + counts.missing, counts.n, self.alpha)[1]
-        if self.min_proportion is None:
-            rate, low, high = None if rate is None else 1 - rate, 1 - high, 1 - low
+    def conclude(self, values: Floats, *, missing: int, misses: int) -> Verdict:
+        good = int(np.count_nonzero(self.meets(values)))
+        counts = Counts(good, len(values) - good + misses, missing, misses)
+        low, high = binomial.clopper_pearson(counts.good, counts.n, self.alpha)
+        if missing:
+            high = binomial.clopper_pearson(counts.good + missing, counts.n, self.alpha)[1]
+        estimate, interval = self._in_own_terms(good, good + counts.bad, (low, high))
         return share_verdict(
             counts,
             bar=self.required_share,
             alpha=self.alpha,
             evaluator=self.describe(),
             method=BINOMIAL,
-            estimate=rate,
-            interval=(low, high),
+            estimate=estimate,
+            interval=interval,
         )
+
+    def summarise(
+        self,
+        taken: Sequence[Counted],
+        plan: Design,  # noqa: ARG002
+        share: tuple[float, float],
+    ) -> tuple[float | None, tuple[float, float]]:
+        met = [value is not None and self.meets(value) for value in taken if value is None or not isnan(value)]
+        return self._in_own_terms(sum(met), len(met), share)
+
+    def _in_own_terms(
+        self, good: int, measured: int, share: tuple[float, float]
+    ) -> tuple[float | None, tuple[float, float]]:
+        rate = good / measured if measured else None
+        if self.min_proportion is not None:
+            return rate, share
+        return None if rate is None else 1 - rate, (1 - share[1], 1 - share[0])
 
 
 class _BarEvaluator(Evaluator):
@@ -216,15 +176,23 @@ class _BarEvaluator(Evaluator):
         """The bar for a sentence."""
         return f"{'at least' if self.prefers_high else 'at most'} {self.bar:g}"
 
-    def meets(self, value: float) -> bool:
+    @overload
+    def meets(self, value: float) -> bool: ...
+    @overload
+    def meets(self, value: Floats) -> NDArray[np.bool_]: ...
+    def meets(self, value: float | Floats) -> bool | NDArray[np.bool_]:
         return value >= self.bar if self.prefers_high else value <= self.bar
+
+    @property
+    def cut(self) -> Cut:
+        return (">=" if self.prefers_high else "<="), self.bar
 
     def show_bar(self) -> str:
         return f"{'≥' if self.prefers_high else '≤'} {self.bar:g}"
 
 
 @dataclass(frozen=True)
-class QuantileEvaluator(_BarEvaluator):
+class QuantileEvaluator(_BarEvaluator, ShareEvaluator):
     """Requires a quantile of the scores to be at least, or at most, a value.
 
     "The q-quantile is at least m" is read as P(X >= m) >= 1 - q, "at most m" as P(X <= m) >= q; scores
@@ -260,27 +228,48 @@ class QuantileEvaluator(_BarEvaluator):
         name = "median" if self.quantile == 0.5 else f"{_ordinal(100 * self.quantile)} percentile"
         return f"{name} {self.bar_in_words}"
 
-    def minimum_trials(self) -> int:
-        return binomial.minimum_n(self.required_share, self.alpha)
+    def method(self, n_max: int) -> str:
+        return ANYTIME_QUANTILE if self.early_stopping == "anytime" else SEQUENTIAL_QUANTILE.format(n_max=n_max)
 
-    def conclude(self, values: Sequence[float], *, missing: int, misses: int) -> Verdict:
+    def conclude(self, values: Floats, *, missing: int, misses: int) -> Verdict:
+        good = int(np.count_nonzero(self.meets(values)))
         low, high = self.bounds
         worst, best = (low, high) if self.prefers_high else (high, low)
-        known = [*values, *[worst] * misses]
-        pessimistic, optimistic = [*known, *[worst] * missing], [*known, *[best] * missing]
-        lower, upper = (pessimistic, optimistic) if self.prefers_high else (optimistic, pessimistic)
+        known = np.sort(np.append(values, [worst] * misses) if misses else values)
+        interval = partial(quantile.order_interval, quantile=self.quantile, alpha=self.alpha, bounds=self.bounds)
+        found = interval(np.append(known, [worst] * missing)) if missing else interval(known, ranked=True)
+        if missing:
+            optimistic = interval(np.append(known, [best] * missing))
+            found = (found[0], optimistic[1]) if self.prefers_high else (optimistic[0], found[1])
         return share_verdict(
-            Counts.of(map(self.meets, values), missing=missing, misses=misses),
+            Counts(good, len(values) - good + misses, missing, misses),
             bar=self.required_share,
             alpha=self.alpha,
             evaluator=self.describe(),
             method=ORDER_STATISTICS,
-            estimate=quantile.sample_quantile(known, self.quantile, upper=self.prefers_high) if known else None,
-            interval=(
-                quantile.order_interval(lower, self.quantile, self.alpha, bounds=self.bounds)[0],
-                quantile.order_interval(upper, self.quantile, self.alpha, bounds=self.bounds)[1],
-            ),
+            estimate=self._estimate(known, ranked=True),
+            interval=found,
         )
+
+    def summarise(
+        self, taken: Sequence[Counted], plan: Design, share: tuple[float, float]
+    ) -> tuple[float | None, tuple[float, float]]:
+        low, high = self.bounds
+        worst, best = (low, high) if self.prefers_high else (high, low)
+        pessimistic = [worst if value is None or isnan(value) else value for value in taken]
+        optimistic = [worst if value is None else best if isnan(value) else value for value in taken]
+        lower, upper = (pessimistic, optimistic) if self.prefers_high else (optimistic, pessimistic)
+        interval = partial(quantile.repeated_interval, plan=plan, bounds=self.bounds, from_above=not self.prefers_high)
+        known = [worst if value is None else value for value in taken if value is None or not isnan(value)]
+        found = interval(lower)[0], interval(upper)[1]
+        if share[1] <= plan.p0:  # proven by the order of the stops, which may reach a little further
+            found = (found[0], min(found[1], self.bar)) if self.prefers_high else (max(found[0], self.bar), found[1])
+        return self._estimate(np.array(known)), found
+
+    def _estimate(self, known: Floats, *, ranked: bool = False) -> float | None:
+        if not len(known):
+            return None
+        return quantile.sample_quantile(known, self.quantile, upper=self.prefers_high, ranked=ranked)
 
 
 @dataclass(frozen=True)
@@ -315,21 +304,41 @@ class MeanEvaluator(_BarEvaluator):
     def describe(self) -> str:
         return f"mean {self.bar_in_words}"
 
-    def conclude(self, values: Sequence[float], *, missing: int, misses: int) -> Verdict:
-        for value in values:
-            require(
-                self.accepts(value),
-                f"{type(self).__name__}.bounds",
-                found=value,
-                do=f"widen the bounds {self.bounds} to hold every score",
-            )
-        return mean_verdict(
-            values,
-            missing + misses,
-            bar=self.bar,
+    def course(self, n_max: int, *, stop: Stop | None = None) -> Course:
+        if self.early_stopping is False:
+            return FixedCourse(self.describe(), n_max, self.evaluate)
+        return BettingCourse(
+            self.describe(),
+            n_max,
+            self.bar,
             at_least=self.prefers_high,
             bounds=self.bounds,
             alpha=self.alpha,
+            stop=stop or "gate",
+        )
+
+    def conclude(self, values: Floats, *, missing: int, misses: int) -> Verdict:
+        low, high = self.bounds
+        outside = values[(values < low) | (values > high)]
+        require(
+            len(outside) == 0,
+            f"{type(self).__name__}.bounds",
+            found=outside.tolist()[:1],
+            do=f"widen the bounds {self.bounds} to hold every score",
+        )
+        lost = missing + misses
+        lowest, highest = [*values.tolist(), *[low] * lost], [*values.tolist(), *[high] * lost]
+        above, below = mean.p_above(lowest, self.bar, low=low), mean.p_below(highest, self.bar, high=high)
+        return mean_verdict(
+            values.tolist(),
+            lost,
+            evidence=(above, below) if self.prefers_high else (below, above),
+            interval=(
+                mean.lower_bound(lowest, self.alpha, low=low),
+                mean.upper_bound(highest, self.alpha, high=high),
+            ),
+            alpha=self.alpha,
+            method=GAFFKE,
             evaluator=self.describe(),
         )
 
@@ -338,36 +347,3 @@ def _ordinal(number: float) -> str:
     teens = 10 <= number % 100 <= 20
     shown = f"{number:g}"
     return shown + ("th" if teens else {"1": "st", "2": "nd", "3": "rd"}.get(shown[-1], "th"))
-
-
-def _number(value: object, evaluator: Evaluator) -> float:
-    if isinstance(value, (bool, int, float, np.number, np.bool_)):
-        return float(value)
-    raise DefinitionError(
-        type(evaluator).__name__,
-        found=f"found {value!r} among the values",
-        do="give numbers or booleans, NaN for a trial that is missing",
-    )
-
-
-def _grouped(values: Sequence[float], clusters: Sequence[Hashable]) -> list[list[float]]:
-    require(
-        len(values) == len(clusters),
-        "clusters",
-        found=f"{len(clusters)} clusters for {len(values)} values",
-        do="name one cluster for each value",
-    )
-    groups: dict[Hashable, list[float]] = {}
-    for value, cluster in zip(values, clusters, strict=True):
-        groups.setdefault(cluster, []).append(value)
-    return list(groups.values())
-
-
-def require_share(share: float | None, where: str, *, optional: bool = False) -> None:
-    """Raise DefinitionError unless `share` is strictly between 0 and 1, or None where it is optional."""
-    require(
-        (share is None and optional) or (share is not None and is_number(share) and 0 < share < 1),
-        where,
-        found=share,
-        do="use a share strictly between 0 and 1 (no number of trials can prove 0% or 100%)",
-    )

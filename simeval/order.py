@@ -1,5 +1,6 @@
 """Items that arrive in any order and are released in the order of their numbers."""
 
+from collections.abc import Mapping
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -11,6 +12,11 @@ class InOrder(Generic[T]):
     def __init__(self) -> None:
         self._waiting: dict[int, T] = {}
         self._next = 0
+
+    @property
+    def waiting(self) -> Mapping[int, T]:
+        """What came early, by its number."""
+        return self._waiting
 
     def push(self, number: int, item: T) -> list[T]:
         """Take an item and give those that can be released now, in order.

@@ -9,7 +9,9 @@ from simeval.errors import AppError, ModelError
 
 Stage = Literal["app", "simulator", "judge", "rubric", "scorer", "engine"]
 Outcome = Literal["pass", "fail", "inconclusive", "error"]
-Reason = Literal["", "proven_below", "budget_exhausted", "never_possible", "errors"]
+Reason = Literal[
+    "", "proven_below", "budget_exhausted", "pass_unreachable", "never_possible", "scenario_settled", "errors"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,25 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """What a report needs to draw a verdict's way: trials to the right, misses upwards.
+
+    `met` says of each trial, in the order dealt, whether it met the requirement, None where it is missing;
+    trials with an index in `excluded` do not count and have no entry.
+    `pass_at` and `fail_at` are points (trials, misses): a run passes at one with at most, and fails at one
+    with at least, so many misses. `stop` says what ends it: "gate" (also that no pass can be reached any
+    more), "verdict" (a proven side), "never" (the sample's end).
+    """
+
+    n_max: int
+    stop: Literal["gate", "verdict", "never"]
+    met: tuple[bool | None, ...]
+    pass_at: tuple[tuple[int, int], ...] = ()
+    fail_at: tuple[tuple[int, int], ...] = ()
+    excluded: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """The outcome of one statistical test.
 
@@ -93,7 +114,8 @@ class Verdict:
     the significance level on each side, so that it lies beyond the bar exactly when a side is proven.
     `n` trials entered the test; `missing` of them have no score and were counted against both conclusions;
     `estimate` is the observed value over the others. `reason` and `explanation` say why a verdict is not a
-    pass. A verdict has no truth value of its own: ask `passed`.
+    pass; `chart` holds its way for a picture, where it is about a share of a scenario's trials. A verdict
+    has no truth value of its own: ask `passed`.
     """
 
     outcome: Outcome
@@ -108,6 +130,7 @@ class Verdict:
     missing: int = 0
     reason: Reason = ""
     explanation: str = ""
+    chart: Chart | None = None
 
     @property
     def passed(self) -> bool:

@@ -3,10 +3,16 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import overload
 
-from simeval.evaluators import Evaluator, ProportionEvaluator, QuantileEvaluator, require_share
+import numpy as np
+from numpy.typing import NDArray
+
+from simeval.courses import Course
+from simeval.evaluator import Cut, Evaluator, Floats
+from simeval.evaluators import ProportionEvaluator, QuantileEvaluator
 from simeval.outcome import Verdict
-from simeval.settings import is_number, require
+from simeval.settings import Stop, is_number, require, require_share
 
 SUCCESS_RATING = 6.0
 RATING_BOUNDS = (1.0, 10.0)
@@ -39,8 +45,16 @@ class _RatingEvaluator(Evaluator):
     def accepts(self, value: float) -> bool:
         return RATING_BOUNDS[0] <= value <= RATING_BOUNDS[1]
 
-    def meets(self, value: float) -> bool:
+    @overload
+    def meets(self, value: float) -> bool: ...
+    @overload
+    def meets(self, value: Floats) -> NDArray[np.bool_]: ...
+    def meets(self, value: float | Floats) -> bool | NDArray[np.bool_]:
         return self.rule.meets(value)
+
+    @property
+    def cut(self) -> Cut:
+        return self.rule.cut
 
     def reduce(self, group: Sequence[float]) -> float:
         return self.rule.reduce(group)
@@ -54,9 +68,14 @@ class _RatingEvaluator(Evaluator):
     def minimum_trials(self) -> int:
         return self.rule.minimum_trials()
 
-    def conclude(self, values: Sequence[float], *, missing: int, misses: int) -> Verdict:
-        for value in values:
-            require(self.accepts(value), type(self).__name__, found=value, do="give ratings from 1 to 10")
+    def course(self, n_max: int, *, stop: Stop | None = None) -> Course:
+        course = self.rule.course(n_max, stop=stop)
+        course.name = self.describe()
+        return course
+
+    def conclude(self, values: Floats, *, missing: int, misses: int) -> Verdict:
+        outside = values[(values < RATING_BOUNDS[0]) | (values > RATING_BOUNDS[1])]
+        require(len(outside) == 0, type(self).__name__, found=outside.tolist()[:1], do="give ratings from 1 to 10")
         verdict = self.rule.conclude(values, missing=missing, misses=misses)
         return replace(verdict, evaluator=self.describe())
 
@@ -70,7 +89,12 @@ class RatingProportionEvaluator(_RatingEvaluator):
 
     @property
     def rule(self) -> ProportionEvaluator:
-        return ProportionEvaluator(self.min_rating, self.min_proportion, significance_level=self.significance_level)
+        return ProportionEvaluator(
+            self.min_rating,
+            self.min_proportion,
+            significance_level=self.significance_level,
+            early_stopping=self.early_stopping,
+        )
 
     def describe(self) -> str:
         return f"rating ≥ {self.min_rating:g} {self.rule.share_in_words()}"
@@ -84,7 +108,12 @@ class SuccessRateEvaluator(_RatingEvaluator):
 
     @property
     def rule(self) -> ProportionEvaluator:
-        return ProportionEvaluator(SUCCESS_RATING, self.min_proportion, significance_level=self.significance_level)
+        return ProportionEvaluator(
+            SUCCESS_RATING,
+            self.min_proportion,
+            significance_level=self.significance_level,
+            early_stopping=self.early_stopping,
+        )
 
     def describe(self) -> str:
         return f"success (rating ≥ {SUCCESS_RATING:g}) {self.rule.share_in_words()}"
@@ -103,6 +132,7 @@ class RatingAverageEvaluator(_RatingEvaluator):
             at_least=self.min_median_rating,
             bounds=RATING_BOUNDS,
             significance_level=self.significance_level,
+            early_stopping=self.early_stopping,
         )
 
     def describe(self) -> str:

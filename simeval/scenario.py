@@ -8,7 +8,7 @@ from simeval.errors import DefinitionError
 from simeval.settings import require, require_level, require_whole
 
 if TYPE_CHECKING:
-    from simeval.evaluators import Evaluator
+    from simeval.evaluator import Evaluator
 
 MAX_TURNS = 10
 LONGEST_LABEL = 60
@@ -29,7 +29,7 @@ class Expectation:
     label: str | None = None
 
     def __post_init__(self) -> None:
-        from simeval.evaluators import Evaluator
+        from simeval.evaluator import Evaluator
 
         require(
             (self.expected_behavior is None) != (self.scorer is None),
@@ -120,6 +120,11 @@ class ScenarioTest:
                 label = f"{expectation.title} ({number})"
             labels.append(label)
         return tuple(labels)
+
+
+def count_requirements(scenarios: Sequence[ScenarioTest]) -> int:
+    """Say how many requirements, each with a verdict of its own, these scenarios have."""
+    return sum(len(expectation.evaluators) for scenario in scenarios for expectation in scenario.expectations)
 
 
 def shorten(text: str, length: int) -> str:

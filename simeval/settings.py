@@ -8,6 +8,9 @@ from simeval import seeds
 from simeval.errors import DefinitionError
 
 OnAppError = Literal["fail", "exclude", "stop"]
+EarlyStopping = bool | Literal["anytime"]
+Gate = Literal["pass", "not_fail"]
+Stop = Literal["gate", "verdict"]
 
 
 def require(condition: bool, where: str, *, found: object, do: str) -> None:
@@ -32,6 +35,20 @@ def require_whole(value: object, where: str, *, optional: bool = False) -> None:
     """Raise a DefinitionError unless `value` is a whole number of 1 or more, or None where it is optional."""
     usable = isinstance(value, int) and not isinstance(value, bool) and value >= 1
     require(usable or (optional and value is None), where, found=value, do="use a whole number of 1 or more")
+
+
+def require_share(share: object, where: str, *, optional: bool = False) -> None:
+    """Raise a DefinitionError unless `share` is strictly between 0 and 1, or None where it is optional."""
+    usable = isinstance(share, (int, float)) and is_number(share) and 0 < share < 1
+    do = "use a share strictly between 0 and 1 (no number of trials can prove 0% or 100%)"
+    require(usable or (optional and share is None), where, found=share, do=do)
+
+
+def require_one_of(value: object, choices: Sequence[object], where: str) -> None:
+    """Raise a DefinitionError unless `value` is one of `choices`."""
+    shown = [repr(choice) for choice in choices]
+    usable = any(value is choice or (isinstance(choice, str) and value == choice) for choice in choices)
+    require(usable, where, found=value, do=f"use {', '.join(shown[:-1])} or {shown[-1]}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,16 +142,32 @@ class WritingStyleConfig:
         return {axis.name: random.choice(list(getattr(self.axes, axis.name))) for axis in fields(self.axes)}
 
 
+_CHOICES: Mapping[str, Sequence[object]] = {
+    "on_app_error": ("fail", "exclude", "stop"),
+    "early_stopping": (True, False, "anytime"),
+    "gate": ("pass", "not_fail"),
+    "stop": (None, "gate", "verdict"),
+    "joint": (True, False),
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything that bounds or steers a run, apart from its models.
 
     `concurrency` bounds the trials in flight, `model_concurrency` the calls under way to one model,
     `app_concurrency` the turns the app answers at once (None: as many as there are trials in flight).
+    `early_stopping` and `stop` say when a scenario's verdict ends its trials, `gate` what a suite must reach.
+    With `joint` the level is that of all passes of a suite together, and each requirement gets its share.
     """
 
     sample_size: int = 30
     significance_level: float = 0.05
+    early_stopping: EarlyStopping = True
+    gate: Gate = "pass"
+    stop: Stop | None = None
+    joint: bool = False
+    judge_repeats: int = 1
     seed: int | None = None
     concurrency: int = 50
     model_concurrency: int = 50
@@ -147,7 +180,7 @@ class Settings:
     writing_style: WritingStyleConfig = field(default_factory=WritingStyleConfig)
 
     def __post_init__(self) -> None:
-        for name in ("sample_size", "concurrency", "model_concurrency", "app_concurrency"):
+        for name in ("sample_size", "concurrency", "model_concurrency", "app_concurrency", "judge_repeats"):
             require_whole(getattr(self, name), name, optional=name == "app_concurrency")
         require(self.seed is None or isinstance(self.seed, int), "seed", found=self.seed, do="use a whole number")
         for name in ("model_timeout_seconds", "app_timeout_seconds"):
@@ -160,9 +193,10 @@ class Settings:
             found=self.max_error_rate,
             do="use a share from 0 to 1",
         )
-        require(
-            self.on_app_error in ("fail", "exclude", "stop"),
-            "on_app_error",
-            found=self.on_app_error,
-            do="use 'fail', 'exclude' or 'stop'",
-        )
+        for name, choices in _CHOICES.items():
+            require_one_of(getattr(self, name), choices, name)
+
+    @property
+    def stop_mode(self) -> Stop | None:
+        """What ends a scenario: where only a proven fail matters, a proven side; None leaves it to evaluators."""
+        return self.stop or (None if self.gate == "pass" else "verdict")

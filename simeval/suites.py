@@ -12,10 +12,11 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from simeval.errors import DefinitionError, SuiteFileError
-from simeval.evaluators import Evaluator, MeanEvaluator, ProportionEvaluator, QuantileEvaluator
+from simeval.evaluator import Evaluator
+from simeval.evaluators import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
 from simeval.ratings import RatingAverageEvaluator, RatingProportionEvaluator, SuccessRateEvaluator
 from simeval.scenario import MAX_TURNS, Expectation, ScenarioTest, shorten
-from simeval.scorers.metrics import METRICS
+from simeval.scorers.metrics import METRICS, find_metric
 
 SUFFIXES = (".yaml", ".yml")
 
@@ -40,6 +41,7 @@ class _Record(BaseModel):
 
 class _Evaluator(_Record):
     significance_level: Level | None = None
+    early_stopping: bool | Literal["anytime"] | None = None
 
     def make(self) -> Evaluator:
         """Give the evaluator this record describes."""
@@ -244,8 +246,9 @@ def load_file(path: Path) -> list[ScenarioTest]:
 
 
 def _scorer(name: str) -> Any:
-    if name in METRICS:
-        return METRICS[name]
+    metric = find_metric(name)
+    if metric is not None:
+        return metric
     if ":" in name:
         return load_object(name, what="scorer")
     raise DefinitionError(

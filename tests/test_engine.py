@@ -7,15 +7,16 @@ import sys
 import threading
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 
+import simeval
 from simeval import (
     AppResponse,
-    Engine,
     EvaluationResult,
     Expectation,
     MeanEvaluator,
@@ -39,6 +40,7 @@ from simeval.store.journal import MemoryJournal
 
 pytestmark = pytest.mark.anyio
 SUCCESS = SuccessRateEvaluator(min_proportion=0.9)
+Engine = partial(simeval.Engine, early_stopping=False)  # whole samples; early stopping has tests of its own
 
 
 def scenario(title: str = "Bot explains itself", **fields: Any) -> ScenarioTest:

@@ -3,6 +3,7 @@
 import inspect
 from asyncio import CancelledError, current_task
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -13,6 +14,7 @@ import anyio
 import anyio.to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
+from simeval.actors.wanted import Stay
 from simeval.capture import Caught, capture, place_of
 from simeval.conversation import UNCHANGED, AppResponse, ChatMessage, Message, Transcript
 from simeval.errors import AppError, DefinitionError
@@ -89,22 +91,26 @@ class App:
         seed: int,
         inbox: MemoryObjectReceiveStream[Message],
         outbox: MemoryObjectSendStream[Message],
+        stay: Stay,
     ) -> None:
-        """Answer until the user leaves. Raises AppError at the first turn that fails."""
+        """Answer until the user leaves, or `stay` ends. Raises AppError at the first turn that fails."""
         state: Any = seed if self.starts_with_seed else {}
         turn = 0
         async with inbox, outbox:
             async for message in inbox:
                 turn += 1
-                answer, state = await self._answer(turn, message, state, transcript)
+                answer, state = await self._answer(turn, message, state, transcript, stay)
                 await outbox.send(answer)
 
-    async def _answer(self, turn: int, message: Message, state: Any, transcript: Transcript) -> tuple[Message, Any]:
+    async def _answer(
+        self, turn: int, message: Message, state: Any, transcript: Transcript, stay: Stay
+    ) -> tuple[Message, Any]:
         heard = _chat(transcript) if self.handler.takes_history else message.content
         arguments = (heard, state) if self.handler.takes_state else (heard,)
         async with self.slots:
             started = datetime.now(UTC)
-            with anyio.move_on_after(self.timeout_seconds) as limit:
+            in_thread = nullcontext() if self.handler.is_async else stay.uninterrupted()
+            with in_thread, anyio.move_on_after(self.timeout_seconds) as limit:
                 made = await capture(partial(self._timed, arguments))
             if limit.cancelled_caught:
                 raise AppError(turn, f"no answer within {self.timeout_seconds:g} seconds")

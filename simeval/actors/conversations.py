@@ -1,6 +1,6 @@
 """Conversations: what the workers of the first pool do. One worker owns a trial from its start to its end."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from logging import DEBUG
@@ -11,6 +11,7 @@ from structlog.contextvars import bound_contextvars
 from simeval.actors.app import App
 from simeval.actors.plan import ScenarioPlan
 from simeval.actors.simulator import Simulator
+from simeval.actors.wanted import UNNEEDED, Stay, Wanted
 from simeval.capture import STOPS_THE_RUN, first_leaf
 from simeval.conversation import Ending, Message, Transcript
 from simeval.errors import AppError, ModelError
@@ -28,25 +29,34 @@ class Conversations:
     caller: Caller
     app: App
     settings: Settings
+    wanted: Wanted
     clean: Callable[[str], str]
 
     async def hold(self, trial: Trial) -> Held:
-        """Hold one conversation. What the app or the simulator's model got wrong is part of the result."""
-        plan = self.plans[trial.scenario]
+        """Hold one conversation. What the app or the simulator's model got wrong is part of the result.
+
+        A conversation that is not wanted any more ends where it is.
+        """
+        plan, transcript = self.plans[trial.scenario], Transcript()
+        style = self.settings.writing_style.draw(trial.seed)
+        held: Held | None = None
         with bound_contextvars(scenario=plan.scenario.title, trial=trial.index):
-            held = await self._hold(plan, trial)
+            with self.wanted.stay(trial) as stay:
+                held = await self._hold(plan, trial, style, transcript, stay)
+            if held is None:  # the scope was cancelled
+                held = Held(trial, transcript.finish(writing_style=style, ended="settled"), UNNEEDED)
             if log.isEnabledFor(DEBUG):
                 log.debug("conversation", transcript=_as_lines(held), ended=held.conversation.ended)
         return held
 
-    async def _hold(self, plan: ScenarioPlan, trial: Trial) -> Held:
-        style = self.settings.writing_style.draw(trial.seed)
+    async def _hold(
+        self, plan: ScenarioPlan, trial: Trial, style: Mapping[str, str] | None, transcript: Transcript, stay: Stay
+    ) -> Held:
         simulator = Simulator(self.caller, plan.scenario, style, trial.seed)
-        transcript = Transcript()
         failure: Failure | None = None
         ended: Ending = "user"
         try:
-            ended = await self._talk(simulator, transcript)
+            ended = await self._talk(simulator, transcript, stay)
         except* STOPS_THE_RUN:
             raise
         except* (AppError, ModelError) as group:
@@ -56,11 +66,12 @@ class Conversations:
             failure = Failure(stage="app", error="the app hung up", cause="app")
         return Held(trial, transcript.finish(writing_style=style, ended=ended), failure)
 
-    async def _talk(self, simulator: Simulator, transcript: Transcript) -> Ending:
+    async def _talk(self, simulator: Simulator, transcript: Transcript, stay: Stay) -> Ending:
         to_app, from_user = anyio.create_memory_object_stream[Message](1)
         to_user, from_app = anyio.create_memory_object_stream[Message](1)
         async with to_app, from_user, to_user, from_app, anyio.create_task_group() as actors:
-            actors.start_soon(partial(self.app.run, transcript, seed=simulator.seed, inbox=from_user, outbox=to_user))
+            answering = partial(self.app.run, transcript, seed=simulator.seed, stay=stay)
+            actors.start_soon(partial(answering, inbox=from_user, outbox=to_user))
             ended = await simulator.run(transcript, inbox=from_app, outbox=to_app)
         return ended  # noqa: RET504  (inside the block, type checkers expect another return after it)
 

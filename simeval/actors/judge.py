@@ -1,6 +1,6 @@
 """The judge's pool: measures a finished conversation by every expectation of its scenario."""
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -8,6 +8,7 @@ import anyio
 from structlog.contextvars import bound_contextvars
 
 from simeval.actors.plan import Measure, ScenarioPlan, shared_columns
+from simeval.actors.wanted import UNNEEDED, Wanted
 from simeval.capture import Caught, capture, place_of
 from simeval.errors import SimevalError
 from simeval.outcome import Failure, Held, Judgement, Score, failure_of
@@ -19,26 +20,28 @@ class Judge:
     """Scores conversations. Expectations of one conversation are measured at once, each on its own."""
 
     plans: Sequence[ScenarioPlan]
+    wanted: Wanted
     clean: Callable[[str], str]
 
-    async def prepare(self, closed: Set[int]) -> None:
-        """Let the scorers of each scenario prepare, one after another, unless it is `closed` by then.
+    async def prepare(self) -> None:
+        """Let the scorers of each scenario prepare, one after another, unless it has ended by then.
 
         What fails here fails again, and is recorded, where the score is made.
         """
         for plan in self.plans:
             for measure in plan.measures:
-                if plan.position not in closed:
+                if plan.position not in self.wanted.closed:
                     await capture(partial(measure.scorer.prepare, shared_columns(plan)))
 
     async def judge(self, held: Held) -> Judgement:
-        """Give a score or a failure for each expectation; all fail where the conversation did."""
+        """Give a score or a failure for each expectation; all fail where the conversation did, or is unwanted now."""
         plan = self.plans[held.trial.scenario]
         results: list[Score | Failure]
         if held.failure is not None:
             results = [held.failure] * len(plan.measures)
         else:
-            with bound_contextvars(scenario=plan.scenario.title, trial=held.trial.index):
+            results = [UNNEEDED] * len(plan.measures)
+            with bound_contextvars(scenario=plan.scenario.title, trial=held.trial.index), self.wanted.stay(held.trial):
                 results = await self._measure_all(plan, held)
         return Judgement(trial=held.trial, conversation=held.conversation, results=tuple(results), failure=held.failure)
 

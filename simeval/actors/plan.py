@@ -4,12 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from simeval import seeds
+from simeval.courses import Course
 from simeval.errors import DefinitionError
-from simeval.evaluators import Evaluator
+from simeval.evaluator import Evaluator
 from simeval.outcome import Trial
-from simeval.scenario import Expectation, ScenarioTest
+from simeval.scenario import Expectation, ScenarioTest, count_requirements
 from simeval.scorers.scorer import Scorer, as_scorer
-from simeval.settings import Settings
+from simeval.settings import Settings, Stop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +48,22 @@ class ScenarioPlan:
         """Give the trial that has this place in the order dealt."""
         return Trial(self.position, index, seeds.derive(self.seed, index))
 
+    def courses(self, stop: Stop | None) -> tuple[tuple[Course, ...], ...]:
+        """Give a course for each evaluator of each expectation."""
+        return tuple(
+            tuple(evaluator.course(self.sample_size, stop=stop) for evaluator in measure.evaluators)
+            for measure in self.measures
+        )
+
+    def acceptance(self, stop: Stop | None) -> list[tuple[str, str]]:
+        """Give each requirement with what passes it, in words, before the first trial."""
+        courses = [course for courses in self.courses(stop) for course in courses]
+        return [
+            (f"{course.name}, at most {course.n_max} trials", said)
+            for course in courses
+            if (said := course.acceptance())
+        ]
+
     def warnings(self) -> list[str]:
         """Name the requirements that cannot be proven with this sample size, even by perfect scores."""
         return [
@@ -73,17 +90,19 @@ def make_plans(
     """
     if not scenarios:
         raise DefinitionError("evaluate", found="found no scenario", do="give one or more ScenarioTests")
+    for scenario in scenarios:
+        if not isinstance(scenario, ScenarioTest):
+            raise DefinitionError("evaluate", found=f"found {scenario!r}", do="give ScenarioTests")
+    requirements = count_requirements(scenarios) if settings.joint else 1
     plans = []
     times_seen: dict[str, int] = {}
     for position, scenario in enumerate(scenarios):
-        if not isinstance(scenario, ScenarioTest):
-            raise DefinitionError("evaluate", found=f"found {scenario!r}", do="give ScenarioTests")
         repeat = times_seen[scenario.title] = times_seen.get(scenario.title, -1) + 1
         plans.append(
             ScenarioPlan(
                 position=position,
                 scenario=scenario,
-                measures=_measures(scenario, settings, judge_scorer),
+                measures=_measures(scenario, settings, judge_scorer, requirements),
                 sample_size=scenario.sample_size or settings.sample_size,
                 seed=seeds.derive(seed, scenario.title, repeat),
             )
@@ -91,7 +110,9 @@ def make_plans(
     return tuple(plans)
 
 
-def _measures(scenario: ScenarioTest, settings: Settings, judge_scorer: Callable[[str], Scorer]) -> tuple[Measure, ...]:
+def _measures(
+    scenario: ScenarioTest, settings: Settings, judge_scorer: Callable[[str], Scorer], requirements: int
+) -> tuple[Measure, ...]:
     level = scenario.significance_level or settings.significance_level
     measures = []
     for label, expectation in zip(scenario.labels, scenario.expectations, strict=True):
@@ -112,7 +133,12 @@ def _measures(scenario: ScenarioTest, settings: Settings, judge_scorer: Callable
                 expectation=expectation,
                 scorer=scorer,
                 path=expectation.score or scorer.default_score,
-                evaluators=tuple(evaluator.at_level(level) for evaluator in expectation.evaluators),
+                evaluators=tuple(
+                    evaluator.with_defaults(
+                        significance_level=level, early_stopping=settings.early_stopping, requirements=requirements
+                    )
+                    for evaluator in expectation.evaluators
+                ),
             )
         )
     return tuple(measures)

@@ -1,17 +1,18 @@
 """The schedule deals trials, round the scenarios, against credits.
 
 A credit is the right to have one more trial of a scenario under way. The statistician grants them and
-closes them when every scenario has its verdict; that ends the line in order. A fixed sample needs all of its
-trials, so all its credits are granted at the start.
+closes them when every scenario has its verdict; that ends the line in order. It grants no more of them than
+verdicts can need.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from typing import Self
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from simeval.actors.plan import ScenarioPlan
+from simeval.actors.wanted import Wanted
 from simeval.outcome import Trial
 
 
@@ -39,31 +40,26 @@ class Places:
             self.give_back()
 
 
-def rounds(plans: Sequence[ScenarioPlan]) -> list[int]:
-    """Give the scenarios' positions in the order in which their trials are dealt: one of each, again and again."""
-    longest = max(plan.sample_size for plan in plans)
-    return [plan.position for index in range(longest) for plan in plans if index < plan.sample_size]
-
-
 async def deal(
     plans: Sequence[ScenarioPlan],
     *,
     credits: MemoryObjectReceiveStream[int],
     outbox: MemoryObjectSendStream[Trial],
     places: Places,
-    closed: Set[int],
+    wanted: Wanted,
 ) -> None:
     """Turn each credit into the next trial of its scenario, as soon as fewer trials are in flight than may be.
 
-    Credits of scenarios in `closed` are dropped. Whoever concludes on a trial gives its place back.
+    Credits for trials that are not `wanted` any more are dropped. Whoever concludes on a trial gives its place
+    back.
     """
     next_index = [0] * len(plans)
     async with credits, outbox:
         async for position in credits:
-            if position in closed:
+            if not wanted.needs(position, next_index[position]):
                 continue
             await places.take()
-            if position in closed:
+            if not wanted.needs(position, next_index[position]):
                 places.give_back()
                 continue
             await outbox.send(plans[position].trial(next_index[position]))

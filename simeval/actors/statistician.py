@@ -8,8 +8,9 @@ from math import nan
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from simeval.actors.plan import Measure, ScenarioPlan
-from simeval.actors.schedule import Places, rounds
-from simeval.evaluators import Evaluator
+from simeval.actors.schedule import Places
+from simeval.actors.wanted import Wanted, opening_round
+from simeval.courses import EXCLUDED, Course, Known, Outlook, Taken
 from simeval.order import InOrder
 from simeval.outcome import Failure, Judgement, Score, Verdict
 from simeval.results import EvaluationResult, ExpectationResult, RunRecord, combine
@@ -20,20 +21,33 @@ ROUNDING = 1e-9  # a rate times a size may come out a little under the whole num
 
 @dataclass(slots=True)
 class _Tally:
-    """What has been concluded on of one scenario so far. `failed` counts each expectation's lost trials."""
+    """What has been concluded on of one scenario so far. `failed` counts each expectation's lost trials.
+
+    `courses` holds one for each evaluator of each expectation; `extras` are judgements that came after the end.
+    """
 
     plan: ScenarioPlan
+    courses: tuple[tuple[Course, ...], ...]
     failed: list[int]
     order: InOrder[Judgement] = field(default_factory=InOrder)
     judgements: list[Judgement] = field(default_factory=list)
+    extras: list[Judgement] = field(default_factory=list)
+    granted: int = 0
+
+    @property
+    def unsettled(self) -> list[tuple[int, Course]]:
+        """The courses that go on, each with the position of its expectation."""
+        pairs = [(position, course) for position, courses in enumerate(self.courses) for course in courses]
+        return [(position, course) for position, course in pairs if not course.settled]
 
 
 class Statistician:
     """Concludes on scenarios.
 
-    A scenario ends when its sample is complete, or when so many of its trials are lost that each of its
-    expectations can only be an "error"; then no more of its trials are dealt. Judgements that come after that
-    are recorded but not concluded on.
+    A scenario ends when all its verdicts are settled. At a gate of passes it also ends when one is settled that
+    is no pass, unless a test of a fixed sample goes on; and anywhere, when so many of its trials are lost that
+    each of its expectations can only be an "error". No more of its trials are started than its verdicts can
+    need, and those under way that come after the end are ended and not concluded on.
     """
 
     def __init__(
@@ -42,39 +56,100 @@ class Statistician:
         settings: Settings,
         *,
         places: Places,
+        wanted: Wanted,
         on_trial: Callable[[int, int], None],
     ) -> None:
-        self.closed: set[int] = set()
-        self._settings, self._places, self._on_trial = settings, places, on_trial
-        self._tallies = [_Tally(plan, [0] * len(plan.measures)) for plan in plans]
+        self._settings, self._places, self._wanted, self._on_trial = settings, places, wanted, on_trial
+        self._tallies = [_Tally(plan, plan.courses(settings.stop_mode), [0] * len(plan.measures)) for plan in plans]
 
     async def conclude(
         self, *, inbox: MemoryObjectReceiveStream[Judgement], credits: MemoryObjectSendStream[int]
     ) -> None:
-        """Grant the credits, take every judgement, and close the credits when all scenarios have ended."""
+        """Grant credits, take every judgement, and close the credits when all scenarios have ended."""
         async with inbox, credits:
-            for position in rounds([tally.plan for tally in self._tallies]):
-                credits.send_nowait(position)
+            self._open(credits)
             async for judgement in inbox:
                 self._places.give_back()
-                position = judgement.trial.scenario
-                if position not in self.closed:
-                    self._take(self._tallies[position], judgement)
-                if len(self.closed) == len(self._tallies):
+                tally = self._tallies[judgement.trial.scenario]
+                if tally.plan.position in self._wanted.closed:
+                    tally.extras.append(judgement)
+                    continue
+                self._take(tally, judgement)
+                self._grant(tally, credits)
+                if len(self._wanted.closed) == len(self._tallies):
                     credits.close()
+
+    def results(self, run: RunRecord) -> tuple[EvaluationResult, ...]:
+        """Give the result of every scenario, in the suite's order."""
+        return tuple(self._result(tally, run) for tally in self._tallies)
+
+    def _open(self, credits: MemoryObjectSendStream[int]) -> None:
+        for tally in self._tallies:
+            tally.granted = self._outlook(tally).trials
+            self._wanted.raise_limit(tally.plan.position, tally.granted)
+        for position in opening_round([tally.granted for tally in self._tallies]):
+            credits.send_nowait(position)
+
+    def _grant(self, tally: _Tally, credits: MemoryObjectSendStream[int]) -> None:
+        """Grant as many credits as the verdicts can need by what is known now."""
+        position = tally.plan.position
+        if position in self._wanted.closed:
+            return
+        outlook = self._outlook(tally)
+        if outlook.ends:
+            self._wanted.end_beyond(position, outlook.trials)
+            return
+        self._wanted.raise_limit(position, outlook.trials)
+        while tally.granted < outlook.trials:
+            credits.send_nowait(position)
+            tally.granted += 1
+
+    def _outlook(self, tally: _Tally) -> Outlook:
+        """Say how many trials can be needed, and whether what has come early already forces an end there."""
+        going = tally.unsettled
+        outlooks = [course.outlook(self._known(tally, position)) for position, course in going]
+        ends = [outlook.trials for outlook in outlooks if outlook.ends]
+        if ends and not any(course.insists for _, course in going):
+            return Outlook(min(ends), ends=True)
+        return Outlook(max(outlook.trials for outlook in outlooks), ends=False)
+
+    def _known(self, tally: _Tally, position: int) -> Known:
+        """Give what has come before its turn of one expectation."""
+        return {index: self._outcome(early.results[position]) for index, early in tally.order.waiting.items()}
 
     def _take(self, tally: _Tally, judgement: Judgement) -> None:
         for released in tally.order.push(judgement.trial.index, judgement):
+            if tally.plan.position in self._wanted.closed:
+                tally.extras.append(released)
+                continue
             tally.judgements.append(released)
             for position, result in enumerate(released.results):
                 tally.failed[position] += self._is_lost(result)
-            complete = len(tally.judgements) == tally.plan.sample_size
-            unspent = 0 if complete else tally.plan.sample_size - len(tally.judgements)
-            hopeless = all(self._has_too_many_lost(tally, position) for position in range(len(tally.failed)))
-            self._on_trial(1, unspent if hopeless else 0)
-            if complete or hopeless:
-                self.closed.add(tally.plan.position)
-                return
+                for course in tally.courses[position]:
+                    course.take(self._outcome(result))
+            ended = self._has_ended(tally)
+            unspent = tally.plan.sample_size - len(tally.judgements)
+            self._on_trial(1, unspent if ended else 0)
+            if ended:
+                self._wanted.close(tally.plan.position, len(tally.judgements))
+        if tally.plan.position in self._wanted.closed:
+            tally.extras += tally.order.waiting.values()
+
+    def _has_ended(self, tally: _Tally) -> bool:
+        going = tally.unsettled
+        if not going or all(self._has_too_many_lost(tally, position) for position in range(len(tally.failed))):
+            return True
+        not_passed = any(course.settled and not course.passes for courses in tally.courses for course in courses)
+        at_gate = self._settings.stop_mode != "verdict" and not any(course.insists for _, course in going)
+        return not_passed and at_gate
+
+    def _outcome(self, result: Score | Failure) -> Taken:
+        """Give what an evaluator takes for a result."""
+        if isinstance(result, Score):
+            return result.value
+        if result.stage != "app":
+            return nan
+        return EXCLUDED if self._settings.on_app_error == "exclude" else None
 
     def _is_lost(self, result: Score | Failure) -> bool:
         if not isinstance(result, Failure):
@@ -83,10 +158,6 @@ class Statistician:
 
     def _has_too_many_lost(self, tally: _Tally, position: int) -> bool:
         return tally.failed[position] > self._settings.max_error_rate * tally.plan.sample_size + ROUNDING
-
-    def results(self, run: RunRecord) -> tuple[EvaluationResult, ...]:
-        """Give the result of every scenario, in the suite's order."""
-        return tuple(self._result(tally, run) for tally in self._tallies)
 
     def _result(self, tally: _Tally, run: RunRecord) -> EvaluationResult:
         expectations = tuple(
@@ -98,38 +169,35 @@ class Statistician:
             expectations=expectations,
             judgements=tuple(tally.judgements),
             run=run,
+            sample_size=tally.plan.sample_size,
+            extras=tuple(sorted(tally.extras, key=lambda judgement: judgement.trial.index)),
         )
 
     def _expectation(self, tally: _Tally, position: int, measure: Measure) -> ExpectationResult:
         results = tuple(judgement.results[position] for judgement in tally.judgements)
-        verdicts = [self._verdict(evaluator, results) for evaluator in measure.evaluators]
-        if self._has_too_many_lost(tally, position):
-            lost = [result for result in results if isinstance(result, Failure) and self._is_lost(result)]
-            verdicts = [_in_error(verdict, lost, tally, self._settings) for verdict in verdicts]
+        verdicts = [self._verdict(course, tally, position, results) for course in tally.courses[position]]
         return ExpectationResult(
             label=measure.label, evaluators=measure.evaluators, verdicts=tuple(verdicts), results=results
         )
 
-    def _verdict(self, evaluator: Evaluator, results: Sequence[Score | Failure]) -> Verdict:
-        crashed = [isinstance(result, Failure) and result.stage == "app" for result in results]
-        values = [
-            result.value if isinstance(result, Score) else nan
-            for result, crash in zip(results, crashed, strict=True)
-            if not crash
-        ]
-        if self._settings.on_app_error != "exclude" or not any(crashed):
-            return evaluator.evaluate(values, misses=sum(crashed))
-        verdict = evaluator.evaluate(values)
-        left_out = f"{sum(crashed)} trials were left out, because the app failed on them"
-        return replace(verdict, explanation=f"{verdict.explanation}; {left_out}" if verdict.explanation else "")
+    def _verdict(self, course: Course, tally: _Tally, position: int, results: Sequence[Score | Failure]) -> Verdict:
+        """Conclude; too many lost trials make an error, unless what is left proves a side against the worst case."""
+        verdict = course.verdict()
+        lost = [result for result in results[: course.index] if isinstance(result, Failure) and self._is_lost(result)]
+        too_many = len(lost) > self._settings.max_error_rate * course.index + ROUNDING
+        if self._has_too_many_lost(tally, position) or (too_many and verdict.inconclusive):
+            return _in_error(verdict, lost, course.index, self._settings)
+        if not course.excluded or not verdict.explanation:
+            return verdict
+        left_out = f"{len(course.excluded)} trials were left out, because the app failed on them"
+        return replace(verdict, explanation=f"{verdict.explanation}; {left_out}")
 
 
-def _in_error(verdict: Verdict, lost: Sequence[Failure], tally: _Tally, settings: Settings) -> Verdict:
+def _in_error(verdict: Verdict, lost: Sequence[Failure], trials: int, settings: Settings) -> Verdict:
     """Turn a verdict into an error: too many trials have no score to conclude on."""
     commonest, times = Counter(f"{failure.stage}: {failure.error}" for failure in lost).most_common(1)[0]
-    allowed = f"{settings.max_error_rate:.0%} of {tally.plan.sample_size}"
     explanation = (
-        f"{len(lost)} of {len(tally.judgements)} trials have no score, more than the {allowed} that max_error_rate "
-        f"allows, so nothing is concluded; {times} x {commonest}"
+        f"{len(lost)} of {trials} trials have no score, more than the {settings.max_error_rate:.0%} that "
+        f"max_error_rate allows, so nothing is concluded; {times} x {commonest}"
     )
     return replace(verdict, outcome="error", p_value=None, p_value_fail=None, reason="errors", explanation=explanation)

@@ -54,6 +54,7 @@ def make_engine(request: pytest.FixtureRequest) -> MakeEngine:
             "user_simulator_model": f"{request.param}/test-user",
             "model_options": {"api_base": handle.base_url, "api_key": KEY},
             "rubric_folder": None,
+            "early_stopping": False,
             "seed": 1,
             "retry_config": RetryConfig(max_attempts=MAX_ATTEMPTS, backoff_multiplier=0.01, max_backoff_seconds=0.05),
         }

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from simeval.conversation import Conversation, Message
-from simeval.evaluators import Evaluator
+from simeval.evaluator import Evaluator
 from simeval.outcome import Failure, Judgement, Score, Trial, Verdict
 from simeval.ratings import SuccessRateEvaluator
 from simeval.results import EvaluationResult, ExpectationResult, RunRecord, combine
@@ -60,7 +60,14 @@ def result(
         for index in range(len(found[0].results))
     )
     outcome = combine([expectation.outcome for expectation in found])
-    return EvaluationResult(title=title, outcome=outcome, expectations=found, judgements=judgements, run=RUN)
+    return EvaluationResult(
+        title=title,
+        outcome=outcome,
+        expectations=found,
+        judgements=judgements,
+        run=RUN,
+        sample_size=len(judgements),
+    )
 
 
 def rated(*ratings: float, title: str = "A scenario", label: str = "it works") -> EvaluationResult:

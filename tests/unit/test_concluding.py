@@ -15,10 +15,8 @@ def conclude(counts: Counts, *, bar: float = 0.9, alpha: float = 0.05) -> Verdic
     )
 
 
-def test_counts_hold_what_met_what_did_not_and_what_is_missing() -> None:
-    counts = Counts.of([True, False, True], missing=2, misses=4)
-
-    assert (counts.good, counts.bad, counts.missing, counts.n) == (2, 5, 2, 9)
+def test_trials_that_are_missing_belong_to_the_sample() -> None:
+    assert Counts(good=2, bad=5, missing=2, crashes=4).n == 9
 
 
 @given(st.integers(0, 50), st.integers(0, 50), st.integers(0, 20), st.floats(0.05, 0.95))
@@ -66,20 +64,25 @@ def test_what_was_never_possible_names_the_trials_needed(counts: Counts, bar: fl
 
 
 def test_a_mean_without_values_says_so() -> None:
-    verdict = mean_verdict([], 3, bar=0.5, at_least=True, bounds=(0, 1), alpha=0.05, evaluator="mean at least 0.5")
+    verdict = mean_verdict([], 3, evidence=(1.0, 1.0), interval=(0, 1), alpha=0.05, method="Gaffke")
 
     assert (verdict.outcome, verdict.reason, verdict.n) == ("inconclusive", "budget_exhausted", 3)
     assert "no value was measured" in verdict.explanation
 
 
-@pytest.mark.parametrize("at_least", [True, False])
-def test_a_mean_that_is_disproven_says_its_value(at_least: bool) -> None:
-    values = [0.1] * 30 if at_least else [0.9] * 30
-
-    verdict = mean_verdict(values, 0, bar=0.5, at_least=at_least, bounds=(0, 1), alpha=0.05, evaluator="mean")
+def test_a_mean_that_is_disproven_says_its_value() -> None:
+    verdict = mean_verdict([0.1] * 30, 0, evidence=(1.0, 0.001), interval=(0, 0.3), alpha=0.05, method="Gaffke")
 
     assert (verdict.outcome, verdict.reason) == ("fail", "proven_below")
-    assert f"the mean of 30 values is {values[0]}" in verdict.explanation
+    assert "the mean of 30 values is 0.1" in verdict.explanation
+
+
+def test_a_mean_that_can_pass_no_more_says_so() -> None:
+    verdict = mean_verdict(
+        [0.1] * 3, 0, evidence=(1.0, 0.5), interval=(0, 1), alpha=0.05, method="betting", ended="boundary"
+    )
+
+    assert (verdict.outcome, verdict.reason) == ("inconclusive", "pass_unreachable")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simeval.errors import DefinitionError
-from simeval.evaluators import Evaluator, MeanEvaluator, ProportionEvaluator, QuantileEvaluator
+from simeval.evaluator import Evaluator
+from simeval.evaluators import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
 from simeval.ratings import RatingAverageEvaluator, RatingProportionEvaluator, SuccessRateEvaluator
 
 VALUES = st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 1.0, nan])), max_size=60)
@@ -447,10 +448,14 @@ def test_an_evaluator_knows_whether_high_scores_speak_for_it(evaluator: Evaluato
 
 
 def test_a_level_of_its_own_is_kept_and_else_the_default_is_taken() -> None:
-    own = ProportionEvaluator(min_proportion=0.9, significance_level=0.01)
+    own = ProportionEvaluator(min_proportion=0.9, significance_level=0.01, early_stopping="anytime")
     none = ProportionEvaluator(min_proportion=0.9)
 
-    assert (own.at_level(0.1).alpha, none.at_level(0.1).alpha, none.alpha) == (0.01, 0.1, 0.05)
+    with_defaults = [each.with_defaults(significance_level=0.1, early_stopping=False) for each in (own, none)]
+
+    assert [each.alpha for each in with_defaults] == [0.01, 0.1]
+    assert [each.early_stopping for each in with_defaults] == ["anytime", False]
+    assert none.alpha == 0.05
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.errors import DefinitionError
-from simeval.evaluators import Evaluator, ProportionEvaluator, QuantileEvaluator
+from simeval.evaluator import Evaluator
+from simeval.evaluators import ProportionEvaluator, QuantileEvaluator
 from simeval.ratings import RatingAverageEvaluator, RatingProportionEvaluator, SuccessRateEvaluator
 
 RATINGS = st.lists(st.one_of(st.integers(1, 10).map(float), st.just(nan)), max_size=60)

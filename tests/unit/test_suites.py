@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simeval.errors import DefinitionError, SuiteFileError
-from simeval.evaluators import Evaluator, MeanEvaluator, ProportionEvaluator, QuantileEvaluator
+from simeval.evaluator import Evaluator
+from simeval.evaluators import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
 from simeval.ratings import RatingAverageEvaluator, RatingProportionEvaluator, SuccessRateEvaluator
 from simeval.scenario import ScenarioTest
 from simeval.scorers.metrics import response_latency

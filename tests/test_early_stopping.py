@@ -1,0 +1,287 @@
+"""Early stopping through the whole engine: which trials are started, which are counted, which are ended."""
+
+import json
+from random import Random
+from threading import Lock
+from time import sleep
+from typing import Any
+
+import anyio
+import pytest
+
+from simeval import (
+    Engine,
+    Expectation,
+    MeanEvaluator,
+    ProportionEvaluator,
+    ScenarioTest,
+    SuccessRateEvaluator,
+    scorer,
+)
+from simeval.encode import encode_suite
+from simeval.models.model import Request
+from simeval.outcome import Judgement
+from simeval.settings import WritingStyleConfig
+from simeval.store.journal import MemoryJournal
+from tests.unit.doubles import Acting
+
+pytestmark = pytest.mark.anyio
+AT_90 = ProportionEvaluator(min_proportion=0.9)
+
+
+async def _speak_seed(request: Request) -> str:
+    return json.dumps({"message": str(request.seed), "continue": False})
+
+
+def engine(**options: Any) -> Engine:
+    """Give an engine whose user says the trial's seed and leaves."""
+    defaults: dict[str, Any] = {"seed": 3, "writing_style_config": WritingStyleConfig(enabled=False)}
+    return Engine("offline/judge", Acting(_speak_seed), **{**defaults, **options})
+
+
+class SeededApp:
+    """Meets its user with a fixed chance that depends on the trial alone; a failure takes longer."""
+
+    def __init__(self, quality: float, *, slow: float = 0.004) -> None:
+        self.quality, self.slow, self.started = quality, slow, 0
+
+    async def __call__(self, message: str, state: dict[str, Any]) -> str:
+        self.started += 1
+        good = Random(message).random() < self.quality
+        await anyio.sleep(self.slow / 4 if good else self.slow)
+        return "good" if good else "bad"
+
+
+@scorer
+def is_good(output: str) -> bool:
+    return output == "good"
+
+
+@scorer
+def is_said(output: str) -> bool:
+    return bool(output)
+
+
+def scenario(*expectations: Expectation, title: str = "s", sample_size: int = 100) -> ScenarioTest:
+    return ScenarioTest(
+        title=title,
+        given="someone",
+        when="asks",
+        then=list(expectations) or Expectation(scorer=is_good, evaluator=AT_90),
+        sample_size=sample_size,
+    )
+
+
+@pytest.mark.parametrize("concurrency", [1, 20, 64])
+async def test_no_more_trials_are_started_than_a_pass_can_need(concurrency: int) -> None:
+    app = SeededApp(1.0)
+
+    result = await engine(concurrency=concurrency).evaluate(scenario(), app)
+
+    assert result.passed
+    assert (result.trials, app.started, result.extras) == (45, 45, ())
+
+
+async def test_verdicts_are_the_same_at_any_concurrency() -> None:
+    found = []
+    for concurrency in (1, 7, 64):
+        suite = [scenario(title=f"s{number}") for number in range(6)]
+        result = await engine(concurrency=concurrency).evaluate(suite, SeededApp(0.93))
+        found.append([(each.verdicts[0], each.trials) for each in result])
+
+    assert found[0] == found[1] == found[2]
+    assert len({trials for _, trials in found[0]}) > 1
+
+
+async def test_a_suite_of_good_and_bad_apps_needs_half_of_its_conversations() -> None:
+    app = SeededApp(0.99)
+    bad = SeededApp(0.80)
+
+    async def either(message: str, state: dict[str, Any]) -> str:
+        return await (bad if int(message) in bad_seeds else app)(message, state)
+
+    bad_seeds: set[int] = set()
+    suite = [scenario(title=f"{'bad' if number % 5 == 0 else 'good'} {number}") for number in range(20)]
+    from simeval.actors.plan import make_plans
+
+    made = engine(concurrency=20)
+    for plan in make_plans(suite, settings=made.settings, seed=3, judge_scorer=None):  # type: ignore[arg-type]
+        if plan.scenario.title.startswith("bad"):
+            bad_seeds |= {plan.trial(index).seed for index in range(100)}
+
+    result = await made.evaluate(suite, either)
+
+    counted = sum(each.trials for each in result)
+    assert counted <= 1_000
+    assert app.started + bad.started <= 1.1 * counted
+    assert not any(each.passed for each in result if each.title.startswith("bad"))
+
+
+async def test_what_is_under_way_when_the_verdict_is_settled_is_ended() -> None:
+    app = SeededApp(0.0, slow=0.01)
+    journal = MemoryJournal()
+
+    async def later_is_slow(message: str, state: dict[str, Any]) -> str:
+        number = app.started
+        answer = await app(message, state)
+        if number >= 10:
+            await anyio.sleep(30)
+        return answer
+
+    with anyio.fail_after(10):
+        result = await engine(concurrency=40, store=journal).evaluate(scenario(), later_is_slow)
+
+    assert (result.outcome, result.trials) == ("fail", 5)
+    under_way = len(result.extras)
+    assert [extra.trial.index for extra in result.extras] == list(range(5, 5 + under_way))
+    assert 35 <= under_way <= 44
+    assert any(extra.conversation.ended == "settled" for extra in result.extras)
+    assert all(extra.conversation.ended in ("settled", "user") for extra in result.extras)
+    kept = [entry for entry in journal.entries if isinstance(entry, Judgement)]
+    assert len(kept) == 5 + under_way
+    encoded = encode_suite([result], result.run, version="0")["scenarios"][0]
+    assert sum(encoded["extras"].values()) == under_way
+
+
+async def test_a_plain_function_is_never_run_twice_at_once_by_an_end() -> None:
+    at_once, lock, most = 0, Lock(), 0
+
+    def app(message: str, state: dict[str, Any]) -> str:
+        nonlocal at_once, most
+        with lock:
+            at_once += 1
+            most = max(most, at_once)
+        sleep(0.002)
+        with lock:
+            at_once -= 1
+        return "bad"
+
+    suite = [scenario(title=f"s{number}") for number in range(8)]
+    await engine(concurrency=30, app_concurrency=2).evaluate(suite, app)
+
+    assert most == 2
+
+
+async def test_each_requirement_stops_at_its_own_trial() -> None:
+    test = scenario(
+        Expectation(
+            scorer=is_said,
+            evaluator=[AT_90, ProportionEvaluator(min_proportion=0.5), ProportionEvaluator(min_proportion=0.8)],
+        )
+    )
+
+    result = await engine().evaluate(test, SeededApp(1.0))
+
+    assert [verdict.n for verdict in result.verdicts] == [45, 11, 26]
+    assert result.trials == 45
+
+
+async def test_a_requirement_that_is_not_met_ends_its_scenario_at_a_gate() -> None:
+    test = scenario(
+        Expectation(scorer=is_good, evaluator=AT_90, label="good"),
+        Expectation(scorer=is_said, evaluator=AT_90, label="said"),
+    )
+
+    at_gate = await engine().evaluate(test, SeededApp(0.5))
+    to_verdicts = await engine(stop="verdict").evaluate(test, SeededApp(0.5))
+
+    assert [each.verdicts[0].reason for each in at_gate.expectations] == ["proven_below", "scenario_settled"]
+    assert [each.outcome for each in to_verdicts.expectations] == ["fail", "pass"]
+    assert at_gate.trials < to_verdicts.trials == 45
+
+
+async def test_a_test_of_a_fixed_sample_keeps_its_scenario_going() -> None:
+    test = scenario(
+        Expectation(scorer=is_good, evaluator=AT_90, label="good"),
+        Expectation(
+            scorer=is_said, evaluator=ProportionEvaluator(min_proportion=0.9, early_stopping=False), label="said"
+        ),
+    )
+
+    result = await engine().evaluate(test, SeededApp(0.5))
+
+    assert result.trials == 100
+    assert [each.verdicts[0].n for each in result.expectations][1] == 100
+    assert result.expectations[0].verdicts[0].n < 30
+
+
+async def test_early_stopping_can_be_turned_off_for_a_run_and_on_for_one_requirement() -> None:
+    both = [AT_90, ProportionEvaluator(min_proportion=0.9, early_stopping=True)]
+
+    result = await engine(early_stopping=False).evaluate(
+        scenario(Expectation(scorer=is_good, evaluator=both)), SeededApp(1.0)
+    )
+
+    assert [verdict.n for verdict in result.verdicts] == [100, 45]
+
+
+async def test_a_suite_that_only_wants_no_proven_fail_looks_for_one() -> None:
+    result = await engine(gate="not_fail").evaluate([scenario(sample_size=20)], SeededApp(0.97))
+
+    assert result.outcome == "inconclusive"
+    assert not result.passed
+    assert result.meets("not_fail")
+    assert not result.meets("pass")
+
+
+async def test_a_judge_that_cannot_be_had_is_an_error_and_not_a_verdict() -> None:
+    @scorer
+    def broken(output: str) -> bool:
+        raise ValueError("no measure")
+
+    result = await engine().evaluate(scenario(Expectation(scorer=broken, evaluator=AT_90)), SeededApp(1.0))
+
+    assert (result.outcome, result.verdicts[0].reason) == ("error", "errors")
+    assert result.trials < 15
+
+
+async def test_a_mean_stops_early_by_betting() -> None:
+    test = scenario(Expectation(scorer=is_good, evaluator=MeanEvaluator(at_least=0.6)))
+
+    result = await engine().evaluate(test, SeededApp(1.0))
+
+    assert result.passed
+    assert result.trials < 60
+    assert result.extras == ()
+
+
+async def test_ratings_of_the_judge_stop_early_too() -> None:
+    test = scenario(
+        Expectation(expected_behavior="Bot tracks orders", evaluator=SuccessRateEvaluator(min_proportion=0.9))
+    )
+
+    async def app(message: str, state: dict[str, Any]) -> str:
+        return "I can track orders."
+
+    result = await engine().evaluate(test, app)
+
+    assert (result.outcome, result.trials) == ("pass", 45)
+    assert result.run.usage["judge"].calls == 45
+
+
+async def test_the_acceptance_table_is_told_before_the_first_call(caplog: pytest.LogCaptureFixture) -> None:
+    told: list[bool] = []
+
+    async def app(message: str, state: dict[str, Any]) -> str:
+        told.append("0 misses in 45" in caplog.text)
+        return "good"
+
+    with caplog.at_level("INFO", logger="simeval"):
+        await engine().evaluate(scenario(), app)
+
+    assert all(told)
+    assert told
+
+
+@pytest.mark.parametrize("concurrency", [1, 40])
+async def test_a_trial_that_may_still_be_needed_is_never_ended(concurrency: int) -> None:
+    async def fails_fast(message: str, state: dict[str, Any]) -> str:
+        good = Random(message).random() < 0.85
+        await anyio.sleep(0.02 if good else 0.0)
+        return "good" if good else "bad"
+
+    result = await engine(concurrency=concurrency, stop="verdict").evaluate(scenario(sample_size=40), fails_fast)
+
+    assert result.verdicts[0].missing == 0
+    assert result.extras == ()
+    assert result.trials == 40
