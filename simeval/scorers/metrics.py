@@ -1,16 +1,20 @@
 """Metrics: scorers that read timestamps and texts.
 
-Metrics of single turns are given as one value for each conversation (max, median, mean, 90th percentile),
-because turns of one conversation are not independent. The maximum, "every turn", is the default.
+Metrics of single turns are given as one value for each conversation (max, median, mean, 90th percentile, the
+share of turns under a bound), because turns of one conversation are not independent. The maximum, "every turn",
+is the default.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from simeval.conversation import Conversation, Message
+from simeval.errors import DefinitionError
 from simeval.scorers.scorer import Scorer
+from simeval.turns import GOOD, TURNS
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,29 @@ class TurnMetric(Scorer):
     def score(self, conversation: Conversation) -> Mapping[str, float]:
         """Give the summary over the app's turns; empty where the app said nothing."""
         return _summary([self.of(message) for message in conversation.responses])
+
+
+@dataclass(frozen=True, slots=True)
+class TurnsWithin(Scorer):
+    """The share of the app's turns with a metric of at most `limit`, and whether all of them are."""
+
+    metric: TurnMetric
+    limit: float
+    default_score = "share"
+    paths = ("share", "all")
+    quick = True
+
+    @property
+    def name(self) -> str:
+        return f"{self.metric.name} <= {self.limit:g}"
+
+    def score(self, conversation: Conversation) -> Mapping[str, float]:
+        """Give the share, and the counts it is made of; empty where the app said nothing."""
+        values = [self.metric.of(message) for message in conversation.responses]
+        if not values:
+            return {}
+        good = sum(value <= self.limit for value in values)
+        return {"share": good / len(values), "all": float(good == len(values)), GOOD: good, TURNS: len(values)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,3 +112,26 @@ METRICS: Mapping[str, Scorer] = {
     for scorer in (response_latency, response_length, turn_count, total_response_time, total_response_length)
 }
 """Every metric by its name, as suite files use it."""
+
+
+def turns_within(metric: TurnMetric, limit: float) -> TurnsWithin:
+    """Give the scorer of the share of turns with a metric of at most `limit`, in the metric's unit.
+
+    With MeanEvaluator(at_least=0.9) on its "share", on average at least 90% of a conversation's turns are within
+    the limit; with ProportionEvaluator(min_proportion=0.9) on "all", every turn is in at least 90% of conversations.
+    """
+    return TurnsWithin(metric, limit)
+
+
+def find_metric(name: str) -> Scorer | None:
+    """Give the metric of this name, or of the form "response_latency <= 1.5"; None for any other name."""
+    if name in METRICS:
+        return METRICS[name]
+    bounded = re.fullmatch(r"(\w+) *<= *(\d+(?:\.\d+)?)", name)
+    if bounded is None:
+        return None
+    metric = METRICS.get(bounded[1])
+    if not isinstance(metric, TurnMetric):
+        names = " and ".join(each.name for each in METRICS.values() if isinstance(each, TurnMetric))
+        raise DefinitionError("scorer", found=f"found {name!r}", do=f"write METRIC <= NUMBER with one of {names}")
+    return turns_within(metric, float(bounded[2]))
