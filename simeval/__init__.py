@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from simeval.version import __version__
 
 if TYPE_CHECKING:
+    from simeval.comparing import compare
     from simeval.conversation import AppResponse, Conversation, Message
     from simeval.engine import Engine
     from simeval.evaluators import (
@@ -13,9 +14,11 @@ if TYPE_CHECKING:
         ProportionEvaluator,
         QuantileEvaluator,
     )
+    from simeval.judging import agreement
     from simeval.logs import configure_logging
     from simeval.models.lite import LiteLLMModel
     from simeval.outcome import Failure, Score, Verdict
+    from simeval.planning import plan
     from simeval.ratings import (
         RatingAverageEvaluator,
         RatingProportionEvaluator,
@@ -49,7 +52,10 @@ _HOME = {
     "Verdict": "outcome",
     "WritingStyleAxes": "settings",
     "WritingStyleConfig": "settings",
+    "agreement": "judging",
+    "compare": "comparing",
     "configure_logging": "logs",
+    "plan": "planning",
     "scorer": "scorers.scorer",
 }
 
@@ -77,7 +83,10 @@ __all__ = [
     "WritingStyleAxes",
     "WritingStyleConfig",
     "__version__",
+    "agreement",
+    "compare",
     "configure_logging",
+    "plan",
     "scorer",
 ]
 

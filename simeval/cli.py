@@ -19,12 +19,42 @@ def main() -> None:
 @main.command(context_settings=CONTEXT)
 @click.argument("suite")
 @click.option("--app", default=None, help="The app: MODULE:HANDLER, or a model's name.  [default: offline/app]")
-@click.option("--judge-model", help="LiteLLM name of the judge.  [default: offline/judge]")
+@click.option(
+    "--judge-model",
+    multiple=True,
+    help="LiteLLM name of the judge; given several times, a panel whose mean rating counts.  [default: offline/judge]",
+)
+@click.option(
+    "--judge-repeats",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Ratings of a conversation by each judge, of which the mean counts.",
+)
 @click.option("--user-model", help="LiteLLM name of the simulated user.  [default: the judge's]")
 @click.option(
     "--model-option", "model_options", multiple=True, metavar="NAME=VALUE", help="Goes into every LiteLLM call."
 )
 @click.option("--samples", type=click.IntRange(1), help="Trials for each scenario, whatever the suite says.")
+@click.option(
+    "--early-stopping/--no-early-stopping",
+    default=True,
+    show_default=True,
+    help="End a scenario as soon as its verdicts are settled.",
+)
+@click.option(
+    "--stop",
+    type=click.Choice(["gate", "verdict"]),
+    help="What ends a scenario: also that no pass can be reached, or only a proven side.  [default: by the gate]",
+)
+@click.option(
+    "--gate",
+    type=click.Choice(["pass", "not_fail"]),
+    default="pass",
+    show_default=True,
+    help="What the suite must reach for status 0: every verdict a pass, or none a fail.",
+)
+@click.option("--joint", is_flag=True, help="Let the significance level be that of all passes together.")
 @click.option("--seed", type=int, help="Fixes writing styles and trial seeds.  [default: drawn and shown]")
 @click.option("--concurrency", type=click.IntRange(1), default=50, show_default=True, help="Trials in flight.")
 @click.option(
@@ -55,12 +85,74 @@ def main() -> None:
 def run(**options: Any) -> None:
     """Run a suite: a YAML file, a folder of them, or MODULE:OBJECT.
 
-    Exit status: 0 every verdict passed; 1 some verdict is fail or inconclusive; 2 the command, suite or
-    app could not be used; 3 the run could not be completed; 130 it was interrupted.
+    Exit status: 0 every verdict passed (with --gate not_fail: none is a fail); 1 some verdict is fail or
+    inconclusive; 2 the command, suite or app could not be used; 3 the run could not be completed; 130 it was
+    interrupted.
     """
     from simeval.commands import leave, run_suite
 
     leave(run_suite(**options))
+
+
+@main.command(context_settings=CONTEXT)
+@click.argument("result", type=click.Path(path_type=Path))
+@click.argument("labels", type=click.Path(path_type=Path), required=False)
+@click.option("--sample", type=click.IntRange(1), help="Draw so many trials at random for people to label.")
+@click.option("--out", type=click.Path(path_type=Path), help="Where --sample writes the file to fill in (CSV).")
+@click.option("--seed", type=int, help="Fixes which trials --sample draws.  [default: the run's]")
+@click.option("--alpha", type=float, default=0.05, show_default=True, help="Error on each side of the intervals.")
+@click.option("--json", "json_path", metavar="PATH", help="Write the report as JSON; - for standard output.")
+def agree(**options: Any) -> None:
+    """Hold the judge of a run (RESULT, what --json wrote) against people's LABELS.
+
+    LABELS is CSV, or one JSON object a line, with scenario, index and label (pass or fail, or a rating from 1 to
+    10), and expectation and rater where there are several. The labelled trials must be a random subset of the
+    run's: `simeval agree RESULT --sample 60 --out LABELS` draws one. It says how good the judge is, and gives no
+    pass or fail. Exit status: 0, or 2 for input that could not be used.
+    """
+    from simeval.commands import agree as hold_against_labels
+
+    raise SystemExit(hold_against_labels(**options))
+
+
+@main.command(context_settings=CONTEXT)
+@click.argument("suite", required=False)
+@click.option("--bar", type=float, help="The share of trials to prove, such as 0.9; 0.5 for a median.")
+@click.option("--rate", type=float, help="The true share it shall be proven at.  [default, of a suite: half-way to 1]")
+@click.option("--power", type=float, default=0.8, show_default=True, help="The chance of a pass that is wanted.")
+@click.option("--alpha", type=float, default=0.05, show_default=True, help="The significance level.")
+@click.option("--requirements", type=click.IntRange(1), default=1, show_default=True, help="How many have to pass.")
+@click.option("--samples", type=click.IntRange(1), help="Trials for each scenario, whatever the suite says.")
+@click.option("--joint", is_flag=True, help="Let the significance level be that of all passes together.")
+@click.option("--early-stopping/--no-early-stopping", default=True, show_default=True)
+@click.option("--stop", type=click.Choice(["gate", "verdict"]), help="As in simeval run.")
+@click.option("--gate", type=click.Choice(["pass", "not_fail"]), default="pass", show_default=True)
+def plan(**options: Any) -> None:
+    """Plan sample sizes before a call is paid for.
+
+    With --bar and --rate: how many trials a requirement takes. With SUITE: what each requirement of it accepts,
+    and how it would fare if the app were as good as --rate says.
+    """
+    from simeval.commands import show_plan
+
+    raise SystemExit(show_plan(**options))
+
+
+@main.command(context_settings=CONTEXT)
+@click.argument("baseline")
+@click.argument("candidate")
+@click.option("--margin", type=float, default=0.05, show_default=True, help="Loss of a share that is tolerated.")
+@click.option("--alpha", type=float, default=0.05, show_default=True, help="Chance of a wrong pass, or fail.")
+@click.option("--json", "json_path", metavar="PATH", help="Write the comparison as JSON; - for standard output.")
+def compare(**options: Any) -> None:
+    """Say whether CANDIDATE is worse than BASELINE, or proven not to be: two results of `run --json`.
+
+    Runs with the same seed are compared trial by trial. Exit status: 0 nothing is worse by more than the
+    margin; 1 something is worse, or neither is proven; 2 the command or a file could not be used.
+    """
+    from simeval.compare_command import compare_files
+
+    raise SystemExit(compare_files(**options))
 
 
 @main.command()

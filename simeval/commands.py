@@ -1,4 +1,4 @@
-"""What `simeval run` does: loads the suite and the app, runs them, writes the reports, gives the exit status."""
+"""What the commands do: load what they are given, run it, write the reports, give the exit status."""
 
 import json
 import os
@@ -6,7 +6,7 @@ import re
 import sys
 import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import replace
 from io import TextIOWrapper
@@ -21,13 +21,19 @@ from simeval.engine import DEFAULT_APP, AppHandler, Engine
 from simeval.errors import DefinitionError, SimevalError, StoreError
 from simeval.logs import configure_logging, log
 from simeval.outcome import Outcome
+from simeval.planning import plan, plan_suite
 from simeval.report.junit import junit_xml
 from simeval.results import SuiteResult
 from simeval.scenario import ScenarioTest
+from simeval.settings import Settings, require
 from simeval.suites import load_object, load_suite
 from simeval.version import __version__
 
 STATUS: dict[Outcome, int] = {"pass": 0, "fail": 1, "inconclusive": 1, "error": 3}
+HOW_TO_AGREE = "give RESULT LABELS, or RESULT --sample N --out LABELS"
+SAMPLED = """{rows} rows for {drawn} of the {trials} trials, drawn at random, are in {out}.
+Fill in the column label, from the top and without skipping any that are hard: pass or fail, or a rating from 1 to 10.
+"""
 BAD_INPUT, NOT_COMPLETED, INTERRUPTED = 2, 3, 130
 THREAD_SECONDS = 0.5  # how long threads may take to end by themselves when the process does
 
@@ -65,7 +71,7 @@ def run_suite(
     except Exception as error:  # a traceback would end with status 1, which is a verdict
         log.debug("traceback", text=format_exc())
         return _say(f"the run broke ({type(error).__name__}: {error}); --log-level debug shows where", NOT_COMPLETED)
-    return STATUS[result.outcome]
+    return 0 if result.meets(result.run.gate) else STATUS[result.outcome]
 
 
 def _run(
@@ -82,8 +88,9 @@ def _run(
     for path in reports:
         _require_writable(path)
     engine = Engine(
-        options["judge_model"],
+        options["judge_model"] or None,
         options["user_model"],
+        judge_repeats=options["judge_repeats"],
         seed=options["seed"],
         concurrency=options["concurrency"],
         model_concurrency=options["model_concurrency"],
@@ -92,10 +99,82 @@ def _run(
         app_timeout_seconds=options["app_timeout"],
         on_app_error=options["on_app_error"],
         max_error_rate=options["max_error_rate"],
+        early_stopping=options["early_stopping"],
+        gate=options["gate"],
+        stop=options["stop"],
+        joint=options["joint"],
         model_options=dict(_option(text) for text in model_options),
         store=options["store"],
     )
     return anyio.run(engine.evaluate, scenarios, handler)
+
+
+def agree(
+    *,
+    result: Path,
+    labels: Path | None,
+    sample: int | None,
+    out: Path | None,
+    seed: int | None,
+    alpha: float,
+    json_path: str | None,
+) -> int:
+    """Hold a run's judge against people's labels, or draw trials for them to label; give the exit status."""
+    from simeval.judging import agreement, load_run
+    from simeval.labels import draw_sample, write_sample
+    from simeval.trust import encode_agreement
+
+    try:
+        if labels is not None and sample is None and out is None:
+            _require_writable(json_path)
+            report = agreement(result, labels, alpha=alpha)
+            (sys.stderr if json_path == "-" else sys.stdout).write(f"{report}\n")
+            _write_json(json_path, encode_agreement(report))
+        elif labels is None and sample is not None and out is not None:
+            run = load_run(result)
+            rows, trials = draw_sample(run, sample, seed=run.seed if seed is None else seed)
+            write_sample(rows, out)
+            sys.stdout.write(SAMPLED.format(rows=len(rows), out=out, drawn=min(sample, trials), trials=trials))
+        else:
+            raise DefinitionError("agree", found="neither or both ways to use it", do=HOW_TO_AGREE)
+    except DefinitionError as error:
+        return _say(error, BAD_INPUT)
+    except StoreError as error:
+        return _say(error, NOT_COMPLETED)
+    return 0
+
+
+def show_plan(
+    *,
+    suite: str | None,
+    bar: float | None,
+    rate: float | None,
+    power: float,
+    alpha: float,
+    requirements: int,
+    samples: int | None,
+    joint: bool,
+    early_stopping: bool,
+    stop: Any,
+    gate: Any,
+) -> int:
+    """Plan a requirement, or forecast a suite, and give the exit status."""
+    configure_logging("WARNING")
+    try:
+        if suite is not None:
+            require(bar is None, "plan: --bar", found=bar, do="leave it out: the suite has bars of its own")
+            settings = Settings(
+                significance_level=alpha, joint=joint, early_stopping=early_stopping, stop=stop, gate=gate
+            )
+            found: object = plan_suite(_sized(load_suite(suite), samples), settings, true_rate=rate)
+        elif bar is None or rate is None:
+            raise DefinitionError("plan", found="there is nothing to plan", do="give a suite, or --bar and --rate")
+        else:
+            found = plan(bar, rate, significance_level=alpha, power=power, requirements=requirements, joint=joint)
+    except DefinitionError as error:
+        return _say(error, BAD_INPUT)
+    sys.stdout.write(f"{found}\n")
+    return 0
 
 
 def leave(status: int) -> NoReturn:
@@ -113,12 +192,16 @@ def leave(status: int) -> NoReturn:
 def _report(result: SuiteResult, json_path: str | None, junit_path: str | None) -> None:
     (sys.stderr if json_path == "-" else sys.stdout).write(f"{result}\n")
     found = encode_suite(result.results, result.run, version=__version__)
-    if json_path == "-":
-        sys.stdout.write(f"{json.dumps(found, indent=1)}\n")  # plain ASCII: whoever reads may use any encoding
-    elif json_path:
-        _write(json_path, f"{json.dumps(found, ensure_ascii=False, indent=1)}\n")
+    _write_json(json_path, found)
     if junit_path:
         _write(junit_path, junit_xml(result.results, result.run))
+
+
+def _write_json(path: str | None, found: Mapping[str, Any]) -> None:
+    if path == "-":
+        sys.stdout.write(f"{json.dumps(found, indent=1)}\n")  # plain ASCII: whoever reads may use any encoding
+    elif path:
+        _write(path, f"{json.dumps(found, ensure_ascii=False, indent=1)}\n")
 
 
 def _write(path: str, text: str) -> None:

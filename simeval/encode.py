@@ -6,8 +6,9 @@ from math import isfinite
 from typing import Any
 
 from simeval.conversation import Conversation, Message
+from simeval.evaluator import Evaluator
 from simeval.outcome import Failure, Held, Judgement, Score, Verdict
-from simeval.results import EvaluationResult, ExpectationResult, RunRecord, combine
+from simeval.results import EvaluationResult, ExpectationResult, RunRecord, SuiteResult, combine
 from simeval.usage import total
 
 Json = dict[str, Any]
@@ -104,6 +105,7 @@ def encode_verdict(verdict: Verdict) -> Json:
         "method": verdict.method,
         "reason": verdict.reason,
         "explanation": verdict.explanation,
+        "chart": None if verdict.chart is None else plain(asdict(verdict.chart)),
     }
 
 
@@ -115,6 +117,7 @@ def encode_suite(results: Sequence[EvaluationResult], run: RunRecord, *, version
         "run_id": run.run_id,
         "outcome": outcome,
         "passed": outcome == "pass",
+        "guarantee": SuiteResult(tuple(results), run).guarantee,
         **_encode_run(run),
         "scenarios": [_encode_scenario(result) for result in results],
     }
@@ -125,6 +128,7 @@ def _encode_run(run: RunRecord, *, suite: bool = False) -> Json:
     return {
         "run_id": run.run_id,
         "models": {"judge": run.judge_model, "user": run.user_model},
+        "judge_repeats": run.judge_repeats,
         "app": run.app,
         **(
             {"suite": [{"title": t, "sample_size": n, "expectations": list(labels)} for t, n, labels in run.scenarios]}
@@ -132,6 +136,8 @@ def _encode_run(run: RunRecord, *, suite: bool = False) -> Json:
             else {}
         ),
         "seed": run.seed,
+        "gate": run.gate,
+        "joint": run.joint,
         "started": run.started.isoformat(),
         "seconds": round(run.seconds, 3),
         "notes": list(run.notes),
@@ -144,7 +150,9 @@ def _encode_scenario(result: EvaluationResult) -> Json:
         "title": result.title,
         "outcome": result.outcome,
         "passed": result.passed,
+        "sample_size": result.sample_size,
         "trials": result.trials,
+        "extras": {"finished": result.finished_extras, "ended_early": len(result.extras) - result.finished_extras},
         "errors": [{"index": i, "stage": failure.stage, "error": failure.error} for i, failure in result.failures],
         "expectations": [_encode_expectation(expectation) for expectation in result.expectations],
         "conversations": [_encode_trial(result, judgement) for judgement in result.judgements],
@@ -152,12 +160,22 @@ def _encode_scenario(result: EvaluationResult) -> Json:
 
 
 def _encode_expectation(expectation: ExpectationResult) -> Json:
+    reliability, turns = expectation.reliability, expectation.turns
     return {
         "label": expectation.label,
         "outcome": expectation.outcome,
-        "verdicts": [encode_verdict(verdict) for verdict in expectation.verdicts],
+        "verdicts": [
+            {**encode_verdict(verdict), "cut": _encode_cut(evaluator)}
+            for evaluator, verdict in zip(expectation.evaluators, expectation.verdicts, strict=True)
+        ],
         "scores": plain(expectation.scores),
+        **({"reliability": plain(asdict(reliability))} if reliability else {}),
+        **({"turns": plain(asdict(turns))} if turns else {}),
     }
+
+
+def _encode_cut(evaluator: Evaluator) -> Json | None:
+    return None if evaluator.cut is None else {"sign": evaluator.cut[0], "score": evaluator.cut[1]}
 
 
 def _encode_trial(result: EvaluationResult, judgement: Judgement) -> Json:

@@ -8,9 +8,12 @@ from typing import overload
 
 from simeval.concluding import show_p, show_share
 from simeval.conversation import Conversation
-from simeval.evaluators import Evaluator
+from simeval.evaluator import Evaluator
 from simeval.outcome import Failure, Judgement, Outcome, Score, Verdict
+from simeval.reliability import Reliability, reliability_of
+from simeval.settings import Gate
 from simeval.tables import indent, render_table
+from simeval.turns import TurnShare, turns_of
 from simeval.usage import Usage, total
 
 MARKS: Mapping[Outcome, str] = {
@@ -27,14 +30,20 @@ HEADERS = ("scenario", "expectation", "verdict", "estimate", "interval", "bar", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
-    """What is true of a whole run: its id, seed, models, app, scenarios (title, size, labels), time and usage."""
+    """What is true of a whole run: its id, seed, models, app, scenarios (title, size, labels), time and usage.
+
+    `judge_model` names a panel's judges with " + " between them; each rates a conversation `judge_repeats` times.
+    """
 
     run_id: str
     seed: int
     judge_model: str
+    judge_repeats: int = 1
     user_model: str
     app: str
     started: datetime
+    gate: Gate = "pass"
+    joint: bool = False
     scenarios: tuple[tuple[str, int, tuple[str, ...]], ...] = ()
     seconds: float = 0.0
     usage: Mapping[str, Usage] = field(default_factory=dict)
@@ -63,16 +72,32 @@ class ExpectationResult:
         """The values of the trials that have one, in the order dealt."""
         return tuple(result.value for result in self.results if isinstance(result, Score))
 
+    @property
+    def turns(self) -> TurnShare | None:
+        """The turns of all conversations together, where the scorer counts them; else None."""
+        return turns_of(self.results)
+
+    @property
+    def reliability(self) -> Reliability | None:
+        """How far the judge's ratings agree, where each conversation has two or more; else None."""
+        return reliability_of(self.results)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationResult:
-    """What one scenario came to. Trials and conversations stand in the order dealt."""
+    """What one scenario came to. Trials and conversations stand in the order dealt.
+
+    `judgements` are the trials the verdicts rest on, at most `sample_size`; `extras` those that were under way
+    when the verdicts were settled: ended early, or finished but not concluded on.
+    """
 
     title: str
     outcome: Outcome
     expectations: tuple[ExpectationResult, ...]
     judgements: tuple[Judgement, ...]
     run: RunRecord
+    sample_size: int
+    extras: tuple[Judgement, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -83,6 +108,11 @@ class EvaluationResult:
     def trials(self) -> int:
         """How many trials the verdicts rest on."""
         return len(self.judgements)
+
+    @property
+    def finished_extras(self) -> int:
+        """How many trials were finished that no verdict needed."""
+        return sum(all(not isinstance(r, Failure) for r in extra.results) for extra in self.extras)
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -135,7 +165,11 @@ class EvaluationResult:
 
 @dataclass(frozen=True, slots=True)
 class SuiteResult(Sequence[EvaluationResult]):
-    """The results of a suite, in the order of its scenarios. It passes when every verdict does."""
+    """The results of a suite, in the order of its scenarios. It passes when every verdict does.
+
+    No correction is needed for that: if a requirement is truly not met, the suite passes only if that one's
+    verdict is wrong (intersection-union).
+    """
 
     results: tuple[EvaluationResult, ...]
     run: RunRecord
@@ -149,6 +183,15 @@ class SuiteResult(Sequence[EvaluationResult]):
     def passed(self) -> bool:
         """Whether every verdict of every scenario is a pass."""
         return self.outcome == "pass"
+
+    def meets(self, gate: Gate) -> bool:
+        """Whether the suite gets through a gate: "pass", all verdicts are; "not_fail", none is a fail or an error."""
+        return self.passed if gate == "pass" else self.outcome in ("pass", "inconclusive")
+
+    @property
+    def guarantee(self) -> str:
+        """The error bound of the passes, in words; empty where nothing passed."""
+        return _guarantee(self.results, self.run)
 
     @overload
     def __getitem__(self, index: int) -> EvaluationResult: ...
@@ -192,7 +235,7 @@ def describe(results: Sequence[EvaluationResult], run: RunRecord) -> str:
             "-" if verdict.estimate is None or verdict.outcome == "error" else evaluator.show(verdict.estimate),
             _show_interval(verdict, evaluator),
             evaluator.show_bar(),
-            f"{verdict.n} ({verdict.missing} missing)" if verdict.missing else str(verdict.n),
+            _show_n(verdict, result.sample_size),
             _show_p(verdict),
         ]
         for result in results
@@ -211,13 +254,32 @@ def describe(results: Sequence[EvaluationResult], run: RunRecord) -> str:
         part
         for part in (
             "\n".join(indent(f"note: {note}", 0) for note in run.notes),
-            f"{table}\n{LEGEND.format(level=level)}",
+            "\n".join([table, LEGEND.format(level=level), *_show_described(results)]),
             *reasons,
             _show_failures(results),
-            _summary(results, run),
+            "\n".join(part for part in (indent(_guarantee(results, run), 0), _summary(results, run)) if part),
         )
         if part
     )
+
+
+def _show_described(results: Sequence[EvaluationResult]) -> list[str]:
+    """Say in a line what else is known of an expectation: how far several ratings agree, what all turns are like."""
+    lines = [
+        indent(f"{what} of {expectation.label!r}{f' ({result.title})' if len(results) > 1 else ''}: {found}", 0)
+        for result in results
+        for expectation in result.expectations
+        for what, found in (("judge", expectation.reliability), ("turns", expectation.turns))
+        if found is not None
+    ]
+    if len(lines) > MOST_EXPLAINED:
+        lines[MOST_EXPLAINED:] = [f"... and {len(lines) - MOST_EXPLAINED} more; --json holds them all."]
+    return lines
+
+
+def _show_n(verdict: Verdict, sample_size: int) -> str:
+    of = f"/{sample_size}" if verdict.n < sample_size else ""
+    return f"{verdict.n}{of} ({verdict.missing} missing)" if verdict.missing else f"{verdict.n}{of}"
 
 
 def _show_p(verdict: Verdict) -> str:
@@ -266,6 +328,24 @@ def _show_failures(results: Sequence[EvaluationResult]) -> str:
     return "\n".join(["failures of single trials:", *lines]) if lines else ""
 
 
+def _guarantee(results: Sequence[EvaluationResult], run: RunRecord) -> str:
+    """Say how far a list of passes can be trusted."""
+    verdicts = [verdict for result in results for verdict in result.verdicts]
+    passes = sum(verdict.passed for verdict in verdicts)
+    if not passes:
+        return ""
+    levels = [verdict.significance_level for verdict in verdicts]
+    if run.joint:
+        return f"all passes of this list together are wrong with a chance of at most {show_share(sum(levels))}."
+    each = f"each pass is wrong with a chance of at most {show_share(max(levels))}"
+    if len(verdicts) == 1:
+        return f"{each}."
+    suite = "and so is a pass of the whole suite" if passes == len(verdicts) else "and so would a pass of the suite be"
+    return (
+        f"{each}, {suite}; of {len(verdicts)} requirements, at most {sum(levels):.2g} wrong passes are to be expected."
+    )
+
+
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
@@ -278,10 +358,11 @@ def _summary(results: Sequence[EvaluationResult], run: RunRecord) -> str:
     usage = total(run.usage)
     cost = f", ${usage.cost_usd:.4f}" if usage.cost_usd is not None else ""
     lost = f" ({failed} with a failure)" if failed else ""
+    times = f" ({run.judge_repeats} ratings each)" if run.judge_repeats > 1 else ""
     calls = _count(usage.calls, "model call") + (f" ({usage.failed_calls} failed)" if usage.failed_calls else "")
     return (
         f"{combine(outcomes).upper()}: {_count(len(results), 'scenario')} ({counted}), "
         f"{_count(trials, 'trial')}{lost}, {calls}, "
         f"{usage.prompt_tokens + usage.completion_tokens} tokens{cost}, {run.seconds:.1f} s\n"
-        f"run {run.run_id}, seed {run.seed}, app {run.app}, judge {run.judge_model}, user {run.user_model}"
+        f"run {run.run_id}, seed {run.seed}, app {run.app}, judge {run.judge_model}{times}, user {run.user_model}"
     )

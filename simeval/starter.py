@@ -9,7 +9,7 @@ SUITE = """\
 # Without --judge-model, embedded heuristics play the user and the judge: good for a first look, no
 # judgement of quality. With a real model: simeval run suite.yaml --app app:handle --judge-model openai/gpt-5-nano
 
-sample_size: 30          # trials for each scenario; proving "at least 90%" takes 29 or more
+sample_size: 100         # trials a scenario may use; it ends as soon as its verdicts are settled (simeval plan)
 significance_level: 0.05 # how often a pass, or a fail, may be wrong
 
 scenarios:

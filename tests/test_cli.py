@@ -161,7 +161,7 @@ def test_standard_output_shows_the_table_and_why_it_did_not_pass(folder: Path) -
     done = simeval(folder, "run", "suite.yaml", "--app", "shop:bad")
 
     assert "FAIL" in done.stdout
-    assert "0 of 30 trials met the requirement" in " ".join(done.stdout.split())
+    assert "0 of 4 trials met the requirement" in " ".join(done.stdout.split())
     assert "assistant: No idea." in done.stdout
 
 

@@ -1,6 +1,6 @@
 """The models of an engine, one object for each name, so that a limit holds for all its callers together."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import anyio
@@ -50,6 +50,19 @@ class Models:
             embedded = base.name.startswith(PREFIX)
             self._bounded[base.name] = Limited(timed if embedded else Paced(timed, self._turn), slots)
         return self._bounded[base.name]
+
+    def panel(self, named: str | Model | Sequence[str | Model]) -> tuple[Model, ...]:
+        """Give one model or several, each once. Raises DefinitionError where none or one twice is named."""
+        listed: Sequence[Any] = named if isinstance(named, (list, tuple)) else [named]
+        models = tuple(self.get(each) for each in listed)
+        names = [model.name for model in models]
+        if not names or len(set(names)) < len(names):
+            raise DefinitionError(
+                "judge_model",
+                found=f"found {names!r}",
+                do="name one model, or several that differ; judge_repeats asks one model several times",
+            )
+        return models
 
     def caller(self, model: Model, ledger: Ledger) -> Caller:
         """Give what asks a model, retries, and counts in `ledger`."""

@@ -1,26 +1,35 @@
-"""The judge: an LLM that rates a conversation from 1 to 10 by a rubric."""
+"""The judge: one or more LLMs that rate a conversation from 1 to 10 by a rubric, once or several times."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import anyio
+
+from simeval import seeds
+from simeval.capture import first_leaf
 from simeval.conversation import Conversation
 from simeval.logs import log
 from simeval.models.replies import Grade
 from simeval.models.requests import GradeRequest
 from simeval.models.retries import Caller
 from simeval.outcome import Score
+from simeval.reliability import Rating, mean_rating
 from simeval.rubric import RubricBook
 from simeval.scorers.scorer import Scorer
 
 
 @dataclass(frozen=True, slots=True)
 class RubricScorer(Scorer):
-    """Rates how well an expected behaviour was met, by the rubric that `book` holds for it."""
+    """Rates how well an expected behaviour was met, by the rubric that `book` holds for it.
 
-    caller: Caller
+    Each of the `judges` rates a conversation `repeats` times, all at once; the score is the mean of the ratings.
+    """
+
+    judges: Sequence[Caller]
     book: RubricBook
     expected_behavior: str
+    repeats: int = 1
     timeout_seconds = None
 
     @property
@@ -32,16 +41,44 @@ class RubricScorer(Scorer):
         await self.book.levels(given=columns["given"], when=columns["when"], expected_behavior=self.expected_behavior)
 
     async def score(self, conversation: Conversation, given: str, when: str, seed: int) -> Score:
-        """Give the rating with the judge's reasoning. Raises ModelError."""
+        """Give the mean rating with the reasoning of each. Raises ModelError where one of them is missing.
+
+        A mean of fewer ratings would be another criterion, so the first that fails ends the others.
+        """
         levels = await self.book.levels(given=given, when=when, expected_behavior=self.expected_behavior)
-        request = GradeRequest(
-            given=given,
-            when=when,
-            expected_behavior=self.expected_behavior,
-            levels=levels,
-            conversation=conversation.messages,
-            seed=seed,
-        )
-        grade = await self.caller.ask(request, Grade)
-        log.debug("grade", score=grade.score, reasoning=grade.reasoning)
-        return Score(value=grade.score, reasoning=grade.reasoning)
+        places = [(judge, repeat) for judge in self.judges for repeat in range(self.repeats)]
+        found: dict[int, Rating] = {}
+
+        async def rate(place: int) -> None:
+            judge, repeat = places[place]
+            request = GradeRequest(
+                given=given,
+                when=when,
+                expected_behavior=self.expected_behavior,
+                levels=levels,
+                conversation=conversation.messages,
+                seed=repeat_seed(seed, repeat),
+            )
+            found[place] = await _rating(judge, request, repeat)
+
+        if len(places) == 1:
+            await rate(0)
+        else:
+            try:
+                async with anyio.create_task_group() as rating:
+                    for place in range(len(places)):
+                        rating.start_soon(rate, place)
+            except ExceptionGroup as group:
+                raise first_leaf(group) from group
+        return mean_rating([found[place] for place in range(len(places))])
+
+
+def repeat_seed(seed: int, repeat: int) -> int:
+    """Give the seed of a trial's repeat: the first has the trial's own, so that repeats can be added to a run."""
+    return seeds.derive(seed, "rating", repeat) if repeat else seed
+
+
+async def _rating(judge: Caller, request: GradeRequest, repeat: int) -> Rating:
+    grade = await judge.ask(request, Grade)
+    log.debug("grade", judge=judge.model.name, repeat=repeat, score=grade.score, reasoning=grade.reasoning)
+    return Rating(judge=judge.model.name, repeat=repeat, score=grade.score, reasoning=grade.reasoning)

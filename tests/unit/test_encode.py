@@ -56,7 +56,17 @@ def test_a_suite_has_the_keys_that_are_documented() -> None:
     }
     assert set(suite["models"]) == {"judge", "user"}
     assert set(suite["usage"]) >= {"calls", "prompt_tokens", "completion_tokens", "cost_usd", "by_role"}
-    assert set(scenario) == {"title", "outcome", "passed", "trials", "errors", "expectations", "conversations"}
+    assert set(scenario) == {
+        "title",
+        "outcome",
+        "passed",
+        "sample_size",
+        "trials",
+        "extras",
+        "errors",
+        "expectations",
+        "conversations",
+    }
     assert scenario["errors"] == [{"index": 1, "stage": "judge", "error": "HTTP 500"}]
     assert set(expectation) == {"label", "outcome", "verdicts", "scores"}
     assert set(expectation["verdicts"][0]) >= {

@@ -1,0 +1,163 @@
+"""How far a run's judge agrees with people: records, printed as text."""
+
+from dataclasses import asdict, dataclass
+from math import isnan
+from typing import Any, Literal
+
+from simeval.concluding import show_share
+from simeval.encode import plain
+from simeval.reliability import show_coefficient
+from simeval.stats.agreement import BootstrapInterval, Confusion, Rate
+from simeval.stats.calibration import CorrectedRate
+from simeval.tables import indent
+from simeval.version import __version__
+
+Trust = Literal["usable", "tentative", "do not trust", "unknown"]
+USABLE, TOO_LOW = 0.8, 0.667  # Krippendorff's custom
+ADVICE: dict[Trust, str] = {
+    "usable": "usable",
+    "tentative": "for tentative conclusions only (usable from .80)",
+    "do not trust": "DO NOT TRUST this judge (below .667)",
+    "unknown": "cannot be told, because the labels or the judge's scores do not differ",
+}
+ROUGH = 50  # labelled conversations below which a bootstrap interval is too narrow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeAgreement:
+    """A judge held against people on one requirement.
+
+    `labelled` of its `trials` with an outcome have a label; on `ties` of them people are split evenly, and
+    `unused` labelled trials have no outcome. `confusion`, on the trials the judge scored, and `rate`,
+    on all, take what most people say of a trial; `kappa`, `weighted_kappa` (quadratic, for ratings) and `alpha`
+    (Krippendorff's, ordinal) hold each person's label against the judge, and `alpha_of_people` people against
+    each other. Of ratings, which may agree in order and yet lie on different sides of the bar, `alpha_at_cut` is
+    that of the passes and failures they make; `trust` follows the lower one. `exact` says whether the interval of
+    `rate` is; `conditions` when it holds.
+    """
+
+    scenario: str
+    expectation: str
+    evaluator: str
+    are_ratings: bool
+    trials: int
+    labelled: int
+    unused: int
+    ties: int
+    confusion: Confusion
+    kappa: BootstrapInterval
+    weighted_kappa: BootstrapInterval | None
+    alpha: BootstrapInterval
+    alpha_at_cut: BootstrapInterval | None
+    alpha_of_people: float | None
+    trust: Trust
+    rate: CorrectedRate
+    exact: bool
+    conditions: tuple[str, ...]
+
+    def __str__(self) -> str:
+        table, rate, n = self.confusion, self.rate, self.trials
+        passed, failed = table.sensitivity, table.specificity
+        kappa = f"Cohen's kappa {show_interval(self.kappa)}"
+        if self.weighted_kappa is not None:
+            kappa += f"; of the ratings, with quadratic weights, {show_interval(self.weighted_kappa)}"
+        surety = "exact" if self.exact else "approximate"
+        lines = [
+            f"{self.labelled} of {n} conversations are labelled{self._left_out()}",
+            f"of {passed.n} that people pass the judge passes {passed.successes}: sensitivity {_show_rate(passed)}",
+            f"of {failed.n} that people fail the judge fails {failed.successes}: specificity {_show_rate(failed)}",
+            kappa,
+            f"Krippendorff's alpha {self._alphas()}: {ADVICE[self.trust]}{self._people()}",
+            f"the judge finds {_share(rate.judge_rate)} of the {n} conversations good, people would find "
+            f"{_share(rate.estimate)} [{_share(rate.lower)}, {_share(rate.upper)}] ({rate.method}, {surety})",
+        ]
+        head = f"{self.scenario}: {self.expectation}: {self.evaluator}"
+        grid = [
+            f"{'people pass':>27}{'people fail':>13}",
+            f"    judge passes{table.true_pass:>11}{table.false_pass:>13}",
+            f"    judge fails {table.false_fail:>11}{table.true_fail:>13}",
+        ]
+        wrapped = [indent(line, 2) for line in lines]
+        return "\n".join([indent(head, 0), wrapped[0], *grid, *wrapped[1:]])
+
+    def _left_out(self) -> str:
+        unused = f", {self.unused} labelled trials have no outcome here" if self.unused else ""
+        return f"{unused}, on {self.ties} of them people are split evenly" if self.ties else unused
+
+    def _alphas(self) -> str:
+        if self.alpha_at_cut is None:
+            return show_interval(self.alpha)
+        return f"(ordinal) of the ratings {show_interval(self.alpha)}, at the bar {show_interval(self.alpha_at_cut)}"
+
+    def _people(self) -> str:
+        if self.alpha_of_people is None:
+            return ""
+        return f"; people among themselves {show_coefficient(self.alpha_of_people)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgreementReport:
+    """A run's judge held against people: one entry for each labelled requirement.
+
+    `overall` is the alpha of all passes and failures together, each expectation at its first requirement; None
+    for one expectation. Bounds have `significance_level` on each side. It is about the judge: no pass or fail
+    comes of it.
+    """
+
+    run_id: str
+    judge: str
+    judge_repeats: int
+    raters: tuple[str, ...]
+    significance_level: float
+    entries: tuple[JudgeAgreement, ...]
+    overall: BootstrapInterval | None
+
+    def __str__(self) -> str:
+        times = f" ({self.judge_repeats} ratings each)" if self.judge_repeats > 1 else ""
+        people = "one person" if len(self.raters) == 1 else f"{len(self.raters)} people"
+        kind = "ratings" if self.entries[0].are_ratings else "passes and failures"
+        head = f"judge {self.judge}{times} against {people} ({kind}), run {self.run_id}"
+        overall = []
+        if self.overall is not None:
+            advice = ADVICE[trust_in(self.overall.estimate)]
+            overall = [f"all expectations together: alpha {show_interval(self.overall)}: {advice}"]
+        conditions = dict.fromkeys(condition for entry in self.entries for condition in entry.conditions)
+        holds = ["what people would find holds on conditions:", *(indent(f"- {each}", 2) for each in conditions)]
+        return "\n\n".join([indent(head, 0), *map(str, self.entries), *overall, self._legend(), "\n".join(holds)])
+
+    def _legend(self) -> str:
+        rough = min(entry.alpha.n_clusters for entry in self.entries) < ROUGH
+        narrow = f", too narrow with fewer than {ROUGH} labelled conversations" if rough else ""
+        level = show_share(1 - 2 * self.significance_level)
+        return f"intervals: {level} confidence; of kappa and alpha by bootstrap of conversations: approximate{narrow}"
+
+
+def trust_in(*alphas: float) -> Trust:
+    """Say how far a judge with these alphas can be relied on: by the lowest of those that are defined."""
+    defined = [alpha for alpha in alphas if not isnan(alpha)]
+    if not defined:
+        return "unknown"
+    alpha = min(defined)
+    return "usable" if alpha >= USABLE else "tentative" if alpha >= TOO_LOW else "do not trust"
+
+
+def show_interval(found: BootstrapInterval) -> str:
+    """Write a coefficient with its interval."""
+    if isnan(found.low):
+        return show_coefficient(found.estimate)
+    bounds = f"{show_coefficient(found.low)}, {show_coefficient(found.high)}"
+    return f"{show_coefficient(found.estimate)} [{bounds}]"
+
+
+def encode_agreement(report: AgreementReport) -> dict[str, Any]:
+    """Give a report as the machine-readable result of `simeval agree`."""
+    found: dict[str, Any] = {"simeval": __version__, **plain(asdict(report))}
+    return found
+
+
+def _show_rate(rate: Rate) -> str:
+    return f"{_share(rate.value)} [{_share(rate.low)}, {_share(rate.high)}]"
+
+
+def _share(share: float) -> str:
+    return "-" if isnan(share) else show_share(round(share, 3))
