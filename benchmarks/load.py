@@ -25,7 +25,7 @@ CONCURRENCY = 200
 async def run(source: str, store: Path | None) -> None:
     """Run the suite against offline/app and print what it took."""
     suite = load_suite(source)
-    engine = Engine(seed=1, concurrency=CONCURRENCY, store=store)
+    engine = Engine(seed=1, concurrency=CONCURRENCY, store=store, early_stopping=False)
     in_flight: list[int] = []
 
     async def sample() -> None:
