@@ -23,7 +23,6 @@ STOPPED_EARLY = (
     "exact; run both with --no-early-stopping for exact error rates"
 )
 ASYMPTOTIC = "there are too many trials for the exact test of the margin, so its asymptotic form is used"
-PREFERS_HIGH = {"mean at least ": True, "mean at most ": False}  # how a MeanEvaluator words its direction
 
 
 def compare(baseline: Source, candidate: Source, *, margin: float = MARGIN, alpha: float = ALPHA) -> Comparison:
@@ -191,13 +190,12 @@ def _compare_means(key: Key, old: Requirement, new: Requirement, rules: _Rules) 
         method="difference of the means, without a test",
         difference=_difference(baseline, candidate),
     )
-    high = next((high for words, high in PREFERS_HIGH.items() if evaluator.startswith(words)), None)
     if not rules.paired:
         return change
-    if high is None:
+    if new.cut is None:
         unknown = f"{_seen(baseline, candidate, None)}: the result does not say whether a higher score is better"
         return replace(change, reason="no_direction", explanation=unknown)
-    return _test_means(change, before, now, 1 if high else -1, rules)
+    return _test_means(change, before, now, 1 if new.cut.sign in (">=", ">") else -1, rules)
 
 
 def _test_means(

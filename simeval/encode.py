@@ -148,6 +148,8 @@ def _encode_run(run: RunRecord, *, suite: bool = False) -> Json:
 def _encode_scenario(result: EvaluationResult) -> Json:
     return {
         "title": result.title,
+        "given": result.given,
+        "when": result.when,
         "outcome": result.outcome,
         "passed": result.passed,
         "sample_size": result.sample_size,
@@ -163,6 +165,7 @@ def _encode_expectation(expectation: ExpectationResult) -> Json:
     reliability, turns = expectation.reliability, expectation.turns
     return {
         "label": expectation.label,
+        "expected_behavior": expectation.expected_behavior,
         "outcome": expectation.outcome,
         "verdicts": [
             {**encode_verdict(verdict), "cut": _encode_cut(evaluator)}

@@ -12,7 +12,7 @@ from simeval import seeds
 from simeval.errors import DefinitionError, StoreError
 from simeval.stored import Requirement, StoredRun, StoredScenario, StoredTrial, requirements_of, scenarios_of
 
-COLUMNS = ("scenario", "index", "expectation", "label", "transcript")
+COLUMNS = ("scenario", "index", "expectation", "expected_behavior", "label", "transcript")
 NEEDED = ("scenario", "index", "label")
 WORDS = {"pass": True, "true": True, "yes": True, "fail": False, "false": False, "no": False}
 LOWEST, HIGHEST = 1.0, 10.0
@@ -93,9 +93,14 @@ def draw_sample(run: StoredRun, size: int, *, seed: int) -> tuple[list[list[str]
     if not drawable:
         raise DefinitionError("sample", found="the run has no judged trial", do="give a run with judged trials")
     trials = {title: {trial.index: trial for trial in each.conversations} for title, each in scenarios_of(run).items()}
+    expected = {
+        (title, expectation.label): expectation.expected_behavior or ""
+        for title, scenario in scenarios_of(run).items()
+        for expectation in scenario.expectations
+    }
     drawn = seeds.generator(seed, "labels").sample(list(drawable), min(size, len(drawable)))
     rows = [
-        [title, str(index), label, "", _transcript(trials[title][index])]
+        [title, str(index), label, expected[title, label], "", _transcript(trials[title][index])]
         for title, index in drawn
         for label in drawable[title, index]
     ]

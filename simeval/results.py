@@ -61,6 +61,7 @@ class ExpectationResult:
     evaluators: tuple[Evaluator, ...]
     verdicts: tuple[Verdict, ...]
     results: tuple[Score | Failure, ...]
+    expected_behavior: str | None = None
 
     @property
     def outcome(self) -> Outcome:
@@ -98,6 +99,8 @@ class EvaluationResult:
     run: RunRecord
     sample_size: int
     extras: tuple[Judgement, ...] = ()
+    given: str = ""
+    when: str = ""
 
     @property
     def passed(self) -> bool:

@@ -55,6 +55,7 @@ class _Verdict(_Stored):
 class _Expectation(_Stored):
     label: str
     verdicts: tuple[_Verdict, ...]
+    expected_behavior: str | None = None
 
 
 class _Score(_Stored):
@@ -169,7 +170,7 @@ def _requirement(scenario: StoredScenario, label: str, verdict: _Verdict) -> Req
     chart = verdict.chart
     if chart is None:
         early = scenario.trials < scenario.sample_size
-        return Requirement(met=None, scores=scores, trials=scenario.trials, stopped_early=early)
+        return Requirement(met=None, scores=scores, trials=scenario.trials, stopped_early=early, cut=verdict.cut)
     met = _by_index(chart)
     return Requirement(
         met=met,

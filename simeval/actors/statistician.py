@@ -170,6 +170,8 @@ class Statistician:
             judgements=tuple(tally.judgements),
             run=run,
             sample_size=tally.plan.sample_size,
+            given=tally.plan.scenario.given,
+            when=tally.plan.scenario.when,
             extras=tuple(sorted(tally.extras, key=lambda judgement: judgement.trial.index)),
         )
 
@@ -177,7 +179,11 @@ class Statistician:
         results = tuple(judgement.results[position] for judgement in tally.judgements)
         verdicts = [self._verdict(course, tally, position, results) for course in tally.courses[position]]
         return ExpectationResult(
-            label=measure.label, evaluators=measure.evaluators, verdicts=tuple(verdicts), results=results
+            label=measure.label,
+            evaluators=measure.evaluators,
+            verdicts=tuple(verdicts),
+            results=results,
+            expected_behavior=measure.expectation.expected_behavior,
         )
 
     def _verdict(self, course: Course, tally: _Tally, position: int, results: Sequence[Score | Failure]) -> Verdict:

@@ -58,6 +58,8 @@ def test_a_suite_has_the_keys_that_are_documented() -> None:
     assert set(suite["usage"]) >= {"calls", "prompt_tokens", "completion_tokens", "cost_usd", "by_role"}
     assert set(scenario) == {
         "title",
+        "given",
+        "when",
         "outcome",
         "passed",
         "sample_size",
@@ -68,7 +70,7 @@ def test_a_suite_has_the_keys_that_are_documented() -> None:
         "conversations",
     }
     assert scenario["errors"] == [{"index": 1, "stage": "judge", "error": "HTTP 500"}]
-    assert set(expectation) == {"label", "outcome", "verdicts", "scores"}
+    assert set(expectation) == {"label", "expected_behavior", "outcome", "verdicts", "scores"}
     assert set(expectation["verdicts"][0]) >= {
         "evaluator",
         "outcome",

@@ -143,14 +143,14 @@ class TestSampling:
 
         (row,), _ = draw_sample(stored, 5, seed=1)
 
-        assert row == ["s", "0", "names it", "", "user: question 0\nassistant: answer 0"]
+        assert row == ["s", "0", "names it", "", "", "user: question 0\nassistant: answer 0"]
 
     def test_a_crash_of_the_app_is_drawn_and_shown(self) -> None:
         stored = run(scenario_of("s", requirement("names it", [True, False], scores=[9.0, None])))
 
         rows, _ = draw_sample(stored, 5, seed=1)
 
-        assert sorted(row[4].splitlines()[-1] for row in rows) == ["(here the app failed)", "assistant: answer 0"]
+        assert sorted(row[5].splitlines()[-1] for row in rows) == ["(here the app failed)", "assistant: answer 0"]
 
     def test_trials_without_an_outcome_are_not_drawn(self) -> None:
         stored = run(scenario_of("s", requirement("names it", [True, None, True], excluded=[0])))
@@ -210,7 +210,9 @@ class TestSampling:
     )
 )
 def test_what_is_written_is_read_back(texts: list[str]) -> None:
-    rows = [["a title", str(index), "names it", "pass", f"user: {text}"] for index, text in enumerate(texts)]
+    rows = [
+        ["a title", str(index), "names it", "it names it", "pass", f"user: {text}"] for index, text in enumerate(texts)
+    ]
     with TemporaryDirectory() as folder:
         path = Path(folder) / "labels.csv"
         write_sample(rows, path)

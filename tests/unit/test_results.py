@@ -1,6 +1,7 @@
 """Results: records, and how they are printed."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from simeval.evaluators import MeanEvaluator, ProportionEvaluator, QuantileEvalu
 from simeval.outcome import Failure, Outcome, Score
 from simeval.ratings import RatingAverageEvaluator, SuccessRateEvaluator
 from simeval.results import SuiteResult, combine
+from tests.unit.golden import cases_of
 from tests.unit.records import RUN, rated, result
 
 OUTCOMES: tuple[Outcome, ...] = ("error", "fail", "inconclusive", "pass")
@@ -25,6 +27,13 @@ def test_outcomes_together_are_the_worst_of_them(outcomes: list[Outcome]) -> Non
 
 def test_no_outcomes_at_all_are_no_pass() -> None:
     assert combine([]) == "inconclusive"
+
+
+@pytest.mark.parametrize("case", cases_of("suite_verdict"))
+def test_suites_come_out_as_the_reference_says(case: dict[str, Any]) -> None:
+    outcomes: list[list[Any]] = [[outcome.lower() for outcome in verdicts] for verdicts in case["inputs"]["cases"]]
+
+    assert [combine(each).upper() for each in outcomes] == case["expected"]["verdicts"]
 
 
 def test_a_scenario_passes_when_every_verdict_does() -> None:
