@@ -1,1 +1,59 @@
-"""The mathematics of verdicts: functions on numbers and arrays that know no word of simeval."""
+"""The mathematics of verdicts: functions on numbers and arrays that know no word of simeval.
+
+    binomial       a rate from a fixed sample: exact tests, Clopper-Pearson intervals, power
+    sequential     a rate, stopped as soon as it is proven: exact designs, stage-wise inference
+    open_ended     the same without a largest n, by e-values
+    quantile       medians and quantiles: order statistics, repeated intervals
+    mean, betting  the mean of a bounded score, from a fixed sample and at any time
+    planning       sample sizes and power
+    clusters       turns in conversations: ICC, design effect, Korn and Graubard
+    repeated       several runs of a task: pass^k, pass@k
+    paired         two versions on the same seeds: McNemar, sign flips, non-inferiority
+    two_sample     two versions on different ones: Fisher, Boschloo, Newcombe, non-inferiority
+    preference     which of two is better: sign test, position bias, Bradley-Terry
+    multiple       many tests at once: joint levels, Holm, Benjamini-Hochberg, e-BH
+    agreement      judges and people: confusion, kappa, Krippendorff's alpha
+    calibration    a rate corrected for its judge: PPI, Rogan-Gladen
+    reliability    repeats of a judge: variance components and what they are worth
+    evalues        evidence that holds at any time
+    monitor        alarms on live traffic
+    approximate    intervals for drawing, never for verdicts
+
+Each is a module; `simeval.stats.binomial.clopper_pearson(29, 30, 0.05)`. None loads scipy.stats when imported.
+"""
+
+from importlib import import_module
+from types import ModuleType
+
+__all__ = [
+    "agreement",
+    "approximate",
+    "betting",
+    "binomial",
+    "calibration",
+    "clusters",
+    "evalues",
+    "mean",
+    "monitor",
+    "multiple",
+    "open_ended",
+    "paired",
+    "planning",
+    "preference",
+    "quantile",
+    "reliability",
+    "repeated",
+    "sequential",
+    "two_sample",
+]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Load a module at its first use."""
+    if name not in __all__:
+        raise AttributeError(f"module 'simeval.stats' has no attribute {name!r}")
+    return import_module(f"simeval.stats.{name}")
+
+
+def __dir__() -> list[str]:
+    return __all__
