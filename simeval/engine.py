@@ -315,7 +315,7 @@ def _announce(run: RunRecord, plans: Sequence[ScenarioPlan], settings: Settings)
         "run started",
         run=run.run_id,
         scenarios=len(plans),
-        trials=sum(plan.sample_size for plan in plans),
+        trials_at_most=sum(plan.sample_size for plan in plans),
         app=run.app,
         judge=run.judge_model,
         user=run.user_model,
