@@ -1,6 +1,6 @@
 """The error rates that verdicts promise: computed exactly, and measured through the whole engine.
 
-python -m benchmarks.level [--scenarios 400] [--skip-engine]
+python -m benchmarks.level [--scenarios 1000] [--skip-engine]
 
 The first table is arithmetic: every sequence of outcomes of a design is accounted for. The second runs apps that
 stand exactly at the bar, where a wrong pass is most likely, through the engine: a failed conversation takes four
@@ -10,6 +10,7 @@ times as long as a good one, so an engine that concluded on trials in the order 
 import argparse
 import json
 import time
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy as np
 
 from simeval import Engine, Expectation, ProportionEvaluator, ScenarioTest, SuiteResult, WritingStyleConfig, scorer
 from simeval.models.model import Completion, Request
+from simeval.models.requests import UserTurn
 from simeval.stats.binomial import clopper_pearson
 from simeval.stats.planning import fixed_test
 from simeval.stats.sequential import design
@@ -71,12 +73,13 @@ def exact_levels() -> str:
 
 
 class SeedSpeaker:
-    """A user that says its trial's seed and leaves, so that an app can be good at the trial or not by that alone."""
+    """A user that says how good the app shall be and its trial's seed, and leaves."""
 
     name = "seed/speaker"
 
     async def complete(self, request: Request) -> Completion:
-        return Completion(text=json.dumps({"message": str(request.seed), "continue": False}))
+        given = request.given if isinstance(request, UserTurn) else ""
+        return Completion(text=json.dumps({"message": f"{given} {request.seed}", "continue": False}))
 
     async def close(self) -> None:
         pass
@@ -88,29 +91,21 @@ def is_good(output: str) -> bool:
     return output == "good"
 
 
-def app_of(quality: float) -> Any:
-    """Give an app that does well with this chance, at once; else it takes its time."""
-
-    async def app(message: str, state: dict[str, Any]) -> str:
-        good = Random(message).random() < quality
-        await anyio.sleep(GOOD_SECONDS if good else BAD_SECONDS)
-        return "good" if good else "bad"
-
-    return app
+async def app(message: str, state: dict[str, Any]) -> str:
+    """Do well with the chance that the message names, at once; else take time."""
+    quality, seed = message.split()
+    good = Random(seed).random() < float(quality)
+    await anyio.sleep(GOOD_SECONDS if good else BAD_SECONDS)
+    return "good" if good else "bad"
 
 
-def suite_of(scenarios: int, p0: float, n_max: int) -> list[ScenarioTest]:
-    """Give scenarios with one requirement each."""
-    evaluator = ProportionEvaluator(min_proportion=p0, significance_level=ALPHA)
-    then = Expectation(scorer=is_good, evaluator=evaluator)
-    return [
-        ScenarioTest(title=f"scenario {number}", given="someone", when="asks", then=then, sample_size=n_max)
-        for number in range(scenarios)
+async def measure(qualities: Sequence[float], p0: float, n_max: int, *, concurrency: int, seed: int) -> SuiteResult:
+    """Run the engine on one scenario for each quality of the app, each with one requirement."""
+    then = Expectation(scorer=is_good, evaluator=ProportionEvaluator(min_proportion=p0, significance_level=ALPHA))
+    suite = [
+        ScenarioTest(title=f"scenario {number}", given=str(quality), when="asks", then=then, sample_size=n_max)
+        for number, quality in enumerate(qualities)
     ]
-
-
-async def measure(scenarios: int, p0: float, n_max: int, *, quality: float, concurrency: int, seed: int) -> SuiteResult:
-    """Run the engine on an app of known quality."""
     engine = Engine(
         "offline/judge",
         SeedSpeaker(),
@@ -119,14 +114,14 @@ async def measure(scenarios: int, p0: float, n_max: int, *, quality: float, conc
         writing_style_config=WritingStyleConfig(enabled=False),
         progress=False,
     )
-    return await engine.evaluate(suite_of(scenarios, p0, n_max), app_of(quality))
+    return await engine.evaluate(suite, app)
 
 
 async def measured_levels(scenarios: int, p0: float, n_max: int) -> str:
     """Measure how often an app exactly at the bar passes, and fails."""
     rows = []
     for concurrency in CONCURRENCIES:
-        result = await measure(scenarios, p0, n_max, quality=p0, concurrency=concurrency, seed=concurrency)
+        result = await measure([p0] * scenarios, p0, n_max, concurrency=concurrency, seed=concurrency)
         passes, fails = (sum(each.outcome == outcome for each in result) for outcome in ("pass", "fail"))
         trials = sum(each.trials for each in result)
         extras = sum(len(each.extras) for each in result)
@@ -151,14 +146,12 @@ async def measured_levels(scenarios: int, p0: float, n_max: int) -> str:
 
 async def suite_cost(concurrency: int) -> str:
     """Count the conversations of a suite of 20: 16 apps at 99%, 4 at 80%, a bar of 90%, at most 100 trials each."""
-    good = await measure(16, 0.9, 100, quality=0.99, concurrency=concurrency, seed=5)
-    bad = await measure(4, 0.9, 100, quality=0.80, concurrency=concurrency, seed=6)
-    results = [*good, *bad]
+    results = await measure([0.8] * 4 + [0.99] * 16, 0.9, 100, concurrency=concurrency, seed=5)
     counted, extras = sum(each.trials for each in results), sum(len(each.extras) for each in results)
-    passed = sum(each.passed for each in good)
+    bad, good = (sum(each.passed for each in part) for part in (results[:4], results[4:]))
     return (
         f"{counted} of 2,000 conversations ({counted / 2_000:.0%}), {extras} more ended early "
-        f"({extras / counted:.1%}); {passed} of 16 good apps passed, {sum(each.passed for each in bad)} of 4 bad ones"
+        f"({extras / counted:.1%}); {good} of 16 good apps passed, {bad} of 4 bad ones"
     )
 
 
@@ -186,7 +179,7 @@ def conclusion_speed() -> str:
 def main() -> None:
     """Print everything."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--scenarios", type=int, default=400)
+    parser.add_argument("--scenarios", type=int, default=1_000)
     parser.add_argument("--skip-engine", action="store_true")
     options = parser.parse_args()
     print(exact_levels())
