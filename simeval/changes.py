@@ -249,5 +249,7 @@ def _summary(comparison: Comparison) -> str:
     marks = ", ".join(f"{number} {mark}" for mark, number in counted.items())
     number = len(comparison.changes)
     compared = "1 requirement" if number == 1 else f"{number} requirements"
+    alone = len(comparison.baseline.only_here) + len(comparison.candidate.only_here)
+    left_out = f", {alone} not compared (in one run only)" if alone else ""
     runs = f"baseline {comparison.baseline}, candidate {comparison.candidate}"
-    return f"{comparison.outcome.upper()}: {compared} compared ({marks}); {runs}"
+    return f"{comparison.outcome.upper()}: {compared} compared ({marks}){left_out}; {runs}"

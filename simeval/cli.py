@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from simeval.version import __version__
 
@@ -127,7 +128,8 @@ def agree(**options: Any) -> None:
 @click.option("--early-stopping/--no-early-stopping", default=True, show_default=True)
 @click.option("--stop", type=click.Choice(["gate", "verdict"]), help="As in simeval run.")
 @click.option("--gate", type=click.Choice(["pass", "not_fail"]), default="pass", show_default=True)
-def plan(**options: Any) -> None:
+@click.pass_context
+def plan(context: click.Context, /, **options: Any) -> None:
     """Plan sample sizes before a call is paid for.
 
     With --bar and --rate: how many trials a requirement takes. With SUITE: what each requirement of it accepts,
@@ -135,7 +137,13 @@ def plan(**options: Any) -> None:
     """
     from simeval.commands import show_plan
 
-    raise SystemExit(show_plan(**options))
+    unset = (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
+    given = {
+        each.name: each.secondary_opts[0] if each.secondary_opts and not options[each.name] else each.opts[0]
+        for each in context.command.params
+        if each.name and context.get_parameter_source(each.name) not in unset
+    }
+    raise SystemExit(show_plan(given=given, **options))
 
 
 @main.command(context_settings=CONTEXT)

@@ -25,7 +25,7 @@ from simeval.planning import plan, plan_suite
 from simeval.report.junit import junit_xml
 from simeval.results import SuiteResult
 from simeval.scenario import ScenarioTest
-from simeval.settings import Settings, require
+from simeval.settings import Settings
 from simeval.suites import load_object, load_suite
 from simeval.version import __version__
 
@@ -34,6 +34,8 @@ HOW_TO_AGREE = "give RESULT LABELS, or RESULT --sample N --out LABELS"
 SAMPLED = """{rows} rows for {drawn} of the {trials} trials, drawn at random, are in {out}.
 Fill in the column label, from the top and without skipping any that are hard: pass or fail, or a rating from 1 to 10.
 """
+ONLY_OF_A_BAR = ("bar", "power", "requirements")
+ONLY_OF_A_SUITE = ("samples", "early_stopping", "stop", "gate")
 BAD_INPUT, NOT_COMPLETED, INTERRUPTED = 2, 3, 130
 THREAD_SECONDS = 0.5  # how long threads may take to end by themselves when the process does
 
@@ -146,6 +148,7 @@ def agree(
 
 def show_plan(
     *,
+    given: Mapping[str, str],
     suite: str | None,
     bar: float | None,
     rate: float | None,
@@ -158,23 +161,37 @@ def show_plan(
     stop: Any,
     gate: Any,
 ) -> int:
-    """Plan a requirement, or forecast a suite, and give the exit status."""
+    """Plan a requirement, or forecast a suite, and give the exit status.
+
+    `given` holds the options that were written, by their names here; one that would change nothing is refused.
+    """
     configure_logging("WARNING")
     try:
         if suite is not None:
-            require(bar is None, "plan: --bar", found=bar, do="leave it out: the suite has bars of its own")
+            _refuse(given, ONLY_OF_A_BAR, "it does not apply to a suite, which has bars of its own")
             settings = Settings(
                 significance_level=alpha, joint=joint, early_stopping=early_stopping, stop=stop, gate=gate
             )
             found: object = plan_suite(_sized(load_suite(suite), samples), settings, true_rate=rate)
-        elif bar is None or rate is None:
+        elif bar is None and rate is None:
             raise DefinitionError("plan", found="there is nothing to plan", do="give a suite, or --bar and --rate")
+        elif bar is None:
+            raise DefinitionError("plan", found="--bar is missing", do="give the share to prove, or a suite")
+        elif rate is None:
+            raise DefinitionError("plan", found="--rate is missing", do="give the true share it shall be proven at")
         else:
+            _refuse(given, ONLY_OF_A_SUITE, "it applies to a suite only")
             found = plan(bar, rate, significance_level=alpha, power=power, requirements=requirements, joint=joint)
     except DefinitionError as error:
         return _say(error, BAD_INPUT)
     sys.stdout.write(f"{found}\n")
     return 0
+
+
+def _refuse(given: Mapping[str, str], names: Sequence[str], why: str) -> None:
+    for name in names:
+        if name in given:
+            raise DefinitionError(f"plan: {given[name]}", found=why, do="leave it out")
 
 
 def leave(status: int) -> NoReturn:

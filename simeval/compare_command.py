@@ -36,7 +36,7 @@ def _read(side: str, path: str) -> StoredRun:
     except OSError as error:
         raise DefinitionError(where, found=f"it cannot be read ({error.strerror})", do=AS_WRITTEN) from error
     except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, or endlessly nested
-        raise DefinitionError(where, found=f"it is no JSON ({error})", do=AS_WRITTEN) from error
+        raise DefinitionError(where, found=f"it is not JSON ({error})", do=AS_WRITTEN) from error
     return read_result(found, where)
 
 

@@ -71,6 +71,11 @@ def _notes(old: StoredRun, new: StoredRun) -> Iterator[str]:
                 f"the {role} model was {old.models[role]} and is {new.models[role]} now, so what changed may be the "
                 f"{role}, not the app"
             )
+    if old.judge_repeats != new.judge_repeats:
+        yield (
+            f"each conversation had {old.judge_repeats} ratings of a judge and has {new.judge_repeats} now, which is "
+            "another criterion"
+        )
     if old.simeval != new.simeval:
         yield f"different versions of simeval made the results, {old.simeval} and {new.simeval}"
 
@@ -109,8 +114,8 @@ def _compare_shares(key: Key, old: Requirement, new: Requirement, rules: _Rules)
     baseline, candidate = _share(outcomes[0]), _share(outcomes[1])
     pairs = list(zip(*outcomes, strict=True)) if rules.paired else None
     turned = None if pairs is None else (pairs.count((False, True)), pairs.count((True, False)))
-    difference = _difference(baseline, candidate)
-    reason, conclusion = _conclude(evidence, min(map(len, outcomes)), difference, rules)
+    stopped_early = old.stopped_early or new.stopped_early
+    reason, conclusion = _conclude(evidence, (baseline, candidate), rules, stopped_early=stopped_early)
     seen = _seen(baseline, candidate, turned, left_out=len(old.left_out | new.left_out))
     title, label, evaluator = key
     return Change(
@@ -125,7 +130,7 @@ def _compare_shares(key: Key, old: Requirement, new: Requirement, rules: _Rules)
         reason=reason,
         explanation=f"{seen}: {conclusion}",
         method=evidence.method,
-        difference=difference,
+        difference=_difference(baseline, candidate),
         interval=evidence.interval,
         p_not_worse=evidence.p_not_worse,
         p_worse=evidence.p_worse,
@@ -145,8 +150,10 @@ def _difference(baseline: Side, candidate: Side) -> float | None:
     return None if baseline.value is None or candidate.value is None else candidate.value - baseline.value
 
 
-def _conclude(evidence: Evidence, n: int, difference: float | None, rules: _Rules) -> tuple[ChangeReason, str]:
-    """Say what the tests of a share prove; `n` trials are in the smaller run, or in both."""
+def _conclude(
+    evidence: Evidence, sides: tuple[Side, Side], rules: _Rules, *, stopped_early: bool
+) -> tuple[ChangeReason, str]:
+    """Say what the tests of a share prove, `sides` being the baseline and the candidate."""
     outcome = decide(evidence.p_not_worse, evidence.p_worse, rules.alpha)
     worse, not_worse = say_p(evidence.p_worse), say_p(evidence.p_not_worse)
     if outcome == "pass":
@@ -155,18 +162,29 @@ def _conclude(evidence: Evidence, n: int, difference: float | None, rules: _Rule
         return "", f"not worse by more than {rules.points} ({not_worse})"
     if outcome == "fail":
         return "proven_worse", f"proven worse: an app that is no worse gives so bad a result with {worse}"
+    difference = _difference(*sides)
     if difference is None:
         return "no_common_trials", "nothing can be compared"
+    n = min(side.trials for side in sides)
+    way_out = _left_by_stopping(*sides, rules) if stopped_early else _way_out(evidence, n, difference, rules)
     neither = f"neither worse ({worse}) nor not worse by more than {rules.points} ({not_worse}) is proven"
-    return "not_proven", f"{neither}; {_way_out(evidence, n, difference, rules)}"
+    return "not_proven", f"{neither}; {way_out}"
+
+
+def _left_by_stopping(baseline: Side, candidate: Side, rules: _Rules) -> str:
+    pairs = "1 pair" if candidate.trials == 1 else f"{candidate.trials} pairs"
+    left = pairs if rules.paired else f"{baseline.trials} and {candidate.trials} trials"
+    return f"early stopping left {left}; run both with --no-early-stopping"
 
 
 def _way_out(evidence: Evidence, n: int, difference: float, rules: _Rules) -> str:
-    """Say what more trials would do, if the observed rates are the true ones."""
+    """Say what more trials would do, if the observed rates are the true ones; the smaller run has `n`."""
     least = least_trials(margin=rules.margin, alpha=rules.alpha)
     about = about_trials(evidence, n, difference, margin=rules.margin, alpha=rules.alpha)
     if about is None:
         return "the loss seen is not below that margin, so more trials are unlikely to prove the second"
+    if n < least and evidence.spread == 0:  # `about` is that number too
+        return f"even without any change at least {least} trials of each run are needed to prove the second"
     prospect = f"about {about:,} trials of each run would prove the second (4 times in 5), if the rates seen are true"
     return f"{prospect}; even without any change at least {least} are needed" if n < least else prospect
 

@@ -1,7 +1,8 @@
 """From counts and values to a Verdict: two opposite one-sided tests, and the words that explain them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import floor, log10
 from typing import Literal
 
@@ -12,6 +13,7 @@ Ended = Literal["full", "boundary", "cut"]  # the whole sample was taken; a boun
 
 ROUNDING = 1e-12  # a p-value that equals the level may be rounded above it: 0.1**2 > 0.01
 POWER = 0.8  # the chance of a pass for which the "trials needed" of an explanation are computed
+MOST_DIGITS = 6  # of a number that would otherwise look like the bar or the level it is held against
 MOST_COUNTED = 1_000  # "trials needed" above this are worked out by approximation
 
 
@@ -41,13 +43,16 @@ def share_verdict(
     evidence: tuple[float, float] | None = None,
     ended: Ended = "full",
     n_max: int | None = None,
+    least: int | None = None,
+    is_open: bool = False,
 ) -> Verdict:
     """Conclude whether the share of good trials is at least `bar`.
 
     `evidence` holds the p-values of a pass and of a fail; without it they are those of the exact binomial
     test, in which missing trials count as bad for a pass and as good for a fail, so both error rates hold
-    whatever made them missing. `estimate` and `interval` are shown in the evaluator's own terms; `ended` and
-    `n_max`, the trials there might have been, say how the sample came to its end.
+    whatever made them missing. `estimate` and `interval` are shown in the evaluator's own terms. `ended` and
+    `n_max`, the trials there might have been, say how the sample came to its end, `least` how many trials can pass
+    at all, `is_open` that more may be added.
     """
     p_pass, p_fail = evidence or (
         binomial.p_at_least(counts.good, counts.n, bar),
@@ -55,7 +60,14 @@ def share_verdict(
     )
     outcome = decide(p_pass, p_fail, alpha)
     reason, explanation = _explain_share(
-        outcome, counts, bar=bar, alpha=alpha, p_fail=p_fail, ended=ended, n_max=n_max or counts.n
+        outcome,
+        counts,
+        bar=bar,
+        p_fail=p_fail,
+        ended=ended,
+        n_max=n_max or counts.n,
+        least=least or binomial.minimum_n(bar, alpha),
+        way_out=partial(_way_out, bar, alpha=alpha, is_open=is_open),
     )
     return Verdict(
         outcome=outcome,
@@ -113,7 +125,7 @@ def _explain_mean(outcome: Outcome, observed: str, p_fail: float, ended: Ended) 
     if outcome == "fail":
         return "proven_below", f"{observed}: the requirement is disproven ({say_p(p_fail)})"
     if ended == "cut":
-        return "scenario_settled", f"{observed} when the scenario's run ended, before this requirement had its verdict"
+        return "scenario_settled", f"{observed} when its trials ended, before this requirement had its verdict"
     if ended == "boundary":
         return (
             "pass_unreachable",
@@ -122,9 +134,15 @@ def _explain_mean(outcome: Outcome, observed: str, p_fail: float, ended: Ended) 
     return "budget_exhausted", f"{observed}, which proves neither side; more trials are needed"
 
 
-def show_p(p: float) -> str:
-    """Write a p-value with three digits, never as a bare zero."""
-    return "< 0.0001" if p < 0.0001 else f"{p:.3f}" if p >= 0.001 else f"{p:.4f}"
+def show_p(p: float, *, beside: float | None = None) -> str:
+    """Write a p-value with three digits, never as a bare zero; with more, where it would look like `beside`."""
+    if p < 0.0001:
+        return "< 0.0001"
+    shown = f"{p:.3f}" if p >= 0.001 else f"{p:.4f}"
+    digits = 4
+    while beside is not None and float(shown) == beside != p and digits <= MOST_DIGITS:
+        shown, digits = f"{p:.{digits}f}", digits + 1
+    return shown
 
 
 def say_p(p: float) -> str:
@@ -145,7 +163,15 @@ def decide(p_pass: float, p_fail: float, alpha: float) -> Outcome:
 
 
 def _explain_share(
-    outcome: Outcome, counts: Counts, *, bar: float, alpha: float, p_fail: float, ended: Ended, n_max: int
+    outcome: Outcome,
+    counts: Counts,
+    *,
+    bar: float,
+    p_fail: float,
+    ended: Ended,
+    n_max: int,
+    least: int,
+    way_out: Callable[[float | None], str],
 ) -> tuple[Reason, str]:
     if outcome == "pass":
         return "", ""
@@ -158,26 +184,29 @@ def _explain_share(
             "proven_below",
             f"{seen}: an app that meets the bar of {show_share(bar)} gives so few with {say_p(p_fail)}",
         )
-    least = binomial.minimum_n(bar, alpha)
     if n_max < least:
         found = f"{seen}; " if measured else ""
         return "never_possible", (
             f"{found}{n_max} trials cannot prove {show_share(bar)} even if every one is met: "
-            f"at least {least} are needed"
+            f"at least {least} are needed, all of them met, and more to allow for a miss"
         )
     if ended == "cut":
-        return "scenario_settled", f"{seen} when the scenario's run ended, before this requirement had its verdict"
+        return "scenario_settled", f"{seen} when its trials ended, before this requirement had its verdict"
     rate = counts.good / measured if measured else None
+    if counts.missing and rate is not None and rate > bar:
+        return "budget_exhausted", f"{seen}; the missing trials count against both sides, so neither is proven"
     if ended == "boundary":
         return "pass_unreachable", (
             f"{seen}: with at most {n_max} trials {show_share(bar)} can no longer be proven, so the run stopped; "
-            f"{_way_out(bar, rate, alpha)}"
+            f"{way_out(rate)}"
         )
-    return "budget_exhausted", f"{seen}, which proves neither side of {show_share(bar)}; {_way_out(bar, rate, alpha)}"
+    return "budget_exhausted", f"{seen}, which proves neither side of {show_share(bar)}; {way_out(rate)}"
 
 
-def _way_out(bar: float, rate: float | None, alpha: float) -> str:
+def _way_out(bar: float, rate: float | None, *, alpha: float, is_open: bool) -> str:
     """Say what more trials would do, if the observed rate is the true one."""
+    if is_open and rate is not None and rate > bar:
+        return "more trials may still prove it"
     about = None if rate is None else binomial.about_n_for_power(bar, rate, alpha=alpha, power=POWER)
     if about is None or rate is None:
         return "the observed rate is not above the bar, so more trials are unlikely to prove it"

@@ -14,9 +14,12 @@ from dataclasses import dataclass, replace
 from math import isnan, nan
 from typing import Literal, Protocol
 
+import numpy as np
+
 from simeval.concluding import Counts, Ended, mean_verdict, share_verdict
 from simeval.outcome import Chart, Verdict
-from simeval.stats.betting import Betting, lower_bound, p_values, upper_bound
+from simeval.settings import require_size
+from simeval.stats.betting import Betting, betting_path, lower_bound, upper_bound
 from simeval.stats.sequential import Design, Ending, Stop
 
 MOST_POINTS = 8  # of an acceptance table, in words
@@ -40,6 +43,7 @@ class Course(ABC):
     insists = False  # on all of its trials, whatever becomes of other requirements
 
     def __init__(self, name: str, n_max: int) -> None:
+        require_size(n_max, f"{name}: trials")
         self.name, self.n_max = name, n_max
         self.settled = False
         self.passes = False  # whether it is settled as a pass
@@ -60,12 +64,16 @@ class Course(ABC):
         else:
             self.taken.append(outcome)
             self.advance(outcome)
-        self.settled = self.settled or self.index == self.n_max
+        self.settled = self.settled or self.index == self.n_max or self.is_dead_end()
+
+    def is_dead_end(self) -> bool:
+        """Whether the way ends here because no pass can be reached any more."""
+        return self.outlook({}).ends
 
     def verdict(self) -> Verdict:
         """Give the verdict on what was taken; a course that is not settled was cut short."""
         ended: Ended = "full" if self.index == self.n_max else "boundary" if self.settled else "cut"
-        return replace(self.conclude(ended), evaluator=self.name)
+        return replace(self.conclude(ended), evaluator=self.name, left_out=len(self.excluded))
 
     def advance(self, outcome: Counted) -> None:  # noqa: B027  (a fixed sample has nothing to weigh)
         """Weigh the trial that was taken last, and settle the verdict where it is enough."""
@@ -135,6 +143,9 @@ class ShareRule(Protocol):
     def required_share(self) -> float:
         """The share of trials that must be good."""
 
+    def minimum_trials(self) -> int:
+        """Give the smallest number of trials that can pass."""
+
     def meets(self, value: float) -> bool:
         """Whether a trial is good."""
 
@@ -179,8 +190,8 @@ class SequentialCourse(Course):
     def conclude(self, ended: Ended) -> Verdict:
         """Conclude stage-wise; what a run that was cut short might still have brought counts against both sides."""
         plan, rule = self._plan, self._rule
-        for_pass = plan.infer(*plan.worst_ending(self._worst.n, self._worst.failures))
-        for_fail = plan.infer(*plan.best_ending(self._best.n, self._best.failures))
+        for_pass = plan.infer(*plan.completed(self._worst.n, self._worst.failures, good=False))
+        for_fail = plan.infer(*plan.completed(self._best.n, self._best.failures, good=True))
         estimate, interval = rule.summarise(self.taken, plan, (for_pass.interval[0], for_fail.interval[1]))
         verdict = share_verdict(
             Counts(
@@ -197,6 +208,8 @@ class SequentialCourse(Course):
             interval=interval,
             ended=ended,
             n_max=plan.n_max,
+            least=rule.minimum_trials(),
+            is_open=plan.is_open,
         )
         return replace(
             verdict,
@@ -211,12 +224,16 @@ class SequentialCourse(Course):
         )
 
     def acceptance(self) -> str:
-        return say_acceptance(self._plan.pass_points)
+        said = say_acceptance(self._plan.pass_points)
+        if not said or self._plan.stop != "gate":
+            return said
+        return f"{said}; {self._plan.within[0] + 1} misses end it without a pass"
 
     def _look_ahead(self, walker: "_Walker", later: Known, *, unknown: bool) -> tuple[int, Ending | None]:
         """Walk on to an ending, as if each trial that is not known were good, or bad."""
-        if not later and unknown and walker.failures <= self._plan.within[walker.n]:
-            return len(self.excluded) + self._plan.launch_limit(walker.n, walker.failures), "pass"
+        if not later and unknown and walker.ending is None and walker.failures <= self._plan.within[walker.n]:
+            trials = len(self.excluded) + self._plan.launch_limit(walker.n, walker.failures)
+            return (trials, "pass") if trials <= self.n_max else (self.n_max, None)
         walker = replace(walker)
         for index in range(self.index, self.n_max):
             if index not in later:
@@ -257,17 +274,22 @@ class BettingCourse(Course):
         self._above.push(self._value(outcome, self._low))
         self._below.push(-self._value(outcome, self._high))
         self.passes = self._above.p_value <= self._alpha
-        self.settled = self.passes or self._below.p_value <= self._alpha or self.outlook({}).ends
+        self.settled = self.passes or self._below.p_value <= self._alpha
 
     def outlook(self, later: Known) -> Outlook:
-        ahead = [later.get(index, self._sign * self._high) for index in range(self.index, self.n_max)]
-        counted = [*self.taken, *(outcome for outcome in ahead if outcome != EXCLUDED)]
-        values = [self._value(outcome, self._low) for outcome in counted]
-        p_pass, _ = p_values(values, self._bar, bounds=(self._low, self._high), alpha=self._alpha, n_max=self.n_max)
-        passes = [n for n, p in enumerate(p_pass, start=1) if p <= self._alpha]
-        return Outlook(
-            len(self.excluded) + passes[0] if passes else self.n_max, ends=not passes and self._stop == "gate"
-        )
+        best = self._sign * self._high
+        ahead = {index: later.get(index, best) for index in range(self.index, self.n_max)}
+        counted = {index: outcome for index, outcome in ahead.items() if outcome != EXCLUDED}
+        values = [self._value(outcome, self._low) for outcome in [*self.taken, *counted.values()]]
+        scale = (self._low, self._high)
+        path = betting_path(values, self._bar, bounds=scale, alpha=self._alpha, n_max=self.n_max)
+        wins = np.flatnonzero(path[len(self.taken) :] * self._alpha >= 1)
+        if wins.size:
+            return Outlook(list(counted)[int(wins[0])] + 1, ends=False)
+        return Outlook(self.n_max, ends=self._stop == "gate")
+
+    def is_dead_end(self) -> bool:
+        return self._stop == "gate" and self.outlook({}).ends
 
     def conclude(self, ended: Ended) -> Verdict:
         low, high = self._bounds
@@ -321,7 +343,8 @@ def filled(taken: Sequence[Counted], lost: float) -> list[float]:
 
 def say_acceptance(points: Sequence[tuple[int, int]]) -> str:
     """Say in words what passes: the points (trials, misses) at which a run does; empty without any."""
-    said = [f"{'0 misses' if misses == 0 else f'≤ {misses}'} in {n}" for n, misses in points]
+    first = {misses: n for n, misses in reversed(points)}
+    said = [f"{'0 misses' if misses == 0 else f'≤ {misses}'} in {n}" for misses, n in sorted(first.items())]
     if len(said) > MOST_POINTS:
         said[MOST_POINTS - 2 : -1] = ["…"]
     return f"passes with {', '.join(said)}" if said else ""

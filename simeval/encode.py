@@ -8,7 +8,7 @@ from typing import Any
 from simeval.conversation import Conversation, Message
 from simeval.evaluator import Evaluator
 from simeval.outcome import Failure, Held, Judgement, Score, Verdict
-from simeval.results import EvaluationResult, ExpectationResult, RunRecord, SuiteResult, combine
+from simeval.results import EvaluationResult, ExpectationResult, RunRecord, SuiteResult, combine, meets_gate
 from simeval.usage import total
 
 Json = dict[str, Any]
@@ -25,6 +25,8 @@ def plain(value: object) -> Any:
             return {str(key): plain(inner) for key, inner in value.items()}
         case list() | tuple():
             return [plain(inner) for inner in value]
+        case _ if callable(getattr(value, "item", None)) and getattr(value, "shape", None) == ():
+            return plain(value.item())  # type: ignore[attr-defined]  # a number of numpy's
         case _:
             return str(value)
 
@@ -102,6 +104,7 @@ def encode_verdict(verdict: Verdict) -> Json:
         "significance_level": verdict.significance_level,
         "n": verdict.n,
         "missing": verdict.missing,
+        "left_out": verdict.left_out,
         "method": verdict.method,
         "reason": verdict.reason,
         "explanation": verdict.explanation,
@@ -117,6 +120,7 @@ def encode_suite(results: Sequence[EvaluationResult], run: RunRecord, *, version
         "run_id": run.run_id,
         "outcome": outcome,
         "passed": outcome == "pass",
+        "gate_met": meets_gate(outcome, run.gate),
         "guarantee": SuiteResult(tuple(results), run).guarantee,
         **_encode_run(run),
         "scenarios": [_encode_scenario(result) for result in results],

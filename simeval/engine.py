@@ -276,7 +276,9 @@ class Line:
 
             async def hold(trial: Trial) -> Held:
                 made = await recorder.recorded(await conversations.hold(trial))
-                if made.failure and made.failure.stage == "app" and settings.on_app_error == "stop":
+                failed = made.failure is not None and made.failure.stage == "app"
+                needed = self.wanted.needs(trial.scenario, trial.index)
+                if made.failure and failed and needed and settings.on_app_error == "stop":
                     title = self.plans[trial.scenario].scenario.title
                     raise RunStopped(title, trial.index, made.failure.error)
                 return made

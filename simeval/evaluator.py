@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from simeval.courses import Counted, Course, FixedCourse, SequentialCourse
 from simeval.errors import DefinitionError
 from simeval.outcome import Verdict
-from simeval.settings import EarlyStopping, Stop, require, require_level, require_one_of
-from simeval.stats import binomial
+from simeval.settings import EarlyStopping, Stop, require, require_level, require_one_of, require_size
+from simeval.stats import binomial, open_ended
 from simeval.stats.multiple import joint_level
 from simeval.stats.open_ended import open_design
 from simeval.stats.sequential import Design, design
@@ -163,7 +163,8 @@ class ShareEvaluator(Evaluator):
         """Name the sequential test."""
 
     def minimum_trials(self) -> int:
-        return binomial.minimum_n(self.required_share, self.alpha)
+        least = open_ended.minimum_n if self.early_stopping == "anytime" else binomial.minimum_n
+        return least(self.required_share, self.alpha)
 
     def plan(self, n_max: int, *, stop: Stop | None = None) -> Design:
         """Give the sequential design of at most `n_max` trials.
@@ -173,12 +174,14 @@ class ShareEvaluator(Evaluator):
         """
         make = open_design if self.early_stopping == "anytime" else design
         plan: Design = make(self.required_share, n_max, alpha=self.alpha, stop=stop or "gate")
-        worst = plan.infer(*plan.worst_ending(0, 0)).p_fail
+        worst = plan.infer(*plan.ending_of(good=False)).p_fail
         if plan.stop == "verdict" or (plan.can_pass and (stop is not None or worst <= self.alpha)):
             return plan
         return make(self.required_share, n_max, alpha=self.alpha, stop="verdict")
 
     def course(self, n_max: int, *, stop: Stop | None = None) -> Course:
+        require_size(n_max, f"{type(self).__name__}.course: n_max")
+        require_one_of(stop, (None, "gate", "verdict"), f"{type(self).__name__}.course: stop")
         if self.early_stopping is not False:
             return SequentialCourse(self.describe(), self.plan(n_max, stop=stop), self, self.method(n_max))
         return FixedCourse(

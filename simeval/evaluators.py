@@ -18,12 +18,13 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from simeval.concluding import Counts, mean_verdict, share_verdict, show_share
+from simeval.concluding import MOST_DIGITS, Counts, mean_verdict, share_verdict, show_share
 from simeval.courses import BettingCourse, Counted, Course, FixedCourse
 from simeval.evaluator import Cut, Evaluator, Floats, ShareEvaluator
 from simeval.outcome import Verdict
 from simeval.settings import Stop, is_number, require, require_share
 from simeval.stats import binomial, mean, quantile
+from simeval.stats.betting import p_values
 from simeval.stats.sequential import Design
 
 BINOMIAL = "exact binomial test, Clopper-Pearson interval"
@@ -108,7 +109,11 @@ class ProportionEvaluator(ShareEvaluator):
         return f"≤ {show_share(self.max_proportion or 0)}"
 
     def show(self, value: float) -> str:
-        return show_share(round(value, 3))
+        bar = self.max_proportion if self.min_proportion is None else self.min_proportion
+        digits = 3
+        while round(value, digits) == bar != value and digits < MOST_DIGITS:
+            digits += 1
+        return show_share(round(value, digits)) if digits == 3 else f"{value:.{digits - 2}%}"
 
     def method(self, n_max: int) -> str:
         return ANYTIME if self.early_stopping == "anytime" else SEQUENTIAL.format(n_max=n_max)
@@ -307,6 +312,10 @@ class MeanEvaluator(_BarEvaluator):
     def course(self, n_max: int, *, stop: Stop | None = None) -> Course:
         if self.early_stopping is False:
             return FixedCourse(self.describe(), n_max, self.evaluate)
+        course = self._betting(n_max, stop or "gate")
+        return course if stop is not None or not course.outlook({}).ends else self._betting(n_max, "verdict")
+
+    def _betting(self, n_max: int, stop: Stop) -> Course:
         return BettingCourse(
             self.describe(),
             n_max,
@@ -314,8 +323,25 @@ class MeanEvaluator(_BarEvaluator):
             at_least=self.prefers_high,
             bounds=self.bounds,
             alpha=self.alpha,
-            stop=stop or "gate",
+            stop=stop,
         )
+
+    def minimum_trials(self) -> int:
+        low, high = 0, 1
+        while not self._can_prove(high):
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._can_prove(middle) else (middle, high)
+        return high
+
+    def _can_prove(self, n: int) -> bool:
+        """Whether n of the best scores there can be prove the requirement."""
+        room = self.bounds[1] - self.bounds[0]
+        worst = (self.bar - self.bounds[0]) / room if self.prefers_high else (self.bounds[1] - self.bar) / room
+        if self.early_stopping is False:
+            return bool(worst**n <= self.alpha)
+        return bool(p_values([1.0] * n, worst, bounds=(0.0, 1.0), alpha=self.alpha, n_max=n)[0][-1] <= self.alpha)
 
     def conclude(self, values: Floats, *, missing: int, misses: int) -> Verdict:
         low, high = self.bounds

@@ -37,7 +37,7 @@ def agreement(
     `result` is what an engine gave, the JSON result of `simeval run`, or its path; `labels` are Labels, or the
     path of a file of them (see `read_labels`). The labelled trials must be a random subset of the run's:
     `simeval agree --sample` draws one. Intervals have `alpha` on each side. Raises DefinitionError for labels
-    that match no trial, or that do not fit together.
+    that match no trial, that are of another run, or that do not fit together.
     """
     require_level(alpha, "alpha")
     run = load_run(result)
@@ -71,8 +71,8 @@ def load_run(result: Source | Path | str) -> StoredRun:
         found = json.loads(Path(result).read_text(encoding="utf-8"))
     except OSError as error:
         raise DefinitionError(where, found=f"it cannot be read ({error.strerror})", do=AS_WRITTEN) from error
-    except ValueError as error:
-        raise DefinitionError(where, found="it is not JSON", do=AS_WRITTEN) from error
+    except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, or endlessly nested
+        raise DefinitionError(where, found=f"it is not JSON ({error})", do=AS_WRITTEN) from error
     return read_result(found, where)
 
 
@@ -140,6 +140,7 @@ def _agreement(labelled: _Labelled, alpha: float) -> JudgeAgreement:
         scenario=title,
         expectation=label,
         evaluator=evaluator,
+        cut=f"{requirement.cut.sign} {requirement.cut.score:g}" if requirement.cut else "",
         are_ratings=labelled.are_ratings,
         trials=len(met),
         labelled=sum(index in labelled.labels for index in met),
@@ -155,7 +156,7 @@ def _agreement(labelled: _Labelled, alpha: float) -> JudgeAgreement:
         alpha=found,
         alpha_at_cut=at_cut,
         alpha_of_people=_among_people(labelled),
-        trust=trust_in(found.estimate, *([at_cut.estimate] if at_cut else [])),
+        trust=trust_in(at_cut or found),
         rate=rate,
         exact=rate.exact and not requirement.sequential,
         conditions=(*rate.conditions, STOPS) if requirement.sequential else rate.conditions,
@@ -204,6 +205,7 @@ def _matched(labels: Sequence[Label], run: StoredRun) -> dict[tuple[str, str], d
     for number, label in enumerate(labels):
         where = label.where or f"label {number}"
         _require_usable(label, where)
+        _require_run(label, where, run.run_id)
         _require_trial(label, where, scenarios)
         key = _expectation(label, where, every, reasoned)
         earlier = found.setdefault(key, {}).setdefault(label.index, [])
@@ -220,6 +222,13 @@ def _require_usable(label: Label, where: str) -> None:
     value = label.value
     usable = isinstance(value, bool) or (is_number(value) and LOWEST <= value <= HIGHEST)
     require(usable, where, found=value, do="give True or False, or a rating from 1 to 10")
+
+
+def _require_run(label: Label, where: str, run_id: str) -> None:
+    if label.run not in ("", run_id):
+        found = f"the label is of run {label.run!r}, the result of run {run_id!r}"
+        do = "give the result of the run that was labelled, or draw trials of this one with --sample and label them"
+        raise DefinitionError(f"{where}, run", found=found, do=do)
 
 
 def _require_trial(label: Label, where: str, scenarios: Mapping[str, StoredScenario]) -> None:

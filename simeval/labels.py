@@ -12,7 +12,7 @@ from simeval import seeds
 from simeval.errors import DefinitionError, StoreError
 from simeval.stored import Requirement, StoredRun, StoredScenario, StoredTrial, requirements_of, scenarios_of
 
-COLUMNS = ("scenario", "index", "expectation", "expected_behavior", "label", "transcript")
+COLUMNS = ("scenario", "index", "expectation", "expected_behavior", "label", "transcript", "run")
 NEEDED = ("scenario", "index", "label")
 WORDS = {"pass": True, "true": True, "yes": True, "fail": False, "false": False, "no": False}
 LOWEST, HIGHEST = 1.0, 10.0
@@ -26,7 +26,8 @@ Judged = Mapping[tuple[str, str], Mapping[str, Requirement]]  # by title and exp
 class Label:
     """What a person says of a trial: whether it meets the expectation, or a rating from 1 to 10.
 
-    `expectation` may be left out where the scenario has only one; `where` is the place it was read from.
+    `expectation` may be left out where the scenario has only one; `run` is the id of the run the trial is of, empty
+    where that is not said; `where` is the place it was read from.
     """
 
     scenario: str
@@ -34,13 +35,14 @@ class Label:
     value: bool | float
     expectation: str | None = None
     rater: str = ""
+    run: str = ""
     where: str = ""
 
 
 def read_labels(path: Path) -> list[Label]:
     """Give the labels of a CSV file, or of one JSON object a line; rows with an empty label are none.
 
-    The columns scenario, index and label are needed, expectation and rater may be there, others are not read.
+    The columns scenario, index and label are needed, expectation, rater and run may be there, others are not read.
     The numbers 1 and 0 are a pass and a failure, unless any label of the file is another number: then all are
     ratings. Raises DefinitionError with the line of what cannot be used.
     """
@@ -57,6 +59,7 @@ def read_labels(path: Path) -> list[Label]:
             value=_rating(row["label"], where) if are_ratings else _verdict(row["label"], where),
             expectation=row.get("expectation") or None,
             rater=row.get("rater", ""),
+            run=row.get("run", ""),
             where=where,
         )
         for where, row in filled
@@ -100,7 +103,7 @@ def draw_sample(run: StoredRun, size: int, *, seed: int) -> tuple[list[list[str]
     }
     drawn = seeds.generator(seed, "labels").sample(list(drawable), min(size, len(drawable)))
     rows = [
-        [title, str(index), label, expected[title, label], "", _transcript(trials[title][index])]
+        [title, str(index), label, expected[title, label], "", _transcript(trials[title][index]), run.run_id]
         for title, index in drawn
         for label in drawable[title, index]
     ]

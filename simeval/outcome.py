@@ -14,6 +14,9 @@ Reason = Literal[
 ]
 
 
+SETTLED = "settled"  # the cause of what was not made because no verdict needs it
+
+
 @dataclass(frozen=True, slots=True)
 class Trial:
     """One independent repetition of a scenario: which scenario, its place in the order dealt, its seed."""
@@ -39,6 +42,14 @@ class Failure:
     stage: Stage
     error: str
     cause: str
+
+    @property
+    def is_unneeded(self) -> bool:
+        """Whether nothing went wrong: a verdict was settled, so this was not made."""
+        return self.cause == SETTLED
+
+
+UNNEEDED = Failure(stage="engine", error="not needed: the verdict was settled", cause=SETTLED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +94,7 @@ class Judgement:
     def failures(self) -> tuple[Failure, ...]:
         """What went wrong on this trial, each cause once."""
         found = [self.failure] if self.failure else [r for r in self.results if isinstance(r, Failure)]
-        return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys(failure for failure in found if not failure.is_unneeded))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +124,7 @@ class Verdict:
     at most the significance level where its side is proven. `confidence_interval` is equal-tailed with
     the significance level on each side, so that it lies beyond the bar exactly when a side is proven.
     `n` trials entered the test; `missing` of them have no score and were counted against both conclusions;
+    `left_out` more do not count, because the app failed on them and that was to be excluded;
     `estimate` is the observed value over the others. `reason` and `explanation` say why a verdict is not a
     pass; `chart` holds its way for a picture, where it is about a share of a scenario's trials. A verdict
     has no truth value of its own: ask `passed`.
@@ -128,6 +140,7 @@ class Verdict:
     estimate: float | None = None
     confidence_interval: tuple[float, float] | None = None
     missing: int = 0
+    left_out: int = 0
     reason: Reason = ""
     explanation: str = ""
     chart: Chart | None = None

@@ -24,7 +24,7 @@ class Plan:
     `level` and `needed_power` are those of each of the `requirements`; `minimum` is the fewest trials that can
     prove `bar` at all; `fixed` the sizes of a sample without early stopping, `design` the smallest sequential
     design; both are None where the true rate is not above the bar, or is so little that it takes more than
-    20,000 trials.
+    10,000 trials.
     """
 
     bar: float
@@ -47,15 +47,18 @@ class Plan:
             f"{show_share(self.true_rate)},\nwith a chance of {show_share(round(self.needed_power, 4))}{many}:"
         )
         if self.design is None or self.fixed is None:
-            most = f"{planning.LARGEST_N:,}"
-            return f"{head}\n  no sample of up to {most} trials is enough: the true rate must lie above the bar"
+            why = "no sample is enough: the true rate must lie above the bar"
+            if self.true_rate > self.bar:
+                why = f"more than {planning.LARGEST_N:,} trials would be needed: too close to the bar"
+            return f"{head}\n  {why}"
+        first, safe = self.fixed.first, self.fixed.safe
         good, at_bar = self.design.characteristics(self.true_rate), self.design.characteristics(self.bar)
         cheap = planning.cheap_sizes(self.bar, alpha=self.level, count=CHEAP_SIZES)
         lines = {
             "with early stopping": f"sample_size {self.design.n_max}; on average {good.expected_n:.0f} trials, and "
             f"{at_bar.expected_n:.0f} for an app exactly at the bar",
             "": say_acceptance(self.design.pass_points),
-            "without": f"sample_size {self.fixed.first} ({self.fixed.safe} where a trial may get lost)",
+            "without": f"sample_size {first}" + (f" (from {safe} on, every size is enough)" if safe > first else ""),
             "the least that can": f"{self.minimum} trials, all of them good",
             "cheap fixed sizes": ", ".join(f"{n} with {'no miss' if k == 0 else f'≤ {k}'}" for n, k in cheap),
         }
@@ -102,7 +105,10 @@ def plan(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """What one requirement of a suite will come to: None where only a simulation could tell (means)."""
+    """What one requirement of a suite will come to: None where only a simulation could tell (means).
+
+    `minimum_trials` is the smallest sample that can pass at all.
+    """
 
     scenario: str
     requirement: str
@@ -111,7 +117,12 @@ class Forecast:
     true_rate: float | None
     prob_pass: float | None
     expected_trials: float | None
-    can_pass: bool
+    minimum_trials: int
+
+    @property
+    def can_pass(self) -> bool:
+        """Whether the sample is large enough for a pass."""
+        return self.minimum_trials <= self.sample_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +141,16 @@ class SuitePlan:
             chance *= forecast.prob_pass
         return chance
 
+    @property
+    def expected_trials(self) -> float | None:
+        """The trials all scenarios take on average, each as many as its longest requirement; None if unknown."""
+        longest: dict[str, float] = {}
+        for each in self.forecasts:
+            if each.expected_trials is None:
+                return None
+            longest[each.scenario] = max(each.expected_trials, longest.get(each.scenario, 0.0))
+        return sum(longest.values())
+
     def __str__(self) -> str:
         rows = []
         last = None
@@ -140,16 +161,20 @@ class SuitePlan:
                     "" if each.scenario == last else each.scenario,
                     each.requirement,
                     str(each.sample_size),
-                    each.acceptance or ("nothing" if not each.can_pass else "-"),
+                    each.acceptance or ("-" if each.can_pass else f"nothing; {each.minimum_trials} are needed"),
                     "-" if each.prob_pass is None else f"{each.prob_pass:.0%}{rate}",
                     "-" if each.expected_trials is None else f"{each.expected_trials:.0f}",
                 ]
             )
             last = each.scenario
         table = render_table(HEADERS, rows, widths=(28, 34, 6, 34))
-        together = "" if self.prob_pass is None else f"; all pass with a chance of {self.prob_pass:.0%}"
+        together = ""
+        if self.prob_pass is not None:
+            together = f"; all pass with a chance of {self.prob_pass:.0%}, if requirements are independent"
         most = {each.scenario: each.sample_size for each in self.forecasts}
-        return f"{table}\n\n{len(most)} scenarios, at most {sum(most.values())} trials{together}"
+        count = f"{len(most)} scenario{'' if len(most) == 1 else 's'}"
+        expected = "-" if self.expected_trials is None else f"{self.expected_trials:.0f}"
+        return f"{table}\n\n{count}, at most {sum(most.values())} trials (expected: {expected}){together}"
 
 
 def plan_suite(scenarios: Sequence[ScenarioTest], settings: Settings, *, true_rate: float | None = None) -> SuitePlan:
@@ -183,7 +208,7 @@ def plan_suite(scenarios: Sequence[ScenarioTest], settings: Settings, *, true_ra
                         true_rate=forecast[0],
                         prob_pass=forecast[1],
                         expected_trials=forecast[2],
-                        can_pass=used.minimum_trials() <= size,
+                        minimum_trials=used.minimum_trials(),
                     )
                 )
     return SuitePlan(tuple(found))

@@ -9,10 +9,11 @@ from typing import overload
 from simeval.concluding import show_p, show_share
 from simeval.conversation import Conversation
 from simeval.evaluator import Evaluator
+from simeval.guarantee import guarantee
 from simeval.outcome import Failure, Judgement, Outcome, Score, Verdict
 from simeval.reliability import Reliability, reliability_of
 from simeval.settings import Gate
-from simeval.tables import indent, render_table
+from simeval.tables import indent, printable, render_table
 from simeval.turns import TurnShare, turns_of
 from simeval.usage import Usage, total
 
@@ -153,7 +154,8 @@ class EvaluationResult:
         at_worst = [
             (_badness(result, expectation.evaluators[0].prefers_high), -judgement.trial.index, judgement)
             for judgement, result in zip(self.judgements, expectation.results, strict=True)
-            if isinstance(result, Failure) or not all(e.meets(result.value) for e in expectation.evaluators)
+            if (isinstance(result, Failure) and not result.is_unneeded)
+            or (isinstance(result, Score) and not all(e.meets(result.value) for e in expectation.evaluators))
         ]
         return max(at_worst, key=lambda entry: entry[:2])[2] if at_worst else None
 
@@ -189,12 +191,12 @@ class SuiteResult(Sequence[EvaluationResult]):
 
     def meets(self, gate: Gate) -> bool:
         """Whether the suite gets through a gate: "pass", all verdicts are; "not_fail", none is a fail or an error."""
-        return self.passed if gate == "pass" else self.outcome in ("pass", "inconclusive")
+        return meets_gate(self.outcome, gate)
 
     @property
     def guarantee(self) -> str:
-        """The error bound of the passes, in words; empty where nothing passed."""
-        return _guarantee(self.results, self.run)
+        """The error bound of the suite, in words; empty where nothing passed."""
+        return _guaranteed(self.results, self.run)
 
     @overload
     def __getitem__(self, index: int) -> EvaluationResult: ...
@@ -260,7 +262,7 @@ def describe(results: Sequence[EvaluationResult], run: RunRecord) -> str:
             "\n".join([table, LEGEND.format(level=level), *_show_described(results)]),
             *reasons,
             _show_failures(results),
-            "\n".join(part for part in (indent(_guarantee(results, run), 0), _summary(results, run)) if part),
+            "\n".join(part for part in (indent(_guaranteed(results, run), 0), _summary(results, run)) if part),
         )
         if part
     )
@@ -282,12 +284,14 @@ def _show_described(results: Sequence[EvaluationResult]) -> list[str]:
 
 def _show_n(verdict: Verdict, sample_size: int) -> str:
     of = f"/{sample_size}" if verdict.n < sample_size else ""
-    return f"{verdict.n}{of} ({verdict.missing} missing)" if verdict.missing else f"{verdict.n}{of}"
+    counts = ((verdict.missing, "missing"), (verdict.left_out, "left out"))
+    besides = ", ".join(f"{count} {what}" for count, what in counts if count)
+    return f"{verdict.n}{of} ({besides})" if besides else f"{verdict.n}{of}"
 
 
 def _show_p(verdict: Verdict) -> str:
     p = verdict.p_value_fail if verdict.failed else verdict.p_value
-    return "-" if p is None else show_p(p)
+    return "-" if p is None or verdict.reason == "scenario_settled" else show_p(p, beside=verdict.significance_level)
 
 
 def _show_interval(verdict: Verdict, evaluator: Evaluator) -> str:
@@ -318,7 +322,7 @@ def _show_worst(judgement: Judgement, result: Score | Failure) -> str:
     else:
         reasoning = f": {result.reasoning}" if result.reasoning else ""
         head = f"worst conversation (trial {judgement.trial.index}), score {result.value:g}{reasoning}"
-    said = [indent(f"{message.role}: {message.content}", 6) for message in judgement.conversation.messages]
+    said = [indent(f"{message.role}: {printable(message.content)}", 6) for message in judgement.conversation.messages]
     return "\n".join([indent(head, 4), *said])
 
 
@@ -331,22 +335,13 @@ def _show_failures(results: Sequence[EvaluationResult]) -> str:
     return "\n".join(["failures of single trials:", *lines]) if lines else ""
 
 
-def _guarantee(results: Sequence[EvaluationResult], run: RunRecord) -> str:
-    """Say how far a list of passes can be trusted."""
-    verdicts = [verdict for result in results for verdict in result.verdicts]
-    passes = sum(verdict.passed for verdict in verdicts)
-    if not passes:
-        return ""
-    levels = [verdict.significance_level for verdict in verdicts]
-    if run.joint:
-        return f"all passes of this list together are wrong with a chance of at most {show_share(sum(levels))}."
-    each = f"each pass is wrong with a chance of at most {show_share(max(levels))}"
-    if len(verdicts) == 1:
-        return f"{each}."
-    suite = "and so is a pass of the whole suite" if passes == len(verdicts) else "and so would a pass of the suite be"
-    return (
-        f"{each}, {suite}; of {len(verdicts)} requirements, at most {sum(levels):.2g} wrong passes are to be expected."
-    )
+def _guaranteed(results: Sequence[EvaluationResult], run: RunRecord) -> str:
+    return guarantee([v for result in results for v in result.verdicts], gate=run.gate, joint=run.joint)
+
+
+def meets_gate(outcome: Outcome, gate: Gate) -> bool:
+    """Whether an outcome gets through a gate: "pass", it is one; "not_fail", it is no fail and no error."""
+    return outcome == "pass" or (gate == "not_fail" and outcome == "inconclusive")
 
 
 def _count(number: int, noun: str) -> str:
@@ -355,6 +350,8 @@ def _count(number: int, noun: str) -> str:
 
 def _summary(results: Sequence[EvaluationResult], run: RunRecord) -> str:
     outcomes = [result.outcome for result in results]
+    is_let_through = combine(outcomes) != "pass" and meets_gate(combine(outcomes), run.gate)
+    accepted = f" (accepted by the gate {run.gate})" if is_let_through else ""
     counted = ", ".join(f"{outcomes.count(o)} {o}" for o in MARKS if o in outcomes)
     trials = sum(result.trials for result in results)
     failed = sum(1 for result in results for judgement in result.judgements if judgement.failures)
@@ -362,9 +359,10 @@ def _summary(results: Sequence[EvaluationResult], run: RunRecord) -> str:
     cost = f", ${usage.cost_usd:.4f}" if usage.cost_usd is not None else ""
     lost = f" ({failed} with a failure)" if failed else ""
     times = f" ({run.judge_repeats} ratings each)" if run.judge_repeats > 1 else ""
-    calls = _count(usage.calls, "model call") + (f" ({usage.failed_calls} failed)" if usage.failed_calls else "")
+    notes = [f"{n} {what}" for n, what in ((usage.failed_calls, "failed"), (usage.ended_calls, "ended early")) if n]
+    calls = _count(usage.calls, "model call") + (f" ({', '.join(notes)})" if notes else "")
     return (
-        f"{combine(outcomes).upper()}: {_count(len(results), 'scenario')} ({counted}), "
+        f"{combine(outcomes).upper()}{accepted}: {_count(len(results), 'scenario')} ({counted}), "
         f"{_count(trials, 'trial')}{lost}, {calls}, "
         f"{usage.prompt_tokens + usage.completion_tokens} tokens{cost}, {run.seconds:.1f} s\n"
         f"run {run.run_id}, seed {run.seed}, app {run.app}, judge {run.judge_model}{times}, user {run.user_model}"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from simeval.errors import DefinitionError
-from simeval.settings import require, require_level, require_whole
+from simeval.settings import require, require_level, require_size, require_whole
 
 if TYPE_CHECKING:
     from simeval.evaluator import Evaluator
@@ -100,8 +100,8 @@ class ScenarioTest:
                 found=expectation,
                 do="give Expectations only",
             )
-        for field in ("sample_size", "max_turns"):
-            require_whole(getattr(self, field), f"{where}: {field}", optional=field == "sample_size")
+        require_size(self.sample_size, f"{where}: sample_size", optional=True)
+        require_whole(self.max_turns, f"{where}: max_turns")
         require_level(self.significance_level, f"{where}: significance_level", optional=True)
 
     @property

@@ -12,6 +12,8 @@ EarlyStopping = bool | Literal["anytime"]
 Gate = Literal["pass", "not_fail"]
 Stop = Literal["gate", "verdict"]
 
+LARGEST_SAMPLE = 10_000  # trials of one scenario; boundaries of larger designs would take many seconds
+
 
 def require(condition: bool, where: str, *, found: object, do: str) -> None:
     """Raise a DefinitionError unless `condition` holds."""
@@ -35,6 +37,13 @@ def require_whole(value: object, where: str, *, optional: bool = False) -> None:
     """Raise a DefinitionError unless `value` is a whole number of 1 or more, or None where it is optional."""
     usable = isinstance(value, int) and not isinstance(value, bool) and value >= 1
     require(usable or (optional and value is None), where, found=value, do="use a whole number of 1 or more")
+
+
+def require_size(value: object, where: str, *, optional: bool = False) -> None:
+    """Raise a DefinitionError unless `value` is a number of trials that can be planned for, or None if optional."""
+    require_whole(value, where, optional=optional)
+    few = value is None or (isinstance(value, int) and value <= LARGEST_SAMPLE)
+    require(few, where, found=value, do=f"use at most {LARGEST_SAMPLE:,} trials")
 
 
 def require_share(share: object, where: str, *, optional: bool = False) -> None:
@@ -180,7 +189,8 @@ class Settings:
     writing_style: WritingStyleConfig = field(default_factory=WritingStyleConfig)
 
     def __post_init__(self) -> None:
-        for name in ("sample_size", "concurrency", "model_concurrency", "app_concurrency", "judge_repeats"):
+        require_size(self.sample_size, "sample_size")
+        for name in ("concurrency", "model_concurrency", "app_concurrency", "judge_repeats"):
             require_whole(getattr(self, name), name, optional=name == "app_concurrency")
         require(self.seed is None or isinstance(self.seed, int), "seed", found=self.seed, do="use a whole number")
         for name in ("model_timeout_seconds", "app_timeout_seconds"):

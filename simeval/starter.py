@@ -59,16 +59,21 @@ async def handle(message: str, state: dict[str, Any]) -> AppResponse:
 
 
 def write_starter(folder: Path) -> int:
-    """Write suite.yaml and app.py into a folder; give 2 and touch nothing where one is there already."""
+    """Write suite.yaml and app.py into a folder; give 2 where one is there already, or it cannot be written."""
     files = {folder / "suite.yaml": SUITE, folder / "app.py": APP}
-    taken = [str(path) for path in files if path.exists()]
-    if taken:
-        sys.stderr.write(f"simeval: {' and '.join(taken)} exist already; move them away or name another folder.\n")
+    try:
+        taken = [str(path) for path in files if path.exists()]
+        if taken:
+            sys.stderr.write(f"simeval: {' and '.join(taken)} exist already; move them away or name another folder.\n")
+            return 2
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, text in files.items():
+            path.write_text(text, encoding="utf-8")
+            sys.stdout.write(f"wrote {path}\n")
+    except OSError as error:
+        why = "it is not a folder" if isinstance(error, FileExistsError) else error.strerror
+        sys.stderr.write(f"simeval: cannot write into {folder} ({why}); name another folder.\n")
         return 2
-    folder.mkdir(parents=True, exist_ok=True)
-    for path, text in files.items():
-        path.write_text(text, encoding="utf-8")
-        sys.stdout.write(f"wrote {path}\n")
     where = "" if folder == Path() else f"cd {folder} && "
     sys.stdout.write(f"now run: {where}simeval run suite.yaml --app app:handle\n")
     return 0

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from difflib import get_close_matches
 from inspect import signature
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
@@ -16,7 +16,7 @@ from simeval.evaluator import Evaluator
 from simeval.evaluators import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
 from simeval.ratings import RatingAverageEvaluator, RatingProportionEvaluator, SuccessRateEvaluator
 from simeval.scenario import MAX_TURNS, Expectation, ScenarioTest, shorten
-from simeval.scorers.metrics import METRICS, find_metric
+from simeval.scorers.metrics import BOUNDED, METRICS, TURN_METRICS, find_metric
 
 SUFFIXES = (".yaml", ".yml")
 
@@ -252,7 +252,9 @@ def _scorer(name: str) -> Any:
     if ":" in name:
         return load_object(name, what="scorer")
     raise DefinitionError(
-        "scorer", found=f"found {name!r}", do=f"use one of {', '.join(METRICS)}, or a scorer of yours as MODULE:OBJECT"
+        "scorer",
+        found=f"found {name!r}",
+        do=f"use one of {', '.join(METRICS)}, or {BOUNDED} (for {TURN_METRICS}), or a scorer of yours as MODULE:OBJECT",
     )
 
 
@@ -271,12 +273,18 @@ def _located(path: Path, node: yaml.Node | None, error: ValidationError, *, skip
         found, do = f"there is no field {first['loc'][-1]!r}", _meant(str(first["loc"][-1]), sorted(_FIELDS))
     elif first["type"] == "union_tag_invalid":
         found, do = f"found the type {first['ctx']['tag']!r}", f"use one of {first['ctx']['expected_tags']}"
+    elif first["type"] == "union_tag_not_found":
+        field = ".".join(map(str, [*place, "type"]))
+        found, do = "the field is missing", f"add it: one of {_TYPES}"
+    elif place and place[-1] == "early_stopping":
+        found, do = f"found {shorten(repr(first['input']), 80)}", "use true, false or anytime"
     else:
         found, do = f"found {shorten(repr(first['input']), 80)}", first["msg"][0].lower() + first["msg"][1:]
     return SuiteFileError(str(path), line=_line(node, place), field=field, found=found, do=do)
 
 
 _RECORDS: tuple[type[_Record], ...] = (_Suite, _Scenario, _Expectation, *_EVALUATORS)
+_TYPES = ", ".join(repr(get_args(record.model_fields["type"].annotation)[0]) for record in _EVALUATORS)
 _FIELDS = {name for record in _RECORDS for name in record.model_fields}
 
 

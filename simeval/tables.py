@@ -30,5 +30,10 @@ def indent(text: str, spaces: int) -> str:
     return "\n".join(lines)
 
 
+def printable(text: str) -> str:
+    """Replace control characters, which could rewrite a terminal, by a mark."""
+    return "".join(character if character.isprintable() or character in "\n\t" else "\ufffd" for character in text)
+
+
 def _cell(text: str, width: int) -> list[str]:
     return wrap(text, width) or [""]

@@ -1,5 +1,6 @@
 """How far a run's judge agrees with people: records, printed as text."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from math import isnan
 from typing import Any, Literal
@@ -12,15 +13,15 @@ from simeval.stats.calibration import CorrectedRate
 from simeval.tables import indent
 from simeval.version import __version__
 
-Trust = Literal["usable", "tentative", "do not trust", "unknown"]
+Trust = Literal["usable", "tentative", "do not trust", "unknown", "too few labels"]
 USABLE, TOO_LOW = 0.8, 0.667  # Krippendorff's custom
-ADVICE: dict[Trust, str] = {
+ADVICE: Mapping[Trust, str] = {
     "usable": "usable",
-    "tentative": "for tentative conclusions only (usable from .80)",
+    "tentative": "for tentative conclusions only (usable where the whole interval is .80 or more)",
     "do not trust": "DO NOT TRUST this judge (below .667)",
     "unknown": "cannot be told, because the labels or the judge's scores do not differ",
 }
-ROUGH = 50  # labelled conversations below which a bootstrap interval is too narrow
+ROUGH = 50  # labelled conversations below which a bootstrap interval is too narrow, and no advice is given
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,13 +33,15 @@ class JudgeAgreement:
     on all, take what most people say of a trial; `kappa`, `weighted_kappa` (quadratic, for ratings) and `alpha`
     (Krippendorff's, ordinal) hold each person's label against the judge, and `alpha_of_people` people against
     each other. Of ratings, which may agree in order and yet lie on different sides of the bar, `alpha_at_cut` is
-    that of the passes and failures they make; `trust` follows the lower one. `exact` says whether the interval of
+    that of the passes and failures they make. Verdicts depend on these, so `trust` follows `alpha_at_cut`, or
+    `alpha` where labels are passes and failures themselves. `cut` is the bar, such as ">= 6", where it is known. `exact` says whether the interval of
     `rate` is; `conditions` when it holds.
     """
 
     scenario: str
     expectation: str
     evaluator: str
+    cut: str
     are_ratings: bool
     trials: int
     labelled: int
@@ -56,6 +59,10 @@ class JudgeAgreement:
     conditions: tuple[str, ...]
 
     def __str__(self) -> str:
+        return self.describe(self.evaluator)
+
+    def describe(self, requirements: str) -> str:
+        """Write the numbers under a head that names the requirement, or all requirements they are of."""
         table, rate, n = self.confusion, self.rate, self.trials
         passed, failed = table.sensitivity, table.specificity
         kappa = f"Cohen's kappa {show_interval(self.kappa)}"
@@ -67,11 +74,11 @@ class JudgeAgreement:
             f"of {passed.n} that people pass the judge passes {passed.successes}: sensitivity {_show_rate(passed)}",
             f"of {failed.n} that people fail the judge fails {failed.successes}: specificity {_show_rate(failed)}",
             kappa,
-            f"Krippendorff's alpha {self._alphas()}: {ADVICE[self.trust]}{self._people()}",
+            f"Krippendorff's alpha {self._alphas()}{self._people()}",
             f"the judge finds {_share(rate.judge_rate)} of the {n} conversations good, people would find "
             f"{_share(rate.estimate)} [{_share(rate.lower)}, {_share(rate.upper)}] ({rate.method}, {surety})",
         ]
-        head = f"{self.scenario}: {self.expectation}: {self.evaluator}"
+        head = f"{self.scenario}: {self.expectation}: {requirements}"
         grid = [
             f"{'people pass':>27}{'people fail':>13}",
             f"    judge passes{table.true_pass:>11}{table.false_pass:>13}",
@@ -86,8 +93,8 @@ class JudgeAgreement:
 
     def _alphas(self) -> str:
         if self.alpha_at_cut is None:
-            return show_interval(self.alpha)
-        return f"(ordinal) of the ratings {show_interval(self.alpha)}, at the bar {show_interval(self.alpha_at_cut)}"
+            return _with_advice(self.alpha)
+        return f"at the bar {_with_advice(self.alpha_at_cut)}; of the ratings (ordinal) {show_interval(self.alpha)}"
 
     def _people(self) -> str:
         if self.alpha_of_people is None:
@@ -119,11 +126,17 @@ class AgreementReport:
         head = f"judge {self.judge}{times} against {people} ({kind}), run {self.run_id}"
         overall = []
         if self.overall is not None:
-            advice = ADVICE[trust_in(self.overall.estimate)]
-            overall = [f"all expectations together: alpha {show_interval(self.overall)}: {advice}"]
+            overall = [f"all expectations together: alpha {_with_advice(self.overall)}"]
         conditions = dict.fromkeys(condition for entry in self.entries for condition in entry.conditions)
         holds = ["what people would find holds on conditions:", *(indent(f"- {each}", 2) for each in conditions)]
-        return "\n\n".join([indent(head, 0), *map(str, self.entries), *overall, self._legend(), "\n".join(holds)])
+        return "\n\n".join([indent(head, 0), *self._blocks(), *overall, self._legend(), "\n".join(holds)])
+
+    def _blocks(self) -> list[str]:
+        """Write the entries; those of an expectation with the same cut and the same numbers once, naming each."""
+        alike: dict[tuple[str, str], list[JudgeAgreement]] = {}
+        for entry in self.entries:
+            alike.setdefault((entry.cut, entry.describe("")), []).append(entry)
+        return [same[0].describe(" and ".join(entry.evaluator for entry in same)) for same in alike.values()]
 
     def _legend(self) -> str:
         rough = min(entry.alpha.n_clusters for entry in self.entries) < ROUGH
@@ -132,13 +145,19 @@ class AgreementReport:
         return f"intervals: {level} confidence; of kappa and alpha by bootstrap of conversations: approximate{narrow}"
 
 
-def trust_in(*alphas: float) -> Trust:
-    """Say how far a judge with these alphas can be relied on: by the lowest of those that are defined."""
-    defined = [alpha for alpha in alphas if not isnan(alpha)]
-    if not defined:
+def trust_in(alpha: BootstrapInterval) -> Trust:
+    """Say how far a judge with this alpha of passes and failures can be relied on.
+
+    Nothing is said on fewer than 50 labelled conversations. The estimate alone warns; only an interval that lies
+    at .80 or above makes a judge usable.
+    """
+    if alpha.n_clusters < ROUGH:
+        return "too few labels"
+    if isnan(alpha.estimate):
         return "unknown"
-    alpha = min(defined)
-    return "usable" if alpha >= USABLE else "tentative" if alpha >= TOO_LOW else "do not trust"
+    if alpha.estimate < TOO_LOW:
+        return "do not trust"
+    return "usable" if alpha.low >= USABLE else "tentative"
 
 
 def show_interval(found: BootstrapInterval) -> str:
@@ -147,6 +166,12 @@ def show_interval(found: BootstrapInterval) -> str:
         return show_coefficient(found.estimate)
     bounds = f"{show_coefficient(found.low)}, {show_coefficient(found.high)}"
     return f"{show_coefficient(found.estimate)} [{bounds}]"
+
+
+def _with_advice(alpha: BootstrapInterval) -> str:
+    trust, wanted = trust_in(alpha), ROUGH - alpha.n_clusters
+    few = f"no advice on fewer than {ROUGH} labelled conversations ({wanted} more wanted)"
+    return f"{show_interval(alpha)}: {few if trust == 'too few labels' else ADVICE[trust]}"
 
 
 def encode_agreement(report: AgreementReport) -> dict[str, Any]:

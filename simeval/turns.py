@@ -40,11 +40,9 @@ class TurnShare:
 
 def turns_of(results: Sequence[Score | Failure]) -> TurnShare | None:
     """Describe the turns of all conversations together, where the scores say how many were good; else None."""
-    counts = [
-        (float(str(result.details[GOOD])), float(str(result.details[TURNS])))
-        for result in results
-        if isinstance(result, Score) and GOOD in result.details and TURNS in result.details
-    ]
+    details = [result.details for result in results if isinstance(result, Score)]
+    pairs = [(each.get(GOOD), each.get(TURNS)) for each in details]
+    counts = [(good, n) for good, n in pairs if isinstance(good, int) and isinstance(n, int) and 0 <= good <= n > 0]
     if not counts:
         return None
     good, sizes = [each[0] for each in counts], [each[1] for each in counts]

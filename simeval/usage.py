@@ -6,10 +6,15 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Usage:
-    """Calls (failed ones too), tokens and cost. `cost_usd` is None where no price is known."""
+    """Calls (failed ones too), tokens and cost. `cost_usd` is None where no price is known.
+
+    `ended_calls` come on top: they were under way, or about to be, when their answer was needed no more. What they
+    cost is not known here.
+    """
 
     calls: int = 0
     failed_calls: int = 0
+    ended_calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost_usd: float | None = None
@@ -19,6 +24,7 @@ class Usage:
         return Usage(
             self.calls + other.calls,
             self.failed_calls + other.failed_calls,
+            self.ended_calls + other.ended_calls,
             self.prompt_tokens + other.prompt_tokens,
             self.completion_tokens + other.completion_tokens,
             sum(known) if known else None,

@@ -33,6 +33,7 @@ FLOORS = [
     ["capture", "order", "logs"],
     ["encode"],
     ["results"],
+    ["guarantee"],
     ["planning"],
     ["ratings", "scenario"],
     ["evaluators"],

@@ -201,6 +201,57 @@ def test_the_starter_runs_as_it_is_and_is_never_overwritten(folder: Path) -> Non
     assert "exist already" in again.stderr
 
 
+@pytest.mark.parametrize("place", ["shop.py", "shop.py/inner"])
+def test_a_starter_is_not_written_into_a_file(folder: Path, place: str) -> None:
+    done = simeval(folder, "init", place)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"simeval: cannot write into {place} (")
+    assert done.stderr.count("\n") == 1
+    assert (folder / "shop.py").read_text() == APP
+
+
+BAR = ("--bar", "0.9", "--rate", "0.97")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((*BAR, "--samples", "50"), "plan: --samples: it applies to a suite only; leave it out."),
+        ((*BAR, "--stop", "gate"), "plan: --stop: it applies"),
+        ((*BAR, "--gate", "pass"), "plan: --gate: it applies"),
+        ((*BAR, "--no-early-stopping"), "plan: --no-early-stopping: it applies"),
+        (("suite.yaml", "--bar", "0.9"), "plan: --bar: it does not apply to a suite"),
+        (("suite.yaml", "--power", "0.8"), "plan: --power: it does not apply to a suite"),
+        (("suite.yaml", "--requirements", "2"), "plan: --requirements: it does not apply to a suite"),
+        (("--bar", "0.9"), "plan: --rate is missing"),
+        (("--rate", "0.9"), "plan: --bar is missing"),
+        ((), "plan: there is nothing to plan"),
+    ],
+)
+def test_a_plan_refuses_what_it_would_not_use(folder: Path, arguments: tuple[str, ...], says: str) -> None:
+    done = simeval(folder, "plan", *arguments)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"simeval: {says}")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (*BAR, "--power", "0.9", "--alpha", "0.1", "--requirements", "2", "--joint"),
+        ("suite.yaml", "--rate", "0.97", "--samples", "40", "--stop", "gate", "--gate", "not_fail", "--alpha", "0.1"),
+        ("suite.yaml", "--no-early-stopping", "--joint"),
+    ],
+)
+def test_a_plan_takes_every_option_that_applies(folder: Path, arguments: tuple[str, ...]) -> None:
+    done = simeval(folder, "plan", *arguments)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "trials" in done.stdout
+
+
 @pytest.mark.parametrize("app", ["slow", "hangs"])
 def test_an_interrupted_run_ends_at_once_and_names_its_store(folder: Path, app: str) -> None:
     arguments = command("run", "suite.yaml", "--app", f"shop:{app}", "--store", "run.jsonl")

@@ -7,6 +7,7 @@ from time import sleep
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from simeval import (
@@ -18,9 +19,11 @@ from simeval import (
     SuccessRateEvaluator,
     scorer,
 )
+from simeval.actors.plan import make_plans
 from simeval.encode import encode_suite
 from simeval.models.model import Request
 from simeval.outcome import Judgement
+from simeval.scorers.scorer import as_scorer
 from simeval.settings import WritingStyleConfig
 from simeval.store.journal import MemoryJournal
 from tests.unit.doubles import Acting
@@ -72,6 +75,14 @@ def scenario(*expectations: Expectation, title: str = "s", sample_size: int = 10
     )
 
 
+def trial_seeds(made: Engine, test: ScenarioTest) -> list[int]:
+    """Give the seeds of a scenario's trials, in the order dealt."""
+    seed = made.settings.seed
+    assert seed is not None
+    [plan] = make_plans([test], settings=made.settings, seed=seed, judge_scorer=as_scorer)
+    return [plan.trial(index).seed for index in range(plan.sample_size)]
+
+
 @pytest.mark.parametrize("concurrency", [1, 20, 64])
 async def test_no_more_trials_are_started_than_a_pass_can_need(concurrency: int) -> None:
     app = SeededApp(1.0)
@@ -100,14 +111,9 @@ async def test_a_suite_of_good_and_bad_apps_needs_half_of_its_conversations() ->
     async def either(message: str, state: dict[str, Any]) -> str:
         return await (bad if int(message) in bad_seeds else app)(message, state)
 
-    bad_seeds: set[int] = set()
     suite = [scenario(title=f"{'bad' if number % 5 == 0 else 'good'} {number}") for number in range(20)]
-    from simeval.actors.plan import make_plans
-
     made = engine(concurrency=20)
-    for plan in make_plans(suite, settings=made.settings, seed=3, judge_scorer=None):  # type: ignore[arg-type]
-        if plan.scenario.title.startswith("bad"):
-            bad_seeds |= {plan.trial(index).seed for index in range(100)}
+    bad_seeds = {seed for each in suite if each.title.startswith("bad") for seed in trial_seeds(made, each)}
 
     result = await made.evaluate(suite, either)
 
@@ -285,3 +291,130 @@ async def test_a_trial_that_may_still_be_needed_is_never_ended(concurrency: int)
     assert result.verdicts[0].missing == 0
     assert result.extras == ()
     assert result.trials == 40
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_crashes_that_are_left_out_can_neither_hang_a_run_nor_prolong_it(seed: int) -> None:
+    async def crashes(message: str, state: dict[str, Any]) -> str:
+        await anyio.lowlevel.checkpoint()
+        if Random(message).random() < 0.3:
+            raise ValueError("no")
+        return "good"
+
+    test = scenario(
+        Expectation(scorer=is_good, evaluator=MeanEvaluator(at_least=0.6), label="mean"),
+        Expectation(scorer=is_said, evaluator=ProportionEvaluator(min_proportion=0.7), label="share"),
+        sample_size=25,
+    )
+
+    with anyio.fail_after(10):
+        made = engine(concurrency=8, on_app_error="exclude", max_error_rate=1.0, seed=seed)
+        result = await made.evaluate(test, crashes)
+
+    assert all(judgement.trial.index < 25 for judgement in (*result.judgements, *result.extras))
+    assert any(verdict.left_out for verdict in result.verdicts)
+
+
+async def test_too_many_crashes_that_are_left_out_are_an_error_whatever_the_others_prove() -> None:
+    async def crashes(message: str, state: dict[str, Any]) -> str:
+        if Random(message).random() < 0.3:
+            raise ValueError("no")
+        return "good"
+
+    result = await engine(on_app_error="exclude").evaluate(scenario(), crashes)
+
+    assert result.outcome == "error"
+    assert "left out" in str(result)
+
+
+def broken_after(trials: int) -> Any:
+    calls = 0
+
+    @scorer
+    async def breaks(output: str) -> bool:
+        nonlocal calls
+        calls += 1
+        if calls > trials:
+            raise ValueError("no measure")
+        return True
+
+    return breaks
+
+
+async def test_what_comes_after_a_verdict_does_not_turn_it_into_an_error() -> None:
+    both = [
+        ProportionEvaluator(min_proportion=0.5),
+        ProportionEvaluator(min_proportion=0.9, early_stopping=False),
+    ]
+
+    result = await engine(concurrency=1).evaluate(
+        scenario(Expectation(scorer=broken_after(15), evaluator=both)), SeededApp(1.0)
+    )
+
+    assert [verdict.outcome for verdict in result.verdicts] == ["pass", "error"]
+
+
+async def test_a_settled_expectation_is_measured_no_more() -> None:
+    measured = 0
+
+    @scorer
+    async def counted(output: str) -> bool:
+        nonlocal measured
+        measured += 1
+        return True
+
+    test = scenario(
+        Expectation(scorer=counted, evaluator=ProportionEvaluator(min_proportion=0.5), label="soon"),
+        Expectation(scorer=is_said, evaluator=AT_90, label="later"),
+    )
+
+    result = await engine(concurrency=1).evaluate(test, SeededApp(1.0))
+
+    assert (result.trials, measured, result.verdicts[0].n) == (45, 11, 11)
+    assert result.failures == ()
+    assert len(result.expectations[0].scores) == 11
+    assert result.worst(result.expectations[0]) is None
+
+
+async def test_calls_that_are_ended_are_counted() -> None:
+    asked = 0
+
+    async def slow_later(request: Request) -> str:
+        nonlocal asked
+        asked += 1
+        if asked > 5:
+            await anyio.sleep(30)
+        return json.dumps({"message": str(request.seed), "continue": False})
+
+    made = Engine("offline/judge", Acting(slow_later), seed=3, concurrency=40)
+    with anyio.fail_after(10):
+        result = await made.evaluate(scenario(), SeededApp(0.0, slow=0.001))
+
+    usage = result.run.usage["user"]
+    assert usage.calls == 5
+    assert usage.calls + usage.ended_calls >= asked > 5
+    assert "ended early" in str(result)
+
+
+async def test_a_crash_that_comes_after_the_verdict_does_not_stop_the_run() -> None:
+    made = engine(concurrency=10, on_app_error="stop")
+    needed = {str(seed) for seed in trial_seeds(made, scenario())[:5]}
+
+    def app(message: str, state: dict[str, Any]) -> str:
+        if message in needed:
+            return "bad"
+        sleep(0.05)
+        raise ValueError("too late to matter")
+
+    result = await made.evaluate(scenario(), app)
+
+    assert (result.outcome, result.trials) == ("fail", 5)
+
+
+async def test_a_joint_claim_tests_each_requirement_at_its_share_of_the_level() -> None:
+    suite = [scenario(title=f"s{number}") for number in range(4)]
+
+    result = await engine(joint=True).evaluate(suite, SeededApp(1.0))
+
+    assert {verdict.significance_level for each in result for verdict in each.verdicts} == {0.0125}
+    assert "passes any of these is at most 5% (each of the 4 requirements" in result.guarantee

@@ -11,13 +11,13 @@ from structlog.contextvars import bound_contextvars
 from simeval.actors.app import App
 from simeval.actors.plan import ScenarioPlan
 from simeval.actors.simulator import Simulator
-from simeval.actors.wanted import UNNEEDED, Stay, Wanted
+from simeval.actors.wanted import Stay, Wanted
 from simeval.capture import STOPS_THE_RUN, first_leaf
 from simeval.conversation import Ending, Message, Transcript
 from simeval.errors import AppError, ModelError
 from simeval.logs import log
 from simeval.models.retries import Caller
-from simeval.outcome import Failure, Held, Trial, failure_of
+from simeval.outcome import UNNEEDED, Failure, Held, Trial, failure_of
 from simeval.settings import Settings
 
 

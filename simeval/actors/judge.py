@@ -8,10 +8,10 @@ import anyio
 from structlog.contextvars import bound_contextvars
 
 from simeval.actors.plan import Measure, ScenarioPlan, shared_columns
-from simeval.actors.wanted import UNNEEDED, Wanted
+from simeval.actors.wanted import Wanted
 from simeval.capture import Caught, capture, place_of
 from simeval.errors import SimevalError
-from simeval.outcome import Failure, Held, Judgement, Score, failure_of
+from simeval.outcome import UNNEEDED, Failure, Held, Judgement, Score, failure_of
 from simeval.scorers.scorer import select
 
 
@@ -54,16 +54,17 @@ class Judge:
             "output": conversation.output,
             "input": conversation.input,
         }
-        found: dict[int, Score | Failure] = {}
+        found: dict[int, Score | Failure] = dict.fromkeys(range(len(plan.measures)), UNNEEDED)
+        needed = [place for place in found if (plan.position, place) not in self.wanted.settled]
 
         async def measure(position: int) -> None:
             found[position] = await self._measure(plan.measures[position], columns)
 
-        if len(plan.measures) == 1:
-            await measure(0)
+        if len(needed) == 1:
+            await measure(needed[0])
         else:
             async with anyio.create_task_group() as measuring:
-                for position in range(len(plan.measures)):
+                for position in needed:
                     measuring.start_soon(measure, position)
         return [found[position] for position in range(len(plan.measures))]
 

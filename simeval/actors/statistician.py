@@ -12,7 +12,7 @@ from simeval.actors.schedule import Places
 from simeval.actors.wanted import Wanted, opening_round
 from simeval.courses import EXCLUDED, Course, Known, Outlook, Taken
 from simeval.order import InOrder
-from simeval.outcome import Failure, Judgement, Score, Verdict
+from simeval.outcome import UNNEEDED, Failure, Judgement, Score, Verdict
 from simeval.results import EvaluationResult, ExpectationResult, RunRecord, combine
 from simeval.settings import Settings
 
@@ -33,6 +33,10 @@ class _Tally:
     judgements: list[Judgement] = field(default_factory=list)
     extras: list[Judgement] = field(default_factory=list)
     granted: int = 0
+
+    def is_settled(self, position: int) -> bool:
+        """Whether all verdicts of an expectation are settled."""
+        return all(course.settled for course in self.courses[position])
 
     @property
     def unsettled(self) -> list[tuple[int, Course]]:
@@ -124,9 +128,12 @@ class Statistician:
                 continue
             tally.judgements.append(released)
             for position, result in enumerate(released.results):
-                tally.failed[position] += self._is_lost(result)
+                if not tally.is_settled(position):
+                    tally.failed[position] += self._is_lost(result)
                 for course in tally.courses[position]:
                     course.take(self._outcome(result))
+                if tally.is_settled(position):
+                    self._wanted.settled.add((tally.plan.position, position))
             ended = self._has_ended(tally)
             unspent = tally.plan.sample_size - len(tally.judgements)
             self._on_trial(1, unspent if ended else 0)
@@ -137,7 +144,7 @@ class Statistician:
 
     def _has_ended(self, tally: _Tally) -> bool:
         going = tally.unsettled
-        if not going or all(self._has_too_many_lost(tally, position) for position in range(len(tally.failed))):
+        if all(self._has_too_many_lost(tally, position) for position, _ in going):
             return True
         not_passed = any(course.settled and not course.passes for courses in tally.courses for course in courses)
         at_gate = self._settings.stop_mode != "verdict" and not any(course.insists for _, course in going)
@@ -176,8 +183,12 @@ class Statistician:
         )
 
     def _expectation(self, tally: _Tally, position: int, measure: Measure) -> ExpectationResult:
-        results = tuple(judgement.results[position] for judgement in tally.judgements)
-        verdicts = [self._verdict(course, tally, position, results) for course in tally.courses[position]]
+        taken = max(course.index for course in tally.courses[position])
+        results = tuple(
+            judgement.results[position] if index < taken else UNNEEDED
+            for index, judgement in enumerate(tally.judgements)
+        )
+        verdicts = [self._verdict(course, tally, results) for course in tally.courses[position]]
         return ExpectationResult(
             label=measure.label,
             evaluators=measure.evaluators,
@@ -186,17 +197,25 @@ class Statistician:
             expected_behavior=measure.expectation.expected_behavior,
         )
 
-    def _verdict(self, course: Course, tally: _Tally, position: int, results: Sequence[Score | Failure]) -> Verdict:
+    def _verdict(self, course: Course, tally: _Tally, results: Sequence[Score | Failure]) -> Verdict:
         """Conclude; too many lost trials make an error, unless what is left proves a side against the worst case."""
         verdict = course.verdict()
         lost = [result for result in results[: course.index] if isinstance(result, Failure) and self._is_lost(result)]
-        too_many = len(lost) > self._settings.max_error_rate * course.index + ROUNDING
-        if self._has_too_many_lost(tally, position) or (too_many and verdict.inconclusive):
+        proven = not verdict.inconclusive and not course.excluded  # worst cases are proven for missing trials only
+        trials = tally.plan.sample_size if proven else course.index
+        if len(lost) > self._settings.max_error_rate * trials + ROUNDING:
             return _in_error(verdict, lost, course.index, self._settings)
-        if not course.excluded or not verdict.explanation:
+        if verdict.passed:
             return verdict
-        left_out = f"{len(course.excluded)} trials were left out, because the app failed on them"
-        return replace(verdict, explanation=f"{verdict.explanation}; {left_out}")
+        notes = [verdict.explanation]
+        if course.excluded:
+            notes.append(f"{len(course.excluded)} trials were left out, because the app failed on them")
+        if verdict.reason == "scenario_settled":
+            no_pass = [c.name for courses in tally.courses for c in courses if c.settled and not c.passes]
+            notes += [
+                f"they ended because {name!r} was settled as no pass (--stop verdict goes on)" for name in no_pass[:1]
+            ]
+        return replace(verdict, explanation="; ".join(notes))
 
 
 def _in_error(verdict: Verdict, lost: Sequence[Failure], trials: int, settings: Settings) -> Verdict:
@@ -204,6 +223,15 @@ def _in_error(verdict: Verdict, lost: Sequence[Failure], trials: int, settings: 
     commonest, times = Counter(f"{failure.stage}: {failure.error}" for failure in lost).most_common(1)[0]
     explanation = (
         f"{len(lost)} of {trials} trials have no score, more than the {settings.max_error_rate:.0%} that "
-        f"max_error_rate allows, so nothing is concluded; {times} x {commonest}"
+        f"max_error_rate allows, so nothing is concluded; most often ({times} x): {commonest}"
     )
-    return replace(verdict, outcome="error", p_value=None, p_value_fail=None, reason="errors", explanation=explanation)
+    return replace(
+        verdict,
+        outcome="error",
+        p_value=None,
+        p_value_fail=None,
+        n=trials,
+        missing=len(lost),
+        reason="errors",
+        explanation=explanation,
+    )

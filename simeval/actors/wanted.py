@@ -6,9 +6,7 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from simeval.outcome import Failure, Trial
-
-UNNEEDED = Failure(stage="engine", error="ended early: its scenario had its verdict", cause="settled")
+from simeval.outcome import Trial
 
 
 @dataclass(slots=True)
@@ -38,10 +36,15 @@ class Stay:
 
 
 class Wanted:
-    """How many trials of each scenario can be needed; `closed` are those that need no more."""
+    """How many trials of each scenario can be needed.
+
+    `closed` are the scenarios that need no more; `settled` the expectations, each by its scenario and its place,
+    that need no more scores.
+    """
 
     def __init__(self, scenarios: int) -> None:
         self.closed: set[int] = set()
+        self.settled: set[tuple[int, int]] = set()
         self._limits = [0] * scenarios
         self._under_way: list[dict[int, list[Stay]]] = [{} for _ in range(scenarios)]
 

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from anyio import get_cancelled_exc_class
+
 from simeval.errors import ModelError
 from simeval.models.model import Completion, Request, Wrapped
 from simeval.usage import Ledger
@@ -14,13 +16,16 @@ class Metered(Wrapped):
     ledger: Ledger
 
     async def complete(self, request: Request) -> Completion:
-        """Answer and count, whether the answer is a success or a failure."""
+        """Answer and count, whether the answer is a success, a failure, or not waited for."""
         usage = self.ledger.of(request.role)
         try:
             completion = await self.model.complete(request)
         except ModelError:
             usage.calls += 1
             usage.failed_calls += 1
+            raise
+        except get_cancelled_exc_class():
+            usage.ended_calls += 1
             raise
         usage.calls += 1
         usage.prompt_tokens += completion.prompt_tokens

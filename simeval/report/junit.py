@@ -11,7 +11,11 @@ _UNPRINTABLE = pattern("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit_xml(results: Sequence[EvaluationResult], run: RunRecord) -> str:
-    """Write a run as JUnit XML: fail and inconclusive are failures, error is an error."""
+    """Write a run as JUnit XML: fail is a failure, error an error; inconclusive a failure, or skipped where it may be.
+
+    It may be at the gate "not_fail".
+    """
+    lenient = run.gate == "not_fail"
     root = ET.Element("testsuites", name="simeval", time=f"{run.seconds:.3f}")
     for result in results:
         outcomes = [verdict.outcome for verdict in result.verdicts]
@@ -20,7 +24,8 @@ def junit_xml(results: Sequence[EvaluationResult], run: RunRecord) -> str:
             "testsuite",
             name=_printable(result.title),
             tests=str(len(outcomes)),
-            failures=str(outcomes.count("fail") + outcomes.count("inconclusive")),
+            failures=str(outcomes.count("fail") + (0 if lenient else outcomes.count("inconclusive"))),
+            skipped=str(outcomes.count("inconclusive") if lenient else 0),
             errors=str(outcomes.count("error")),
             timestamp=run.started.isoformat(),
         )
@@ -32,17 +37,18 @@ def junit_xml(results: Sequence[EvaluationResult], run: RunRecord) -> str:
             for verdict in expectation.verdicts:
                 name = _printable(f"{expectation.label}: {verdict.evaluator}")
                 case = ET.SubElement(suite, "testcase", classname=_printable(result.title), name=name)
-                _add_outcome(case, verdict, result.show_worst(expectation))
-    for total in ("tests", "failures", "errors"):
+                _add_outcome(case, verdict, result.show_worst(expectation), lenient=lenient)
+    for total in ("tests", "failures", "errors", "skipped"):
         root.set(total, str(sum(int(suite.get(total, "0")) for suite in root)))
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _add_outcome(case: ET.Element, verdict: Verdict, worst: str) -> None:
+def _add_outcome(case: ET.Element, verdict: Verdict, worst: str, *, lenient: bool) -> None:
     if verdict.passed:
         return
-    tag = "error" if verdict.outcome == "error" else "failure"
+    not_passed = "skipped" if verdict.inconclusive and lenient else "failure"
+    tag = "error" if verdict.outcome == "error" else not_passed
     message = _printable(verdict.explanation)
     body = _printable("\n".join(part for part in (verdict.explanation, worst) if part))
     ET.SubElement(case, tag, type=verdict.outcome, message=message).text = body

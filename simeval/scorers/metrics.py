@@ -107,11 +107,14 @@ total_response_length = ConversationMetric(
 )
 """Characters in all of the app's answers together."""
 
+BOUNDED = "METRIC <= NUMBER"
 METRICS: Mapping[str, Scorer] = {
     scorer.name: scorer
     for scorer in (response_latency, response_length, turn_count, total_response_time, total_response_length)
 }
 """Every metric by its name, as suite files use it."""
+
+TURN_METRICS = " and ".join(each.name for each in METRICS.values() if isinstance(each, TurnMetric))
 
 
 def turns_within(metric: TurnMetric, limit: float) -> TurnsWithin:
@@ -124,14 +127,26 @@ def turns_within(metric: TurnMetric, limit: float) -> TurnsWithin:
 
 
 def find_metric(name: str) -> Scorer | None:
-    """Give the metric of this name, or of the form "response_latency <= 1.5"; None for any other name."""
+    """Give the metric of this name, or of the form "response_latency <= 1.5"; None for any other name.
+
+    Raises DefinitionError for a name with a sign whose metric, sign or number cannot be used.
+    """
     if name in METRICS:
         return METRICS[name]
-    bounded = re.fullmatch(r"(\w+) *<= *(\d+(?:\.\d+)?)", name)
+    bounded = re.fullmatch(r"(\w+) *([<>=≤≥]+) *(.*)", name)
     if bounded is None:
         return None
     metric = METRICS.get(bounded[1])
     if not isinstance(metric, TurnMetric):
-        names = " and ".join(each.name for each in METRICS.values() if isinstance(each, TurnMetric))
-        raise DefinitionError("scorer", found=f"found {name!r}", do=f"write METRIC <= NUMBER with one of {names}")
-    return turns_within(metric, float(bounded[2]))
+        raise DefinitionError("scorer", found=f"found {name!r}", do=f"write {BOUNDED} with one of {TURN_METRICS}")
+    if bounded[2] != "<=":
+        raise DefinitionError(
+            "scorer", found=f"found the sign {bounded[2]!r} in {name!r}", do=f"write {BOUNDED}: the sign is always <="
+        )
+    if not re.fullmatch(r"\d+(?:\.\d+)?", bounded[3]):
+        raise DefinitionError(
+            "scorer",
+            found=f"found {bounded[3]!r} as the number in {name!r}",
+            do=f"write {BOUNDED} with a number like 3 or 1.5, which is not below 0",
+        )
+    return turns_within(metric, float(bounded[3]))

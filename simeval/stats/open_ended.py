@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simeval.stats.evalues import anytime_interval, mixture
-from simeval.stats.sequential import Design, Inference, Stop, later_passes
+from simeval.stats.sequential import Design, Inference, OperatingCharacteristics, Stop, later_passes
 
 _ROUNDING = 1e-9  # how far below 1/alpha rounding may put an e-value that equals it
 
@@ -21,6 +21,21 @@ class OpenDesign(Design):
     `n_max` is only how far this run may go; it takes no part in the test.
     """
 
+    @property
+    def is_open(self) -> bool:
+        return True
+
+    def completed(self, n: int, failures: int, *, good: bool) -> tuple[int, int]:  # noqa: ARG002
+        """Give the state itself: what holds at any time needs no completion."""
+        return n, failures
+
+    def characteristics(self, rate: float) -> OperatingCharacteristics:
+        """Give what an app with this true rate comes to within `n_max` trials."""
+        ends, chance = self.ends, self.ends.chances(rate)
+        fails = ends.failures >= self.fail_at[ends.n]
+        passes = ends.rank == 0
+        return OperatingCharacteristics(float(chance[passes].sum()), float(chance[fails].sum()), float(chance @ ends.n))
+
     def infer(self, n: int, failures: int) -> Inference:
         """Give the anytime p-values and interval of any state, whether a run ends there or not."""
         above = float(mixture(n - failures, failures, self.p0))
@@ -30,6 +45,17 @@ class OpenDesign(Design):
             p_fail=float(np.exp(-max(below, 0.0))),
             interval=anytime_interval(n - failures, failures, self.alpha),
         )
+
+
+def minimum_n(p0: float, alpha: float) -> int:
+    """Give the smallest n at which n successes of n pass: the e-value of "above p0" reaches 1/alpha."""
+    low, high = 0, 1
+    while not _proves(high, 0, p0, alpha):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _proves(middle, 0, p0, alpha) else (middle, high)
+    return high
 
 
 @lru_cache(maxsize=256)
@@ -50,11 +76,14 @@ def open_design(p0: float, n_max: int, *, alpha: float, stop: Stop = "gate") -> 
 
 def _boundary(p0: float, n_max: int, alpha: float) -> NDArray[np.int64]:
     """Give, for each n, the most failures with which the e-value of "above p0" reaches 1/alpha, or -1."""
-    enough = -np.log(alpha) * (1 - _ROUNDING)
     allowed = np.full(n_max + 1, -1)
     failures = -1
     for n in range(1, n_max + 1):
-        while failures < n and float(mixture(n - failures - 1, failures + 1, p0)) >= enough:
+        while failures < n and _proves(n - failures - 1, failures + 1, p0, alpha):
             failures += 1
         allowed[n] = failures
     return allowed
+
+
+def _proves(successes: int, failures: int, p0: float, alpha: float) -> bool:
+    return bool(mixture(successes, failures, p0) >= -np.log(alpha) * (1 - _ROUNDING))

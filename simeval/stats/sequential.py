@@ -74,6 +74,11 @@ class Design:
     type_one: float
 
     @property
+    def is_open(self) -> bool:
+        """Whether the test holds without a largest n."""
+        return False
+
+    @property
     def can_pass(self) -> bool:
         """Whether any outcome passes."""
         return bool(self.within[0] >= 0)
@@ -103,12 +108,12 @@ class Design:
 
     def stop_points(self) -> list[tuple[int, int]]:
         """Give every (n, failures) that can be reached and stops the run at a boundary without a pass."""
-        ends = self._ends
+        ends = self.ends
         return [(int(n), int(f)) for n, f in zip(ends.n[ends.is_bad], ends.failures[ends.is_bad], strict=True)]
 
     def characteristics(self, rate: float) -> OperatingCharacteristics:
         """Give what an app with this true rate comes to."""
-        ends = self._ends
+        ends = self.ends
         chance = ends.chances(rate)
         passes = ends.rank == 0
         fails = ~passes & (np.cumsum(ends.chances(self.p0)[::-1])[::-1] <= self.alpha * (1 + _TIE))
@@ -122,7 +127,7 @@ class Design:
         better, p_fail of one as bad or worse, and the interval holds the rates at which neither is alpha or
         less. Raises ValueError for a state in which a run does not end.
         """
-        ends = self._ends
+        ends = self.ends
         found = np.flatnonzero((ends.n == n) & (ends.failures == failures))
         if found.size == 0:
             raise ValueError(f"no run of this design ends with {failures} failures in {n} trials")
@@ -135,20 +140,19 @@ class Design:
             p_pass, low = max(p_pass, min(1.0, self.alpha * _ABOVE)), min(low, self.p0 / _ABOVE)
         return Inference(p_pass, p_fail, (low, high))
 
-    def best_ending(self, n: int, failures: int) -> tuple[int, int]:
-        """Give where a run in this state ends if every further trial succeeds."""
-        while self.ending(n, failures) is None:
-            n += 1
-        return n, failures
+    def completed(self, n: int, failures: int, *, good: bool) -> tuple[int, int]:
+        """Give the state to infer from where a run was cut short in this one: the end all good, or all bad, makes."""
+        return self.ending_of(n, failures, good=good)
 
-    def worst_ending(self, n: int, failures: int) -> tuple[int, int]:
-        """Give where a run in this state ends if every further trial fails."""
+    def ending_of(self, n: int = 0, failures: int = 0, *, good: bool) -> tuple[int, int]:
+        """Give where a run in this state ends if every further trial succeeds, or if every one fails."""
         while self.ending(n, failures) is None:
-            n, failures = n + 1, failures + 1
+            n, failures = n + 1, failures + (not good)
         return n, failures
 
     @cached_property
-    def _ends(self) -> "_Ends":
+    def ends(self) -> "_Ends":
+        """All endings, with the number of ways to each."""
         return _count_paths(self)
 
 

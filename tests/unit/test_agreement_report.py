@@ -12,17 +12,18 @@ import pytest
 from simeval import agreement
 from simeval.errors import DefinitionError
 from simeval.evaluators import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
-from simeval.labels import Label
+from simeval.judging import load_run
+from simeval.labels import Label, draw_sample, write_sample
 from simeval.outcome import Chart
 from simeval.ratings import RatingAverageEvaluator, RatingProportionEvaluator, SuccessRateEvaluator
 from simeval.results import SuiteResult
-from simeval.stats.agreement import cohen_kappa, krippendorff_alpha
+from simeval.stats.agreement import BootstrapInterval, cohen_kappa, krippendorff_alpha
 from simeval.stats.binomial import clopper_pearson
 from simeval.stats.calibration import CONDITIONS, corrected_rate
 from simeval.stored import Cut
 from simeval.trust import JudgeAgreement, encode_agreement, trust_in
 from tests.unit.records import RUN, rated
-from tests.unit.stored_runs import requirement, run_of, scenario_of
+from tests.unit.stored_runs import SUCCESS, requirement, run_of, scenario_of
 
 PASSES = [True] * 12 + [False] * 8  # the judge's
 PEOPLE = [True] * 10 + [False] * 2 + [True] + [False] * 7  # what people say of the same trials
@@ -126,6 +127,22 @@ class TestOnOneExpectation:
         assert [entry.evaluator for entry in report.entries] == [made["verdicts"][0]["evaluator"], "rating ≥ 8"]
         assert [entry.confusion.true_fail for entry in report.entries] == [0, 1]
         assert report.overall is None
+        assert str(report).count("Cohen's kappa") == 2
+
+    def test_requirements_with_one_cut_and_the_same_numbers_are_printed_once(self) -> None:
+        made, other = requirement("a", PASSES), requirement("b", PASSES)
+        for evaluator, cut in (("median rating at least 6", (">=", 6.0)), ("all above 5", (">", 5.0))):
+            made["verdicts"] += requirement("a", PASSES, evaluator=evaluator, cut=cut)["verdicts"]
+        given = [*labels(PEOPLE, expectation="a"), *labels(PEOPLE, expectation="b")]
+
+        report = agreement(run(made, other), given)
+
+        said = " ".join(str(report).split())
+        assert [entry.cut for entry in report.entries] == [">= 6", ">= 6", "> 5", ">= 6"]
+        assert said.count("Cohen's kappa") == 3
+        assert f"s: a: {SUCCESS} and median rating at least 6 20 of 20" in said
+        assert "s: a: all above 5 20 of 20" in said
+        assert f"s: b: {SUCCESS} 20 of 20" in said
 
 
 class TestSeveralPeople:
@@ -165,37 +182,67 @@ class TestSeveralPeople:
 
 class TestTrust:
     @pytest.mark.parametrize(
-        ("alpha", "trust"),
+        ("alpha", "low", "n", "trust"),
         [
-            (0.66, "do not trust"),
-            (0.667, "tentative"),
-            (0.79, "tentative"),
-            (0.8, "usable"),
-            (-0.3, "do not trust"),
-            (float("nan"), "unknown"),
+            (0.66, 0.5, 50, "do not trust"),
+            (0.667, 0.5, 50, "tentative"),
+            (0.95, 0.79, 50, "tentative"),
+            (0.95, 0.8, 50, "usable"),
+            (0.95, float("nan"), 50, "tentative"),
+            (-0.3, -0.5, 50, "do not trust"),
+            (float("nan"), float("nan"), 50, "unknown"),
+            (1.0, 1.0, 49, "too few labels"),
+            (-0.3, -0.5, 49, "too few labels"),
         ],
     )
-    def test_it_follows_the_customary_bounds_of_alpha(self, alpha: float, trust: str) -> None:
-        assert trust_in(alpha) == trust
+    def test_it_needs_fifty_labels_and_then_follows_the_customary_bounds_of_alpha(
+        self, alpha: float, low: float, n: int, trust: str
+    ) -> None:
+        assert trust_in(BootstrapInterval(alpha, low, 1.0, n_clusters=n, n_draws=1999, n_undefined=0)) == trust
 
     def test_a_judge_that_agrees_is_usable_and_one_that_does_not_is_warned_of(self) -> None:
-        made = run(requirement("a", PASSES))
+        made = run(requirement("a", PASSES * 3))
 
-        assert "alpha 1.00 [1.00, 1.00]: usable" in str(one(made, labels(PASSES)))
-        assert "DO NOT TRUST this judge" in str(one(made, labels([not passed for passed in PASSES])))
+        assert "alpha 1.00 [1.00, 1.00]: usable" in str(one(made, labels(PASSES * 3)))
+        assert "DO NOT TRUST this judge" in str(one(made, labels([not passed for passed in PASSES * 3])))
+
+    def test_on_few_labels_there_is_no_advice_but_how_many_more_it_takes(self) -> None:
+        report = agreement(
+            run(requirement("a", PASSES), requirement("b", PASSES)),
+            [
+                *labels([not passed for passed in PASSES], expectation="a"),
+                *labels(PASSES, expectation="b"),
+            ],
+        )
+
+        said = " ".join(str(report).split())
+        assert [entry.trust for entry in report.entries] == ["too few labels"] * 2
+        assert said.count("no advice on fewer than 50 labelled conversations (30 more wanted)") == 3
+        assert "usable" not in said
+        assert "TRUST" not in said
 
     def test_ratings_in_the_same_order_on_different_sides_of_the_bar_are_not_trusted(self) -> None:
-        people, judge = [9.0, 8.0, 5.5, 5.0, 5.5, 3.0, 2.0], [9.0, 8.0, 6.0, 6.0, 6.0, 3.0, 2.0]
-        made = requirement("a", [True] * 5 + [False] * 2, scores=judge)
+        people, judge = [9.0, 8.0, 5.5, 5.0, 5.5, 3.0, 2.0] * 8, [9.0, 8.0, 6.0, 6.0, 6.0, 3.0, 2.0] * 8
+        made = requirement("a", ([True] * 5 + [False] * 2) * 8, scores=judge)
 
         found = one(run(made), labels(people))
 
         assert found.alpha_at_cut is not None
         assert found.alpha.estimate > 0.8 > 0.5 > found.alpha_at_cut.estimate
         assert found.trust == "do not trust"
+        assert "(below .667); of the ratings (ordinal) .9" in " ".join(str(found).split())
+
+    def test_ratings_in_another_order_on_the_same_sides_of_the_bar_are_usable(self) -> None:
+        people, judge = [9.0, 7.0, 2.0, 4.0] * 15, [7.0, 9.0, 4.0, 2.0] * 15
+
+        found = one(run(requirement("a", [True, True, False, False] * 15, scores=judge)), labels(people))
+
+        assert found.alpha.estimate < 0.667
+        assert found.trust == "usable"
+        assert "alpha at the bar 1.00 [1.00, 1.00]: usable; of the ratings (ordinal)" in " ".join(str(found).split())
 
     def test_labels_that_all_say_the_same_tell_nothing(self) -> None:
-        found = one(run(requirement("a", [True] * 5)), labels([True] * 5))
+        found = one(run(requirement("a", [True] * 50)), labels([True] * 50))
 
         assert (found.trust, isnan(found.kappa.estimate)) == ("unknown", True)
         assert "undefined: cannot be told" in str(found)
@@ -204,7 +251,7 @@ class TestTrust:
     def test_labels_only_where_there_is_no_outcome_leave_everything_open(self) -> None:
         found = one(run(requirement("a", [True, None])), labels([None, True]))
 
-        assert (found.trust, found.labelled, found.rate.lower, found.rate.upper) == ("unknown", 0, 0.0, 1.0)
+        assert (found.trust, found.labelled, found.rate.lower, found.rate.upper) == ("too few labels", 0, 0.0, 1.0)
         assert "people would find - [0%, 100%]" in " ".join(str(found).split())
 
 
@@ -284,6 +331,25 @@ class TestRefusals:
     def test_ratings_need_a_result_that_knows_its_cuts(self) -> None:
         with pytest.raises(DefinitionError, match="which ratings are good"):
             agreement(run(requirement("a", [True], cut=None)), labels([7.0]))
+
+    def test_labels_of_another_run_are_refused_with_their_line(self, tmp_path: Path) -> None:
+        path = tmp_path / "labels.csv"
+        path.write_text("scenario,index,label,run\ns,0,pass,\ns,1,pass,run-1\ns,2,pass,run-2\n")
+
+        with pytest.raises(DefinitionError) as caught:
+            agreement(run(requirement("a", [True] * 3)), path)
+
+        assert f"{path}, line 4, run: the label is of run 'run-2', the result of run 'run-1'" in str(caught.value)
+        assert "give the result of the run that was labelled" in str(caught.value)
+
+    def test_a_sample_that_was_drawn_is_taken_by_its_own_run_only(self, tmp_path: Path) -> None:
+        made = run(requirement("a", [True] * 3))
+        rows, _ = draw_sample(load_run(made), 3, seed=1)
+        write_sample([[*row[:4], "pass", *row[5:]] for row in rows], tmp_path / "labels.csv")
+
+        assert agreement(made, tmp_path / "labels.csv").entries[0].labelled == 3
+        with pytest.raises(DefinitionError, match="labels.csv, line 2, run: "):
+            agreement({**made, "run_id": "run-2"}, tmp_path / "labels.csv")
 
     @pytest.mark.parametrize("alpha", [0, 0.5, 1.0])
     def test_a_level_that_is_none_is_refused(self, alpha: float) -> None:

@@ -122,7 +122,15 @@ def test_no_change_in_too_few_trials_is_inconclusive_and_says_how_many_it_takes(
     change = shares([True] * 58, [True] * 58, seeds=seeds)
 
     assert (change.outcome, change.reason) == ("inconclusive", "not_proven")
-    assert "at least 59 are needed" in change.explanation
+    assert "even without any change at least 59 trials of each run are needed" in change.explanation
+    assert change.explanation.count("59") == 1
+
+
+def test_too_few_trials_with_changes_are_told_both_numbers() -> None:
+    explanation = shares(*pairs(18, 1, 1)).explanation
+
+    assert "about 270 trials of each run would prove the second" in explanation
+    assert "even without any change at least 59 are needed" in explanation
 
 
 def test_a_clear_loss_fails() -> None:
@@ -245,6 +253,22 @@ def test_a_run_that_stopped_early_makes_the_error_rates_approximate(early: str) 
     assert str(comparison).count("~ approximate") == 1
 
 
+@pytest.mark.parametrize(
+    ("ended", "seed", "left"), [(45, 7, "45 pairs"), (1, 7, "1 pair"), (45, 8, "60 and 45 trials")]
+)
+def test_where_early_stopping_left_too_few_trials_that_is_said_and_not_more_trials(
+    ended: int, seed: int, left: str
+) -> None:
+    before = run(scenario(share([True] * 60, stop="gate")))
+    now = run(scenario(share([True] * (ended - 1) + [False], stop="gate", n_max=60)), seed=seed, run_id="two")
+
+    change = compare(before, now).changes[0]
+
+    assert change.outcome == "inconclusive"
+    assert change.explanation.endswith(f"; early stopping left {left}; run both with --no-early-stopping")
+    assert "would prove" not in change.explanation
+
+
 def test_samples_of_different_planned_sizes_are_paired_as_far_as_both_go_and_stay_exact() -> None:
     change = shares([True] * 80, [True] * 60)
 
@@ -349,6 +373,8 @@ def test_requirements_of_one_run_only_are_listed() -> None:
     assert [key[0] for key in comparison.candidate.only_here] == ["Another"]
     assert "only in the baseline, not compared:\n  A scenario: gone" in str(comparison)
     assert "only in the candidate, not compared:\n  Another: helps" in str(comparison)
+    last = str(comparison).splitlines()[-1]
+    assert "1 requirement compared (1 inconclusive), 2 not compared (in one run only); baseline run one" in last
 
 
 def test_equal_words_are_matched_in_their_order() -> None:
@@ -372,6 +398,15 @@ def test_what_else_changed_is_noted() -> None:
     assert "the user model" not in notes
     assert "different versions of simeval" in notes
     assert "both are the same run, one" in " ".join(compare(old, old).notes)
+
+
+def test_another_number_of_ratings_of_each_conversation_is_noted() -> None:
+    once, thrice = run(scenario(share([True]))), run(scenario(share([True])), judge_repeats=3)
+
+    notes = " ".join(compare(once, thrice).notes)
+
+    assert "each conversation had 1 ratings of a judge and has 3 now, which is another criterion" in notes
+    assert "ratings of a judge" not in " ".join(compare(thrice, thrice).notes)
 
 
 def test_it_prints_the_table_the_reasons_and_one_summary_line() -> None:

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.concluding import Counts, mean_verdict, share_verdict, show_p, show_share
+from simeval.evaluators import ProportionEvaluator
 from simeval.outcome import Verdict
 from simeval.stats.binomial import p_at_least, p_at_most
 
@@ -95,3 +96,9 @@ def test_a_p_value_is_never_shown_as_a_bare_zero(p: float, text: str) -> None:
 @pytest.mark.parametrize(("share", "text"), [(0.9, "90%"), (0.125, "12.5%"), (1 - 0.1, "90%"), (0.999, "99.9%")])
 def test_a_share_is_a_percentage_with_decimals_only_where_needed(share: float, text: str) -> None:
     assert show_share(share) == text
+
+
+def test_a_p_value_that_would_look_like_the_level_is_written_out() -> None:
+    assert [show_p(p, beside=0.05) for p in (0.05045, 0.05, 0.0500004)] == ["0.0505", "0.050", "0.050000"]
+    assert ProportionEvaluator(min_proportion=0.9).show(0.89984) == "89.98%"
+    assert ProportionEvaluator(min_proportion=0.9).show(0.9) == "90%"

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simeval.courses import EXCLUDED, Counted, Course, Taken
+from simeval.errors import DefinitionError
 from simeval.evaluator import Evaluator
 from simeval.evaluators import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
 from simeval.outcome import Verdict
@@ -241,7 +242,9 @@ def test_anytime_uses_no_largest_n() -> None:
 
 
 def test_the_acceptance_table_is_said_in_words() -> None:
-    assert RULE.course(100).acceptance() == ("passes with 0 misses in 45, ≤ 1 in 60, ≤ 2 in 74, ≤ 3 in 86, ≤ 4 in 97")
+    assert RULE.course(100).acceptance() == (
+        "passes with 0 misses in 45, ≤ 1 in 60, ≤ 2 in 74, ≤ 3 in 86, ≤ 4 in 97; 5 misses end it without a pass"
+    )
     assert (
         ProportionEvaluator(min_proportion=0.9, early_stopping=False).course(50).acceptance() == "passes with ≤ 1 in 50"
     )
@@ -255,3 +258,70 @@ def test_at_most_is_the_mirror_image_of_at_least() -> None:
 
     assert least.verdict().p_value == most.verdict().p_value
     assert least.outlook({}) == most.outlook({})
+
+
+def test_excluded_trials_that_leave_too_few_for_a_pass_end_a_gate() -> None:
+    share = run(RULE, [EXCLUDED] * 60, n_max=100)
+    rare = run(ProportionEvaluator(min_proportion=0.9), [EXCLUDED] * 54 + [1.0] * 2, n_max=100)
+    mean = run(MeanEvaluator(at_least=0.6), [EXCLUDED] * 40, n_max=40)
+
+    assert (share.settled, share.index) == (True, 56)
+    assert not rare.settled
+    assert mean.settled
+    assert mean.index < 40
+
+
+@given(st.lists(OUTCOMES, max_size=40), st.sampled_from([RULE, LENIENT, MeanEvaluator(at_least=0.3)]))
+def test_a_course_never_wants_trials_that_there_are_not_and_always_one_more(
+    outcomes: list[Taken], rule: Evaluator
+) -> None:
+    course = rule.course(40)
+    for outcome in outcomes:
+        course.take(outcome)
+        if course.settled:
+            return
+        outlook = course.outlook({})
+        assert course.index < outlook.trials <= 40
+        assert not outlook.ends
+
+
+def test_a_mean_that_can_never_pass_is_taken_whole_and_says_how_many_it_needs() -> None:
+    rule = MeanEvaluator(at_least=0.9)
+    good, bad = run(rule, [1.0] * 10), run(rule, [0.0] * 10)
+
+    assert good.verdict().n == 10
+    assert rule.minimum_trials() > 10
+    assert bad.verdict().failed
+
+
+def test_anytime_says_its_own_minimum_and_no_number_of_the_fixed_test() -> None:
+    rule = ProportionEvaluator(min_proportion=0.9, early_stopping="anytime")
+
+    small, enough = (
+        run(rule, [1.0] * 30).verdict(),
+        run(rule, [1.0] * 40 + [0.0] * 4, n_max=44, stop="verdict").verdict(),
+    )
+
+    assert (small.reason, "at least 43 are needed" in small.explanation) == ("never_possible", True)
+    assert enough.explanation.endswith("more trials may still prove it")
+    assert rule.course(200).acceptance().startswith("passes with 0 misses in 43, ≤ 1 in 66, ")
+
+
+def test_an_anytime_course_that_is_cut_short_says_what_it_knows() -> None:
+    verdict = run(ProportionEvaluator(min_proportion=0.9, early_stopping="anytime"), [1.0] * 40, n_max=100).verdict()
+
+    assert verdict.p_value == pytest.approx(0.0605, abs=1e-3)
+    assert verdict.confidence_interval
+    assert verdict.confidence_interval[0] > 0.89
+
+
+def test_missing_trials_are_named_as_the_cause_where_they_are() -> None:
+    fixed = ProportionEvaluator(min_proportion=0.9).evaluate([1.0] * 40 + [nan] * 20)
+
+    assert fixed.explanation.endswith("the missing trials count against both sides, so neither is proven")
+
+
+@pytest.mark.parametrize("arguments", [{"n_max": 0}, {"n_max": 20_000}, {"n_max": 30, "stop": "soon"}])
+def test_a_course_that_cannot_be_is_refused(arguments: dict[str, Any]) -> None:
+    with pytest.raises(DefinitionError, match=r"ProportionEvaluator\.course"):
+        RULE.course(**arguments)

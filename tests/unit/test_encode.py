@@ -6,10 +6,12 @@ from datetime import datetime
 from math import inf, nan
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simeval import encode
 from simeval.conversation import Conversation
 from simeval.encode import (
     encode_conversation,
@@ -211,3 +213,10 @@ def test_any_texts_can_be_written(title: str, label: str, text: str) -> None:
     found = result((label or "x", [RULE], [Score(value=8.0, reasoning=text)]), title=title or "x")
 
     assert suite_of(found)["scenarios"][0]["conversations"][0]["scores"][label or "x"]["reasoning"] == text
+
+
+def test_numbers_of_numpy_stay_numbers() -> None:
+    found = encode.plain({"a": np.int64(3), "b": np.float32(0.5), "c": np.bool_(True), "d": np.float64("nan")})
+
+    assert found == {"a": 3, "b": 0.5, "c": True, "d": None}
+    assert type(found["c"]) is bool

@@ -314,7 +314,13 @@ def test_missing_trials_never_help(evaluator: Evaluator, values: list[float], mi
 def test_the_smallest_sample_proves_the_requirement_when_all_is_well(evaluator: Evaluator) -> None:
     n = evaluator.minimum_trials()
     if isinstance(evaluator, MeanEvaluator):
-        assert n == 1
+        best = evaluator.bounds[1] if evaluator.prefers_high else evaluator.bounds[0]
+        fewer, enough = (evaluator.course(max(1, size), stop="verdict") for size in (n - 1, n))
+        for course in (fewer, enough):
+            for _ in range(course.n_max):
+                course.take(best)
+        assert enough.passes
+        assert n == 1 or not fewer.passes
     elif n < 5000:
         good = next(value for value in (0.0, 1.0, 2.0, -1.0) if evaluator.meets(value))
         assert evaluator.evaluate([good] * n).passed
@@ -337,10 +343,12 @@ def test_rounding_of_a_share_costs_no_trial(evaluator: ProportionEvaluator | Qua
     assert evaluator.evaluate([good] * n).passed
 
 
-def test_90_percent_takes_29_trials_and_a_mean_does_not_say() -> None:
+def test_90_percent_takes_29_trials_or_more_at_any_time_and_a_mean_by_how_it_is_tested() -> None:
     assert ProportionEvaluator(min_proportion=0.9).minimum_trials() == 29
     assert QuantileEvaluator(0.5, at_least=8).minimum_trials() == 5
-    assert MeanEvaluator(at_least=0.5).minimum_trials() == 1
+    assert MeanEvaluator(at_least=0.5).minimum_trials() == 6
+    assert MeanEvaluator(at_least=0.5, early_stopping=False).minimum_trials() == 5
+    assert ProportionEvaluator(min_proportion=0.9, early_stopping="anytime").minimum_trials() == 43
 
 
 @pytest.mark.parametrize("values", [[True, False], [1, 0], [1.0, 0.0], [np.True_, np.False_], np.array([1.0, 0.0])])

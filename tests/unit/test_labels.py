@@ -143,7 +143,7 @@ class TestSampling:
 
         (row,), _ = draw_sample(stored, 5, seed=1)
 
-        assert row == ["s", "0", "names it", "", "", "user: question 0\nassistant: answer 0"]
+        assert row == ["s", "0", "names it", "", "", "user: question 0\nassistant: answer 0", "run-1"]
 
     def test_a_crash_of_the_app_is_drawn_and_shown(self) -> None:
         stored = run(scenario_of("s", requirement("names it", [True, False], scores=[9.0, None])))
@@ -211,7 +211,8 @@ class TestSampling:
 )
 def test_what_is_written_is_read_back(texts: list[str]) -> None:
     rows = [
-        ["a title", str(index), "names it", "it names it", "pass", f"user: {text}"] for index, text in enumerate(texts)
+        ["a title", str(index), "names it", "it names it", "pass", f"user: {text}", "run-1"]
+        for index, text in enumerate(texts)
     ]
     with TemporaryDirectory() as folder:
         path = Path(folder) / "labels.csv"
@@ -221,6 +222,6 @@ def test_what_is_written_is_read_back(texts: list[str]) -> None:
             written = list(csv.reader(file))[1:]
 
     assert written == rows
-    assert [(label.index, label.value, label.expectation) for label in labels] == [
-        (index, True, "names it") for index in range(len(texts))
+    assert [(label.index, label.value, label.expectation, label.run) for label in labels] == [
+        (index, True, "names it", "run-1") for index in range(len(texts))
     ]

@@ -1,5 +1,6 @@
 """Sample sizes before the first trial is paid for."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -83,6 +84,14 @@ def test_nothing_proves_a_rate_that_is_not_above_the_bar() -> None:
     assert planning.fixed_sample(0.9, 0.9, alpha=0.05, power=0.8) is None
     assert planning.sequential_sample(0.9, 0.8, alpha=0.05, power=0.8) is None
     assert "must lie above the bar" in str(simeval.plan(0.9, 0.85))
+    assert "must lie above the bar" in str(simeval.plan(0.9, 0.9))
+
+
+def test_a_rate_too_close_to_the_bar_is_told_from_one_below_it() -> None:
+    said = str(simeval.plan(0.9, 0.905))
+
+    assert "more than 10,000 trials would be needed: too close to the bar" in said
+    assert "must lie above" not in said
 
 
 def test_twenty_requirements_need_more_power_each() -> None:
@@ -114,8 +123,15 @@ def test_a_plan_says_what_to_write_into_the_suite() -> None:
     said = str(simeval.plan(0.9, 0.97))
 
     assert "sample_size 95; on average 66 trials" in said
-    assert "sample_size 76 (89 where a trial may get lost)" in said
+    assert "sample_size 76 (from 89 on, every size is enough)" in said
     assert "29 trials, all of them good" in said
+
+
+def test_a_size_from_which_on_every_size_is_enough_is_said_once() -> None:
+    found = simeval.plan(0.5, 1.0)
+
+    assert found.fixed == planning.FixedSample(5, 5)
+    assert "sample_size 5\n" in str(found)
 
 
 def test_a_joint_claim_is_planned_at_its_share_of_the_level() -> None:
@@ -153,10 +169,25 @@ def test_a_suite_is_forecast_requirement_by_requirement() -> None:
     at_90 = design(0.9, 100, alpha=0.05).characteristics(0.95)
     assert found.forecasts[0].prob_pass == pytest.approx(at_90.prob_pass)
     assert found.forecasts[0].expected_trials == pytest.approx(at_90.expected_n)
-    assert found.forecasts[0].acceptance == "0 misses in 45, ≤ 1 in 60, ≤ 2 in 74, ≤ 3 in 86, ≤ 4 in 97"
+    assert found.forecasts[0].acceptance.startswith("0 misses in 45, ≤ 1 in 60, ≤ 2 in 74, ≤ 3 in 86, ≤ 4 in 97")
     assert found.prob_pass
     assert found.prob_pass <= at_90.prob_pass
-    assert "1 scenarios, at most 100 trials" in str(found)
+    taken = [forecast.expected_trials or 0.0 for forecast in found.forecasts]
+    assert found.expected_trials == max(taken) > min(taken)
+    assert (
+        f"\n1 scenario, at most 100 trials (expected: {max(taken):.0f}); "
+        f"all pass with a chance of {found.prob_pass:.0%}, if requirements are independent"
+    ) in str(found)
+
+
+def test_scenarios_take_their_expected_trials_together() -> None:
+    one, other = scenario(SuccessRateEvaluator(min_proportion=0.9)), scenario(SuccessRateEvaluator(min_proportion=0.5))
+    alone = [plan_suite([each], Settings(), true_rate=0.95).expected_trials or 0.0 for each in (one, other)]
+
+    found = plan_suite([one, replace(other, title="t")], Settings(), true_rate=0.95)
+
+    assert found.expected_trials == pytest.approx(sum(alone))
+    assert f"\n2 scenarios, at most 200 trials (expected: {sum(alone):.0f})" in str(found)
 
 
 def test_a_requirement_that_cannot_pass_is_shown_before_it_is_paid_for() -> None:
@@ -164,7 +195,7 @@ def test_a_requirement_that_cannot_pass_is_shown_before_it_is_paid_for() -> None
 
     assert not found.forecasts[0].can_pass
     assert found.prob_pass == 0
-    assert "nothing" in str(found)
+    assert "nothing; 29 are needed" in str(found)
 
 
 def test_a_mean_has_no_forecast_without_a_pilot() -> None:
@@ -172,6 +203,7 @@ def test_a_mean_has_no_forecast_without_a_pilot() -> None:
 
     assert found.prob_pass is None
     assert found.forecasts[0].expected_trials is None
+    assert str(found).endswith("\n1 scenario, at most 100 trials (expected: -)")
 
 
 def test_a_forecast_without_early_stopping_takes_the_whole_sample() -> None:

@@ -170,7 +170,7 @@ def test_interval_p_values_and_verdict_agree_at_every_ending(p0: float, n_max: i
 def test_each_side_of_the_interval_covers_at_every_rate(p0: float, n_max: int, stop: Stop) -> None:
     plan = design(p0, n_max, alpha=0.05, stop=stop)
     intervals = {end: plan.infer(*end).interval for end in all_endings(plan)}
-    ends = plan._ends
+    ends = plan.ends
 
     for rate in np.linspace(0.05, 0.99, 48):
         chances = dict(zip(zip(ends.n.tolist(), ends.failures.tolist(), strict=True), ends.chances(rate), strict=True))

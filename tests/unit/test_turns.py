@@ -81,3 +81,4 @@ def test_the_interval_is_wider_than_if_turns_were_independent() -> None:
 
 def test_scores_without_turns_and_failures_are_not_described() -> None:
     assert turns_of([Score(value=1.0), Failure(stage="judge", error="e", cause="c")]) is None
+    assert turns_of([Score(value=1.0, details={"good_turns": "most", "turns": "five"})]) is None
