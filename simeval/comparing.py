@@ -73,8 +73,8 @@ def _notes(old: StoredRun, new: StoredRun) -> Iterator[str]:
             )
     if old.judge_repeats != new.judge_repeats:
         yield (
-            f"each conversation had {old.judge_repeats} ratings of a judge and has {new.judge_repeats} now, which is "
-            "another criterion"
+            f"the ratings of each conversation by a judge were {old.judge_repeats} and are {new.judge_repeats} now, "
+            "which is another criterion"
         )
     if old.simeval != new.simeval:
         yield f"different versions of simeval made the results, {old.simeval} and {new.simeval}"

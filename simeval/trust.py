@@ -34,8 +34,8 @@ class JudgeAgreement:
     (Krippendorff's, ordinal) hold each person's label against the judge, and `alpha_of_people` people against
     each other. Of ratings, which may agree in order and yet lie on different sides of the bar, `alpha_at_cut` is
     that of the passes and failures they make. Verdicts depend on these, so `trust` follows `alpha_at_cut`, or
-    `alpha` where labels are passes and failures themselves. `cut` is the bar, such as ">= 6", where it is known. `exact` says whether the interval of
-    `rate` is; `conditions` when it holds.
+    `alpha` where labels are passes and failures themselves. `cut` is the bar, such as ">= 6", where it is known.
+    `exact` says whether the interval of `rate` is; `conditions` when it holds.
     """
 
     scenario: str

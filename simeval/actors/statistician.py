@@ -38,6 +38,16 @@ class _Tally:
         """Whether all verdicts of an expectation are settled."""
         return all(course.settled for course in self.courses[position])
 
+    def ended_by(self) -> list[str]:
+        """Say which requirement ended the scenario before the others had their verdicts, if one did."""
+        names = [
+            f"{measure.label}: {course.name}"
+            for measure, courses in zip(self.plan.measures, self.courses, strict=True)
+            for course in courses
+            if course.settled and not course.passes
+        ]
+        return [f"they ended because {name!r} was settled as no pass (--stop verdict goes on)" for name in names[:1]]
+
     @property
     def unsettled(self) -> list[tuple[int, Course]]:
         """The courses that go on, each with the position of its expectation."""
@@ -211,10 +221,7 @@ class Statistician:
         if course.excluded:
             notes.append(f"{len(course.excluded)} trials were left out, because the app failed on them")
         if verdict.reason == "scenario_settled":
-            no_pass = [c.name for courses in tally.courses for c in courses if c.settled and not c.passes]
-            notes += [
-                f"they ended because {name!r} was settled as no pass (--stop verdict goes on)" for name in no_pass[:1]
-            ]
+            notes += tally.ended_by()
         return replace(verdict, explanation="; ".join(notes))
 
 

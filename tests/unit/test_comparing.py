@@ -129,7 +129,7 @@ def test_no_change_in_too_few_trials_is_inconclusive_and_says_how_many_it_takes(
 def test_too_few_trials_with_changes_are_told_both_numbers() -> None:
     explanation = shares(*pairs(18, 1, 1)).explanation
 
-    assert "about 270 trials of each run would prove the second" in explanation
+    assert "about 490 trials of each run would prove the second" in explanation
     assert "even without any change at least 59 are needed" in explanation
 
 
@@ -405,8 +405,8 @@ def test_another_number_of_ratings_of_each_conversation_is_noted() -> None:
 
     notes = " ".join(compare(once, thrice).notes)
 
-    assert "each conversation had 1 ratings of a judge and has 3 now, which is another criterion" in notes
-    assert "ratings of a judge" not in " ".join(compare(thrice, thrice).notes)
+    assert "the ratings of each conversation by a judge were 1 and are 3 now, which is another criterion" in notes
+    assert "by a judge" not in " ".join(compare(thrice, thrice).notes)
 
 
 def test_it_prints_the_table_the_reasons_and_one_summary_line() -> None:
