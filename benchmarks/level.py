@@ -38,15 +38,17 @@ def exact_levels() -> str:
     for p0 in BARS:
         good = 0.7 if p0 == 0.5 else (p0 + 1) / 2 if p0 < 0.9 else p0 + 0.9 * (1 - p0)
         for n_max in SIZES:
-            gate, verdict = (design(p0, n_max, alpha=ALPHA, stop=stop) for stop in ("gate", "verdict"))
+            plan = ProportionEvaluator(min_proportion=p0, significance_level=ALPHA).plan(n_max)
+            verdict = design(p0, n_max, alpha=ALPHA, stop="verdict")
             fixed = fixed_test(n_max, p0, good, alpha=ALPHA)
-            at_bar, at_good = gate.characteristics(p0), gate.characteristics(good)
+            at_bar, at_good = plan.characteristics(p0), plan.characteristics(good)
             rows.append(
                 [
                     f"{p0:g}",
                     str(n_max),
-                    f"{gate.type_one:.4f}",
-                    f"{max(gate.characteristics(p0).prob_fail, verdict.characteristics(p0).prob_fail):.4f}",
+                    plan.stop,
+                    f"{plan.type_one:.4f}",
+                    f"{at_bar.prob_fail:.4f}",
                     f"{fixed.size:.4f}",
                     f"{good:g}",
                     f"{at_good.prob_pass:.3f}",
@@ -59,6 +61,7 @@ def exact_levels() -> str:
     headers = (
         "bar",
         "n_max",
+        "stop",
         "wrong pass",
         "wrong fail",
         "(fixed n)",

@@ -129,7 +129,7 @@ def test_no_change_in_too_few_trials_is_inconclusive_and_says_how_many_it_takes(
 def test_too_few_trials_with_changes_are_told_both_numbers() -> None:
     explanation = shares(*pairs(18, 1, 1)).explanation
 
-    assert "about 490 trials of each run would prove the second" in explanation
+    assert "about 290 trials of each run would prove the second" in explanation
     assert "even without any change at least 59 are needed" in explanation
 
 
