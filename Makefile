@@ -22,9 +22,10 @@ types: $(VENV)/.dev
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --strict
 
-bench: $(VENV)/.dev  ## the engine against its bound (and SigmaEval, where that is installed)
+bench: $(VENV)/.dev  ## the engine against its bound (and SigmaEval, where that is installed), faults, error rates
 	$(BIN)/python -m benchmarks.engine $(if $(PEER),--peer $(PEER))
 	$(BIN)/python -m benchmarks.faults
+	$(BIN)/python -m benchmarks.level
 
 alice: $(VENV)/.dev  ## a suite against A.L.I.C.E., an app nobody here wrote
 	@$(BIN)/simeval run scenarios/alice.yaml --app scenarios.alice:handle || [ $$? -eq 1 ]
