@@ -68,7 +68,7 @@ class Course(ABC):
 
     def is_dead_end(self) -> bool:
         """Whether the way ends here because no pass can be reached any more."""
-        return self.outlook({}).ends
+        return False
 
     def verdict(self) -> Verdict:
         """Give the verdict on what was taken; a course that is not settled was cut short."""
@@ -186,6 +186,9 @@ class SequentialCourse(Course):
         if ending != "pass" and self._plan.stop == "verdict":
             trials, _ = self._look_ahead(self._best, later, unknown=False)
         return Outlook(trials, ends=ending != "pass" and self._plan.stop == "gate")
+
+    def is_dead_end(self) -> bool:
+        return self._plan.stop == "gate" and self.outlook({}).ends
 
     def conclude(self, ended: Ended) -> Verdict:
         """Conclude stage-wise; what a run that was cut short might still have brought counts against both sides."""
