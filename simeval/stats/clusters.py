@@ -145,8 +145,8 @@ def korn_graubard(good: Numbers, sizes: Numbers, *, alpha: float) -> ClusterInte
 
     Where all conversations have the same share, as when all turns are good or none is, the variance is 0 and
     says nothing: the effective size is then the number of conversations, as if each were one turn. That is
-    conservative; for shares of 0 and 1 `svyciprop(method = "beta")` of R's package survey computes 0 / 0, and
-    the Stata program svypd takes n. With fewer than two conversations the interval is [0, 1].
+    conservative; for shares of 0 and 1 other programs have rules of their own, or none. With fewer than two
+    conversations the interval is [0, 1].
     """
     counts, turns = _counts(good, sizes)
     n, groups = float(turns.sum()), turns.size
