@@ -8,7 +8,7 @@ from pathlib import Path
 from simeval.changes import encode_comparison
 from simeval.comparing import compare
 from simeval.errors import DefinitionError
-from simeval.stored import AS_WRITTEN, StoredRun, read_result
+from simeval.stored import read_file
 
 PASSED, NOT_PASSED, BAD_INPUT = 0, 1, 2
 
@@ -19,7 +19,12 @@ def compare_files(*, baseline: str, candidate: str, margin: float, alpha: float,
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        comparison = compare(_read("baseline", baseline), _read("candidate", candidate), margin=margin, alpha=alpha)
+        comparison = compare(
+            read_file(Path(baseline), f"baseline {baseline!r}"),
+            read_file(Path(candidate), f"candidate {candidate!r}"),
+            margin=margin,
+            alpha=alpha,
+        )
         (sys.stderr if json_path == "-" else sys.stdout).write(f"{comparison}\n")
         if json_path:
             _write(json_path, f"{json.dumps(encode_comparison(comparison), indent=1)}\n")
@@ -27,17 +32,6 @@ def compare_files(*, baseline: str, candidate: str, margin: float, alpha: float,
         sys.stderr.write(f"simeval: {error}\n")
         return BAD_INPUT
     return PASSED if comparison.passed else NOT_PASSED
-
-
-def _read(side: str, path: str) -> StoredRun:
-    where = f"{side} {path!r}"
-    try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DefinitionError(where, found=f"it cannot be read ({error.strerror})", do=AS_WRITTEN) from error
-    except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, or endlessly nested
-        raise DefinitionError(where, found=f"it is not JSON ({error})", do=AS_WRITTEN) from error
-    return read_result(found, where)
 
 
 def _write(path: str, text: str) -> None:

@@ -25,8 +25,8 @@ def plain(value: object) -> Any:
             return {str(key): plain(inner) for key, inner in value.items()}
         case list() | tuple():
             return [plain(inner) for inner in value]
-        case _ if callable(getattr(value, "item", None)) and getattr(value, "shape", None) == ():
-            return plain(value.item())  # type: ignore[attr-defined]  # a number of numpy's
+        case _ if getattr(value, "shape", None) == () and callable(item := getattr(value, "item", None)):
+            return plain(item())  # a number of numpy's
         case _:
             return str(value)
 

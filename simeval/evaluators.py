@@ -22,7 +22,7 @@ from simeval.concluding import MOST_DIGITS, Counts, mean_verdict, share_verdict,
 from simeval.courses import BettingCourse, Counted, Course, FixedCourse
 from simeval.evaluator import Cut, Evaluator, Floats, ShareEvaluator
 from simeval.outcome import Verdict
-from simeval.settings import Stop, is_number, require, require_share
+from simeval.settings import LARGEST_SAMPLE, Stop, is_number, require, require_share
 from simeval.stats import binomial, mean, quantile
 from simeval.stats.betting import p_values
 from simeval.stats.sequential import Design
@@ -327,9 +327,7 @@ class MeanEvaluator(_BarEvaluator):
         )
 
     def minimum_trials(self) -> int:
-        low, high = 0, 1
-        while not self._can_prove(high):
-            low, high = high, 2 * high
+        low, high = 0, LARGEST_SAMPLE + 1  # which stands for "more than a scenario may have"
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if self._can_prove(middle) else (middle, high)

@@ -3,7 +3,6 @@
 References: see `simeval.stats.agreement` and `simeval.stats.calibration`.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -19,7 +18,7 @@ from simeval.results import EvaluationResult, SuiteResult
 from simeval.settings import is_number, require, require_level
 from simeval.stats.agreement import BootstrapInterval, bootstrap_by_cluster, cohen_kappa, confusion, krippendorff_alpha
 from simeval.stats.calibration import corrected_rate
-from simeval.stored import AS_WRITTEN, Key, Requirement, StoredRun, StoredScenario, read_result, scenarios_of
+from simeval.stored import Key, Requirement, StoredRun, StoredScenario, read_file, read_result, scenarios_of
 from simeval.trust import AgreementReport, JudgeAgreement, trust_in
 
 Source = SuiteResult | EvaluationResult | Mapping[str, Any]
@@ -66,14 +65,7 @@ def load_run(result: Source | Path | str) -> StoredRun:
     """Give the run of a result, or of the path of its JSON. Raises DefinitionError where there is none."""
     if not isinstance(result, (str, Path)):
         return read_result(result, "result")
-    where = f"result {str(result)!r}"
-    try:
-        found = json.loads(Path(result).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DefinitionError(where, found=f"it cannot be read ({error.strerror})", do=AS_WRITTEN) from error
-    except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, or endlessly nested
-        raise DefinitionError(where, found=f"it is not JSON ({error})", do=AS_WRITTEN) from error
-    return read_result(found, where)
+    return read_file(Path(result), f"result {str(result)!r}")
 
 
 @dataclass(frozen=True, slots=True)

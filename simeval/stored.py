@@ -1,8 +1,10 @@
 """A run read back from its JSON result: the requirements it tested, and what each trial had to say on them."""
 
+import json
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, StrictBool, ValidationError
@@ -140,6 +142,17 @@ def read_result(source: Source, where: str) -> StoredRun:
         missing = first["type"] == "missing"
         found = f"the key {field} is missing" if missing else f"{field}: {first['msg']} ({first['input']!r:.80})"
         raise DefinitionError(where, found=found, do=AS_WRITTEN) from error
+
+
+def read_file(path: Path, where: str) -> StoredRun:
+    """Give the run of a file that `simeval run --json` wrote. Raises DefinitionError where it is none."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DefinitionError(where, found=f"it cannot be read ({error.strerror})", do=AS_WRITTEN) from error
+    except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, or endlessly nested
+        raise DefinitionError(where, found=f"it is not JSON ({error})", do=AS_WRITTEN) from error
+    return read_result(found, where)
 
 
 def scenarios_of(run: StoredRun) -> dict[str, StoredScenario]:

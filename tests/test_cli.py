@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.command_line import ROOT, SUITE, command, simeval
+
 APP = """
 import time
 import anyio
@@ -41,16 +41,6 @@ async def chatty(message, state):
 async def crashes(message, state):
     raise RuntimeError("boom")
 """
-SUITE = """
-sample_size: 30
-scenarios:
-  - title: The bot says what it does
-    given: A new user
-    when: The user asks what the bot can do
-    then:
-      expected_behavior: Bot tracks orders, starts returns
-      evaluator: {type: success_rate, min_proportion: 0.9}
-"""
 
 
 @pytest.fixture
@@ -59,17 +49,6 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "suite.yaml").write_text(SUITE)
     (tmp_path / "empty.yaml").write_text("")
     return tmp_path
-
-
-def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "simeval.cli", *arguments]
-
-
-def simeval(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(
-        command(*arguments), cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False
-    )
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """`simeval compare` as a user meets it: two runs, exit statuses, reports, errors."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +8,8 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.command_line import ROOT, simeval
+
 APP = """
 async def good(message, state):
     return "I track orders, start returns."
@@ -45,18 +45,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     stored = json.loads((folder / "old.json").read_text(encoding="utf-8"))
     (folder / "older.json").write_text(json.dumps({key: stored[key] for key in stored if key != "seed"}))
     return folder
-
-
-def simeval(folder: Path, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "simeval.cli", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,7 @@
 """Repeated judges and panels in an engine: what each rating is asked with, and what becomes of them."""
 
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Awaitable, Callable
 from math import nan
 from pathlib import Path
@@ -23,20 +21,10 @@ from simeval.reliability import Rating, ratings_of
 from simeval.results import EvaluationResult
 from simeval.settings import RetryConfig
 from simeval.store.journal import MemoryJournal
+from tests.command_line import SUITE, simeval
 from tests.unit.doubles import LEVELS, Acting, failure
 
 pytestmark = pytest.mark.anyio
-ROOT = Path(__file__).resolve().parent.parent
-SUITE = """
-sample_size: 30
-scenarios:
-  - title: The bot says what it does
-    given: A new user
-    when: The user asks what the bot can do
-    then:
-      expected_behavior: Bot tracks orders, starts returns
-      evaluator: {type: success_rate, min_proportion: 0.9}
-"""
 
 
 def judge(rate: Callable[[Request], float], name: str = "judge/a", asked: list[Request] | None = None) -> Acting:
@@ -314,16 +302,8 @@ class TestCommandLine:
         (tmp_path / "suite.yaml").write_text(SUITE)
         return tmp_path
 
-    @staticmethod
-    def simeval(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        command = [sys.executable, "-m", "simeval.cli", *arguments]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        return subprocess.run(
-            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False
-        )
-
     def run(self, folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        return self.simeval(folder, "run", "suite.yaml", "--app", "shop:app", *arguments)
+        return simeval(folder, "run", "suite.yaml", "--app", "shop:app", *arguments)
 
     def test_repeats_are_an_option(self, folder: Path) -> None:
         done = self.run(folder, "--judge-repeats", "3", "--json", "-")
@@ -344,11 +324,11 @@ class TestCommandLine:
 
     def test_a_run_is_held_against_labels_that_people_filled_in(self, folder: Path) -> None:
         self.run(folder, "--json", "result.json")
-        drawn = self.simeval(folder, "agree", "result.json", "--sample", "20", "--out", "labels.csv")
+        drawn = simeval(folder, "agree", "result.json", "--sample", "20", "--out", "labels.csv")
         text = (folder / "labels.csv").read_text()
         (folder / "labels.csv").write_text(text.replace('returns",,', 'returns",pass,'))
 
-        done = self.simeval(folder, "agree", "result.json", "labels.csv", "--json", "agree.json")
+        done = simeval(folder, "agree", "result.json", "labels.csv", "--json", "agree.json")
 
         report = json.loads((folder / "agree.json").read_text())
         assert (drawn.returncode, done.returncode) == (0, 0), drawn.stderr + done.stderr
@@ -360,7 +340,7 @@ class TestCommandLine:
         self.run(folder, "--json", "result.json")
         (folder / "labels.csv").write_text("scenario,index,label\nThe bot says what it does,3,yes\n")
 
-        done = self.simeval(folder, "agree", "result.json", "labels.csv", "--json", "-")
+        done = simeval(folder, "agree", "result.json", "labels.csv", "--json", "-")
 
         assert json.loads(done.stdout)["entries"][0]["labelled"] == 1
         assert "Krippendorff" in done.stderr
@@ -385,7 +365,7 @@ class TestCommandLine:
         (folder / "labels.csv").write_text("scenario,index,label\nThe bot says what it does,99,yes\n")
         (folder / "other.json").write_text("{}")
 
-        done = self.simeval(folder, "agree", *arguments)
+        done = simeval(folder, "agree", *arguments)
 
         assert done.returncode == 2
         assert said in done.stderr

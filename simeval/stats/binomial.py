@@ -4,7 +4,6 @@ Reference: C. J. Clopper and E. S. Pearson (1934), "The use of confidence or fid
 in the case of the binomial", Biometrika 26.
 """
 
-from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, isclose, log, sqrt
 
@@ -14,32 +13,6 @@ from scipy.special import bdtr, bdtrc, betaincinv, ndtri
 
 _SEARCHED = (300, 3_000)  # sample sizes looked through one block after another, because most answers are small
 _TIE = 1e-12  # how far above its limit rounding may put a chance that equals it
-
-
-@dataclass(frozen=True, slots=True)
-class RateTests:
-    """Tests and intervals of many rates, as arrays of one shape; the bounds have alpha on each side."""
-
-    p_at_least: NDArray[np.float64]
-    p_at_most: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-
-
-def rate_tests(successes: ArrayLike, n: ArrayLike, p0: ArrayLike, *, alpha: ArrayLike) -> RateTests:
-    """Give `p_at_least`, `p_at_most` and `clopper_pearson` of many rates at once.
-
-    The arguments are numbers or arrays that broadcast against each other; the results have their shape.
-    """
-    k, size, bar, level = np.broadcast_arrays(successes, n, p0, alpha)
-    none, every = k <= 0, k >= size
-    inner = np.clip(k, 1, np.maximum(size, 1))  # keeps the functions away from edges that `where` decides
-    return RateTests(
-        p_at_least=np.where(none, 1.0, bdtrc(inner - 1, np.maximum(size, 1), bar)),
-        p_at_most=np.where(every, 1.0, bdtr(k, np.maximum(size, 1), bar)),
-        low=np.where(none, 0.0, betaincinv(inner, np.maximum(size - inner, 0) + 1, level)),
-        high=np.where(every, 1.0, betaincinv(k + 1, np.maximum(size - k, 1), 1 - level)),
-    )
 
 
 def p_at_least(successes: int, n: int, p0: float) -> float:

@@ -1,4 +1,8 @@
-"""How many trials a proof takes: exact sizes of fixed and sequential samples, before the first is paid for."""
+"""How many trials a proof takes: exact sizes of fixed and sequential samples, before the first is paid for.
+
+Rates, levels and powers are shares between 0 and 1. Reference: M. R. Chernick and C. Y. Liu (2002), "The saw-toothed
+behavior of power versus sample size and software solutions", The American Statistician 56.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

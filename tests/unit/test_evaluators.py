@@ -348,6 +348,7 @@ def test_90_percent_takes_29_trials_or_more_at_any_time_and_a_mean_by_how_it_is_
     assert QuantileEvaluator(0.5, at_least=8).minimum_trials() == 5
     assert MeanEvaluator(at_least=0.5).minimum_trials() == 6
     assert MeanEvaluator(at_least=0.5, early_stopping=False).minimum_trials() == 5
+    assert MeanEvaluator(at_least=1 - 1e-12).minimum_trials() == 10_001
     assert ProportionEvaluator(min_proportion=0.9, early_stopping="anytime").minimum_trials() == 43
 
 
