@@ -8,6 +8,7 @@ from typing import Any
 from simeval.conversation import Conversation, Message
 from simeval.evaluator import Evaluator
 from simeval.outcome import Failure, Held, Judgement, Score, Verdict
+from simeval.records import Pulse, ReplyRecord, RubricRecord
 from simeval.results import EvaluationResult, ExpectationResult, RunRecord, SuiteResult, combine, meets_gate
 from simeval.usage import total
 
@@ -61,33 +62,34 @@ def encode_result(result: Score | Failure) -> Json:
     )
 
 
-def encode_entry(entry: RunRecord | Held | Judgement | EvaluationResult) -> Json:
-    """Give what a journal keeps of one record; "type" says which it is."""
+def encode_entry(
+    entry: RunRecord | Held | Judgement | RubricRecord | ReplyRecord | Pulse | SuiteResult,
+) -> list[Json]:
+    """Give what a journal of JSON lines keeps of one record; "type" says which it is."""
     match entry:
         case RunRecord():
-            return {"type": "run", **_encode_run(entry, suite=True)}
+            return [{"type": "run", **encode_run(entry, suite=True)}]
         case Held():
             failure = asdict(entry.failure) if entry.failure else None
-            return {
-                "type": "conversation",
-                **asdict(entry.trial),
-                **encode_conversation(entry.conversation),
-                "failure": failure,
-            }
+            conversation = encode_conversation(entry.conversation)
+            return [{"type": "conversation", **asdict(entry.trial), **conversation, "failure": failure}]
         case Judgement():
-            return {
-                "type": "judgement",
-                **asdict(entry.trial),
-                "results": [encode_result(r) for r in entry.results],
-            }
-        case EvaluationResult():
-            expectations = [_encode_expectation(expectation) for expectation in entry.expectations]
-            return {
-                "type": "verdicts",
-                "title": entry.title,
-                "outcome": entry.outcome,
-                "expectations": expectations,
-            }
+            results = [encode_result(result) for result in entry.results]
+            return [{"type": "judgement", **asdict(entry.trial), "results": results}]
+        case RubricRecord():
+            return [{"type": "rubric", **plain(asdict(entry))}]
+        case ReplyRecord():
+            return [{"type": "reply", **asdict(entry)}]
+        case Pulse():
+            usage = {role: asdict(each) for role, each in entry.usage.items()}
+            return [{"type": "usage", "seconds": round(entry.seconds, 3), "by_role": usage}]
+        case SuiteResult():
+            return [*(_encode_verdicts(result) for result in entry), *encode_entry(entry.run)]
+
+
+def _encode_verdicts(result: EvaluationResult) -> Json:
+    expectations = [_encode_expectation(expectation) for expectation in result.expectations]
+    return {"type": "verdicts", "title": result.title, "outcome": result.outcome, "expectations": expectations}
 
 
 def encode_verdict(verdict: Verdict) -> Json:
@@ -122,12 +124,16 @@ def encode_suite(results: Sequence[EvaluationResult], run: RunRecord, *, version
         "passed": outcome == "pass",
         "gate_met": meets_gate(outcome, run.gate),
         "guarantee": SuiteResult(tuple(results), run).guarantee,
-        **_encode_run(run),
-        "scenarios": [_encode_scenario(result) for result in results],
+        **encode_run(run),
+        "scenarios": [
+            encode_scenario(result) | {"conversations": [_encode_trial(result, each) for each in result.judgements]}
+            for result in results
+        ],
     }
 
 
-def _encode_run(run: RunRecord, *, suite: bool = False) -> Json:
+def encode_run(run: RunRecord, *, suite: bool = False) -> Json:
+    """Give what is true of a whole run; with `suite`, what its scenarios were to be."""
     by_role = {role: asdict(usage) for role, usage in run.usage.items()}
     return {
         "run_id": run.run_id,
@@ -145,11 +151,13 @@ def _encode_run(run: RunRecord, *, suite: bool = False) -> Json:
         "started": run.started.isoformat(),
         "seconds": round(run.seconds, 3),
         "notes": list(run.notes),
+        "stopped": run.stopped,
         "usage": {**asdict(total(run.usage)), "by_role": by_role},
     }
 
 
-def _encode_scenario(result: EvaluationResult) -> Json:
+def encode_scenario(result: EvaluationResult) -> Json:
+    """Give what a scenario came to, without its conversations."""
     return {
         "title": result.title,
         "given": result.given,
@@ -161,7 +169,6 @@ def _encode_scenario(result: EvaluationResult) -> Json:
         "extras": {"finished": result.finished_extras, "ended_early": len(result.extras) - result.finished_extras},
         "errors": [{"index": i, "stage": failure.stage, "error": failure.error} for i, failure in result.failures],
         "expectations": [_encode_expectation(expectation) for expectation in result.expectations],
-        "conversations": [_encode_trial(result, judgement) for judgement in result.judgements],
     }
 
 

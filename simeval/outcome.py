@@ -10,7 +10,14 @@ from simeval.errors import AppError, ModelError
 Stage = Literal["app", "simulator", "judge", "rubric", "scorer", "engine"]
 Outcome = Literal["pass", "fail", "inconclusive", "error"]
 Reason = Literal[
-    "", "proven_below", "budget_exhausted", "pass_unreachable", "never_possible", "scenario_settled", "errors"
+    "",
+    "proven_below",
+    "budget_exhausted",
+    "pass_unreachable",
+    "never_possible",
+    "scenario_settled",
+    "run_stopped",
+    "errors",
 ]
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import overload
+from typing import Any, overload
 
 from simeval.concluding import show_p, show_share
 from simeval.conversation import Conversation
@@ -34,6 +34,8 @@ class RunRecord:
     """What is true of a whole run: its id, seed, models, app, scenarios (title, size, labels), time and usage.
 
     `judge_model` names a panel's judges with " + " between them; each rates a conversation `judge_repeats` times.
+    `definition` holds everything that the results depend on, in the form JSON has: a run can be resumed with the
+    same one. `stopped` says why the run ended before its verdicts were settled, if it did.
     """
 
     run_id: str
@@ -49,6 +51,8 @@ class RunRecord:
     seconds: float = 0.0
     usage: Mapping[str, Usage] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    definition: Mapping[str, Any] = field(default_factory=dict)
+    stopped: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,9 +256,14 @@ def describe(results: Sequence[EvaluationResult], run: RunRecord) -> str:
     level = show_share(1 - 2 * alphas.pop()) if len(alphas) == 1 else "two-sided"
     table = render_table(HEADERS, rows, widths=(28, 30))
     not_passed = [result for result in results if not result.passed]
-    reasons = [_explain(result) for result in not_passed[:MOST_EXPLAINED]]
-    if len(not_passed) > MOST_EXPLAINED:
-        reasons.append(f"... and {len(not_passed) - MOST_EXPLAINED} more that did not pass; --json holds them all.")
+    cut = [result for result in not_passed if _is_cut(result)]
+    explained = [result for result in not_passed if not _is_cut(result)]
+    reasons = [_explain(result) for result in explained[:MOST_EXPLAINED]]
+    if len(explained) > MOST_EXPLAINED:
+        reasons.append(f"... and {len(explained) - MOST_EXPLAINED} more that did not pass; --json holds them all.")
+    if cut:
+        said = f"{_count(len(cut), 'scenario')} ended without all verdicts, because the run stopped: {run.stopped}"
+        reasons.append(indent(said, 0))
     return "\n\n".join(
         part
         for part in (
@@ -314,6 +323,11 @@ def _explain(result: EvaluationResult) -> str:
         ]
         lines.append(result.show_worst(expectation))
     return "\n".join(line for line in lines if line)
+
+
+def _is_cut(result: EvaluationResult) -> bool:
+    """Whether a scenario would have gone on if the run had, and has nothing against it by then."""
+    return result.outcome == "inconclusive" and any(verdict.reason == "run_stopped" for verdict in result.verdicts)
 
 
 def _show_worst(judgement: Judgement, result: Score | Failure) -> str:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 class Usage:
     """Calls (failed ones too), tokens and cost. `cost_usd` is None where no price is known.
 
+    `cached_calls` come on top: they were answered from the store, and cost nothing.
+
     `ended_calls` come on top: they were under way, or about to be, when their answer was needed no more. What they
     cost is not known here.
     """
@@ -15,6 +17,7 @@ class Usage:
     calls: int = 0
     failed_calls: int = 0
     ended_calls: int = 0
+    cached_calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost_usd: float | None = None
@@ -25,6 +28,7 @@ class Usage:
             self.calls + other.calls,
             self.failed_calls + other.failed_calls,
             self.ended_calls + other.ended_calls,
+            self.cached_calls + other.cached_calls,
             self.prompt_tokens + other.prompt_tokens,
             self.completion_tokens + other.completion_tokens,
             sum(known) if known else None,
@@ -49,3 +53,9 @@ class Ledger:
 def total(usage: Mapping[str, Usage]) -> Usage:
     """Sum over all roles."""
     return sum(usage.values(), Usage())
+
+
+def merged(first: Mapping[str, Usage], second: Mapping[str, Usage]) -> Mapping[str, Usage]:
+    """Sum two usages role by role."""
+    roles = sorted({*first, *second})
+    return {role: first.get(role, Usage()) + second.get(role, Usage()) for role in roles}

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.llm_server import ServerHandle, running
+from tests.postgres import postgres_server  # noqa: F401
 
 
 @pytest.fixture(scope="session")

@@ -11,9 +11,10 @@ from simeval.encode import encode_entry
 from simeval.errors import DefinitionError, StoreError
 from simeval.logs import log
 from simeval.outcome import Held, Judgement
-from simeval.results import EvaluationResult, RunRecord
+from simeval.records import Pulse, ReplyRecord, RubricRecord
+from simeval.results import RunRecord, SuiteResult
 
-Entry = RunRecord | Held | Judgement | EvaluationResult
+Entry = RunRecord | Held | Judgement | RubricRecord | ReplyRecord | Pulse | SuiteResult
 
 
 class Journal(Protocol):
@@ -61,7 +62,8 @@ class JsonLinesJournal:
             ) from error
 
     def append(self, run_id: str, entries: Sequence[Entry]) -> None:
-        lines = [json.dumps({"run_id": run_id, **encode_entry(entry)}, ensure_ascii=False) for entry in entries]
+        found = (encoded for entry in entries for encoded in encode_entry(entry))
+        lines = [json.dumps({"run_id": run_id, **each}, ensure_ascii=False) for each in found]
         # half a surrogate pair, which UTF-8 cannot hold, is written as the escape JSON has for it
         batch = "".join(f"{line}\n" for line in lines).encode(errors="backslashreplace")
         try:

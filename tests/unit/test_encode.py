@@ -24,6 +24,9 @@ from simeval.encode import (
 from simeval.evaluators import ProportionEvaluator, QuantileEvaluator
 from simeval.outcome import Failure, Held, Judgement, Score, Trial
 from simeval.ratings import SuccessRateEvaluator
+from simeval.records import Pulse, ReplyRecord, RubricRecord
+from simeval.results import SuiteResult
+from simeval.usage import Usage
 from tests.unit.records import NOON, RUN, conversation, message, rated, result
 
 RULE = SuccessRateEvaluator(min_proportion=0.9)
@@ -198,14 +201,23 @@ def test_details_are_shown_only_where_there_are_any() -> None:
             "judgement",
             {"scenario", "index", "seed", "results"},
         ),
-        (rated(8.0), "verdicts", {"title", "outcome", "expectations"}),
+        (RubricRecord(key="k", model="m", expected_behavior="b", levels={"1": "bad"}), "rubric", {"key", "levels"}),
+        (ReplyRecord(key="k", model="m", role="judge", text="{}"), "reply", {"key", "text"}),
+        (Pulse(seconds=1.5, usage={"judge": Usage(calls=2)}), "usage", {"seconds", "by_role"}),
+        (SuiteResult((rated(8.0),), RUN), "verdicts", {"title", "outcome", "expectations"}),
     ],
 )
 def test_an_entry_of_a_journal_says_what_it_is(entry: Any, kind: str, keys: set[str]) -> None:
-    encoded = dumped(encode_entry(entry))
+    encoded = dumped(encode_entry(entry))[0]
 
     assert encoded["type"] == kind
     assert set(encoded) >= keys
+
+
+def test_the_end_of_a_run_is_the_verdicts_of_each_scenario_and_the_run() -> None:
+    encoded = encode_entry(SuiteResult((rated(8.0), rated(3.0)), RUN))
+
+    assert [each["type"] for each in encoded] == ["verdicts", "verdicts", "run"]
 
 
 @given(st.text(), st.text(), st.text())

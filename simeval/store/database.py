@@ -1,0 +1,219 @@
+"""The database of runs: a journal that any number of processes may write and read at once."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from threading import Event, Lock
+from time import monotonic
+from typing import TypeVar
+
+from sqlalchemy import URL, Connection, make_url, select, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from simeval.errors import DefinitionError, SimevalError, StoreError
+from simeval.logs import log
+from simeval.outcome import Held
+from simeval.records import Pulse, ReplyRecord
+from simeval.results import RunRecord, SuiteResult
+from simeval.store import lifecycle
+from simeval.store.backend import Backend, driver_connection, problem_of
+from simeval.store.journal import Entry
+from simeval.store.lifecycle import Sitting
+from simeval.store.postgres import PostgresServer
+from simeval.store.rows import rows_of
+from simeval.store.schema import REPLIES, VERSION, bring_up_to_date, require_known, version_of
+from simeval.store.sqlite import SqliteFile
+from simeval.store.texts import as_written
+
+T = TypeVar("T")
+
+RECONNECT_SECONDS = 30.0
+LONGEST_PAUSE_SECONDS = 1.0  # between attempts to reconnect
+MIGRATING = 5_140_917_303  # the number of the lock under which a server's tables are made
+
+
+class Database:
+    """Keeps runs in an SQLite file or on a PostgreSQL server.
+
+    `where` is a path, `sqlite:///PATH` or `postgresql://...`. Raises DefinitionError where it cannot be opened. One
+    connection serves all threads in turn. A connection that is lost is made again, and what was under way on it
+    repeated, for `reconnect_seconds`; that, or an error that waiting does not mend, raises StoreError.
+    """
+
+    def __init__(self, where: str | Path, *, reconnect_seconds: float = RECONNECT_SECONDS) -> None:
+        self._backend = _backend_of(where)
+        self._reconnect_seconds = reconnect_seconds
+        self._lock, self._closing = Lock(), Event()
+        self._sittings: dict[str, Sitting] = {}
+        self._connection: Connection | None = None
+        try:
+            self._connection = self._backend.connect()
+            self._prepare(self._connection)
+        except self._backend.errors as error:
+            self._disconnect()
+            raise DefinitionError(
+                "store",
+                found=f"{self._backend.name} cannot be opened ({problem_of(error, self._backend)})",
+                do="check the address, and that it is a database of simeval's own",
+            ) from None
+        except SimevalError:
+            self._disconnect()
+            raise
+
+    @property
+    def name(self) -> str:
+        """Where the runs are kept, without a password."""
+        return self._backend.name
+
+    @property
+    def owners(self) -> frozenset[str]:
+        """The sittings that were begun here."""
+        return frozenset(sitting.owner for sitting in self._sittings.values())
+
+    def append(self, run_id: str, entries: Sequence[Entry]) -> None:
+        """Keep a batch of one run's entries, all or none. They are safe when this returns. Raises StoreError."""
+        now = datetime.now(UTC)
+        if any(isinstance(entry, RunRecord) for entry in entries):
+            self._sittings[run_id] = lifecycle.new_sitting(now, after=self._sittings.get(run_id))
+        work = partial(self._keep, run_id=run_id, entries=entries, now=now.isoformat())
+        self._do(work, begin=self._backend.begin_write, durable=any(isinstance(e, SuiteResult) for e in entries))
+
+    def read(self, work: Callable[[Connection], T]) -> T:
+        """Do what only reads, and perhaps again on a new connection. It sees one state of the store."""
+        return self._do(work, begin=self._backend.begin_read)
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """Do what changes the store in one transaction, and perhaps again on a new connection."""
+        return self._do(work, begin=self._backend.begin_write)
+
+    def reply(self, key: str) -> ReplyRecord | None:
+        """Give the reply that is kept under a key."""
+        query = select(REPLIES).where(REPLIES.c.key == key)
+        row = self.read(lambda connection: connection.execute(query).mappings().one_or_none())
+        if row is None:
+            return None
+        found = as_written(row)
+        return ReplyRecord(**{name: found[name] for name in ReplyRecord.__dataclass_fields__})
+
+    def close(self) -> None:
+        """Let go of the runs that have not ended, and of the connection. Nobody waits for a new one any more."""
+        self._closing.set()
+        with self._lock:
+            if self._connection is not None:
+                with suppress(SQLAlchemyError, StoreError, *self._backend.errors):
+                    self._transact(self._connection, self._release, self._backend.begin_write)
+            self._disconnect()
+
+    def _keep(self, connection: Connection, *, run_id: str, entries: Sequence[Entry], now: str) -> None:
+        backend, sitting = self._backend, self._sittings.get(run_id)
+        for entry in entries:
+            if isinstance(entry, RunRecord) and sitting is not None:
+                lifecycle.begin(connection, backend, entry, sitting)
+        if sitting is None or sitting.resumed:
+            lifecycle.forget_tails(connection, run_id, [entry for entry in entries if isinstance(entry, Held)])
+        backend.write(connection, rows_of(run_id, entries, now=now))
+        for entry in entries:
+            if isinstance(entry, Pulse):
+                lifecycle.beat(connection, backend, run_id, sitting, entry)
+            elif isinstance(entry, SuiteResult):
+                lifecycle.end(connection, backend, entry, sitting)
+
+    def _release(self, connection: Connection) -> None:
+        for run_id, sitting in self._sittings.items():
+            lifecycle.release(connection, run_id, sitting)
+
+    def _prepare(self, connection: Connection) -> None:
+        version = version_of(connection)
+        require_known(version)
+        if version < VERSION:
+            self._transact(connection, self._migrate, self._backend.begin_write)
+
+    def _migrate(self, connection: Connection) -> None:
+        if isinstance(self._backend, PostgresServer):
+            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": MIGRATING})
+        bring_up_to_date(connection)
+
+    def _do(self, work: Callable[[Connection], T], *, begin: str, durable: bool = False) -> T:
+        deadline: float | None = None
+        pause = 0.05
+        with self._lock:
+            while True:
+                try:
+                    return self._attempt(work, begin, durable=durable)
+                except self._backend.errors as error:
+                    self._disconnect()
+                    problem = problem_of(error, self._backend)
+                    now = monotonic()
+                    if not self._backend.is_lost(error) or (deadline is not None and now >= deadline):
+                        raise StoreError(self.name, problem=problem) from None
+                if deadline is None:
+                    deadline = now + self._reconnect_seconds
+                    log.warning("the store is lost, reconnecting", store=self.name, problem=problem)
+                if self._closing.wait(pause):
+                    raise StoreError(self.name, problem=problem)
+                pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+
+    def _attempt(self, work: Callable[[Connection], T], begin: str, *, durable: bool) -> T:
+        if self._connection is None:
+            self._connection = self._backend.connect()
+        if not durable:
+            return self._transact(self._connection, work, begin)
+        with self._backend.durable(self._connection):
+            return self._transact(self._connection, work, begin)
+
+    def _transact(self, connection: Connection, work: Callable[[Connection], T], begin: str) -> T:
+        driver = driver_connection(connection)
+        driver.execute(begin)
+        try:
+            done = work(connection)
+            driver.execute("COMMIT")
+        except BaseException:
+            with suppress(*self._backend.errors):
+                driver.execute("ROLLBACK")
+            raise
+        self._backend.check()
+        return done
+
+    def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(SQLAlchemyError, *self._backend.errors):
+                connection.close()
+
+
+def _backend_of(where: str | Path) -> Backend:
+    """Give the backend that an address names. Raises DefinitionError where it names none."""
+    if isinstance(where, Path) or "://" not in where:
+        return _file(Path(where))
+    url = _parsed(where)
+    kind = url.drivername.split("+")[0]
+    if kind in ("postgresql", "postgres"):
+        return PostgresServer(url)
+    if kind == "sqlite" and url.database not in (None, "", ":memory:"):
+        return _file(Path(str(url.database)))
+    raise DefinitionError("store", found=f"found a {kind} URL", do="give a path, sqlite:///PATH or postgresql://...")
+
+
+def _parsed(url: str) -> URL:
+    try:
+        return make_url(url)
+    except (SQLAlchemyError, ValueError):  # what they say may hold the password
+        scheme = url.partition("://")[0]
+        raise DefinitionError(
+            "store",
+            found=f"the {scheme} URL cannot be read",
+            do=f"write {scheme}://USER:PASSWORD@HOST:PORT/DATABASE, with % escapes for special characters",
+        ) from None
+
+
+def _file(path: Path) -> SqliteFile:
+    try:
+        return SqliteFile(path)
+    except OSError as error:
+        raise DefinitionError(
+            "store",
+            found=f"the folder of {str(path)!r} cannot be made ({error.strerror})",
+            do="name a file that can be written",
+        ) from error

@@ -1,0 +1,213 @@
+"""The life of a run in a store: its sittings begin, give signs of life, and end."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, delete, select, update
+
+from simeval.encode import encode_run
+from simeval.errors import StoreError
+from simeval.outcome import Held
+from simeval.records import Pulse
+from simeval.results import RunRecord, SuiteResult
+from simeval.store.backend import Backend
+from simeval.store.owners import describe, host_of, is_alive, new_owner, process_of
+from simeval.store.rows import result_row, row, rows_of_conversations, scenario_rows, verdict_rows
+from simeval.store.schema import MESSAGES, RUNS, SCENARIOS, SITTINGS, TRIALS, VERDICTS
+from simeval.store.texts import storable, to_json
+from simeval.usage import Usage, total
+from simeval.version import __version__
+
+Json = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Sitting:
+    """One start of a run, and who was at it in this process before.
+
+    A `resumed` one may find trials that failed, and makes them anew.
+    """
+
+    owner: str
+    started: str
+    before: str = ""
+    resumed: bool = True
+
+
+def new_sitting(now: datetime, *, after: Sitting | None) -> Sitting:
+    """Give a sitting of this process that begins now."""
+    return Sitting(new_owner(), now.isoformat(), after.owner if after else "")
+
+
+def begin(connection: Connection, backend: Backend, run: RunRecord, sitting: Sitting) -> None:
+    """Keep a run that begins, or make one that is there this sitting's own. Doing it again changes nothing.
+
+    Raises StoreError where another process is at the run.
+    """
+    there = connection.execute(
+        select(RUNS.c.owner, RUNS.c.pulse).where(RUNS.c.run_id == run.run_id).with_for_update()
+    ).one_or_none()
+    sitting.resumed = there is not None and there.owner != sitting.owner
+    if there is None:
+        backend.write(connection, {RUNS: [_run_row(run, sitting)], SCENARIOS: scenario_rows(run)})
+    elif sitting.resumed:
+        now = datetime.fromisoformat(sitting.started)
+        pulse = datetime.fromisoformat(there.pulse)
+        if there.owner != sitting.before and is_alive(there.owner, pulse=pulse, now=now):
+            raise StoreError(backend.name, problem=f"run {run.run_id} is being run by {describe(there.owner)}")
+        _take_over(connection, run, sitting)
+    backend.write(connection, {SITTINGS: [_sitting_row(run.run_id, sitting, Pulse(seconds=0.0))]})
+
+
+def beat(connection: Connection, backend: Backend, run_id: str, sitting: Sitting | None, pulse: Pulse) -> None:
+    """Keep a sign of life. Raises StoreError where the run belongs to another by now."""
+    _update_own(connection, backend, run_id, sitting, {"pulse": datetime.now(UTC).isoformat()})
+    if sitting is not None:
+        backend.write(connection, {SITTINGS: [_sitting_row(run_id, sitting, pulse)]})
+
+
+def end(connection: Connection, backend: Backend, suite: SuiteResult, sitting: Sitting | None) -> None:
+    """Keep what a run came to. Raises StoreError where it belongs to another by now."""
+    run = suite.run
+    values = {
+        "status": "stopped" if run.stopped else "finished",
+        "outcome": suite.outcome,
+        "stopped": run.stopped,
+        "pulse": datetime.now(UTC).isoformat(),
+        "owner": "",
+        "result": to_json(_head(suite)),
+        "report": str(suite),
+    }
+    _update_own(connection, backend, run.run_id, sitting, values)
+    connection.execute(delete(VERDICTS).where(VERDICTS.c.run_id == run.run_id))
+    numbered = list(enumerate(suite))
+    backend.write(
+        connection,
+        {
+            SCENARIOS: [result_row(run.run_id, position, result) for position, result in numbered],
+            VERDICTS: [each for position, result in numbered for each in verdict_rows(run.run_id, position, result)],
+            **rows_of_conversations(run.run_id, _never_kept(connection, suite)),
+        },
+    )
+
+
+def forget_tails(connection: Connection, run_id: str, helds: list[Held]) -> None:
+    """Remove the messages by which earlier outcomes of trials were longer than these."""
+    if not helds:
+        return
+    columns = (MESSAGES.c.run_id, MESSAGES.c.trial, MESSAGES.c.scenario)
+    same = [column == bindparam(f"of_{column.name}") for column in columns]
+    connection.execute(
+        delete(MESSAGES).where(*same, MESSAGES.c.position >= bindparam("length")),
+        [
+            {
+                "of_run_id": run_id,
+                "of_trial": held.trial.index,
+                "of_scenario": held.trial.scenario,
+                "length": len(held.conversation.messages),
+            }
+            for held in helds
+        ],
+    )
+
+
+def release(connection: Connection, run_id: str, sitting: Sitting) -> None:
+    """Say that nobody is at a run any more, where it has not ended."""
+    own = (RUNS.c.run_id == run_id, RUNS.c.owner == sitting.owner, RUNS.c.status == "running")
+    connection.execute(update(RUNS).where(*own).values(owner=""))
+
+
+def _run_row(run: RunRecord, sitting: Sitting) -> tuple[Any, ...]:
+    return row(
+        RUNS,
+        run_id=run.run_id,
+        started=run.started.astimezone(UTC).isoformat(),
+        **_present(run, sitting),
+    )
+
+
+def _present(run: RunRecord, sitting: Sitting) -> Json:
+    """Give what every sitting says of its run."""
+    return {
+        "status": "running",
+        "stopped": "",
+        "app": run.app,
+        "judge_model": run.judge_model,
+        "user_model": run.user_model,
+        "seed": str(run.seed),
+        "resumed": sitting.started,
+        "pulse": sitting.started,
+        "owner": sitting.owner,
+        "definition": to_json(run.definition),
+    }
+
+
+def _take_over(connection: Connection, run: RunRecord, sitting: Sitting) -> None:
+    values = storable({**_present(run, sitting), "outcome": None, "exact": None})
+    connection.execute(update(RUNS).where(RUNS.c.run_id == run.run_id).values(values))
+    connection.execute(delete(VERDICTS).where(VERDICTS.c.run_id == run.run_id))
+
+
+def _sitting_row(run_id: str, sitting: Sitting, pulse: Pulse) -> tuple[Any, ...]:
+    spent = total(pulse.usage)
+    return row(
+        SITTINGS,
+        run_id=run_id,
+        owner=sitting.owner,
+        host=host_of(sitting.owner),
+        process=process_of(sitting.owner),
+        started=sitting.started,
+        seconds=pulse.seconds,
+        calls=spent.calls,
+        prompt_tokens=spent.prompt_tokens,
+        completion_tokens=spent.completion_tokens,
+        cost_usd=spent.cost_usd,
+        usage=to_json(_by_role(pulse.usage)),
+    )
+
+
+def _by_role(usage: Mapping[str, Usage]) -> Json:
+    return {role: asdict(each) for role, each in usage.items()}
+
+
+def _update_own(
+    connection: Connection, backend: Backend, run_id: str, sitting: Sitting | None, values: Mapping[str, Any]
+) -> None:
+    there = connection.execute(
+        select(RUNS.c.owner, RUNS.c.exact).where(RUNS.c.run_id == run_id).with_for_update()
+    ).one_or_none()
+    if there is None or sitting is None or there.owner != sitting.owner:
+        by = "deleted" if there is None else f"taken over by {describe(there.owner)}"
+        raise StoreError(backend.name, problem=f"run {run_id} was {by}")
+    new = storable(values)
+    if "exact" in new and there.exact:
+        new["exact"] = to_json({**json.loads(there.exact), **json.loads(new["exact"])})
+    connection.execute(update(RUNS).where(RUNS.c.run_id == run_id).values(new))
+
+
+def _head(suite: SuiteResult) -> Json:
+    """Give what a run's JSON result says before its scenarios."""
+    return {
+        "simeval": __version__,
+        "run_id": suite.run.run_id,
+        "outcome": suite.outcome,
+        "passed": suite.passed,
+        "gate_met": suite.meets(suite.run.gate),
+        "guarantee": suite.guarantee,
+        **encode_run(suite.run),
+    }
+
+
+def _never_kept(connection: Connection, suite: SuiteResult) -> list[Held]:
+    """Give the trials that verdicts rest on but whose conversation was not recorded: a fault ended them before."""
+    query = select(TRIALS.c.trial, TRIALS.c.scenario).where(TRIALS.c.run_id == suite.run.run_id)
+    kept = {tuple(each) for each in connection.execute(query)}
+    return [
+        Held(judgement.trial, judgement.conversation, judgement.failure)
+        for position, result in enumerate(suite)
+        for judgement in result.judgements
+        if (judgement.trial.index, position) not in kept
+    ]

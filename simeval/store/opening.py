@@ -1,0 +1,44 @@
+"""Opening a store by its address."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simeval.errors import DefinitionError
+from simeval.records import PastRun
+from simeval.store.journal import Journal, JsonLinesJournal
+
+if TYPE_CHECKING:
+    from simeval.store.database import Database
+
+DEFAULT_STORE = Path(".simeval/simeval.db")
+
+
+def open_journal(where: str | Path) -> Journal:
+    """Open a file of JSON lines (*.jsonl), or a database: another path, or a URL. Raises DefinitionError."""
+    if "://" not in str(where) and Path(where).suffix == ".jsonl":
+        return JsonLinesJournal(Path(where))
+    return open_database(where)
+
+
+def as_database(journal: Journal | None, what: str) -> "Database":
+    """Give a journal that is a database. Raises DefinitionError for another, naming `what` needs one."""
+    from simeval.store.database import Database
+
+    if not isinstance(journal, Database):
+        raise DefinitionError(what, found="the store is no database", do="name one: a file for SQLite, or a URL")
+    return journal
+
+
+def load_run(database: "Database", name: str) -> PastRun:
+    """Give what there is of a run, by its id, how that begins, or "last". Raises DefinitionError."""
+    from simeval.store.runs import Runs
+
+    runs = Runs(database)
+    return runs.load(runs.find(name))
+
+
+def open_database(where: str | Path) -> "Database":
+    """Open a database, by a path or a URL. Raises DefinitionError."""
+    from simeval.store.database import Database  # SQLAlchemy takes a while to load
+
+    return Database(where)

@@ -1,0 +1,103 @@
+"""Conversations, scores and usage read back from a store, as they were written."""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from math import nan
+from typing import Any
+
+from sqlalchemy import Connection, Table, select
+
+from simeval.conversation import Conversation, Message
+from simeval.outcome import Failure, Held, Score, Trial
+from simeval.records import TrialKey
+from simeval.store.schema import MESSAGES, RUBRICS, SCORES, SITTINGS, TRIALS
+from simeval.store.texts import as_written, exact_values
+from simeval.usage import Usage, merged
+
+Scores = Mapping[TrialKey, Mapping[int, Score]]
+
+
+def read_conversations(connection: Connection, run_id: str) -> dict[TrialKey, Held]:
+    """Give every conversation of a run, also those that were broken off."""
+    messages = _messages(connection, run_id)
+    columns = [TRIALS.c[name] for name in ("trial", "scenario", "seed", "ended")]
+    texts = [TRIALS.c[name] for name in ("writing_style", "stage", "error", "cause", "exact")]
+    query = _of_run(TRIALS, run_id, [*columns, *texts])
+    found: dict[TrialKey, Held] = {}
+    for index, scenario, seed, ended, style, stage, error, cause, exact in connection.execute(query):
+        if exact is not None:
+            odd = exact_values(exact)
+            style, error, cause = odd.get("writing_style", style), odd.get("error", error), odd.get("cause", cause)
+        key = (scenario, index)
+        conversation = Conversation(
+            messages=tuple(messages.get(key, ())),
+            writing_style=None if style is None else json.loads(style),
+            ended=ended,
+        )
+        failure = None if stage is None else Failure(stage=stage, error=error, cause=cause)
+        found[key] = Held(Trial(scenario, index, seed), conversation, failure)
+    return found
+
+
+def read_scores(connection: Connection, run_id: str) -> Scores:
+    """Give the scores of a run, by the position of their expectation; failures are left out."""
+    names = ("trial", "scenario", "expectation", "value", "reasoning", "details", "exact")
+    query = _of_run(SCORES, run_id, [SCORES.c[name] for name in names]).where(SCORES.c.stage.is_(None))
+    found: defaultdict[TrialKey, dict[int, Score]] = defaultdict(dict)
+    for index, scenario, expectation, number, reasoning, details, exact in connection.execute(query):
+        value = number
+        if exact is not None:
+            odd = exact_values(exact)
+            reasoning, details = odd.get("reasoning", reasoning), odd.get("details", details)
+            value = json.loads(odd["value"]) if "value" in odd else number
+        found[scenario, index][expectation] = Score(
+            value=value, reasoning=reasoning, details={} if details is None else json.loads(details)
+        )
+    return dict(found)
+
+
+def read_rubrics(connection: Connection, run_id: str) -> dict[str, Mapping[str, str]]:
+    """Give the levels of a run's rubrics, by their keys."""
+    rows = connection.execute(select(RUBRICS).where(RUBRICS.c.run_id == run_id)).mappings()
+    return {row["key"]: json.loads(as_written(row)["levels"]) for row in rows}
+
+
+def read_spent(connection: Connection, run_id: str) -> tuple[float, Mapping[str, Usage]]:
+    """Give the seconds and the usage by role of all sittings together."""
+    columns = (SITTINGS.c.seconds, SITTINGS.c.usage)
+    rows = connection.execute(select(*columns).where(SITTINGS.c.run_id == run_id).order_by(SITTINGS.c.started))
+    seconds, usage = 0.0, dict[str, Usage]()
+    for more_seconds, more_usage in rows:
+        more = {role: Usage(**each) for role, each in json.loads(more_usage).items()}
+        seconds, usage = seconds + more_seconds, dict(merged(usage, more))
+    return seconds, usage
+
+
+def _messages(connection: Connection, run_id: str) -> Mapping[TrialKey, Sequence[Message]]:
+    names = ("trial", "scenario", "role", "content", "tool_calls", "started", "seconds", "exact")
+    query = _of_run(MESSAGES, run_id, [MESSAGES.c[name] for name in names])
+    found: defaultdict[TrialKey, list[Message]] = defaultdict(list)
+    for index, scenario, *said in connection.execute(query):
+        found[scenario, index].append(_message(*said))
+    return found
+
+
+def _message(
+    role: Any, content: str, calls: str | None, started: str, seconds: float | None, exact: str | None
+) -> Message:
+    if exact is not None:
+        odd = exact_values(exact)
+        content, calls = odd.get("content", content), odd.get("tool_calls", calls)
+    return Message(
+        role=role,
+        content=content,
+        started=datetime.fromisoformat(started),
+        seconds=nan if seconds is None else seconds,
+        tool_calls=() if calls is None else tuple(json.loads(calls)),
+    )
+
+
+def _of_run(table: Table, run_id: str, columns: Sequence[Any]) -> Any:
+    return select(*columns).where(table.c.run_id == run_id).order_by(*table.primary_key.columns)

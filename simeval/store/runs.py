@@ -1,0 +1,253 @@
+"""The runs of a database: found, listed, read back, deleted."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from typing import Any, Literal, cast
+
+from sqlalchemy import Connection, ScalarSelect, case, delete, func, select
+
+from simeval.encode import encode_conversation, encode_result
+from simeval.errors import DefinitionError
+from simeval.outcome import Outcome
+from simeval.records import PastRun, TrialKey
+from simeval.store.database import Database
+from simeval.store.owners import describe, is_alive
+from simeval.store.reading import Scores, read_conversations, read_rubrics, read_scores, read_spent
+from simeval.store.schema import JUDGEMENTS, METADATA, RUNS, SCENARIOS, SITTINGS, TRIALS
+from simeval.store.texts import as_written
+
+Status = Literal["running", "interrupted", "stopped", "finished"]
+Json = dict[str, Any]
+
+LAST = "last"
+MOST_NAMED = 5  # runs that an error names
+MOST_COMPARED = 1_000  # newest runs among which close names are looked for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """A run in a line: what became of it, and what it has cost so far.
+
+    `trials` counts finished conversations. One that is interrupted has no process any more, and no end.
+    """
+
+    run_id: str
+    started: datetime
+    status: Status
+    outcome: Outcome | None
+    app: str
+    scenarios: int
+    trials: int
+    calls: int
+    cost_usd: float | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioProgress:
+    """How far a scenario has come: conversations that are finished, and those with every score they can have."""
+
+    title: str
+    sample_size: int
+    finished: int
+    judged: int
+
+
+class Runs:
+    """The runs that a database keeps."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def find(self, name: str) -> str:
+        """Give the id that a name means: an id, how one begins, or "last", the run that was started or resumed last.
+
+        Raises DefinitionError naming what comes close where there is none, or several.
+        """
+        return self._database.read(lambda connection: _find(connection, name))
+
+    def recent(self, limit: int = 20) -> list[RunSummary]:
+        """Give the runs that were started or resumed last, the newest first."""
+        query = select(RUNS, *_counts()).order_by(RUNS.c.resumed.desc(), RUNS.c.run_id.desc()).limit(limit)
+        rows = self._database.read(lambda connection: connection.execute(query).mappings().all())
+        return [self._summary(as_written(row)) for row in rows]
+
+    def load(self, run_id: str) -> PastRun:
+        """Give what there is of a run that is to be resumed. Raises DefinitionError where there is none."""
+        return self._database.read(lambda connection: self._load(connection, run_id))
+
+    def document(self, run_id: str) -> Json:
+        """Give the machine-readable result of a run. Raises DefinitionError where it has not ended."""
+        return self._database.read(lambda connection: _document(connection, self._ended(connection, run_id)))
+
+    def report(self, run_id: str) -> str:
+        """Give what was printed at the end of a run. Raises DefinitionError where it has not ended."""
+        return str(self._database.read(lambda connection: self._ended(connection, run_id))["report"])
+
+    def progress_of(self, run_id: str) -> list[ScenarioProgress]:
+        """Give how far each scenario of a run has come, in the suite's order."""
+        return self._database.read(lambda connection: _progress(connection, run_id))
+
+    def delete(self, run_id: str) -> None:
+        """Remove everything of a run. Raises DefinitionError where a process is at it, or there is none."""
+        self._database.write(lambda connection: self._delete(connection, run_id))
+
+    def _load(self, connection: Connection, run_id: str) -> PastRun:
+        run = _row(connection, run_id)
+        seconds, usage = read_spent(connection, run_id)
+        held = read_conversations(connection, run_id)
+        return PastRun(
+            run_id=run_id,
+            seed=int(run["seed"]),
+            started=datetime.fromisoformat(run["started"]),
+            definition=json.loads(run["definition"]),
+            seconds=seconds,
+            usage=usage,
+            owner=describe(run["owner"]) if self._is_owned(run) else "",
+            held={key: each for key, each in held.items() if each.failure is None or each.failure.stage == "app"},
+            scores=read_scores(connection, run_id),
+            rubrics=read_rubrics(connection, run_id),
+        )
+
+    def _ended(self, connection: Connection, run_id: str) -> Mapping[str, Any]:
+        run = _row(connection, run_id)
+        if run["status"] == "running":
+            owned = self._is_running(run)
+            raise DefinitionError(
+                f"run {run_id}",
+                found=f"it is being run by {describe(run['owner'])}" if owned else "it was interrupted",
+                do="wait for its end" if owned else f"finish it with `simeval run SUITE --resume {run_id}`",
+            )
+        return run
+
+    def _delete(self, connection: Connection, run_id: str) -> None:
+        run = _row(connection, run_id)
+        if self._is_owned(run):
+            found = f"it is being run by {describe(run['owner'])}"
+            raise DefinitionError(f"run {run_id}", found=found, do="stop that first")
+        for table in METADATA.sorted_tables:
+            if "run_id" in table.c:
+                connection.execute(delete(table).where(table.c.run_id == run_id))
+
+    def _is_owned(self, run: Mapping[str, Any]) -> bool:
+        """Whether a process is at a run; what this database has open itself is not meant."""
+        owner, pulse = run["owner"], datetime.fromisoformat(run["pulse"])
+        is_open = run["status"] == "running" and owner not in self._database.owners
+        return is_open and is_alive(owner, pulse=pulse, now=datetime.now(UTC))
+
+    def _is_running(self, run: Mapping[str, Any]) -> bool:
+        return run["owner"] in self._database.owners or self._is_owned(run)
+
+    def _summary(self, run: Mapping[str, Any]) -> RunSummary:
+        is_interrupted = run["status"] == "running" and not self._is_running(run)
+        status = "interrupted" if is_interrupted else run["status"]
+        return RunSummary(
+            run_id=run["run_id"],
+            started=datetime.fromisoformat(run["started"]),
+            status=cast("Status", status),
+            outcome=run["outcome"],
+            app=run["app"],
+            scenarios=run["scenarios"],
+            trials=run["trials"],
+            calls=run["calls"] or 0,
+            cost_usd=run["cost_usd"],
+            seconds=run["seconds"] or 0.0,
+        )
+
+
+def _row(connection: Connection, run_id: str) -> Mapping[str, Any]:
+    row = connection.execute(select(RUNS).where(RUNS.c.run_id == run_id)).mappings().one_or_none()
+    if row is None:
+        raise DefinitionError("run", found=f"there is no run {run_id!r}", do="see `simeval runs`")
+    return as_written(row)
+
+
+def _find(connection: Connection, name: str) -> str:
+    newest = select(RUNS.c.run_id).order_by(RUNS.c.resumed.desc(), RUNS.c.run_id.desc())
+    if name == LAST:
+        last = connection.execute(newest.limit(1)).scalar()
+        if last is None:
+            raise DefinitionError("run", found="there is no run yet", do="see `simeval run`")
+        return str(last)
+    same = newest.where(RUNS.c.run_id.startswith(name, autoescape=True))
+    found = [str(each) for each in connection.execute(same).scalars()]
+    if name in found or len(found) == 1:
+        return name if name in found else found[0]
+    if found:
+        raise DefinitionError("run", found=f"{name!r} is how {_listed(found)} begin", do="give more of the id")
+    known = [str(each) for each in connection.execute(newest.limit(MOST_COMPARED)).scalars()]
+    close = get_close_matches(name, known, MOST_NAMED) or known[:MOST_NAMED]
+    do = f"give one of {_listed(close)}" if close else "see `simeval run`"
+    raise DefinitionError("run", found=f"there is no run {name!r}", do=do)
+
+
+def _listed(ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - MOST_NAMED} more" if len(ids) > MOST_NAMED else ""
+    return ", ".join(ids[:MOST_NAMED]) + more
+
+
+def _counts() -> list[Any]:
+    """Count what belongs to a run, as columns beside it."""
+
+    def of(found: Any, table: Any, *conditions: Any) -> ScalarSelect[Any]:
+        return select(found).select_from(table).where(table.c.run_id == RUNS.c.run_id, *conditions).scalar_subquery()
+
+    spent = {name: of(func.sum(SITTINGS.c[name]), SITTINGS) for name in ("calls", "cost_usd", "seconds")}
+    return [
+        of(func.count(), SCENARIOS).label("scenarios"),
+        of(func.count(), TRIALS, _is_finished()).label("trials"),
+        *(column.label(name) for name, column in spent.items()),
+    ]
+
+
+def _is_finished() -> Any:
+    return TRIALS.c.stage.is_(None) | (TRIALS.c.stage == "app")
+
+
+def _progress(connection: Connection, run_id: str) -> list[ScenarioProgress]:
+    _row(connection, run_id)
+    finished = func.sum(case((_is_finished(), 1), else_=0))
+    judged = func.sum(case((_is_finished() & (JUDGEMENTS.c.failures == 0), 1), (TRIALS.c.stage == "app", 1), else_=0))
+    same = [TRIALS.c[name] == JUDGEMENTS.c[name] for name in ("run_id", "trial", "scenario")]
+    joined = TRIALS.outerjoin(JUDGEMENTS, same[0] & same[1] & same[2])
+    query = select(TRIALS.c.scenario, finished, judged).select_from(joined).where(TRIALS.c.run_id == run_id)
+    counts = {scenario: counted for scenario, *counted in connection.execute(query.group_by(TRIALS.c.scenario))}
+    rows = connection.execute(select(SCENARIOS).where(SCENARIOS.c.run_id == run_id).order_by(SCENARIOS.c.scenario))
+    return [
+        ScenarioProgress(
+            title=as_written(row)["title"],
+            sample_size=row["sample_size"],
+            finished=int(counts.get(row["scenario"], (0, 0))[0]),
+            judged=int(counts.get(row["scenario"], (0, 0))[1]),
+        )
+        for row in rows.mappings()
+    ]
+
+
+def _document(connection: Connection, run: Mapping[str, Any]) -> Json:
+    run_id = run["run_id"]
+    held, scores = read_conversations(connection, run_id), read_scores(connection, run_id)
+    query = select(SCENARIOS).where(SCENARIOS.c.run_id == run_id).order_by(SCENARIOS.c.scenario)
+    scenarios: list[Json] = []
+    for row in connection.execute(query).mappings():
+        scenario: Json = json.loads(as_written(row)["result"])
+        labels = [expectation["label"] for expectation in scenario["expectations"]]
+        keys: list[TrialKey] = [(row["scenario"], index) for index in range(scenario["trials"])]
+        scenario["conversations"] = [
+            {
+                "index": key[1],
+                **encode_conversation(held[key].conversation),
+                "scores": _encode_scores(scores, key, labels),
+            }
+            for key in keys
+        ]
+        scenarios.append(scenario)
+    return {**json.loads(run["result"]), "scenarios": scenarios}
+
+
+def _encode_scores(scores: Scores, key: TrialKey, labels: Sequence[str]) -> Json:
+    found = scores.get(key, {})
+    return {label: encode_result(found[position]) for position, label in enumerate(labels) if position in found}

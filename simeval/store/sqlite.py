@@ -1,0 +1,104 @@
+"""SQLite: a file, with a write-ahead log so that it is read while it is written."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic, sleep
+
+from sqlalchemy import URL, BindParameter, Connection, NullPool, Table, bindparam, create_engine
+from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy.exc import DBAPIError
+
+from simeval.errors import StoreError
+from simeval.store.backend import driver_connection, names_of, upsert
+from simeval.store.rows import Batch
+
+BUSY_SECONDS = 30.0  # how long another process may hold the file
+LOG_PAGES = 4_000  # written into the file at once: 16 MB; more of them share a page, so that a record costs less
+CACHE_KIB = 16_000
+
+
+class SqliteFile:
+    """A store in a file, which is made where it is missing."""
+
+    errors: tuple[type[Exception], ...] = (DBAPIError, sqlite3.Error)
+    begin_write, begin_read = "BEGIN IMMEDIATE", "BEGIN"
+
+    def __init__(self, path: Path) -> None:
+        """Make the folder. Raises OSError where that cannot be."""
+        self.name, self._path = str(path), path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._engine = create_engine(
+            URL.create("sqlite", database=str(path)),
+            poolclass=NullPool,
+            isolation_level="AUTOCOMMIT",
+            connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False},
+            hide_parameters=True,
+        )
+        self._upserts: dict[Table, str] = {}
+        self._file: tuple[int, int] | None = None
+
+    def connect(self) -> Connection:
+        connection = self._engine.connect()
+        try:
+            mode = _write_ahead(connection)
+            pragmas = (f"cache_size = -{CACHE_KIB}", f"wal_autocheckpoint = {LOG_PAGES}")
+            for pragma in (*pragmas, *(["synchronous = NORMAL"] if mode == "wal" else [])):
+                connection.exec_driver_sql(f"PRAGMA {pragma}")
+        except BaseException:
+            connection.close()
+            raise
+        self._file = self._identity()
+        return connection
+
+    def write(self, connection: Connection, batch: Batch) -> None:
+        driver: sqlite3.Connection = driver_connection(connection)
+        for table, rows in batch.items():
+            if rows:
+                driver.executemany(self._upsert(table), rows)
+
+    @contextmanager
+    def durable(self, connection: Connection) -> Iterator[None]:
+        usual = connection.exec_driver_sql("PRAGMA synchronous").scalar()
+        connection.exec_driver_sql("PRAGMA synchronous = FULL")
+        try:
+            yield
+        finally:
+            connection.exec_driver_sql(f"PRAGMA synchronous = {usual}")
+
+    def is_lost(self, error: Exception) -> bool:  # noqa: ARG002
+        return False
+
+    def check(self) -> None:
+        if self._identity() != self._file:  # SQLite would go on with the file that nobody can find any more
+            raise StoreError(self.name, problem="the file was deleted or replaced")
+
+    def clean(self, text: str) -> str:
+        return text
+
+    def _identity(self) -> tuple[int, int] | None:
+        try:
+            found = os.stat(self._path)  # noqa: PTH116  (a third of the time of Path.stat)
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def _upsert(self, table: Table) -> str:
+        if table not in self._upserts:
+            values: dict[str, BindParameter[object]] = {name: bindparam(name) for name in names_of(table)}
+            self._upserts[table] = upsert(insert(table).values(values), table, self._engine.dialect)
+        return self._upserts[table]
+
+
+def _write_ahead(connection: Connection) -> str:
+    """Turn the write-ahead log on, where the file system can; another process may be about that, too."""
+    deadline = monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            return str(connection.exec_driver_sql("PRAGMA journal_mode = WAL").scalar())
+        except DBAPIError as error:
+            if "locked" not in str(error.orig) or monotonic() > deadline:
+                raise
+        sleep(0.01)  # SQLite does not wait here by itself
