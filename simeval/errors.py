@@ -12,7 +12,7 @@ SimevalError
 """
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 ModelErrorKind = Literal[
     "rate_limit",
@@ -25,11 +25,18 @@ ModelErrorKind = Literal[
     "bad_request",
     "unknown_model",
 ]
+LONGEST_PROBLEM = 300  # characters of what a provider said that are shown
+LONGEST_KEPT = 10_000  # characters of it that are kept: more, so that no secret is cut before it is masked
 RETRYABLE: frozenset[ModelErrorKind] = frozenset({"rate_limit", "timeout", "connection", "server", "malformed"})
 
 
 class SimevalError(Exception):
-    """Base of everything simeval raises on purpose."""
+    """Base of everything simeval raises on purpose.
+
+    One that ends a run carries, as `partial`, the SuiteResult of what was finished by then.
+    """
+
+    partial: Any = None
 
 
 class DefinitionError(SimevalError, ValueError):
@@ -76,17 +83,17 @@ class ModelError(SimevalError):
         problem: str,
         retry_after: float | None = None,
     ) -> None:
-        self.model, self.kind, self.problem = model, kind, problem
+        self.model, self.kind, self.problem = model, kind, problem[:LONGEST_KEPT]
         self.retry_after, self.attempts, self.role = retry_after, 1, ""
-        super().__init__(model, kind, problem)
+        super().__init__(model, kind, self.problem)
 
     def __str__(self) -> str:
         tries = f" after {self.attempts} attempts" if self.attempts > 1 else ""
-        return f"{self.model} failed ({self.kind}){tries}: {self.problem}"
+        return f"{self.model} failed ({self.kind}){tries}: {self.problem[:LONGEST_PROBLEM]}"
 
     def clean(self, mask: Callable[[str], str]) -> None:
-        """Pass every text the error holds through `mask`, which takes secrets out."""
-        self.problem = mask(self.problem)
+        """Pass every text the error holds through `mask`, which takes secrets out; then keep what is shown."""
+        self.problem = mask(self.problem)[:LONGEST_PROBLEM]
         self.args = (self.model, self.kind, self.problem)
 
     @property
@@ -99,7 +106,7 @@ class MalformedReply(ModelError):
     """The model answered something that is not the JSON object it was asked for."""
 
     def __init__(self, model: str, *, problem: str, reply: str) -> None:
-        super().__init__(model, kind="malformed", problem=f"{problem}, in {reply[:200]!r}")
+        super().__init__(model, kind="malformed", problem=f"{problem}, in {reply[:LONGEST_KEPT]!r}")
 
 
 class ModelUnusable(ModelError):
@@ -111,7 +118,7 @@ class ModelUnusable(ModelError):
             "unknown_model": "check the model's name (LiteLLM's form is provider/model)",
             "connection": "check that it is running, and its api_base",
         }.get(self.kind, "check the model's name and options")
-        return f"{self.model} cannot be used ({self.kind}): {self.problem}; {advice}"
+        return f"{self.model} cannot be used ({self.kind}): {self.problem[:LONGEST_PROBLEM]}; {advice}"
 
 
 class StoreError(SimevalError):

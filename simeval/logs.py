@@ -1,7 +1,8 @@
 """The package's logger, and the one function that shows what it writes.
 
 Nothing is shown until somebody asks: simeval logs to the standard logger "simeval" and leaves handlers to
-the application. `configure_logging` is what the command line calls.
+the application. `configure_logging` is what the command line calls. Whatever is logged loses what looks like a
+key; secrets that do not are taken out by those who know them.
 """
 
 import json
@@ -15,12 +16,20 @@ import structlog
 from structlog.stdlib import BoundLogger
 from tqdm import tqdm
 
+from simeval.models.redact import Redactor
+
 LOGGER = "simeval"
+_SHAPES = Redactor()
 
 
 def _as_record(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> Mapping[str, Any]:
     """Hand an event to the standard logger: its text as the message, its fields beside it."""
-    return {"msg": event.pop("event"), "extra": {"fields": dict(event)}}
+    message = event.pop("event")
+    return {"msg": _clean(message), "extra": {"fields": {name: _clean(value) for name, value in event.items()}}}
+
+
+def _clean(value: Any) -> Any:
+    return _SHAPES.clean(value) if isinstance(value, str) else value
 
 
 log: BoundLogger = structlog.wrap_logger(

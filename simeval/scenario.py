@@ -1,7 +1,7 @@
 """Scenarios: who the user is, what they try, what is expected, and how it is concluded on."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from simeval.errors import DefinitionError
@@ -120,6 +120,18 @@ class ScenarioTest:
                 label = f"{expectation.title} ({number})"
             labels.append(label)
         return tuple(labels)
+
+    def cleaned(self, clean: Callable[[str], str]) -> "ScenarioTest":
+        """Give the scenario with `clean`, which takes secrets out, applied to every text that is shown or judged by."""
+        then = [
+            replace(
+                each,
+                expected_behavior=each.expected_behavior and clean(each.expected_behavior),
+                label=each.label and clean(each.label),
+            )
+            for each in self.expectations
+        ]
+        return replace(self, title=clean(self.title), given=clean(self.given), when=clean(self.when), then=then)
 
 
 def count_requirements(scenarios: Sequence[ScenarioTest]) -> int:

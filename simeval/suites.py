@@ -3,6 +3,7 @@
 import importlib
 import sys
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from inspect import signature
 from pathlib import Path
@@ -19,6 +20,7 @@ from simeval.scenario import MAX_TURNS, Expectation, ScenarioTest, shorten
 from simeval.scorers.metrics import BOUNDED, METRICS, TURN_METRICS, find_metric
 
 SUFFIXES = (".yaml", ".yml")
+LARGEST_EXPANSION = 100_000  # values that references may add to those of a file
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Level = Annotated[float, Field(gt=0, lt=0.5)]
@@ -154,6 +156,11 @@ class _Suite(_Record):
         ]
 
 
+def sized(scenarios: list[ScenarioTest], samples: int | None) -> list[ScenarioTest]:
+    """Give scenarios with so many trials each, whatever they say; with None, as they are."""
+    return scenarios if samples is None else [replace(each, sample_size=samples) for each in scenarios]
+
+
 def load_suite(source: str) -> list[ScenarioTest]:
     """Load scenarios from a YAML file, a folder of them (in the order of their names), or `module:object`.
 
@@ -204,7 +211,16 @@ def load_object(reference: str, *, what: str) -> Any:
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses a key that is written twice; YAML would keep the last and drop the other in silence."""
+    """Refuses a key that is written twice; YAML would keep the last and drop the other in silence.
+
+    Refuses too what references to other parts of a file make so large that reading it would not end.
+    """
+
+    def get_single_node(self) -> yaml.Node | None:
+        node: yaml.Node | None = super().get_single_node()
+        if node is not None:
+            _require_readable(node, {})
+        return node
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[str] = set()
@@ -217,12 +233,41 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep=deep)
 
 
+def _require_readable(node: yaml.Node, sizes: dict[yaml.Node, int]) -> int:
+    """Give how many values a node stands for, every reference written out; those of `sizes` are known.
+
+    Raises ConstructorError for a node that holds itself, or that references make too large.
+    """
+    if node in sizes:
+        if sizes[node] == 0:
+            raise yaml.constructor.ConstructorError(problem="this refers to itself", problem_mark=node.start_mark)
+        return sizes[node]
+    sizes[node] = 0  # not counted to its end yet
+    inner = node.value if isinstance(node, yaml.SequenceNode) else []
+    if isinstance(node, yaml.MappingNode):
+        inner = [each for pair in node.value for each in pair]
+    sizes[node] = 1 + sum(_require_readable(each, sizes) for each in inner)
+    if sizes[node] - len(sizes) > LARGEST_EXPANSION:
+        problem = f"with all it refers to this has {sizes[node]:,} values"
+        raise yaml.constructor.ConstructorError(problem=problem, problem_mark=node.start_mark)
+    return sizes[node]
+
+
+def _read(text: str) -> tuple[yaml.Node | None, Any]:
+    """Give what a YAML text holds, and its nodes, which know their lines. Raises YAMLError and what it stands on."""
+    nodes, loader = _Loader(text), _Loader(text)
+    try:
+        return nodes.get_single_node(), loader.get_single_data()
+    finally:
+        nodes.dispose()
+        loader.dispose()
+
+
 def load_file(path: Path) -> list[ScenarioTest]:
     """Load the scenarios of one YAML file. Raises SuiteFileError."""
     try:
         text = path.read_text(encoding="utf-8")
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        data = yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader
+        node, data = _read(text)
     except OSError as error:
         raise SuiteFileError(
             str(path), line=1, field="", found=f"it cannot be read ({error.strerror})", do="name a file that can be"

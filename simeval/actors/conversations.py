@@ -1,7 +1,7 @@
 """Conversations: what the workers of the first pool do. One worker owns a trial from its start to its end."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from logging import DEBUG
 
@@ -14,16 +14,23 @@ from simeval.actors.simulator import Simulator
 from simeval.actors.wanted import Stay, Wanted
 from simeval.capture import STOPS_THE_RUN, first_leaf
 from simeval.conversation import Ending, Message, Transcript
+from simeval.encode import plain
 from simeval.errors import AppError, ModelError
 from simeval.logs import log
+from simeval.models.redact import clean_values
 from simeval.models.retries import Caller
 from simeval.outcome import UNNEEDED, Failure, Held, Trial, failure_of
+from simeval.scenario import ScenarioTest
 from simeval.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
 class Conversations:
-    """Holds the conversations of trials: simulator and app are two actors over a pair of channels."""
+    """Holds the conversations of trials: simulator and app are two actors over a pair of channels.
+
+    `scenarios` are those of the plans as they were written, where plans hold them clean of secrets: what a user is
+    to know and to try, the simulator must be told.
+    """
 
     plans: Sequence[ScenarioPlan]
     caller: Caller
@@ -31,11 +38,13 @@ class Conversations:
     settings: Settings
     wanted: Wanted
     clean: Callable[[str], str]
+    scenarios: Sequence[ScenarioTest] = ()
 
     async def hold(self, trial: Trial) -> Held:
         """Hold one conversation. What the app or the simulator's model got wrong is part of the result.
 
-        A conversation that is not wanted any more ends where it is.
+        A conversation that is not wanted any more ends where it is. What was said is clean of secrets from here
+        on, and in the form a journal gives back: what is judged now and in a resumed run is the same.
         """
         plan, transcript = self.plans[trial.scenario], Transcript()
         style = self.settings.writing_style.draw(trial.seed)
@@ -45,6 +54,7 @@ class Conversations:
                 held = await self._hold(plan, trial, style, transcript, stay)
             if held is None:  # the scope was cancelled
                 held = Held(trial, transcript.finish(writing_style=style, ended="settled"), UNNEEDED)
+            held = self._cleaned(held)
             if log.isEnabledFor(DEBUG):
                 log.debug("conversation", transcript=_as_lines(held), ended=held.conversation.ended)
         return held
@@ -52,7 +62,8 @@ class Conversations:
     async def _hold(
         self, plan: ScenarioPlan, trial: Trial, style: Mapping[str, str] | None, transcript: Transcript, stay: Stay
     ) -> Held:
-        simulator = Simulator(self.caller, plan.scenario, style, trial.seed)
+        scenario = self.scenarios[trial.scenario] if self.scenarios else plan.scenario
+        simulator = Simulator(self.caller, scenario, style, trial.seed)
         failure: Failure | None = None
         ended: Ending = "user"
         try:
@@ -74,6 +85,17 @@ class Conversations:
             actors.start_soon(partial(answering, inbox=from_user, outbox=to_user))
             ended = await simulator.run(transcript, inbox=from_app, outbox=to_app)
         return ended  # noqa: RET504  (inside the block, type checkers expect another return after it)
+
+    def _cleaned(self, held: Held) -> Held:
+        messages = tuple(
+            replace(
+                message,
+                content=self.clean(message.content),
+                tool_calls=tuple(clean_values(plain(call), self.clean) for call in message.tool_calls),
+            )
+            for message in held.conversation.messages
+        )
+        return replace(held, conversation=replace(held.conversation, messages=messages))
 
 
 def _as_lines(held: Held) -> str:

@@ -11,8 +11,11 @@ from simeval.actors.plan import Measure, ScenarioPlan, shared_columns
 from simeval.actors.wanted import Wanted
 from simeval.capture import Caught, capture, place_of
 from simeval.errors import SimevalError
+from simeval.models.redact import clean_values
 from simeval.outcome import UNNEEDED, Failure, Held, Judgement, Score, failure_of
 from simeval.scorers.scorer import select
+
+NOTHING: Mapping[int, Score] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +36,22 @@ class Judge:
                 if plan.position not in self.wanted.closed:
                     await capture(partial(measure.scorer.prepare, shared_columns(plan)))
 
-    async def judge(self, held: Held) -> Judgement:
-        """Give a score or a failure for each expectation; all fail where the conversation did, or is unwanted now."""
+    async def judge(self, held: Held, known: Mapping[int, Score] = NOTHING) -> Judgement:
+        """Give a score or a failure for each expectation; all fail where the conversation did, or is unwanted now.
+
+        `known` are scores, by the position of their expectation, that there are already.
+        """
         plan = self.plans[held.trial.scenario]
         results: list[Score | Failure]
         if held.failure is not None:
             results = [held.failure] * len(plan.measures)
         else:
-            results = [UNNEEDED] * len(plan.measures)
+            results = [known.get(position, UNNEEDED) for position in range(len(plan.measures))]
             with bound_contextvars(scenario=plan.scenario.title, trial=held.trial.index), self.wanted.stay(held.trial):
-                results = await self._measure_all(plan, held)
+                results = await self._measure_all(plan, held, known)
         return Judgement(trial=held.trial, conversation=held.conversation, results=tuple(results), failure=held.failure)
 
-    async def _measure_all(self, plan: ScenarioPlan, held: Held) -> list[Score | Failure]:
+    async def _measure_all(self, plan: ScenarioPlan, held: Held, known: Mapping[int, Score]) -> list[Score | Failure]:
         conversation = held.conversation
         columns = {
             **shared_columns(plan),
@@ -55,7 +61,9 @@ class Judge:
             "input": conversation.input,
         }
         found: dict[int, Score | Failure] = dict.fromkeys(range(len(plan.measures)), UNNEEDED)
-        needed = [place for place in found if (plan.position, place) not in self.wanted.settled]
+        found.update(known)
+        settled = self.wanted.settled
+        needed = [place for place in found if place not in known and (plan.position, place) not in settled]
 
         async def measure(position: int) -> None:
             found[position] = await self._measure(plan.measures[position], columns)
@@ -70,7 +78,7 @@ class Judge:
 
     async def _measure(self, measure: Measure, columns: Mapping[str, object]) -> Score | Failure:
         own = {**columns, "expected_behavior": measure.expectation.expected_behavior}
-        made = await capture(partial(_score, measure, own))
+        made = await capture(partial(_score, measure, own, self.clean))
         if not isinstance(made, Caught):
             return made
         failure = failure_of(made.error, "scorer", clean=self.clean)
@@ -79,7 +87,7 @@ class Judge:
         return replace(failure, error=f"{measure.scorer.name}: {failure.error}{place_of(made.error)}")
 
 
-async def _score(measure: Measure, columns: Mapping[str, object]) -> Score:
+async def _score(measure: Measure, columns: Mapping[str, object], clean: Callable[[str], str]) -> Score:
     score = select(await measure.scorer.measure(columns), measure.path, name=measure.scorer.name)
     measure.require_usable(score.value)
-    return score
+    return replace(score, reasoning=clean(score.reasoning), details=clean_values(score.details, clean))

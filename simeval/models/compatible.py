@@ -14,8 +14,9 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
-from simeval.errors import DefinitionError, ModelError, ModelUnusable
+from simeval.errors import LONGEST_KEPT, DefinitionError, ModelError, ModelUnusable
 from simeval.models.model import Completion, Request
+from simeval.models.redact import Redactor
 from simeval.models.wire import is_fatal, kind_of, response_format, seconds_of
 
 COMPATIBLE_PREFIX = "openai-compatible/"
@@ -42,7 +43,9 @@ class CompatibleModel:
             raise DefinitionError(f"model {self.name!r}", found="found no model's name", do="write it behind the slash")
         if not self._base().startswith(("http://", "https://")):
             raise DefinitionError(
-                f"model {self.name!r}", found=f"found api_base {self._base()!r}", do="give an http or https URL"
+                f"model {self.name!r}",
+                found=f"found api_base {Redactor().clean(self._base())!r}",
+                do="give an http or https URL",
             )
 
     async def complete(self, request: Request) -> Completion:
@@ -107,7 +110,7 @@ class CompatibleModel:
                 completion_tokens=int(usage.get("completion_tokens") or 0),
             )
         except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-            problem = f"not a chat completion: {text[:100]!r}"
+            problem = f"not a chat completion: {text[:LONGEST_KEPT]!r}"
             raise ModelError(self.name, kind="malformed", problem=problem) from error
         self._has_answered = True
         return completion
@@ -137,6 +140,6 @@ def _error_of(text: str) -> tuple[str, str]:
     """Give the code and message of an error body, whatever it looks like."""
     try:
         error = json.loads(text)["error"]
-        return str(error.get("code") or ""), str(error.get("message") or error)[:300]
+        return str(error.get("code") or ""), str(error.get("message") or error)
     except (ValueError, KeyError, TypeError, AttributeError):
-        return "", (text.strip().splitlines() or ["no message"])[0][:300]
+        return "", (text.strip().splitlines() or ["no message"])[0]

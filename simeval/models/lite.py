@@ -152,4 +152,4 @@ def _content(response: Any) -> str | None:
 def _first_line(text: str) -> str:
     """Give the first line of what LiteLLM says, without the names of its exceptions before it."""
     line = text.strip().splitlines()[0] if text.strip() else "no message"
-    return _PREFIXES.sub("", line).rstrip(". ")[:300]
+    return _PREFIXES.sub("", line).rstrip(". ")

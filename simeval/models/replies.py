@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
@@ -85,14 +86,16 @@ class RubricReply(Reply):
 R = TypeVar("R", bound=Reply)
 
 
-def read_reply(text: str, kind: type[R], *, model: str) -> R:
+def read_reply(text: str, kind: type[R], *, model: str, heard: Sequence[str] = ()) -> R:
     """Find the JSON object in a model's reply and validate it as `kind`.
 
     The object may stand in a code fence or among other text. Where several objects are valid, they must
-    say the same. Raises MalformedReply otherwise: nothing is clamped, completed or guessed.
+    say the same. One that stands in `heard`, what the model was shown of an app, is a quotation and no reply.
+    Raises MalformedReply otherwise: nothing is clamped, completed or guessed.
     """
     if len(text) > LONGEST_REPLY:
         raise MalformedReply(model, problem=f"a reply of {len(text)} characters", reply=text)
+    quoted = [reply for each in heard for reply in _replies(each, kind)]
     valid: list[R] = []
     problem = "no JSON object"
     for found in _objects(text):
@@ -105,13 +108,21 @@ def read_reply(text: str, kind: type[R], *, model: str) -> R:
             field = ".".join(str(part) for part in first["loc"])
             problem = f"field {field!r}: {first['msg']}" if field else first["msg"]
             continue
-        if reply not in valid:
+        if reply in quoted:
+            problem = "no JSON object of its own, only one that it was shown"
+        elif reply not in valid:
             valid.append(reply)
     if len(valid) == 1:
         return valid[0]
     if valid:
         problem = f"{len(valid)} JSON objects that contradict one another"
     raise MalformedReply(model, problem=problem, reply=text)
+
+
+def _replies(text: str, kind: type[R]) -> Iterator[R]:
+    for found in _objects(text):
+        with suppress(ValidationError):
+            yield kind.model_validate(found)
 
 
 _OPENS_OBJECT = re.compile(r'\{\s*"\w*"\s*:')

@@ -98,4 +98,13 @@ def test_a_malformed_reply_shows_its_beginning() -> None:
     error = MalformedReply("m", problem="no JSON object", reply="x" * 1000)
 
     assert "x" * 200 in str(error)
-    assert "x" * 201 not in str(error)
+    assert "x" * 301 not in str(error)
+
+
+def test_a_secret_at_the_place_where_a_text_is_cut_is_masked_whole() -> None:
+    error = ModelError("m", kind="server", problem="x" * 290 + "correct-horse-battery")
+
+    error.clean(lambda text: text.replace("correct-horse-battery", "[secret]"))
+
+    assert str(error).endswith("xx[secret]")
+    assert "correct" not in f"{error} {error!r}"

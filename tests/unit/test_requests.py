@@ -111,8 +111,16 @@ def test_every_role_is_told_that_text_in_tags_is_data(request_: Any) -> None:
 def test_the_judge_is_shown_scenario_expectation_rubric_and_conversation_in_this_order() -> None:
     prompt = user_part(grade_request("hi", "hello"))
 
-    assert tags_of(prompt) == ["given", "when", "expected_behavior", "rubric", "conversation", "message", "message"]
-    assert "\n10: level 10\n" in prompt
+    assert [tag for tag in tags_of(prompt) if tag != "level"] == [
+        "given",
+        "when",
+        "expected_behavior",
+        "rubric",
+        "conversation",
+        "message",
+        "message",
+    ]
+    assert '\n<level score="10">level 10</level>\n' in prompt
     assert '<message number="2" from="assistant">hello</message>' in prompt
 
 
@@ -124,7 +132,7 @@ def test_the_style_is_shown_where_there_is_one() -> None:
     plain = UserTurn(given="G", when="W", writing_style=None, history=(), seed=1)
 
     assert "writing_style" not in user_part(plain)
-    assert "tone: Warm." in user_part(replace(plain, writing_style={"tone": "Warm."}))
+    assert '<axis name="tone">Warm.</axis>' in user_part(replace(plain, writing_style={"tone": "Warm."}))
 
 
 def test_an_opening_asks_for_a_first_message_and_later_turns_show_the_conversation() -> None:
