@@ -1,0 +1,44 @@
+"""Prices of models, from the table that LiteLLM carries."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from simeval.models.compatible import COMPATIBLE_PREFIX
+from simeval.models.lite import load_litellm
+from simeval.models.offline import PREFIX
+from simeval.settings import is_number
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars for one token of the prompt and one of the reply."""
+
+    prompt_token_usd: float
+    completion_token_usd: float
+
+    def of(self, prompt_tokens: float, completion_tokens: float) -> float:
+        """Give the cost of so many tokens, in US dollars."""
+        return prompt_tokens * self.prompt_token_usd + completion_tokens * self.completion_token_usd
+
+
+def price_of(model_name: str) -> Price | None:
+    """Give the price of a model by its LiteLLM name, or None where the table has none.
+
+    The table is read as it is, prices registered with LiteLLM included: LiteLLM's own look-up asks a server about
+    models it does not know. Loads LiteLLM, unless the model is none of LiteLLM's.
+    """
+    if model_name.startswith((PREFIX, COMPATIBLE_PREFIX)):
+        return None
+    entry = _entry(load_litellm().model_cost, model_name)
+    prompt, completion = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
+    return Price(prompt, completion) if is_number(prompt) and is_number(completion) else None
+
+
+def _entry(table: Mapping[str, Any], name: str) -> Any:
+    """Find a name as it stands, or without its provider where the table has that model from the same one."""
+    if name in table:
+        return table[name]
+    provider, _, model = name.partition("/")
+    entry = table.get(model, {})
+    return entry if str(entry.get("litellm_provider", "")).startswith(provider) else {}
