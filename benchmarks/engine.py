@@ -140,6 +140,7 @@ async def _measure(way: str, scenarios: int, url: str) -> dict[str, float]:
         model_concurrency=TRIALS_IN_FLIGHT,
         model_options={"api_base": url, "api_key": "none"},
         rubric_folder=None,
+        store=None,
         early_stopping=False,
         progress=False,
     )

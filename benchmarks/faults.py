@@ -64,6 +64,7 @@ async def run(prefix: str, url: str) -> None:
         retry_config=RetryConfig(backoff_multiplier=0.05, max_backoff_seconds=0.5),
         model_options={"api_base": url, "api_key": "none"},
         rubric_folder=None,
+        store=None,
         early_stopping=False,
     )
     then = Expectation(

@@ -114,6 +114,7 @@ async def measure(qualities: Sequence[float], p0: float, n_max: int, *, concurre
         SeedSpeaker(),
         seed=seed,
         concurrency=concurrency,
+        store=None,
         writing_style_config=WritingStyleConfig(enabled=False),
         progress=False,
     )

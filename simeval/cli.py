@@ -8,6 +8,7 @@ from click.core import ParameterSource
 
 from simeval.version import __version__
 
+STORE = ".simeval/simeval.db"
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -72,7 +73,29 @@ def main() -> None:
     help="What an app's error does to its trial.",
 )
 @click.option("--max-error-rate", type=float, default=0.1, show_default=True, help="Share of trials that may be lost.")
-@click.option("--store", type=click.Path(path_type=Path), help="Append every finished step to this JSON-lines file.")
+@click.option(
+    "--store",
+    default=STORE,
+    show_default=True,
+    help="Where every finished step is kept: a SQLite file, a PostgreSQL URL, a .jsonl file, or none.",
+)
+@click.option(
+    "--resume", metavar="RUN", help="Go on with this run of the store (its id, or last); pay only for the rest."
+)
+@click.option("--accept-changes", is_flag=True, help="Resume although something has changed: a new run takes over.")
+@click.option("--cache", is_flag=True, help="Answer calls that were made before, in any run, from the store.")
+@click.option("--max-cost", "max_cost_usd", type=float, metavar="USD", help="Stop in order at this cost.")
+@click.option("--max-calls", type=click.IntRange(1), help="Stop in order at so many model calls.")
+@click.option("--max-tokens", type=click.IntRange(1), help="Stop in order at so many tokens.")
+@click.option("--max-seconds", type=float, help="Start no trial after so many seconds.")
+@click.option("--rpm", "requests_per_minute", type=click.IntRange(1), help="Requests a minute to each model, at most.")
+@click.option("--tpm", "tokens_per_minute", type=click.IntRange(1), help="Tokens a minute of each model, at most.")
+@click.option(
+    "--outage", type=float, default=300.0, show_default=True, help="Seconds to wait for a model that is down."
+)
+@click.option(
+    "--secret-pattern", "secret_patterns", multiple=True, metavar="REGEX", help="What is kept out of all texts."
+)
 @click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
 @click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
 @click.option(
@@ -87,10 +110,11 @@ def run(**options: Any) -> None:
     """Run a suite: a YAML file, a folder of them, or MODULE:OBJECT.
 
     Exit status: 0 every verdict passed (with --gate not_fail: none is a fail); 1 some verdict is fail or
-    inconclusive; 2 the command, suite or app could not be used; 3 the run could not be completed; 130 it was
-    interrupted.
+    inconclusive; 2 the command, suite or app could not be used; 3 the run could not be completed (a model that
+    cannot be used, a budget that is spent, too many errors); 130 it was interrupted. What was finished is in the
+    store, and --resume goes on with it.
     """
-    from simeval.commands import leave, run_suite
+    from simeval.run_command import leave, run_suite
 
     leave(run_suite(**options))
 
@@ -111,7 +135,7 @@ def agree(**options: Any) -> None:
     run's: `simeval agree RESULT --sample 60 --out LABELS` draws one. It says how good the judge is, and gives no
     pass or fail. Exit status: 0, or 2 for input that could not be used.
     """
-    from simeval.commands import agree as hold_against_labels
+    from simeval.agree_command import agree as hold_against_labels
 
     raise SystemExit(hold_against_labels(**options))
 
@@ -135,7 +159,7 @@ def plan(context: click.Context, /, **options: Any) -> None:
     With --bar and --rate: how many trials a requirement takes. With SUITE: what each requirement of it accepts,
     and how it would fare if the app were as good as --rate says.
     """
-    from simeval.commands import show_plan
+    from simeval.plan_command import show_plan
 
     unset = (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
     given = {
@@ -161,6 +185,38 @@ def compare(**options: Any) -> None:
     from simeval.compare_command import compare_files
 
     raise SystemExit(compare_files(**options))
+
+
+@main.command(context_settings=CONTEXT)
+@click.option("--store", default=STORE, show_default=True, help="A SQLite file or a PostgreSQL URL.")
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many of the newest.")
+def runs(store: str, limit: int) -> None:
+    """List the runs that a store has, the newest first."""
+    from simeval.store_commands import list_runs
+
+    raise SystemExit(list_runs(store, limit))
+
+
+@main.command(context_settings=CONTEXT)
+@click.argument("run", default="last")
+@click.option("--store", default=STORE, show_default=True, help="A SQLite file or a PostgreSQL URL.")
+@click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
+def show(run: str, store: str, json_path: str | None) -> None:
+    """Show the report of a RUN (its id, the beginning of it, or last), or how far it has come."""
+    from simeval.store_commands import show_run
+
+    raise SystemExit(show_run(store, run, json_path))
+
+
+@main.command(context_settings=CONTEXT)
+@click.argument("runs", nargs=-1, required=True)
+@click.option("--store", default=STORE, show_default=True, help="A SQLite file or a PostgreSQL URL.")
+@click.option("--yes", "confirmed", is_flag=True, help="Do not ask.")
+def delete(runs: tuple[str, ...], store: str, confirmed: bool) -> None:
+    """Delete RUNS with all that belongs to them."""
+    from simeval.store_commands import delete_runs
+
+    raise SystemExit(delete_runs(store, runs, confirmed=confirmed))
 
 
 @main.command()

@@ -1,19 +1,12 @@
-"""The engine: checks a suite, wires the line of pools, and gives the results.
-
-schedule ──Trial──► conversations ──Held──► judges ──Judgement──► statistician
-    ▲                     └────────────► recorder ◄────┘              │
-    └───────────────────────────── credits ◄──────────────────────────┘
-"""
+"""The engine: checks a suite, wires the line of one run, keeps what it finds, and gives the results."""
 
 import secrets
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from time import perf_counter
 from typing import Any, overload
 
 import anyio
@@ -24,27 +17,34 @@ from simeval.actors.conversations import Conversations
 from simeval.actors.judge import Judge
 from simeval.actors.plan import ScenarioPlan, make_plans
 from simeval.actors.recorder import Recorder
-from simeval.actors.schedule import Places, deal
+from simeval.actors.schedule import Places
 from simeval.actors.statistician import Statistician
 from simeval.actors.wanted import Wanted
+from simeval.budget import Budget, Spending
 from simeval.capture import first_leaf
-from simeval.conversation import Conversation
-from simeval.errors import RunStopped
+from simeval.definition import answer_options, define
+from simeval.forecast import Forecast, forecast, rubric_requests
+from simeval.line import Line
 from simeval.logs import log
+from simeval.meter import Meter
+from simeval.models.cache import ReplyCache
 from simeval.models.model import Model
 from simeval.models.offline import NOTICE, PREFIX
+from simeval.models.redact import clean_values
 from simeval.models.registry import Models
-from simeval.models.retries import Caller
-from simeval.outcome import Held, Judgement, Trial, failure_of
-from simeval.pool import run_pool
 from simeval.progress import progress_bar
+from simeval.records import PastRun
 from simeval.results import EvaluationResult, RunRecord, SuiteResult
+from simeval.resuming import Known, take_up
 from simeval.rubric import RubricBook
 from simeval.scenario import ScenarioTest
 from simeval.scorers.rubric import RubricScorer
 from simeval.settings import EarlyStopping, Gate, OnAppError, RetryConfig, Settings, Stop, WritingStyleConfig
-from simeval.store.journal import Journal, JsonLinesJournal
-from simeval.usage import Ledger
+from simeval.stop import StopSignal
+from simeval.store.journal import Journal
+from simeval.store.opening import DEFAULT_STORE, as_database, load_run, open_journal
+from simeval.usage import Ledger, total
+from simeval.watchdog import watching
 
 DEFAULT_JUDGE, DEFAULT_USER, DEFAULT_APP = "offline/judge", "offline/user", "offline/app"
 RUBRIC_FOLDER = Path(".simeval/rubrics")
@@ -77,8 +77,18 @@ class Engine:
     styles and trial seeds; without it one is drawn, and reported. `on_app_error` says what an app's error
     is: "fail", a trial that did not meet its expectations; "exclude", a trial that does not count; "stop",
     the end of the run. Past `max_error_rate` (the share of a sample that was lost) a scenario's outcome is
-    "error". `store` is the path of a JSON-lines file, or a Journal; `rubric_folder` keeps LLM-written
-    rubrics between runs (None: only in memory).
+    "error". `rubric_folder` keeps LLM-written rubrics between runs (None: only in memory).
+
+    Everything that is finished is in `store` before it is counted: a file for SQLite, the URL of a PostgreSQL
+    database, a path that ends in .jsonl, a Journal, or None. `resume` names a run in it: what it has is not
+    done, nor paid for, again. Where something its results depend on has changed, that is refused; with
+    `accept_changes` a new run takes over what there is, as it is. With `cache`, calls of the judge and the
+    simulated user that were answered before, in any run, are answered from the store.
+
+    A run stops in order at `max_cost_usd`, `max_calls`, `max_tokens` and `max_seconds`: trials in flight are
+    finished, what has no verdict is inconclusive, and it can be resumed with more. `requests_per_minute` and
+    `tokens_per_minute` hold for each model; a model that fails every call pauses the run for at most
+    `outage_seconds`. What `secret_patterns` (regular expressions) match is taken out of all that is kept or shown.
 
     Raises DefinitionError for an argument that cannot be used.
     """
@@ -107,7 +117,18 @@ class Engine:
         writing_style_config: WritingStyleConfig | None = None,
         model_options: Mapping[str, Any] | None = None,
         rubric_folder: Path | str | None = RUBRIC_FOLDER,
-        store: Path | str | Journal | None = None,
+        store: Path | str | Journal | None = DEFAULT_STORE,
+        resume: str | None = None,
+        accept_changes: bool = False,
+        cache: bool = False,
+        max_cost_usd: float | None = None,
+        max_calls: int | None = None,
+        max_tokens: int | None = None,
+        max_seconds: float | None = None,
+        requests_per_minute: int | None = DEFAULTS.requests_per_minute,
+        tokens_per_minute: int | None = DEFAULTS.tokens_per_minute,
+        outage_seconds: float = DEFAULTS.outage_seconds,
+        secret_patterns: Sequence[str] = (),
         progress: bool | None = None,
     ) -> None:
         self.settings = Settings(
@@ -126,10 +147,16 @@ class Engine:
             app_timeout_seconds=app_timeout_seconds,
             on_app_error=on_app_error,
             max_error_rate=max_error_rate,
+            requests_per_minute=requests_per_minute,
+            tokens_per_minute=tokens_per_minute,
+            outage_seconds=outage_seconds,
             retry=retry_config or RetryConfig(),
             writing_style=writing_style_config or WritingStyleConfig(),
         )
-        self._models = Models(self.settings, model_options or {})
+        self._budget = Budget(
+            max_cost_usd=max_cost_usd, max_calls=max_calls, max_tokens=max_tokens, max_seconds=max_seconds
+        )
+        self._models = Models(self.settings, model_options or {}, secret_patterns)
         self._panel = self._models.panel(DEFAULT_JUDGE if judge_model is None else judge_model)
         self._judge = self._panel[0]  # writes the rubrics
         embedded_judge = self._judge.name.startswith(PREFIX)
@@ -138,7 +165,8 @@ class Engine:
         else:
             self._user = self._models.get(DEFAULT_USER) if embedded_judge else self._judge
         self._rubric_folder = Path(rubric_folder) if rubric_folder is not None and not embedded_judge else None
-        self._store = store
+        self._store, self._resume, self._accept_changes, self._cache = store, resume, accept_changes, cache
+        self._signals: list[StopSignal] = []
         self._progress = progress
         self._in_flight = anyio.Semaphore(concurrency)
         self._app_slots = anyio.Semaphore(app_concurrency or concurrency)
@@ -156,24 +184,125 @@ class Engine:
         returns an AppResponse, a text or (text, state); or a model's name, to talk to the model itself.
         Several evaluations of one engine may run at once and share its limits. Raises DefinitionError
         before any call is made, ModelUnusable when no call to a model can succeed, RunStopped when
-        `on_app_error` is "stop" and the app fails, StoreError when the store cannot be written. What was
-        finished by then is in the store.
+        `on_app_error` is "stop" and the app fails, StoreError when the store cannot be written; the last three
+        carry, as `partial`, what was concluded by then. What was finished is in the store and can be resumed.
         """
         suite = [scenarios] if isinstance(scenarios, ScenarioTest) else list(scenarios)
-        seed = secrets.randbelow(2**31) if self.settings.seed is None else self.settings.seed
-        ledger = Ledger()
-        user, *judges = (self._models.caller(model, ledger) for model in (self._user, *self._panel))
-        book = RubricBook(judges[0], self._rubric_folder)
+        stop = StopSignal()
+        async with self._resources() as store:
+            self._signals.append(stop)
+            try:
+                result = await self._evaluate(suite, app_handler, store, stop)
+            except ExceptionGroup as group:
+                raise first_leaf(group) from group
+            finally:
+                self._signals.remove(stop)
+        return result[0] if isinstance(scenarios, ScenarioTest) else result
+
+    def stop(self, reason: str = "it was asked to") -> None:
+        """Start no more trials in the evaluations under way; those in flight are finished, and all give results."""
+        for signal in self._signals:
+            signal.stop(reason)
+
+    def end(self, reason: str = "it was asked to") -> None:
+        """End the evaluations under way at once; they give the results that are reached by then."""
+        for signal in self._signals:
+            signal.end(reason)
+
+    async def _evaluate(
+        self, suite: Sequence[ScenarioTest], app_handler: AppHandler, store: Journal | None, stop: StopSignal
+    ) -> SuiteResult:
+        settings, clean = self.settings, self._models.redactor().clean
+        past = await self._past(store)
+        meter = Meter()
+        recorder = Recorder(store, meter.pulse)
+        cache = self._reply_cache(store, recorder, meter.ledger)
+        user, *judges = (self._models.caller(model, meter.ledger, cache) for model in (self._user, *self._panel))
+        book = RubricBook(judges[0], self._rubric_folder, known=past.rubrics if past else {}, record=recorder.record)
+        seed = self._seed(past)
         plans = make_plans(
-            suite,
-            settings=self.settings,
+            [each.cleaned(clean) if isinstance(each, ScenarioTest) else each for each in suite],
+            settings=settings,
             seed=seed,
-            judge_scorer=lambda behavior: RubricScorer(judges, book, behavior, self.settings.judge_repeats),
+            judge_scorer=lambda behavior: RubricScorer(judges, book, behavior, settings.judge_repeats),
         )
-        app, app_name = self._app(app_handler, ledger)
+        app, app_name = self._app(app_handler, meter.ledger)
         await self._models.check()
-        run = RunRecord(
-            run_id=f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}",
+        run, known = self._begin(plans, past, seed, app_name)
+        if past is not None and run.run_id == past.run_id:
+            meter.before = past
+        foreseen = await self._forecast(plans, app_name if isinstance(app_handler, str) else None)
+        spending = Spending(
+            budget=self._budget,
+            trial=foreseen.trial,
+            rubric=foreseen.rubric,
+            rubrics_left=await book.unwritten(rubric_requests(plan.scenario for plan in plans)),
+            usage=meter.usage,
+            seconds=meter.seconds,
+        )
+        spending.check([name for name in foreseen.unpriced if not self._models.tells_cost(name)])
+        _announce(run, plans, settings, foreseen)
+        trials, wanted = sum(plan.sample_size for plan in plans), Wanted(len(plans))
+        with progress_bar(trials, show=self._progress) as progress, Places(self._in_flight) as places:
+            line = Line(
+                plans=plans,
+                conversations=Conversations(plans, user, app, settings, wanted, clean, suite),
+                judge=Judge(plans, wanted, clean),
+                statistician=Statistician(
+                    plans, settings, places=places, wanted=wanted, stop=stop, on_trial=progress.advance
+                ),
+                recorder=recorder,
+                places=places,
+                stop=stop,
+                spending=spending,
+                known=known,
+                on_app_error=settings.on_app_error,
+                clean=clean,
+            )
+            workers = min(settings.concurrency, trials)
+            async with watching(), progress.watched(lambda: total(meter.usage()), lambda: places.taken):
+                return await line.run(run, workers, meter.measured)
+
+    def _seed(self, past: PastRun | None) -> int:
+        if self.settings.seed is not None:
+            return self.settings.seed
+        return secrets.randbelow(2**31) if past is None else past.seed
+
+    async def _past(self, store: Journal | None) -> PastRun | None:
+        """Load the run that is to be resumed, if one is."""
+        if self._resume is None:
+            return None
+        return await anyio.to_thread.run_sync(load_run, as_database(store, "resume"), self._resume)
+
+    def _reply_cache(self, store: Journal | None, recorder: Recorder, ledger: Ledger) -> ReplyCache | None:
+        if not self._cache:
+            return None
+        clean, options = self._models.redactor().clean, answer_options(self._models.options)
+        return ReplyCache(
+            shelf=as_database(store, "cache"), note=recorder.note, options=options, ledger=ledger, clean=clean
+        )
+
+    def _begin(
+        self, plans: Sequence[ScenarioPlan], past: PastRun | None, seed: int, app_name: str
+    ) -> tuple[RunRecord, Known]:
+        """Give the record of the run, new or resumed, and what of it is known."""
+        definition = define(
+            plans,
+            self.settings,
+            seed=seed,
+            app=app_name,
+            judges=[model.name for model in self._panel],
+            user=self._user.name,
+            model_options=clean_values(self._models.options, self._models.redactor().clean),
+        )
+        known = Known()
+        if past is not None:
+            on_app_error, accept = self.settings.on_app_error, self._accept_changes
+            known = take_up(past, plans, definition, on_app_error=on_app_error, accept_changes=accept)
+        now = datetime.now(UTC)
+        is_new = past is None or known.from_another
+        return RunRecord(
+            run_id=f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}" if past is None or is_new else past.run_id,
             seed=seed,
             judge_model=" + ".join(model.name for model in self._panel),
             judge_repeats=self.settings.judge_repeats,
@@ -181,26 +310,27 @@ class Engine:
             app=app_name,
             gate=self.settings.gate,
             joint=self.settings.joint,
-            started=datetime.now(UTC),
+            started=now if past is None or is_new else past.started,
             scenarios=tuple((plan.scenario.title, plan.sample_size, plan.scenario.labels) for plan in plans),
-            notes=(*self._notes(app_name), *(warning for plan in plans for warning in plan.warnings())),
+            notes=(
+                *self._notes(app_name),
+                *known.notes,
+                *(warning for plan in plans for warning in plan.warnings()),
+            ),
+            definition=definition,
+        ), known
+
+    async def _forecast(self, plans: Sequence[ScenarioPlan], app_model: str | None) -> Forecast:
+        make = partial(
+            forecast,
+            plans,
+            self.settings,
+            judges=[model.name for model in self._panel],
+            user_model=self._user.name,
+            app_model=app_model,
+            prices=self._models.price,
         )
-        _announce(run, plans, self.settings)
-        clock = perf_counter()
-        trials = sum(plan.sample_size for plan in plans)
-        with progress_bar(trials, show=self._progress) as progress, Places(self._in_flight) as places:
-            wanted = Wanted(len(plans))
-            statistician = Statistician(plans, self.settings, places=places, wanted=wanted, on_trial=progress.advance)
-            clean = self._models.redactor().clean
-            line = Line(plans, self.settings, user, app, places, wanted, statistician, clean)
-            async with self._resources() as journal:
-                try:
-                    results, run = await line.run(
-                        journal, run, lambda: {"seconds": perf_counter() - clock, "usage": ledger.by_role()}
-                    )
-                except ExceptionGroup as group:
-                    raise first_leaf(group) from group
-        return results[0] if isinstance(scenarios, ScenarioTest) else SuiteResult(results, run)
+        return await anyio.to_thread.run_sync(make)
 
     @property
     def trials_in_flight(self) -> int:
@@ -227,91 +357,23 @@ class Engine:
     @asynccontextmanager
     async def _resources(self) -> AsyncIterator[Journal | None]:
         """Hold the journal and the models open; close them whatever happens."""
-        journal, ours = await self._open_journal()
+        is_ours = isinstance(self._store, (str, Path))
+        journal = await anyio.to_thread.run_sync(_journal, self._store)
         self._models.open()
         try:
             yield journal
         finally:
             with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING_SECONDS):
                 await self._models.close()
-                if ours and journal is not None:
+                if is_ours and journal is not None:
                     await anyio.to_thread.run_sync(journal.close)
 
-    async def _open_journal(self) -> tuple[Journal | None, bool]:
-        if isinstance(self._store, (str, Path)):
-            return await anyio.to_thread.run_sync(JsonLinesJournal, Path(self._store)), True
-        return self._store, False
+
+def _journal(store: Path | str | Journal | None) -> Journal | None:
+    return open_journal(store) if isinstance(store, (str, Path)) else store
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """The line of pools of one run."""
-
-    plans: Sequence[ScenarioPlan]
-    settings: Settings
-    user: Caller
-    app: App
-    places: Places
-    wanted: Wanted
-    statistician: Statistician
-    clean: Callable[[str], str]
-
-    async def run(
-        self, journal: Journal | None, run: RunRecord, measured: Callable[[], Mapping[str, Any]]
-    ) -> tuple[tuple[EvaluationResult, ...], RunRecord]:
-        """Run every trial; give the results and the run's record, completed by what `measured` gives at the end."""
-        settings, total = self.settings, sum(plan.sample_size for plan in self.plans)
-        workers = min(settings.concurrency, total)
-        judge = Judge(self.plans, self.wanted, self.clean)
-        conversations = Conversations(self.plans, self.user, self.app, settings, self.wanted, self.clean)
-        credit, credits = anyio.create_memory_object_stream[int](total)
-        dealt, trials = anyio.create_memory_object_stream[Trial](0)
-        said, held = anyio.create_memory_object_stream[Held](workers)
-        judged, judgements = anyio.create_memory_object_stream[Judgement](workers)
-
-        async with AsyncExitStack() as ends:
-            recorder = await ends.enter_async_context(Recorder(journal, run.run_id))
-            for stream in (credit, credits, dealt, trials, said, held, judged, judgements):
-                await ends.enter_async_context(stream)
-
-            async def hold(trial: Trial) -> Held:
-                made = await recorder.recorded(await conversations.hold(trial))
-                failed = made.failure is not None and made.failure.stage == "app"
-                needed = self.wanted.needs(trial.scenario, trial.index)
-                if made.failure and failed and needed and settings.on_app_error == "stop":
-                    title = self.plans[trial.scenario].scenario.title
-                    raise RunStopped(title, trial.index, made.failure.error)
-                return made
-
-            async def give_judgement(one: Held) -> Judgement:
-                return await recorder.recorded(await judge.judge(one))
-
-            pool = partial(run_pool, workers=workers)
-            await recorder.record(run)
-            async with anyio.create_task_group() as line:
-                dealing = partial(deal, credits=credits, outbox=dealt, wanted=self.wanted)
-                line.start_soon(partial(dealing, self.plans, places=self.places))
-                line.start_soon(judge.prepare)
-                line.start_soon(partial(pool, hold, inbox=trials, outbox=said, on_error=self._unheld))
-                line.start_soon(partial(pool, give_judgement, inbox=held, outbox=judged, on_error=self._unjudged))
-                await self.statistician.conclude(inbox=judgements, credits=credit)
-            run = replace(run, **measured())
-            results = self.statistician.results(run)
-            for result in results:
-                await recorder.record(result)
-            await recorder.record(run)
-        return results, run
-
-    def _unheld(self, trial: Trial, error: Exception) -> Held:
-        return Held(trial, Conversation(ended="model_error"), failure_of(error, "engine", clean=self.clean))
-
-    def _unjudged(self, held: Held, error: Exception) -> Judgement:
-        failure = failure_of(error, "engine", clean=self.clean)
-        results = (failure,) * len(self.plans[held.trial.scenario].measures)
-        return Judgement(trial=held.trial, conversation=held.conversation, results=results, failure=failure)
-
-
-def _announce(run: RunRecord, plans: Sequence[ScenarioPlan], settings: Settings) -> None:
+def _announce(run: RunRecord, plans: Sequence[ScenarioPlan], settings: Settings, foreseen: Forecast) -> None:
     """Log what will be run, before the first call."""
     log.info(
         "run started",
@@ -324,6 +386,7 @@ def _announce(run: RunRecord, plans: Sequence[ScenarioPlan], settings: Settings)
         seed=run.seed,
         in_flight=settings.concurrency,
     )
+    log.info(str(foreseen))
     tables = Counter(entry for plan in plans for entry in plan.acceptance(settings.stop_mode))
     for (requirement, acceptance), times in tables.items():
         log.info(f"{requirement}: {acceptance}" + (f"  ({times} requirements)" if times > 1 else ""))

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -15,11 +15,14 @@ from simeval.logs import log
 from simeval.models.replies import RubricReply
 from simeval.models.requests import PROMPT_VERSION, RubricRequest
 from simeval.models.retries import Caller
+from simeval.records import RubricRecord
 
 
 @dataclass(slots=True)
 class RubricBook:
     """The rubrics of one model, in memory and, where `folder` is given, on disk.
+
+    `known` holds those a resumed run had, by their keys; `record` keeps those that this run judges by.
 
     Concurrent requests for one rubric make one call, and all get what came of it. A rubric that could not be
     written, retries included, is not tried again in this run. The disk is a convenience: where it cannot be
@@ -28,29 +31,47 @@ class RubricBook:
 
     caller: Caller
     folder: Path | None = None
-    _known: dict[str, Mapping[str, str] | ModelError] = field(default_factory=dict)
+    known: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    record: Callable[[RubricRecord], Awaitable[None]] | None = None
+    _found: dict[str, Mapping[str, str] | ModelError] = field(default_factory=dict)
     _locks: dict[str, anyio.Lock] = field(default_factory=dict)
+
+    async def unwritten(self, requests: Iterable[RubricRequest]) -> Callable[[], int]:
+        """Give what counts those of these rubrics that are still to be written."""
+        keys = {rubric_key(self.caller.model.name, request) for request in requests} - set(self.known)
+        if self.folder is not None:
+            kept = await anyio.to_thread.run_sync(_kept, self.folder)
+            keys -= kept
+        return lambda: len(keys - set(self._found))
 
     async def levels(self, *, given: str, when: str, expected_behavior: str) -> Mapping[str, str]:
         """Give the levels, keys "1" to "10". Raises ModelError where they cannot be written."""
         request = RubricRequest(given=given, when=when, expected_behavior=expected_behavior)
         key = rubric_key(self.caller.model.name, request)
-        if key not in self._known:
+        if key not in self._found:
             async with self._locks.setdefault(key, anyio.Lock()):
-                if key not in self._known:
-                    self._known[key] = await self._load(key) or await self._write(key, request)
-        found = self._known[key]
+                if key not in self._found:
+                    self._found[key] = self.known.get(key) or await self._recorded(key, request)
+        found = self._found[key]
         if isinstance(found, ModelError):
             raise found.with_traceback(None)
         return found
 
+    async def _recorded(self, key: str, request: RubricRequest) -> Mapping[str, str] | ModelError:
+        levels = await self._load(key) or await self._write(key, request)
+        if self.record is not None and not isinstance(levels, ModelError):
+            name, behaviour = self.caller.model.name, request.expected_behavior
+            await self.record(RubricRecord(key=key, model=name, expected_behavior=behaviour, levels=levels))
+        return levels
+
     async def _write(self, key: str, request: RubricRequest) -> Mapping[str, str] | ModelError:
         try:
-            levels = (await self.caller.ask(request, RubricReply)).levels
+            written = (await self.caller.ask(request, RubricReply)).levels
         except ModelUnusable:
             raise
         except ModelError as error:
             return error
+        levels = {level: self.caller.redactor.clean(text) for level, text in written.items()}
         log.debug("rubric", expected_behavior=request.expected_behavior, levels=_as_lines(levels))
         if self.folder is not None:
             try:
@@ -88,6 +109,10 @@ def _store(path: Path, levels: Mapping[str, str]) -> None:
     draft = path.with_suffix(f".{os.getpid()}.{get_ident()}.tmp")
     draft.write_text(json.dumps({"levels": dict(levels)}, ensure_ascii=False, indent=1), encoding="utf-8")
     draft.replace(path)
+
+
+def _kept(folder: Path) -> set[str]:
+    return {path.stem for path in folder.glob("*.json")}
 
 
 def _as_lines(levels: Mapping[str, str]) -> str:

@@ -166,6 +166,8 @@ class Settings:
 
     `concurrency` bounds the trials in flight, `model_concurrency` the calls under way to one model,
     `app_concurrency` the turns the app answers at once (None: as many as there are trials in flight).
+    `requests_per_minute` and `tokens_per_minute` hold for each model; one that fails every call is waited for
+    `outage_seconds`.
     `early_stopping` and `stop` say when a scenario's verdict ends its trials, `gate` what a suite must reach.
     With `joint` the level is that of all passes of a suite together, and each requirement gets its share.
     """
@@ -181,6 +183,9 @@ class Settings:
     concurrency: int = 50
     model_concurrency: int = 50
     app_concurrency: int | None = None
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    outage_seconds: float = 300.0
     model_timeout_seconds: float = 60.0
     app_timeout_seconds: float = 60.0
     on_app_error: OnAppError = "fail"
@@ -190,10 +195,12 @@ class Settings:
 
     def __post_init__(self) -> None:
         require_size(self.sample_size, "sample_size")
-        for name in ("concurrency", "model_concurrency", "app_concurrency", "judge_repeats"):
-            require_whole(getattr(self, name), name, optional=name == "app_concurrency")
+        for name in ("concurrency", "model_concurrency", "judge_repeats"):
+            require_whole(getattr(self, name), name)
+        for name in ("app_concurrency", "requests_per_minute", "tokens_per_minute"):
+            require_whole(getattr(self, name), name, optional=True)
         require(self.seed is None or isinstance(self.seed, int), "seed", found=self.seed, do="use a whole number")
-        for name in ("model_timeout_seconds", "app_timeout_seconds"):
+        for name in ("model_timeout_seconds", "app_timeout_seconds", "outage_seconds"):
             value = getattr(self, name)
             require(is_number(value) and value > 0, name, found=value, do="use more than 0 seconds")
         require_level(self.significance_level, "significance_level")

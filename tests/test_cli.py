@@ -71,7 +71,7 @@ def folder(tmp_path: Path) -> Path:
         (["suite.yaml", "--app", "shop:crashes", "--on-app-error", "stop"], 3),
         (["suite.yaml", "--app", "shop:crashes", "--on-app-error", "exclude"], 3),
         (["suite.yaml", "--app", "shop:leaves"], 1),
-        (["suite.yaml", "--app", "shop:good", "--store", "/dev/full"], 3),
+        (["suite.yaml", "--app", "shop:good", "--store", "/dev/full"], 2),
         (["empty.yaml", "--app", "shop:good"], 2),
     ],
 )

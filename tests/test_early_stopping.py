@@ -38,7 +38,7 @@ async def _speak_seed(request: Request) -> str:
 
 def engine(**options: Any) -> Engine:
     """Give an engine whose user says the trial's seed and leaves."""
-    defaults: dict[str, Any] = {"seed": 3, "writing_style_config": WritingStyleConfig(enabled=False)}
+    defaults: dict[str, Any] = {"seed": 3, "store": None, "writing_style_config": WritingStyleConfig(enabled=False)}
     return Engine("offline/judge", Acting(_speak_seed), **{**defaults, **options})
 
 
@@ -386,7 +386,7 @@ async def test_calls_that_are_ended_are_counted() -> None:
             await anyio.sleep(30)
         return json.dumps({"message": str(request.seed), "continue": False})
 
-    made = Engine("offline/judge", Acting(slow_later), seed=3, concurrency=40)
+    made = Engine("offline/judge", Acting(slow_later), seed=3, concurrency=40, store=None)
     with anyio.fail_after(10):
         result = await made.evaluate(scenario(), SeededApp(0.0, slow=0.001))
 

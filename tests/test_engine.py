@@ -35,12 +35,14 @@ from simeval import (
 )
 from simeval.errors import AppError, DefinitionError, RunStopped, StoreError
 from simeval.outcome import Failure, Held, Judgement
+from simeval.records import Pulse
+from simeval.results import RunRecord
 from simeval.scorers import metrics
-from simeval.store.journal import MemoryJournal
+from simeval.store.journal import JsonLinesJournal, MemoryJournal
 
 pytestmark = pytest.mark.anyio
 SUCCESS = SuccessRateEvaluator(min_proportion=0.9)
-Engine = partial(simeval.Engine, early_stopping=False)  # whole samples; early stopping has tests of its own
+Engine = partial(simeval.Engine, early_stopping=False, store=None)  # whole samples; early stopping has tests of its own
 
 
 def scenario(title: str = "Bot explains itself", **fields: Any) -> ScenarioTest:
@@ -614,7 +616,10 @@ class TestJournal:
 
         kinds = Counter(type(entry).__name__ for entry in journal.entries)
         order = [(type(e), e.trial) for e in journal.entries if isinstance(e, (Held, Judgement))]
-        assert kinds == {"RunRecord": 2, "Held": 60, "Judgement": 60, "EvaluationResult": 2}
+        del kinds["Pulse"]
+        assert kinds == {"RunRecord": 1, "RubricRecord": 1, "Held": 60, "Judgement": 60, "SuiteResult": 1}
+        assert isinstance(journal.entries[0], RunRecord)
+        assert [type(entry) for entry in journal.entries[-2:]] == [Pulse, SuiteResult]
         assert all(order.index((Held, trial)) < order.index((Judgement, trial)) for _, trial in order)
 
     async def test_a_json_lines_store_holds_every_trial(self, tmp_path: Path) -> None:
@@ -623,7 +628,8 @@ class TestJournal:
         await Engine(seed=2, store=path).evaluate(scenario(), good_app)
 
         lines = [json.loads(line) for line in path.read_text().splitlines()]
-        assert Counter(line["type"] for line in lines) == {"run": 4, "conversation": 60, "judgement": 60, "verdicts": 2}
+        kinds = Counter(line["type"] for line in lines if line["type"] != "usage")
+        assert kinds == {"run": 4, "rubric": 2, "conversation": 60, "judgement": 60, "verdicts": 2}
 
     async def test_what_was_finished_when_a_run_stops_is_in_the_store(self, tmp_path: Path) -> None:
         path = tmp_path / "journal.jsonl"
@@ -651,15 +657,32 @@ class TestJournal:
         await Engine(seed=2, store=path).evaluate(scenario(sample_size=2), good_app)
 
         lines = path.read_text().splitlines()
-        runs = [json.loads(line)["run_id"] for line in lines if line.endswith("}")]
+        found = [json.loads(line) for line in lines if line.endswith("}")]
+        runs = [each["run_id"] for each in found if each["type"] != "usage"]
         assert len(set(runs)) == 2
-        assert runs.count(runs[-1]) == 7
+        assert runs.count(runs[-1]) == 8
         assert json.loads(lines[0])["suite"][0]["title"] == "Bot explains itself"
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
     async def test_a_store_that_is_full_stops_the_run_with_one_sentence(self) -> None:
+        journal = JsonLinesJournal(Path("/dev/full"))
         with pytest.raises(StoreError, match="/dev/full"):
-            await Engine(store="/dev/full").evaluate(scenario(), good_app)
+            await Engine(store=journal).evaluate(scenario(), good_app)
+        journal.close()
+
+    async def test_a_store_that_fails_in_the_middle_ends_the_run_with_what_was_reached(self) -> None:
+        class Failing(MemoryJournal):
+            def append(self, run_id: str, entries: Any) -> None:
+                super().append(run_id, entries)
+                if len(self.entries) > 20:
+                    raise StoreError("the store", problem="it is gone")
+
+        with pytest.raises(StoreError, match="it is gone") as caught:
+            await Engine(seed=1, concurrency=2, store=Failing()).evaluate(scenario(max_turns=1), good_app)
+
+        partial = caught.value.partial
+        assert 0 < partial[0].trials < 30
+        assert "it is gone" in partial.run.stopped
 
     async def test_a_store_that_cannot_be_written_is_refused_before_the_run(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("x")

@@ -60,7 +60,7 @@ async def app(message: str, state: Any) -> str:
 
 
 async def evaluated(judges: Any, *, sample_size: int = 6, **options: Any) -> EvaluationResult:
-    options = {"early_stopping": False, "rubric_folder": None, "seed": 4, **options}
+    options = {"early_stopping": False, "rubric_folder": None, "seed": 4, "store": None, **options}
     return await Engine(judges, "offline/user", **options).evaluate(scenario(sample_size), app)
 
 
@@ -183,7 +183,7 @@ class TestRepeats:
 
         suite = json.loads(json.dumps(encode_suite([result], result.run, version="1"), allow_nan=False))
         written = suite["scenarios"][0]["conversations"][0]["scores"]["names its abilities"]["details"]["ratings"]
-        entries = [encode_entry(entry) for entry in journal.entries]
+        entries = [encoded for entry in journal.entries for encoded in encode_entry(entry)]
         kept = [entry["results"][0]["details"]["ratings"] for entry in entries if entry["type"] == "judgement"]
         assert [set(rating) for rating in written] == [{"judge", "repeat", "score", "reasoning"}] * 2
         assert written in kept
@@ -286,7 +286,7 @@ def _slowed(act: Callable[[Request], Awaitable[str]]) -> Callable[[Request], Awa
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the result of a run, labels that match none of its trials, and a file that is no result."""
     folder = tmp_path_factory.mktemp("finished")
-    result = anyio.run(Engine(seed=1).evaluate, scenario(30, title="The bot says what it does"), app)
+    result = anyio.run(Engine(seed=1, store=None).evaluate, scenario(30, title="The bot says what it does"), app)
     (folder / "result.json").write_text(json.dumps(encode_suite([result], result.run, version="1")))
     (folder / "labels.csv").write_text("scenario,index,label\nThe bot says what it does,99,yes\n")
     (folder / "other.json").write_text("{}")

@@ -1,5 +1,6 @@
 """The recorder: an actor that writes to the journal in batches, off the event loop."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self, TypeVar
@@ -7,11 +8,17 @@ from typing import Self, TypeVar
 import anyio
 import anyio.to_thread
 
+from simeval.errors import StoreError
+from simeval.records import Pulse
+from simeval.results import RunRecord, SuiteResult
 from simeval.store.journal import Entry, Journal
 
 E = TypeVar("E", bound=Entry)
 
 LARGEST_BATCH = 256
+BATCH_SECONDS = 0.02  # from one write to the next, so that many records a second share few writes
+PULSE_SECONDS = 5.0  # between signs of life
+USAGE_SECONDS = 0.25  # between records of the usage, where others are written anyway
 LAST_WRITE_SECONDS = 5.0  # how long what is already queued may be written after a cancellation
 
 
@@ -24,18 +31,22 @@ class _Item:
 class Recorder:
     """Writes the entries of a run to a journal; whoever records waits until the entry is written.
 
-    Without a journal nothing is kept.
+    Without a journal nothing is kept. With the entries goes now and then a Pulse, as `pulse` gives it: what was
+    spent by then, and a sign of life.
 
     Used as a context: leaving it in order waits for what is queued, leaving it by an error or a
-    cancellation writes what has come by then.
+    cancellation writes what has come by then. Where the journal cannot be written, everyone who records gets
+    its StoreError, from then on.
     """
 
-    def __init__(self, journal: Journal | None, run_id: str) -> None:
-        self._journal, self._run_id = journal, run_id
-        self._outbox, self._inbox = anyio.create_memory_object_stream[_Item](LARGEST_BATCH)
-        self._tasks = anyio.create_task_group()
+    def __init__(self, journal: Journal | None, pulse: Callable[[], Pulse]) -> None:
+        self._journal, self._pulse, self._run_id = journal, pulse, ""
+        self._next_pulse = self._next_write = 0.0
+        self._error: StoreError | None = None
 
     async def __aenter__(self) -> Self:
+        self._outbox, self._inbox = anyio.create_memory_object_stream[_Item](LARGEST_BATCH)
+        self._tasks = anyio.create_task_group()
         await self._tasks.__aenter__()
         self._tasks.start_soon(self._run)
         return self
@@ -49,13 +60,25 @@ class Recorder:
         finally:
             self._inbox.close()
 
+    async def begin(self, run: RunRecord) -> None:
+        """Keep the record of the run that all further entries belong to; comes before them."""
+        self._run_id = run.run_id
+        await self.record(run)
+
     async def record(self, entry: Entry) -> None:
-        """Keep an entry. Returns when it is in the journal; an error of the journal ends the run."""
+        """Keep an entry. Returns when it is in the journal; raises StoreError where it cannot be."""
         if self._journal is None:
             return
         item = _Item(entry)
         await self._outbox.send(item)
         await item.written.wait()
+        if self._error is not None:
+            raise self._error.with_traceback(None)
+
+    async def note(self, entry: Entry) -> None:
+        """Keep an entry with the next batch, without waiting for that."""
+        if self._journal is not None:
+            await self._outbox.send(_Item(entry))
 
     async def recorded(self, entry: E) -> E:
         """Keep an entry and give it."""
@@ -66,20 +89,36 @@ class Recorder:
         """Write what comes, a batch at a time. When cancelled, what has come is still written."""
         batch: list[_Item] = []
         try:
-            async for item in self._inbox:
-                batch = [item, *self._waiting()]
-                await self._write(batch)
-                for written in batch:
-                    written.written.set()
+            while True:
                 batch = []
+                with anyio.move_on_after(PULSE_SECONDS):
+                    batch = [await self._inbox.receive()]
+                if batch:
+                    await anyio.sleep_until(self._next_write)
+                batch += self._waiting()
+                await self._write(batch)
+                self._next_write = anyio.current_time() + BATCH_SECONDS
+                for item in batch:
+                    item.written.set()
+        except anyio.EndOfStream:
+            pass
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True, deadline=anyio.current_time() + LAST_WRITE_SECONDS):
                 await self._write([*batch, *self._waiting()])
             raise
 
     async def _write(self, batch: list[_Item]) -> None:
-        if self._journal is not None and batch:
-            await anyio.to_thread.run_sync(self._journal.append, self._run_id, [item.entry for item in batch])
+        if self._journal is None or self._error is not None:
+            return
+        entries, now = [item.entry for item in batch], anyio.current_time()
+        at_end = sum(isinstance(entry, SuiteResult) for entry in entries)
+        if now >= self._next_pulse or not batch or at_end:
+            entries.insert(len(entries) - at_end, self._pulse())  # the end of a run is its last entry
+            self._next_pulse = now + USAGE_SECONDS
+        try:
+            await anyio.to_thread.run_sync(self._journal.append, self._run_id, entries)
+        except StoreError as error:
+            self._error = error
 
     def _waiting(self) -> list[_Item]:
         found: list[_Item] = []

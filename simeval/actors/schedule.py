@@ -5,7 +5,7 @@ closes them when every scenario has its verdict; that ends the line in order. It
 verdicts can need.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Self
 
 import anyio
@@ -13,30 +13,39 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from simeval.actors.plan import ScenarioPlan
 from simeval.actors.wanted import Wanted
+from simeval.budget import Admission
 from simeval.outcome import Trial
+from simeval.stop import StopSignal
 
 
 class Places:
     """The places in flight that one run has taken of those all runs share; left, the context gives all back."""
 
     def __init__(self, shared: anyio.Semaphore) -> None:
-        self._shared, self._taken = shared, 0
+        self._shared, self.taken = shared, 0
+        self._given_back = anyio.Event()
 
     async def take(self) -> None:
         """Wait for a free place."""
         await self._shared.acquire()
-        self._taken += 1
+        self.taken += 1
 
     def give_back(self) -> None:
         """Free one place."""
-        self._taken -= 1
+        self.taken -= 1
         self._shared.release()
+        self._given_back.set()
+        self._given_back = anyio.Event()
+
+    async def wait_for_one(self) -> None:
+        """Wait until a place is given back."""
+        await self._given_back.wait()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
-        while self._taken:
+        while self.taken:
             self.give_back()
 
 
@@ -47,20 +56,28 @@ async def deal(
     outbox: MemoryObjectSendStream[Trial],
     places: Places,
     wanted: Wanted,
+    stop: StopSignal,
+    admit: Callable[[Trial], Admission],
 ) -> None:
     """Turn each credit into the next trial of its scenario, as soon as fewer trials are in flight than may be.
 
     Credits for trials that are not `wanted` any more are dropped. Whoever concludes on a trial gives its place
-    back.
+    back. `admit` says whether a trial can be paid for: "go", "wait" (for those in flight), or why the run stops.
     """
     next_index = [0] * len(plans)
-    async with credits, outbox:
-        async for position in credits:
-            if not wanted.needs(position, next_index[position]):
-                continue
-            await places.take()
-            if not wanted.needs(position, next_index[position]):
-                places.give_back()
-                continue
-            await outbox.send(plans[position].trial(next_index[position]))
-            next_index[position] += 1
+    with stop.dealing:
+        async with credits, outbox:
+            async for position in credits:
+                if not wanted.needs(position, next_index[position]):
+                    continue
+                await places.take()
+                trial = plans[position].trial(next_index[position])
+                while wanted.needs(position, trial.index) and (admission := admit(trial)) != "go":
+                    if admission != "wait":
+                        stop.stop(admission)  # cancels this scope
+                    await places.wait_for_one()
+                if not wanted.needs(position, trial.index):
+                    places.give_back()
+                    continue
+                await outbox.send(trial)
+                next_index[position] += 1

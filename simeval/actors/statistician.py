@@ -15,6 +15,7 @@ from simeval.order import InOrder
 from simeval.outcome import UNNEEDED, Failure, Judgement, Score, Verdict
 from simeval.results import EvaluationResult, ExpectationResult, RunRecord, combine
 from simeval.settings import Settings
+from simeval.stop import StopSignal
 
 ROUNDING = 1e-9  # a rate times a size may come out a little under the whole number that is meant
 
@@ -61,7 +62,8 @@ class Statistician:
     A scenario ends when all its verdicts are settled. At a gate of passes it also ends when one is settled that
     is no pass, unless a test of a fixed sample goes on; and anywhere, when so many of its trials are lost that
     each of its expectations can only be an "error". No more of its trials are started than its verdicts can
-    need, and those under way that come after the end are ended and not concluded on.
+    need, and those under way that come after the end are ended and not concluded on. A run that is stopped
+    leaves scenarios without their verdicts; those are inconclusive and say why.
     """
 
     def __init__(
@@ -71,9 +73,11 @@ class Statistician:
         *,
         places: Places,
         wanted: Wanted,
+        stop: StopSignal,
         on_trial: Callable[[int, int], None],
     ) -> None:
         self._settings, self._places, self._wanted, self._on_trial = settings, places, wanted, on_trial
+        self._stop = stop
         self._tallies = [_Tally(plan, plan.courses(settings.stop_mode), [0] * len(plan.measures)) for plan in plans]
 
     async def conclude(
@@ -90,8 +94,13 @@ class Statistician:
                     continue
                 self._take(tally, judgement)
                 self._grant(tally, credits)
-                if len(self._wanted.closed) == len(self._tallies):
+                if self.is_done:
                     credits.close()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether every scenario has ended by its verdicts."""
+        return len(self._wanted.closed) == len(self._tallies)
 
     def results(self, run: RunRecord) -> tuple[EvaluationResult, ...]:
         """Give the result of every scenario, in the suite's order."""
@@ -107,7 +116,7 @@ class Statistician:
     def _grant(self, tally: _Tally, credits: MemoryObjectSendStream[int]) -> None:
         """Grant as many credits as the verdicts can need by what is known now."""
         position = tally.plan.position
-        if position in self._wanted.closed:
+        if position in self._wanted.closed or self._stop.reason:
             return
         outlook = self._outlook(tally)
         if outlook.ends:
@@ -178,7 +187,7 @@ class Statistician:
 
     def _result(self, tally: _Tally, run: RunRecord) -> EvaluationResult:
         expectations = tuple(
-            self._expectation(tally, position, measure) for position, measure in enumerate(tally.plan.measures)
+            self._expectation(tally, position, measure, run) for position, measure in enumerate(tally.plan.measures)
         )
         return EvaluationResult(
             title=tally.plan.scenario.title,
@@ -189,16 +198,20 @@ class Statistician:
             sample_size=tally.plan.sample_size,
             given=tally.plan.scenario.given,
             when=tally.plan.scenario.when,
-            extras=tuple(sorted(tally.extras, key=lambda judgement: judgement.trial.index)),
+            extras=tuple(sorted(self._extras(tally), key=lambda judgement: judgement.trial.index)),
         )
 
-    def _expectation(self, tally: _Tally, position: int, measure: Measure) -> ExpectationResult:
+    def _extras(self, tally: _Tally) -> list[Judgement]:
+        early = [] if tally.plan.position in self._wanted.closed else tally.order.waiting.values()
+        return [*tally.extras, *early]
+
+    def _expectation(self, tally: _Tally, position: int, measure: Measure, run: RunRecord) -> ExpectationResult:
         taken = max(course.index for course in tally.courses[position])
         results = tuple(
             judgement.results[position] if index < taken else UNNEEDED
             for index, judgement in enumerate(tally.judgements)
         )
-        verdicts = [self._verdict(course, tally, results) for course in tally.courses[position]]
+        verdicts = [self._verdict(course, tally, results, run) for course in tally.courses[position]]
         return ExpectationResult(
             label=measure.label,
             evaluators=measure.evaluators,
@@ -207,7 +220,7 @@ class Statistician:
             expected_behavior=measure.expectation.expected_behavior,
         )
 
-    def _verdict(self, course: Course, tally: _Tally, results: Sequence[Score | Failure]) -> Verdict:
+    def _verdict(self, course: Course, tally: _Tally, results: Sequence[Score | Failure], run: RunRecord) -> Verdict:
         """Conclude; too many lost trials make an error, unless what is left proves a side against the worst case."""
         verdict = course.verdict()
         lost = [result for result in results[: course.index] if isinstance(result, Failure) and self._is_lost(result)]
@@ -220,7 +233,10 @@ class Statistician:
         notes = [verdict.explanation]
         if course.excluded:
             notes.append(f"{len(course.excluded)} trials were left out, because the app failed on them")
-        if verdict.reason == "scenario_settled":
+        if run.stopped and not course.settled and tally.plan.position not in self._wanted.closed:
+            notes.append(f"the run stopped: {run.stopped}")
+            verdict = replace(verdict, reason="run_stopped" if verdict.inconclusive else verdict.reason)
+        elif verdict.reason == "scenario_settled":
             notes += tally.ended_by()
         return replace(verdict, explanation="; ".join(notes))
 

@@ -7,13 +7,18 @@ import anyio
 import anyio.to_thread
 
 from simeval.errors import DefinitionError
+from simeval.models.cache import ReplyCache
 from simeval.models.compatible import COMPATIBLE_PREFIX, CompatibleModel
+from simeval.models.governor import Governed
 from simeval.models.limits import Limited, Paced, Timed
 from simeval.models.lite import LiteLLMModel
 from simeval.models.model import Model
 from simeval.models.offline import PREFIX, OfflineModel
+from simeval.models.pace import Pace, Tokens, Window
+from simeval.models.prices import Price, price_of
 from simeval.models.redact import Redactor, secret_options
 from simeval.models.retries import Caller
+from simeval.models.traffic import Traffic
 from simeval.models.usage import Metered
 from simeval.settings import Settings
 from simeval.usage import Ledger
@@ -25,8 +30,8 @@ SPARE_SECONDS = 10.0  # LiteLLM's own time-out is a little later than ours, whic
 class Models:
     """Gives models by name, bounded, and closes them when the last run that used them has ended."""
 
-    def __init__(self, settings: Settings, options: Mapping[str, Any]) -> None:
-        self._settings, self._options = settings, options
+    def __init__(self, settings: Settings, options: Mapping[str, Any], secret_patterns: Sequence[str] = ()) -> None:
+        self._settings, self.options, self._secret_patterns = settings, options, secret_patterns
         for name in OURS.intersection(options):
             raise DefinitionError(
                 f"model option {name!r}", found="simeval sets this itself", do="use the engine's own setting"
@@ -45,10 +50,7 @@ class Models:
                 "models", found=f"two model objects are named {base.name!r}", do="give each its own name"
             )
         if base.name not in self._bounded:
-            slots = anyio.Semaphore(self._settings.model_concurrency)
-            timed = Timed(known, seconds=self._settings.model_timeout_seconds)
-            embedded = base.name.startswith(PREFIX)
-            self._bounded[base.name] = Limited(timed if embedded else Paced(timed, self._turn), slots)
+            self._bounded[base.name] = self._bound(known)
         return self._bounded[base.name]
 
     def panel(self, named: str | Model | Sequence[str | Model]) -> tuple[Model, ...]:
@@ -64,13 +66,21 @@ class Models:
             )
         return models
 
-    def caller(self, model: Model, ledger: Ledger) -> Caller:
-        """Give what asks a model, retries, and counts in `ledger`."""
-        return Caller(Metered(model, ledger), self._settings.retry, self.redactor())
+    def caller(self, model: Model, ledger: Ledger, cache: ReplyCache | None = None) -> Caller:
+        """Give what asks a model, retries, and counts in `ledger`; it looks into `cache` first."""
+        return Caller(Metered(model, ledger), self._settings.retry, self.redactor(), cache)
 
     def redactor(self) -> Redactor:
         """Give what takes this engine's secrets, and those of the environment as it is now, out of texts."""
-        return Redactor.of(secret_options(self._options))
+        return Redactor.of(secret_options(self.options), patterns=self._secret_patterns)
+
+    def price(self, name: str) -> Price | None:
+        """Give the price of a model, where LiteLLM calls it and knows one; may load LiteLLM."""
+        return price_of(name) if isinstance(self._bases.get(name), LiteLLMModel) else None
+
+    def tells_cost(self, name: str) -> bool:
+        """Whether what a model costs may become known: its price is, or it is an object of the user's own."""
+        return self.price(name) is not None or not isinstance(self._bases[name], (LiteLLMModel, CompatibleModel))
 
     async def check(self) -> None:
         """Raise DefinitionError for a name no provider is known for. Makes no call."""
@@ -89,6 +99,24 @@ class Models:
             for base in self._bases.values():
                 await base.close()
 
+    def _bound(self, base: Model) -> Model:
+        settings = self._settings
+        timed = Timed(base, seconds=settings.model_timeout_seconds)
+        if base.name.startswith(PREFIX):
+            return Limited(timed, anyio.Semaphore(settings.model_concurrency))
+        requests, tokens = settings.requests_per_minute, settings.tokens_per_minute
+        traffic = Traffic(
+            Window(settings.model_concurrency),
+            Pace(requests / 60) if requests else Pace(),
+            Tokens(tokens / 60) if tokens else None,
+        )
+        return Governed(
+            Paced(timed, self._turn),
+            traffic,
+            outage_seconds=settings.outage_seconds,
+            clean=lambda text: self.redactor().clean(text),
+        )
+
     def _base(self, named: str | Model) -> Model:
         if isinstance(named, str):
             if not named.strip():
@@ -98,8 +126,8 @@ class Models:
             if named.startswith(PREFIX):
                 return OfflineModel(named)
             if named.startswith(COMPATIBLE_PREFIX):
-                return CompatibleModel(named, self._options)
-            return LiteLLMModel(named, self._options, self._settings.model_timeout_seconds + SPARE_SECONDS)
+                return CompatibleModel(named, self.options)
+            return LiteLLMModel(named, self.options, self._settings.model_timeout_seconds + SPARE_SECONDS)
         if isinstance(named, Model):
             return named
         raise DefinitionError("model", found=f"found {named!r}", do="give a model's name or a Model object")

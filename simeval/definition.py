@@ -1,0 +1,126 @@
+"""What a run's results depend on, written down so that a resumed run can be held against it."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from simeval.actors.plan import Measure, ScenarioPlan
+from simeval.models.requests import PROMPT_VERSION
+from simeval.scenario import shorten
+from simeval.settings import Settings, WritingStyleConfig
+
+Json = dict[str, Any]
+
+LONGEST_SHOWN = 60
+NOT_OF_THE_ANSWER = frozenset(
+    {"api_base", "base_url", "api_key", "api_version", "headers", "extra_headers", "timeout", "organization"}
+)
+
+
+def define(
+    plans: Sequence[ScenarioPlan],
+    settings: Settings,
+    *,
+    seed: int,
+    app: str,
+    judges: Sequence[str],
+    user: str,
+    model_options: Mapping[str, Any],
+) -> Json:
+    """Give everything that a run's verdicts depend on, apart from chance, in the form JSON has."""
+    return {
+        "seed": seed,
+        "app": app,
+        "judge": list(judges),
+        "judge repeats": settings.judge_repeats,
+        "user": user,
+        "model options": {key: str(value) for key, value in sorted(answer_options(model_options).items())},
+        "prompts": PROMPT_VERSION,
+        "writing styles": _styles(settings.writing_style),
+        "settings": {name: getattr(settings, name) for name in ("stop_mode", "gate", "on_app_error", "max_error_rate")},
+        "scenarios": [_scenario(plan) for plan in plans],
+    }
+
+
+def answer_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Give those of a model's options that can change its answers: not its address, keys and time-outs."""
+    return {name: value for name, value in options.items() if name not in NOT_OF_THE_ANSWER}
+
+
+def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Say where two definitions differ, each difference in a line."""
+    return list(_differences(before, now, ""))
+
+
+def scenario_keys(definition: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """Name each scenario by its title and how many of that title came before it."""
+    seen = Counter[str]()
+    keys = []
+    for scenario in definition["scenarios"]:
+        keys.append((scenario["title"], seen[scenario["title"]]))
+        seen[scenario["title"]] += 1
+    return keys
+
+
+def _styles(config: WritingStyleConfig) -> Json | None:
+    return (
+        {axis.name: list(getattr(config.axes, axis.name)) for axis in fields(config.axes)} if config.enabled else None
+    )
+
+
+def _scenario(plan: ScenarioPlan) -> Json:
+    scenario = plan.scenario
+    return {
+        "title": scenario.title,
+        "given": scenario.given,
+        "when": scenario.when,
+        "max_turns": scenario.max_turns,
+        "sample_size": plan.sample_size,
+        "then": [_expectation(measure) for measure in plan.measures],
+    }
+
+
+def _expectation(measure: Measure) -> Json:
+    function = measure.scorer.function
+    return {
+        "title": measure.label,
+        "expected_behavior": measure.expectation.expected_behavior,
+        "scorer": f"{measure.scorer.name} ({getattr(function, '__module__', '')})",
+        "score": measure.path,
+        "evaluators": [repr(each) for each in measure.evaluators],
+    }
+
+
+def _differences(before: object, now: object, where: str) -> Iterator[str]:
+    if isinstance(before, Mapping) and isinstance(now, Mapping):
+        for key in (*before, *(key for key in now if key not in before)):
+            yield from _differences(before.get(key), now.get(key), f"{where}{': ' if where else ''}{key}")
+    elif _are_titled(before) and _are_titled(now):
+        yield from _differences(_by_title(before), _by_title(now), where)
+    elif before != now:
+        yield f"{where} was {_shown(before)} and is {_shown(now)}"
+
+
+def _are_titled(found: object) -> bool:
+    return isinstance(found, list) and all(isinstance(each, Mapping) and "title" in each for each in found)
+
+
+def _by_title(found: Any) -> Json:
+    seen = Counter[str]()
+    named: Json = {}
+    for each in found:
+        title = each["title"]
+        seen[title] += 1
+        named[repr(title) if seen[title] == 1 else f"{title!r} ({seen[title]})"] = each
+    return named
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, Mapping):
+        return "there"
+    if isinstance(value, list):
+        return ", ".join(str(each) for each in value) or "nothing"
+    return repr(shorten(value, LONGEST_SHOWN)) if isinstance(value, str) else repr(value)

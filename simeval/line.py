@@ -1,0 +1,143 @@
+"""The line of pools of one run.
+
+schedule ──Trial──► conversations ──Held──► judges ──Judgement──► statistician
+    ▲                     └────────────► recorder ◄────┘              │
+    └───────────────────────────── credits ◄──────────────────────────┘
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import anyio
+
+from simeval.actors.conversations import Conversations
+from simeval.actors.judge import Judge
+from simeval.actors.plan import ScenarioPlan
+from simeval.actors.recorder import Recorder
+from simeval.actors.schedule import Places, deal
+from simeval.actors.statistician import Statistician
+from simeval.budget import Spending
+from simeval.capture import first_leaf
+from simeval.conversation import Conversation
+from simeval.errors import RunStopped, SimevalError, StoreError
+from simeval.outcome import Failure, Held, Judgement, Trial, failure_of
+from simeval.pool import run_pool
+from simeval.results import RunRecord, SuiteResult
+from simeval.resuming import Known
+from simeval.settings import OnAppError
+from simeval.stop import StopSignal
+
+
+@dataclass(slots=True, kw_only=True)
+class Line:
+    """The actors of one run, joined by channels."""
+
+    plans: Sequence[ScenarioPlan]
+    conversations: Conversations
+    judge: Judge
+    statistician: Statistician
+    recorder: Recorder
+    places: Places
+    stop: StopSignal
+    spending: Spending
+    known: Known
+    on_app_error: OnAppError
+    clean: Callable[[str], str]
+    _paid: int = field(default=0, init=False)  # trials that were finished at the run's expense
+
+    def __post_init__(self) -> None:
+        if not self.known.from_another:
+            self._paid = sum(self._is_known(held.trial) for held in self.known.held.values())
+
+    async def run(self, run: RunRecord, workers: int, measured: Callable[[], Mapping[str, Any]]) -> SuiteResult:
+        """Run every trial that a verdict needs, at most `workers` at once, or until the run is stopped.
+
+        Gives the results with the run's record, completed by what `measured` gives at the end; both are kept. What
+        ends a run by force is raised, with the results there are.
+        """
+        async with self.recorder as recorder:
+            await recorder.begin(run)
+            failure = await self._work(workers)
+            run = replace(run, **measured(), stopped="" if self.statistician.is_done else self.stop.reason)
+            result = SuiteResult(self.statistician.results(run), run)
+            if failure is None or not isinstance(failure, StoreError):
+                await recorder.record(result)
+            if failure is not None:
+                if isinstance(failure, SimevalError):
+                    failure.partial = result
+                raise failure
+        return result
+
+    async def _work(self, workers: int) -> Exception | None:
+        """Let the line work; give what ended it by force, if something did."""
+        try:
+            await self._run_pools(workers)
+        except ExceptionGroup as group:
+            failure = first_leaf(group)
+            self.stop.stop(str(failure))
+            return failure
+        return None
+
+    async def _run_pools(self, workers: int) -> None:
+        total = sum(plan.sample_size for plan in self.plans)
+        wanted = self.conversations.wanted
+        credit, credits = anyio.create_memory_object_stream[int](total)
+        dealt, trials = anyio.create_memory_object_stream[Trial](0)
+        said, held = anyio.create_memory_object_stream[Held](workers)
+        judged, judgements = anyio.create_memory_object_stream[Judgement](workers)
+        pool = partial(run_pool, workers=workers)
+        deals = partial(deal, self.plans, wanted=wanted, stop=self.stop, admit=self._admit)
+        async with AsyncExitStack() as ends:
+            for stream in (credit, credits, dealt, trials, said, held, judged, judgements):
+                await ends.enter_async_context(stream)
+            with self.stop.line:
+                async with anyio.create_task_group() as line:
+                    line.start_soon(partial(deals, credits=credits, outbox=dealt, places=self.places))
+                    line.start_soon(self.judge.prepare)
+                    line.start_soon(partial(pool, self._hold, inbox=trials, outbox=said, on_error=self._unheld))
+                    line.start_soon(partial(pool, self._give, inbox=held, outbox=judged, on_error=self._unjudged))
+                    await self.statistician.conclude(inbox=judgements, credits=credit)
+
+    def _admit(self, trial: Trial) -> str:
+        """Say whether a trial can be paid for; what is known costs nothing."""
+        if self._is_known(trial):
+            return "go"
+        return self.spending.admits(in_flight=self.places.taken - 1, finished=self._paid)
+
+    def _is_known(self, trial: Trial) -> bool:
+        """Whether all that a trial can come to is known."""
+        held = self.known.conversation(trial)
+        if held is None:
+            return False
+        return held.failure is not None or len(self.known.scores_of(trial)) == len(self.plans[trial.scenario].measures)
+
+    async def _hold(self, trial: Trial) -> Held:
+        known = self.known.conversation(trial)
+        if known is not None:
+            return await self.recorder.recorded(known) if self.known.from_another else known
+        made = await self.recorder.recorded(await self.conversations.hold(trial))
+        failed = made.failure is not None and made.failure.stage == "app"
+        needed = self.conversations.wanted.needs(trial.scenario, trial.index)
+        if made.failure and failed and needed and self.on_app_error == "stop":
+            raise RunStopped(self.plans[trial.scenario].scenario.title, trial.index, made.failure.error)
+        return made
+
+    async def _give(self, held: Held) -> Judgement:
+        trial = held.trial
+        scores = self.known.scores_of(trial) if self.known.conversation(trial) else {}
+        made = await self.judge.judge(held, scores)
+        if self._is_known(trial) and not self.known.from_another:
+            return made
+        self._paid += not self._is_known(trial)
+        return await self.recorder.recorded(made)
+
+    def _unheld(self, trial: Trial, error: Exception) -> Held:
+        return Held(trial, Conversation(ended="model_error"), failure_of(error, "engine", clean=self.clean))
+
+    def _unjudged(self, held: Held, error: Exception) -> Judgement:
+        failure: Failure = failure_of(error, "engine", clean=self.clean)
+        results = (failure,) * len(self.plans[held.trial.scenario].measures)
+        return Judgement(trial=held.trial, conversation=held.conversation, results=results, failure=failure)

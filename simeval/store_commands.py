@@ -1,0 +1,97 @@
+"""What `simeval runs`, `show` and `delete` do: look into the store of runs, and clear it."""
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from simeval.console import show, status_of, write_json
+from simeval.errors import DefinitionError
+from simeval.store.opening import open_database
+from simeval.store.runs import Runs, RunSummary
+from simeval.tables import render_table
+
+HEADERS = ("run", "started (UTC)", "status", "outcome", "app", "scenarios", "trials", "calls", "cost", "seconds")
+PROGRESS = ("scenario", "trials at most", "conversations", "judged")
+
+
+def list_runs(store: str, limit: int) -> int:
+    """Print the newest runs of a store; give the exit status."""
+
+    def work(runs: Runs) -> None:
+        found = [_row(run) for run in runs.recent(limit)]
+        show(render_table(HEADERS, found, widths=()) if found else f"no runs in {store}", None)
+
+    return status_of(partial(_with, store, work))
+
+
+def show_run(store: str, run: str, json_path: str | None) -> int:
+    """Print a run's report, or how far it has come; give the exit status."""
+
+    def work(runs: Runs) -> None:
+        run_id = runs.find(run)
+        if json_path is not None:
+            write_json(json_path, runs.document(run_id))
+        if json_path != "-":
+            show(_report(runs, run_id), None)
+
+    return status_of(partial(_with, store, work))
+
+
+def delete_runs(store: str, names: Sequence[str], *, confirmed: bool) -> int:
+    """Delete runs with all that belongs to them; give the exit status."""
+
+    def work(runs: Runs) -> None:
+        found = list(dict.fromkeys(runs.find(name) for name in names))  # all of them, before the first is gone
+        if not confirmed and sys.stdin.isatty() and not _agrees(f"delete {', '.join(found)} from {store}, for good?"):
+            show("nothing was deleted", None)
+            return
+        for run_id in found:
+            runs.delete(run_id)
+            show(f"deleted {run_id}", None)
+
+    return status_of(partial(_with, store, work))
+
+
+def _with(store: str, work: Callable[[Runs], None]) -> None:
+    """Do something with the runs of a store that is there."""
+    if "://" not in store and not Path(store).is_file():
+        raise DefinitionError("store", found=f"there is no {store!r}", do="name the store of a run with --store")
+    database = open_database(store)
+    try:
+        work(Runs(database))
+    finally:
+        database.close()
+
+
+def _report(runs: Runs, run_id: str) -> str:
+    """Give what was printed at the end of a run or, where it has not ended, how far it has come."""
+    try:
+        return runs.report(run_id)
+    except DefinitionError as error:
+        rows = [
+            [each.title, str(each.sample_size), str(each.finished), str(each.judged)]
+            for each in runs.progress_of(run_id)
+        ]
+        return f"{render_table(PROGRESS, rows, widths=(40,))}\n\n{error}"
+
+
+def _row(run: RunSummary) -> list[str]:
+    return [
+        run.run_id,
+        f"{run.started:%Y-%m-%d %H:%M:%S}",
+        run.status,
+        run.outcome or "-",
+        run.app,
+        str(run.scenarios),
+        str(run.trials),
+        str(run.calls),
+        "-" if run.cost_usd is None else f"${run.cost_usd:.4f}",
+        f"{run.seconds:.1f}",
+    ]
+
+
+def _agrees(question: str) -> bool:
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
