@@ -126,7 +126,7 @@ def encode_suite(results: Sequence[EvaluationResult], run: RunRecord, *, version
         "guarantee": SuiteResult(tuple(results), run).guarantee,
         **encode_run(run),
         "scenarios": [
-            encode_scenario(result) | {"conversations": [_encode_trial(result, each) for each in result.judgements]}
+            encode_scenario(result) | {"conversations": [_encode_judgement(result, each) for each in result.judgements]}
             for result in results
         ],
     }
@@ -192,15 +192,14 @@ def _encode_cut(evaluator: Evaluator) -> Json | None:
     return None if evaluator.cut is None else {"sign": evaluator.cut[0], "score": evaluator.cut[1]}
 
 
-def _encode_trial(result: EvaluationResult, judgement: Judgement) -> Json:
+def _encode_judgement(result: EvaluationResult, judgement: Judgement) -> Json:
     labels = [expectation.label for expectation in result.expectations]
-    scores: Mapping[str, Json] = {
-        label: encode_result(found)
-        for label, found in zip(labels, judgement.results, strict=True)
-        if isinstance(found, Score)
-    }
-    return {
-        "index": judgement.trial.index,
-        **encode_conversation(judgement.conversation),
-        "scores": dict(scores),
-    }
+    found = zip(labels, judgement.results, strict=True)
+    scores = {label: score for label, score in found if isinstance(score, Score)}
+    return encode_trial(judgement.trial.index, judgement.conversation, scores)
+
+
+def encode_trial(index: int, conversation: Conversation, scores: Mapping[str, Score]) -> Json:
+    """Give a trial with its conversation and its scores, by the labels of their expectations."""
+    found = {label: encode_result(score) for label, score in scores.items()}
+    return {"index": index, **encode_conversation(conversation), "scores": found}

@@ -122,11 +122,11 @@ class ModelUnusable(ModelError):
 
 
 class StoreError(SimevalError):
-    """The journal of a run, or its report, could not be written."""
+    """The journal of a run, or its report, could not be written; `do` is the way out."""
 
-    def __init__(self, path: str, *, problem: str) -> None:
+    def __init__(self, path: str, *, problem: str, do: str = "free its disk or name another file") -> None:
         self.path, self.problem = path, problem
-        super().__init__(f"{path!r} could not be written ({problem}); free its disk or name another file")
+        super().__init__(f"{path!r} could not be written ({problem}); {do}")
 
 
 class RunStopped(SimevalError):

@@ -23,12 +23,15 @@ from simeval.budget import Spending
 from simeval.capture import first_leaf
 from simeval.conversation import Conversation
 from simeval.errors import RunStopped, SimevalError, StoreError
+from simeval.logs import log
 from simeval.outcome import Failure, Held, Judgement, Trial, failure_of
 from simeval.pool import run_pool
 from simeval.results import RunRecord, SuiteResult
 from simeval.resuming import Known
 from simeval.settings import OnAppError
 from simeval.stop import StopSignal
+
+END_SECONDS = 1.0  # how long the end of a run may take to be kept when it is ended at once
 
 
 @dataclass(slots=True, kw_only=True)
@@ -63,13 +66,21 @@ class Line:
             failure = await self._work(workers)
             run = replace(run, **measured(), stopped="" if self.statistician.is_done else self.stop.reason)
             result = SuiteResult(self.statistician.results(run), run)
-            if failure is None or not isinstance(failure, StoreError):
-                await recorder.record(result)
+            if not isinstance(failure, StoreError):
+                await self._record_end(result)
             if failure is not None:
                 if isinstance(failure, SimevalError):
                     failure.partial = result
                 raise failure
         return result
+
+    async def _record_end(self, result: SuiteResult) -> None:
+        """Keep the results; where the run was ended at once, not for ever."""
+        with anyio.move_on_after(END_SECONDS if self.stop.line.cancel_called else None) as limit:
+            await self.recorder.record(result)
+        if limit.cancelled_caught:
+            log.warning("the store did not take the end of the run in time; what it had by then is kept")
+            self.recorder.give_up()
 
     async def _work(self, workers: int) -> Exception | None:
         """Let the line work; give what ended it by force, if something did."""

@@ -16,10 +16,10 @@ from simeval.store.journal import Entry, Journal
 E = TypeVar("E", bound=Entry)
 
 LARGEST_BATCH = 256
-BATCH_SECONDS = 0.02  # from one write to the next, so that many records a second share few writes
+BATCH_SECONDS = 0.05  # from one write to the next, so that many records a second share few writes
 PULSE_SECONDS = 5.0  # between signs of life
 USAGE_SECONDS = 0.25  # between records of the usage, where others are written anyway
-LAST_WRITE_SECONDS = 5.0  # how long what is already queued may be written after a cancellation
+LAST_WRITE_SECONDS = 2.0  # how long what is already queued may be written after a cancellation
 
 
 @dataclass(slots=True)
@@ -80,6 +80,11 @@ class Recorder:
         if self._journal is not None:
             await self._outbox.send(_Item(entry))
 
+    def give_up(self) -> None:
+        """Write nothing more, and leave a write that does not end to itself."""
+        self._journal = None
+        self._tasks.cancel_scope.cancel()
+
     async def recorded(self, entry: E) -> E:
         """Keep an entry and give it."""
         await self.record(entry)
@@ -116,7 +121,7 @@ class Recorder:
             entries.insert(len(entries) - at_end, self._pulse())  # the end of a run is its last entry
             self._next_pulse = now + USAGE_SECONDS
         try:
-            await anyio.to_thread.run_sync(self._journal.append, self._run_id, entries)
+            await anyio.to_thread.run_sync(self._journal.append, self._run_id, entries, abandon_on_cancel=True)
         except StoreError as error:
             self._error = error
 

@@ -110,7 +110,7 @@ class Pace:
         """Take `accepted` calls a second for the ceiling; `pause` is how many seconds a refusal costs."""
         if self._climbed < self._climb and self.ceiling < inf:
             self.early += 1
-            accepted = min(accepted, EARLY * self.ceiling)
+            accepted = min(accepted, EARLY**self.early * self.ceiling)
         elif abs(accepted - self.ceiling) <= SAME_CEILING * self.ceiling < inf:
             self.early, self._confirmed = 0, self._confirmed + 1
             accepted = (accepted + self.ceiling) / 2

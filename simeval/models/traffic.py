@@ -36,7 +36,7 @@ SHORT_SECONDS, FOLLOWERS = 1.0, 5  # a first refusal so early is doubted until s
 LATEST, IN_THE_LONG_RUN = 1 / 50, 1 / 1000  # weights of one call in the share that is refused
 ISOLATED, MOST_TOLERATED = 0.2, 0.45  # shares; where refusals come at any pace, more of them concern it again
 MOST_EARLY_SHARE = 0.3
-PATIENCE = 4  # cuts in a row that have not ended the refusals, before the pace is no more held to be their cause
+PATIENCE = 5  # cuts in a row that have not ended the refusals, before the pace is no more held to be their cause
 
 
 @dataclass(slots=True, eq=False)

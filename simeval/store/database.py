@@ -31,6 +31,7 @@ T = TypeVar("T")
 
 RECONNECT_SECONDS = 30.0
 LONGEST_PAUSE_SECONDS = 1.0  # between attempts to reconnect
+WAY_OUT = "see that it can be reached and has room, then resume the run"
 MIGRATING = 5_140_917_303  # the number of the lock under which a server's tables are made
 
 
@@ -147,12 +148,12 @@ class Database:
                     problem = problem_of(error, self._backend)
                     now = monotonic()
                     if not self._backend.is_lost(error) or (deadline is not None and now >= deadline):
-                        raise StoreError(self.name, problem=problem) from None
+                        raise StoreError(self.name, problem=problem, do=WAY_OUT) from None
                 if deadline is None:
                     deadline = now + self._reconnect_seconds
                     log.warning("the store is lost, reconnecting", store=self.name, problem=problem)
                 if self._closing.wait(pause):
-                    raise StoreError(self.name, problem=problem)
+                    raise StoreError(self.name, problem=problem, do=WAY_OUT)
                 pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
     def _attempt(self, work: Callable[[Connection], T], begin: str, *, durable: bool) -> T:

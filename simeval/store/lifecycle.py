@@ -57,7 +57,8 @@ def begin(connection: Connection, backend: Backend, run: RunRecord, sitting: Sit
         now = datetime.fromisoformat(sitting.started)
         pulse = datetime.fromisoformat(there.pulse)
         if there.owner != sitting.before and is_alive(there.owner, pulse=pulse, now=now):
-            raise StoreError(backend.name, problem=f"run {run.run_id} is being run by {describe(there.owner)}")
+            problem = f"run {run.run_id} is being run by {describe(there.owner)}"
+            raise StoreError(backend.name, problem=problem, do="wait for that, or stop it")
         _take_over(connection, run, sitting)
     backend.write(connection, {SITTINGS: [_sitting_row(run.run_id, sitting, Pulse(seconds=0.0))]})
 
@@ -181,7 +182,7 @@ def _update_own(
     ).one_or_none()
     if there is None or sitting is None or there.owner != sitting.owner:
         by = "deleted" if there is None else f"taken over by {describe(there.owner)}"
-        raise StoreError(backend.name, problem=f"run {run_id} was {by}")
+        raise StoreError(backend.name, problem=f"run {run_id} was {by}", do="see `simeval runs`")
     new = storable(values)
     if "exact" in new and there.exact:
         new["exact"] = to_json({**json.loads(there.exact), **json.loads(new["exact"])})

@@ -9,13 +9,13 @@ from typing import Any, Literal, cast
 
 from sqlalchemy import Connection, ScalarSelect, case, delete, func, select
 
-from simeval.encode import encode_conversation, encode_result
+from simeval.encode import encode_trial
 from simeval.errors import DefinitionError
-from simeval.outcome import Outcome
-from simeval.records import PastRun, TrialKey
+from simeval.outcome import Outcome, Score
+from simeval.records import PastRun
 from simeval.store.database import Database
 from simeval.store.owners import describe, is_alive
-from simeval.store.reading import Scores, read_conversations, read_rubrics, read_scores, read_spent
+from simeval.store.reading import read_conversations, read_rubrics, read_scores, read_spent
 from simeval.store.schema import JUDGEMENTS, METADATA, RUNS, SCENARIOS, SITTINGS, TRIALS
 from simeval.store.texts import as_written
 
@@ -235,19 +235,14 @@ def _document(connection: Connection, run: Mapping[str, Any]) -> Json:
     for row in connection.execute(query).mappings():
         scenario: Json = json.loads(as_written(row)["result"])
         labels = [expectation["label"] for expectation in scenario["expectations"]]
-        keys: list[TrialKey] = [(row["scenario"], index) for index in range(scenario["trials"])]
         scenario["conversations"] = [
-            {
-                "index": key[1],
-                **encode_conversation(held[key].conversation),
-                "scores": _encode_scores(scores, key, labels),
-            }
-            for key in keys
+            encode_trial(index, held[key].conversation, _by_label(scores.get(key, {}), labels))
+            for index in range(scenario["trials"])
+            for key in [(row["scenario"], index)]
         ]
         scenarios.append(scenario)
     return {**json.loads(run["result"]), "scenarios": scenarios}
 
 
-def _encode_scores(scores: Scores, key: TrialKey, labels: Sequence[str]) -> Json:
-    found = scores.get(key, {})
-    return {label: encode_result(found[position]) for position, label in enumerate(labels) if position in found}
+def _by_label(scores: Mapping[int, Score], labels: Sequence[str]) -> Mapping[str, Score]:
+    return {label: scores[position] for position, label in enumerate(labels) if position in scores}

@@ -73,7 +73,8 @@ class SqliteFile:
 
     def check(self) -> None:
         if self._identity() != self._file:  # SQLite would go on with the file that nobody can find any more
-            raise StoreError(self.name, problem="the file was deleted or replaced")
+            problem = "the file was deleted or replaced"
+            raise StoreError(self.name, problem=problem, do="leave it where it is while a run is going on")
 
     def clean(self, text: str) -> str:
         return text
