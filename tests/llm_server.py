@@ -9,6 +9,8 @@ import asyncio
 import json
 import os
 import signal
+import socket
+import struct
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -20,12 +22,23 @@ from random import Random
 from threading import Thread
 from time import monotonic
 from typing import Any, Literal, get_args
+from zlib import crc32
 
 from aiohttp import web
 
 Role = Literal["user", "judge", "rubric", "app"]
 Fault = Literal[
-    "error_500", "rate_limited", "malformed", "truncated", "hang", "auth", "bad_request", "html", "content_filter"
+    "error_500",
+    "rate_limited",
+    "malformed",
+    "truncated",
+    "hang",
+    "auth",
+    "bad_request",
+    "html",
+    "content_filter",
+    "reset",
+    "huge",
 ]
 
 ROLE_OF_PROMPT: Mapping[str, Role] = {
@@ -39,6 +52,9 @@ ROLE_OF_PROMPT: Mapping[str, Role] = {
 }
 FAULTS: tuple[Fault, ...] = get_args(Fault)
 STOPPING_SECONDS = 2.0
+HUGE_BYTES = 10_000_000
+LONGEST_PROMPT = 1_000_000  # characters
+CANNOT = "I can not"  # by this a judge that reads knows a bad answer
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,7 +65,8 @@ class Behaviour:
     `seed`, among those of `faulty_roles`. `first_faults` strike the first such requests, before any is
     drawn; "" lets one pass. `retry_after` is the header of a 429, None leaves it out; `refusal` is the text
     of a 401. `echo_key` puts the caller's API key into the text of every error. More than `max_rps`
-    requests within a second are answered with 429.
+    requests within a second are answered with 429. With `reads` the answers depend on the prompt, and on nothing
+    else: each of the user's messages has a number made from it, and the judge rates by what the app said.
     """
 
     latency_seconds: float = 0.0
@@ -64,12 +81,15 @@ class Behaviour:
     bad_request: float = 0.0
     html: float = 0.0
     content_filter: float = 0.0
+    reset: float = 0.0
+    huge: float = 0.0
     first_faults: tuple[Fault | Literal[""], ...] = ()
     faulty_roles: tuple[Role, ...] = ("user", "judge", "rubric", "app")
     retry_after: str | None = "0.05"
     refusal: str = "Incorrect API key provided"
     echo_key: bool = False
     max_rps: float | None = None
+    reads: bool = False
     seed: int = 0
 
 
@@ -100,13 +120,13 @@ class LanguageModelServer:
         self._random = Random(self.behaviour.seed)
 
     @asynccontextmanager
-    async def serving(self) -> AsyncIterator[str]:
-        """Listen on a free port and give the base URL; at the end, let hanging requests go."""
+    async def serving(self, port: int = 0) -> AsyncIterator[str]:
+        """Listen on a port, by default a free one, and give the base URL; at the end, let hanging requests go."""
         server = web.Server(self._handle, handler_cancellation=True, access_log=None)
         runner = web.ServerRunner(server, shutdown_timeout=0.2)
         await runner.setup()
         try:
-            site = web.TCPSite(runner, "127.0.0.1", 0, backlog=1024)
+            site = web.TCPSite(runner, "127.0.0.1", port, backlog=1024)
             await site.start()
             yield f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
         finally:
@@ -128,12 +148,14 @@ class LanguageModelServer:
             return _error(404, "no such page", "invalid_request_error")
         key = request.headers.get("Authorization", "").removeprefix("Bearer ")
         self.stats.saw_authorization |= bool(key)
-        body = json.loads(await request.read())
+        body = json.loads(await request.content.read())  # of any length; request.read() refuses more than 1 MB
         messages = body["messages"]
         role = _role(messages[0]["content"])
         self.stats.by_role[role] += 1
         if self.behaviour.latency_seconds > 0:
             await asyncio.sleep(self.behaviour.latency_seconds)
+        if len(messages[-1]["content"]) > LONGEST_PROMPT:
+            return _error(400, "the prompt is too long", "invalid_request_error", code="context_length_exceeded")
         fault = self._fault(role)
         reply = _reply(role, messages[-1]["content"], self.behaviour)
         if fault is None:
@@ -142,6 +164,8 @@ class LanguageModelServer:
         if fault == "malformed":
             text = _malformed(role, reply, self.stats.faults["malformed"])
             return _completion(body["model"], messages, text)
+        if fault == "huge":
+            return _completion(body["model"], messages, "x" * HUGE_BYTES)
         return await self._failed(fault, request, key)
 
     def _fault(self, role: Role) -> Fault | None:
@@ -193,6 +217,8 @@ class LanguageModelServer:
                 return web.Response(text=f"<html><body>Sign in{echo}</body></html>", content_type="text/html")
             case "truncated":
                 return await _truncated(request)
+            case "reset":
+                return _reset(request)
             case _:
                 await self._stopped.wait()
                 return _error(503, "the server is stopping", "server_error")
@@ -209,13 +235,23 @@ def _reply(role: Role, prompt: str, behaviour: Behaviour) -> dict[str, Any] | st
     match role:
         case "user":
             number = prompt.count('from="user"') + prompt.count('speaker="user"') + 1
-            return {"message": f"Question {number}: what can you do?", "continue": number < behaviour.user_messages}
+            case = f" in case {crc32(prompt.encode())}" if behaviour.reads else ""
+            return {
+                "message": f"Question {number}: what can you do{case}?",
+                "continue": number < behaviour.user_messages,
+            }
         case "judge":
-            return {"reasoning": "It did what was expected.", "score": behaviour.score}
+            score = _rating(prompt) if behaviour.reads else behaviour.score
+            return {"reasoning": "It did what was expected.", "score": score}
         case "rubric":
             return {"levels": {str(level): f"Does {level} tenths of it." for level in range(1, 11)}}
         case "app":
             return "I answer questions, book meetings and translate texts."
+
+
+def _rating(prompt: str) -> float:
+    """Rate a conversation: 3 to 4 where the app could not help at some turn, else 8 to 9."""
+    return (3 if CANNOT in prompt else 8) + crc32(prompt.encode()) % 1000 / 1000
 
 
 def _malformed(role: Role, reply: dict[str, Any] | str, number: int) -> str:
@@ -270,6 +306,16 @@ async def _truncated(request: web.BaseRequest) -> web.StreamResponse:
     return response
 
 
+def _reset(request: web.BaseRequest) -> web.StreamResponse:
+    """Drop the connection so that the client's end is reset."""
+    transport = request.transport
+    if transport is not None:
+        at_once = struct.pack("ii", 1, 0)
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
+        transport.abort()
+    return web.Response()
+
+
 @dataclass(frozen=True, slots=True)
 class ServerHandle:
     """A running server, for the thread that started it."""
@@ -317,7 +363,7 @@ def running(behaviour: Behaviour | None = None) -> Iterator[ServerHandle]:
             raise TimeoutError(f"the server did not stop within {STOPPING_SECONDS:g} seconds")
 
 
-async def _serve_until_told(behaviour: Behaviour) -> None:
+async def _serve_until_told(behaviour: Behaviour, port: int) -> None:
     """Print the base URL; end on SIGTERM, SIGINT, or when standard input does."""
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -329,14 +375,14 @@ async def _serve_until_told(behaviour: Behaviour) -> None:
         loop.call_soon_threadsafe(stop.set)
 
     Thread(target=wait_for_end_of_input, name="standard input", daemon=True).start()
-    async with LanguageModelServer(behaviour).serving() as base_url:
+    async with LanguageModelServer(behaviour).serving(port) as base_url:
         sys.stdout.write(f"{base_url}\n")
         sys.stdout.flush()
         await stop.wait()
 
 
-def _read_arguments() -> Behaviour:
-    """Read an option for each number of Behaviour: --latency-seconds, --error-500, --max-rps and so on."""
+def _read_arguments() -> tuple[Behaviour, int]:
+    """Read the port and an option for each number of Behaviour: --latency-seconds, --error-500, --max-rps and so on."""
     parser = argparse.ArgumentParser(description="An OpenAI-compatible server for tests and benchmarks.")
     for setting in fields(Behaviour):
         if setting.name in ("first_faults", "faulty_roles"):
@@ -347,12 +393,15 @@ def _read_arguments() -> Behaviour:
         else:
             kind = float if setting.default is None else type(setting.default)
             parser.add_argument(option, type=kind, default=setting.default, metavar="X")
-    return Behaviour(**vars(parser.parse_args()))
+    parser.add_argument("--port", type=int, default=0, metavar="N")
+    options = vars(parser.parse_args())
+    port: int = options.pop("port")
+    return Behaviour(**options), port
 
 
 def main() -> None:
     """Serve with the behaviour given on the command line."""
-    asyncio.run(_serve_until_told(_read_arguments()))
+    asyncio.run(_serve_until_told(*_read_arguments()))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -61,12 +62,19 @@ class PostgresHandle:
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresHandle]:
     """A server for all tests; skips where its binaries are not, unless SIMEVAL_REQUIRE_POSTGRES is 1."""
-    binaries = _binaries()
+    binaries = installed()
     if binaries is None:
         missing = "no PostgreSQL server is installed"
         if os.environ.get("SIMEVAL_REQUIRE_POSTGRES") == "1":
             pytest.fail(missing)
         pytest.skip(missing)
+    with serving(binaries) as handle:
+        yield handle
+
+
+@contextmanager
+def serving(binaries: Path) -> Iterator[PostgresHandle]:
+    """Run a server; in the end it is stopped, and its folder is removed."""
     folder = Path(mkdtemp(prefix="simeval-pg-"))
     try:
         if os.geteuid() == 0:  # the server refuses to be root's
@@ -83,7 +91,8 @@ def postgres_server() -> Iterator[PostgresHandle]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _binaries() -> Path | None:
+def installed() -> Path | None:
+    """Give the folder of PostgreSQL's programs; None where it is not installed."""
     found = [Path(path).parent for path in [shutil.which("initdb")] if path]
     found += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     return next((folder for folder in found if (folder / "postgres").exists()), None)

@@ -13,7 +13,7 @@ back every call and has no part in when the next cut may be.
 from collections import deque
 from dataclasses import dataclass, field
 from itertools import dropwhile, takewhile
-from math import inf
+from math import inf, sqrt
 from typing import Literal
 
 from simeval.models.pace import FIRST_WINDOW, SMOOTH, Pace, Tokens, Window
@@ -141,6 +141,7 @@ class Traffic:
     _paused_until: float = field(default=-inf, init=False)
     _started: deque[Ticket] = field(default_factory=lambda: deque(maxlen=REMEMBERED), init=False)
     _trouble: Trouble = field(default_factory=lambda: Trouble(-inf), init=False)
+    _last_cut: tuple[float, float] = field(default=(-inf, 0.0), init=False)  # start of the refused call, and the pause
     _refusals: Refusals = field(default_factory=Refusals, init=False)
     _doubt: Doubt | None = field(default=None, init=False)
 
@@ -219,6 +220,7 @@ class Traffic:
         if not self._in_vain:
             self._measure(ticket, now, pause, anew=anew)
         self._trouble.hold(ticket.started, pause)
+        self._last_cut = ticket.started, pause
         self._cut(self._needed())
         if self._refusals.outlast(self.pace.early):
             self._lift()
@@ -244,6 +246,8 @@ class Traffic:
         accepted = len(latest) / seconds
         if not anew:
             accepted = min(accepted, self._since_trouble_began(refused))
+        elif self.pace.early and self._last_cut[1] > 0:
+            accepted = min(accepted, self._since_last_cut(refused))
         least = FIRST_WINDOW if rate == inf else max(SLOWEST, DEEPEST_CUT * rate)
         self.pace.limit(min(max(accepted, least), rate), pause=pause)
         if latest:
@@ -256,6 +260,16 @@ class Traffic:
             seconds -= self._trouble.paused
         count = len(self._accepted(refused, self._trouble.began))
         return (count + LEAN) / max(seconds + LEAN / self.pace.rate, SHORTEST_SECONDS)
+
+    def _since_last_cut(self, refused: Ticket) -> float:
+        """Give the calls a second that were accepted since then, between the means with and without the pause.
+
+        For a bucket has been filled in the pause, and a window of time has passed unused.
+        """
+        last, pause = self._last_cut
+        seconds = refused.started - last
+        busy = max(seconds - pause, (1 - MOSTLY) * seconds)
+        return len(self._accepted(refused, last)) / sqrt(seconds * busy)
 
     def _accepted(self, before: Ticket, since: float) -> list[Ticket]:
         """Give the calls started after a time and before a call that were not refused so far, the latest first."""

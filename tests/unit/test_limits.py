@@ -1,13 +1,22 @@
 """A model with bounds."""
 
+from contextlib import suppress
+from functools import partial
+from random import Random
+
 import anyio
 import anyio.lowlevel
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
 
 from simeval.errors import ModelError
+from simeval.models.governor import Governed
 from simeval.models.limits import Limited, Paced, Timed
 from simeval.models.model import Model, Request
-from tests.unit.doubles import Acting, any_request
+from simeval.models.pace import Pace, Window
+from simeval.models.traffic import Traffic
+from tests.unit.doubles import Acting, Scripted, any_request, failure
 
 pytestmark = pytest.mark.anyio
 
@@ -27,6 +36,10 @@ async def ask(model: Model, times: int) -> None:
     async with anyio.create_task_group() as tasks:
         for number in range(times):
             tasks.start_soon(model.complete, any_request(number))
+
+
+def governed(model: Model, most: int = 4, pace: Pace | None = None) -> Governed:
+    return Governed(model, Traffic(Window(most), pace or Pace()), outage_seconds=60, clean=str)
 
 
 @pytest.mark.parametrize("slots", [1, 2, 5])
@@ -146,6 +159,7 @@ async def test_a_bounded_model_has_the_name_of_its_model_and_closes_it() -> None
         lambda model: Limited(model, anyio.Semaphore(1)),
         lambda model: Paced(model, anyio.Lock()),
         lambda model: Timed(model, seconds=1),
+        governed,
     )
 
     for bound in bounds:
@@ -154,3 +168,112 @@ async def test_a_bounded_model_has_the_name_of_its_model_and_closes_it() -> None
         await model.close()
         assert model.name == "acting/model"
         assert inner.closed
+
+
+@pytest.mark.parametrize("most", [1, 2, 5])
+async def test_a_governed_models_calls_at_once_reach_the_window_and_never_exceed_it(most: int) -> None:
+    model = Acting(work)
+
+    await ask(governed(model, most), 40)
+
+    assert (model.peak, model.calls) == (most, 40)
+
+
+async def test_governed_calls_are_started_in_the_order_asked() -> None:
+    started: list[int] = []
+
+    async def act(request: Request) -> str:
+        started.append(request.seed)
+        return await work(request)
+
+    await ask(governed(Acting(act), 3), 30)
+
+    assert started == list(range(30))
+
+
+async def test_waiting_in_line_costs_no_time_out() -> None:
+    async def slow(_request: Request) -> str:
+        await anyio.sleep(0.1)
+        return "done"
+
+    model = Acting(slow)
+
+    await ask(governed(Timed(model, seconds=0.4), 1), 8)
+
+    assert model.calls == 8
+
+
+async def test_governed_calls_keep_to_their_pace() -> None:
+    model = Scripted(["done"])
+
+    await ask(governed(model, 50, Pace(100.0)), 21)
+
+    assert model.times[-1] - model.times[0] >= 20 / 100 - 0.01
+
+
+async def test_a_retry_after_holds_back_every_call() -> None:
+    model = Scripted(["done", failure("rate_limit", retry_after=0.2), "done"])
+    one = governed(model)
+    await one.complete(any_request())
+    with pytest.raises(ModelError, match="rate_limit"):
+        await one.complete(any_request())
+
+    await ask(one, 5)
+
+    assert min(model.times[2:]) - model.times[1] >= 0.2
+
+
+async def test_a_longer_retry_after_than_is_waited_for_is_the_callers_to_see() -> None:
+    model = Scripted(["done", failure("rate_limit", retry_after=3600)])
+    one = governed(model)
+    await one.complete(any_request())
+
+    with pytest.raises(ModelError) as raised:
+        await one.complete(any_request())
+
+    assert raised.value.retry_after == 3600
+
+
+async def _cancel_at_random(seed: int, most: int) -> Governed:
+    """Ask a model that answers, fails, is refused and waits; cancel every call at a random moment of its life."""
+    random = Random(seed)
+
+    async def act(_request: Request) -> str:
+        for _ in range(random.randrange(6)):
+            await anyio.lowlevel.checkpoint()
+        kind = random.choice(["done", "rate_limit", "timeout", "server", "malformed"])
+        if kind != "done":
+            raise failure(kind)  # type: ignore[arg-type]
+        return kind
+
+    async def call(one: Governed, turns: int) -> None:
+        with anyio.CancelScope() as scope:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(partial(_quietly, one))
+                for _ in range(turns):
+                    await anyio.lowlevel.checkpoint()
+                scope.cancel()
+
+    one = governed(Acting(act), most)
+    async with anyio.create_task_group() as calls:
+        for _ in range(30):
+            calls.start_soon(call, one, random.randrange(15))
+    return one
+
+
+async def _quietly(one: Governed) -> None:
+    with suppress(ModelError):
+        await one.complete(any_request())
+
+
+@settings(max_examples=40)
+@given(seed=some.integers(0, 10**6), most=some.integers(1, 8))
+def test_calls_cancelled_at_any_moment_leave_no_slot_behind(seed: int, most: int) -> None:
+    async def check() -> None:
+        with anyio.fail_after(10):
+            one = await _cancel_at_random(seed, most)
+            assert one.traffic.in_flight == 0
+            one.model = Acting(work)
+            assert (await one.complete(any_request())).text == "done"
+
+    anyio.run(check)

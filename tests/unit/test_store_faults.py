@@ -4,7 +4,7 @@ import logging
 import os
 import sqlite3
 from pathlib import Path
-from threading import Thread
+from threading import Thread, Timer
 from time import monotonic, sleep
 
 import pytest
@@ -170,7 +170,9 @@ def test_closing_ends_the_wait_for_a_server(postgres_server: PostgresHandle) -> 
     assert monotonic() - started < RECONNECT_SECONDS
 
 
-def test_replies_that_two_write_in_different_orders_are_all_kept(where: str) -> None:
+def test_replies_that_two_write_in_different_orders_are_all_kept_without_a_deadlock(
+    where: str, caplog: pytest.LogCaptureFixture
+) -> None:
     first, second = Database(where), Database(where)
     replies = [ReplyRecord(key=f"key-{n}", model="m", role="user", text="hi") for n in range(50)]
     threads = [
@@ -183,6 +185,7 @@ def test_replies_that_two_write_in_different_orders_are_all_kept(where: str) -> 
         thread.join(timeout=DEADLINE_SECONDS)
 
     assert rows(first, "SELECT count(*) FROM replies") == [(50,)]
+    assert caplog.records == []
     first.close()
     second.close()
 
@@ -211,6 +214,20 @@ def test_a_file_that_cannot_be_written_is_told_at_once(path: Path, pragma: str, 
     assert raised.value.__cause__ is None
     assert set(Runs(database).load("run-1").held) == {(0, 0)}
     database.append("run-1", [held(1)])  # there is place again
+    database.close()
+
+
+def test_a_file_that_another_writes_is_waited_for_when_it_is_opened(path: Path) -> None:
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")  # in a file without a write-ahead log yet
+    done = Timer(0.2, other.execute, ["COMMIT"])
+    done.start()
+
+    database = Database(path)
+
+    assert rows(database, "PRAGMA journal_mode") == [("wal",)]
+    done.join()
+    other.close()
     database.close()
 
 

@@ -1,10 +1,14 @@
 """The runs of a database: found, listed, read back, deleted."""
 
 import json
+import os
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from socket import gethostname
+from subprocess import PIPE, Popen
+from time import monotonic
 
 import pytest
 
@@ -12,7 +16,7 @@ from simeval.encode import encode_suite
 from simeval.errors import DefinitionError
 from simeval.records import Pulse
 from simeval.store.database import Database
-from simeval.store.owners import new_owner
+from simeval.store.owners import is_alive, new_owner
 from simeval.store.runs import Runs, ScenarioProgress
 from simeval.stored import read_result, requirements_of
 from simeval.usage import Usage
@@ -168,6 +172,23 @@ def test_a_run_is_owned_while_its_process_lives(database: Database, owner: str, 
 
     assert expected in past.owner
     assert bool(past.owner) == bool(expected)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="processes are told by their signs of life there")
+def test_a_process_that_was_killed_is_gone_even_before_its_parent_knows() -> None:
+    program = "from simeval.store.owners import new_owner; print(new_owner(), flush=True); input()"
+    now, deadline = datetime.now(UTC), monotonic() + 30.0
+    with Popen([sys.executable, "-c", program], stdin=PIPE, stdout=PIPE, text=True) as process:
+        assert process.stdout is not None
+        owner = process.stdout.readline().strip()
+        lived = is_alive(owner, pulse=now, now=now)
+        process.kill()
+        while is_alive(owner, pulse=now, now=now) and monotonic() < deadline:
+            pass
+
+        assert lived
+        assert not is_alive(owner, pulse=now, now=now)
+        assert process.returncode is None
 
 
 def test_what_a_database_has_open_itself_can_be_resumed_on_it(database: Database) -> None:
