@@ -115,7 +115,9 @@ class App:
             if limit.cancelled_caught:
                 raise AppError(turn, f"no answer within {self.timeout_seconds:g} seconds")
         if isinstance(made, Caught):
-            problem = f"{type(made.error).__name__}: {made.error}{place_of(made.error)}"
+            left = isinstance(made.error, _HandlerLeftError)
+            said = str(made.error) if left else f"{type(made.error).__name__}: {made.error}"
+            problem = said + place_of(made.error.__cause__ if left and made.error.__cause__ else made.error)
             raise AppError(turn, problem) from made.error
         returned, seconds = made
         if seconds > self.timeout_seconds:  # it held up the event loop, so that nothing could end it in time

@@ -151,7 +151,7 @@ class Database:
                         raise StoreError(self.name, problem=problem, do=WAY_OUT) from None
                 if deadline is None:
                     deadline = now + self._reconnect_seconds
-                    log.warning("the store is lost, reconnecting", store=self.name, problem=problem)
+                    log.warning("the store does not answer; it is tried again", store=self.name, problem=problem)
                 if self._closing.wait(pause):
                     raise StoreError(self.name, problem=problem, do=WAY_OUT)
                 pause = min(2 * pause, LONGEST_PAUSE_SECONDS)

@@ -12,10 +12,11 @@ from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import DBAPIError
 
 from simeval.errors import StoreError
-from simeval.store.backend import driver_connection, names_of, upsert
+from simeval.store.backend import driver_connection, driver_error, names_of, upsert
 from simeval.store.rows import Batch
 
-BUSY_SECONDS = 30.0  # how long another process may hold the file
+BUSY_SECONDS = 30.0  # how long another process may hold the file while it is opened
+PATIENCE_MILLISECONDS = 3_000  # how long it may hold it before that is told
 LOG_PAGES = 4_000  # written into the file at once: 16 MB; more of them share a page, so that a record costs less
 CACHE_KIB = 16_000
 
@@ -44,7 +45,12 @@ class SqliteFile:
         connection = self._engine.connect()
         try:
             mode = _write_ahead(connection)
-            pragmas = (f"cache_size = -{CACHE_KIB}", f"wal_autocheckpoint = {LOG_PAGES}")
+            limits = {
+                "cache_size": -CACHE_KIB,
+                "wal_autocheckpoint": LOG_PAGES,
+                "busy_timeout": PATIENCE_MILLISECONDS,
+            }
+            pragmas = [f"{name} = {value}" for name, value in limits.items()]
             for pragma in (*pragmas, *(["synchronous = NORMAL"] if mode == "wal" else [])):
                 connection.exec_driver_sql(f"PRAGMA {pragma}")
         except BaseException:
@@ -68,8 +74,8 @@ class SqliteFile:
         finally:
             connection.exec_driver_sql(f"PRAGMA synchronous = {usual}")
 
-    def is_lost(self, error: Exception) -> bool:  # noqa: ARG002
-        return False
+    def is_lost(self, error: Exception) -> bool:
+        return "locked" in str(driver_error(error))
 
     def check(self) -> None:
         if self._identity() != self._file:  # SQLite would go on with the file that nobody can find any more

@@ -114,7 +114,7 @@ def test_a_connection_that_was_ended_is_made_again(
     with caplog.at_level(logging.WARNING):
         database.append("run-1", [held(1), Pulse(seconds=1.0)])
 
-    assert [record.message for record in caplog.records] == ["the store is lost, reconnecting"]
+    assert [record.message for record in caplog.records] == ["the store does not answer; it is tried again"]
     assert set(Runs(database).load("run-1").held) == {(0, 0), (0, 1)}
     database.close()
 
@@ -231,8 +231,8 @@ def test_a_file_that_another_writes_is_waited_for_when_it_is_opened(path: Path) 
     database.close()
 
 
-def test_a_file_that_another_holds_too_long_is_told(path: Path) -> None:
-    database = Database(path)
+def test_a_file_that_another_holds_too_long_is_told(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    database = Database(path, reconnect_seconds=0.1)
     run_sql(database, "PRAGMA busy_timeout = 20")
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -240,6 +240,7 @@ def test_a_file_that_another_holds_too_long_is_told(path: Path) -> None:
     with pytest.raises(StoreError, match="database is locked"):
         database.append("run-1", [begun()])
 
+    assert [record.message for record in caplog.records] == ["the store does not answer; it is tried again"]
     other.execute("ROLLBACK")
     other.close()
     database.close()
