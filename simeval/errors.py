@@ -85,6 +85,7 @@ class ModelError(SimevalError):
     ) -> None:
         self.model, self.kind, self.problem = model, kind, problem[:LONGEST_KEPT]
         self.retry_after, self.attempts, self.role = retry_after, 1, ""
+        self.waited_out = False  # whether it was tried again until nothing more could be hoped for
         super().__init__(model, kind, self.problem)
 
     def __str__(self) -> str:
@@ -117,6 +118,9 @@ class ModelUnusable(ModelError):
             "authentication": "check the provider's API key in your environment",
             "unknown_model": "check the model's name (LiteLLM's form is provider/model)",
             "connection": "check that it is running, and its api_base",
+            "server": "try again later",
+            "timeout": "try again later",
+            "rate_limit": "try again later",
         }.get(self.kind, "check the model's name and options")
         return f"{self.model} cannot be used ({self.kind}): {self.problem[:LONGEST_PROBLEM]}; {advice}"
 

@@ -9,6 +9,7 @@ import json
 import logging
 import sys
 from collections.abc import Mapping, MutableMapping
+from contextvars import Context
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -38,6 +39,11 @@ log: BoundLogger = structlog.wrap_logger(
     wrapper_class=BoundLogger,
     cache_logger_on_first_use=True,
 )
+
+
+def warn_all(message: str) -> None:
+    """Warn of what concerns all trials, without the names of the one at hand."""
+    Context().run(log.warning, message)
 
 
 def configure_logging(

@@ -8,13 +8,14 @@ from time import monotonic
 import anyio
 
 from simeval.errors import ModelError, ModelUnusable
-from simeval.logs import log
+from simeval.logs import log, warn_all
 from simeval.models.breaker import OUTAGE_KINDS, Breaker
 from simeval.models.model import Completion, Model, Request
 from simeval.models.retries import LONGEST_RETRY_AFTER
 from simeval.models.traffic import Outcome, Ticket, Traffic
 
-NAP_SECONDS = 0.002  # at the least: a timer costs 60 µs of CPU, and the pace catches up
+MOST_PROBES = 8  # of one call: 25 seconds, where it is the only one
+NAP_SECONDS = 0.005  # at the least: waking costs 100 µs of CPU, and the pace catches up
 
 
 @dataclass(slots=True)
@@ -22,7 +23,8 @@ class Governed:
     """A model around which all its callers wait in one line, first come, first served.
 
     Waiting costs no time-out and no attempt. While the breaker is open single calls probe the model, and one that
-    fails waits again in the line. Raises ModelUnusable when it has been open for `outage_seconds`.
+    fails waits again in the line, at its end, until it has failed so MOST_PROBES times: then it may be that request
+    which the model fails on. Raises ModelUnusable when the breaker has been open for `outage_seconds`.
     """
 
     model: Model
@@ -45,6 +47,7 @@ class Governed:
 
     async def complete(self, request: Request) -> Completion:
         """Wait in line, then answer."""
+        probes = 0
         while True:
             ticket, is_probe = await self._admitted()
             completion: Completion | None = None
@@ -56,8 +59,12 @@ class Governed:
                 failure = error
                 if not (is_probe and failure.kind in OUTAGE_KINDS):
                     raise
+                probes += 1
+                if probes == MOST_PROBES:
+                    error.waited_out = True
+                    raise
             finally:
-                self._end(ticket, completion, failure, is_probe=is_probe)
+                self._end(ticket, completion, failure, is_probe=is_probe, request=id(request))
 
     async def _admitted(self) -> tuple[Ticket, bool]:
         """Wait until a call may start, and start it; nothing is waited for between the two."""
@@ -88,7 +95,7 @@ class Governed:
         return ModelUnusable(self.name, kind=last.kind, problem=problem)
 
     def _end(
-        self, ticket: Ticket, completion: Completion | None, failure: ModelError | None, *, is_probe: bool
+        self, ticket: Ticket, completion: Completion | None, failure: ModelError | None, *, is_probe: bool, request: int
     ) -> None:
         """Take in how a call ended, and wake who is first in line."""
         now = monotonic()
@@ -97,24 +104,28 @@ class Governed:
         outcome = _outcome(completion, failure)
         if self.traffic.end(ticket, now, outcome, retry_after=retry_after, tokens=tokens):
             log.debug("limits cut", model=self.name, why=outcome, **self.traffic.describe())
-        self._tell_breaker(outcome, failure, now, is_probe=is_probe)
+        self._tell_breaker(outcome, failure, now, is_probe=is_probe, request=request)
         if self._changed is not None:
             self._changed.set()
 
-    def _tell_breaker(self, outcome: Outcome, failure: ModelError | None, now: float, *, is_probe: bool) -> None:
-        down = self.breaker.outage(now)
+    def _tell_breaker(
+        self, outcome: Outcome, failure: ModelError | None, now: float, *, is_probe: bool, request: int
+    ) -> None:
+        breaker, down = self.breaker, self.breaker.outage(now)
+        self._last = failure or self._last
         if outcome == "answered":
-            if self.breaker.answered(now):
-                log.warning(f"{self.name} answers again after {down:.0f} s; the run goes on")
-        elif is_probe and self.breaker.is_open:
-            self.breaker.probed(now, failed=failure is not None)
-        elif failure is not None and self.breaker.failed(failure.kind, now):
-            said = " ".join(self.clean(failure.problem).split())[:200]
-            log.warning(
-                f"{self.name} has failed every call for {self.breaker.seconds(now):.0f} s ({failure.kind}: {said}); "
+            if breaker.answered(now):
+                warn_all(f"{self.name} answers again after {down:.0f} s; the run goes on")
+        elif is_probe and breaker.is_open:
+            breaker.probed(now, failed=failure is not None)
+        elif failure is not None:
+            breaker.failed(failure.kind, now, request)
+        if self._last is not None and breaker.is_to_tell(now):
+            said = " ".join(self.clean(self._last.problem).split())[:200]
+            warn_all(
+                f"{self.name} has failed every call for {breaker.seconds(now):.0f} s ({self._last.kind}: {said}); "
                 "paused, trying again every few seconds"
             )
-        self._last = failure or self._last
 
 
 def _outcome(completion: Completion | None, failure: ModelError | None) -> Outcome:

@@ -12,7 +12,7 @@ SHORTEST_ROUND_SECONDS = 0.1  # or a fast model that takes 50 a second is sent 6
 CUT = 0.7  # of the window at a time-out or a refusal
 
 DEPTH = 0.03  # how far below its ceiling the pace starts anew
-FIRST_CLIMB_SECONDS = 6.0  # from there to a ceiling that was met once
+FIRST_CLIMB_SECONDS = 4.0  # from there to a ceiling that was met once
 CLIMB_SECONDS, LONGEST_CLIMB_SECONDS = 10.0, 30.0  # to one that was confirmed, longer each time
 PAUSES_A_CLIMB, SLOWEST_CLIMB_SECONDS = 30.0, 300.0  # where a refusal costs a pause, it is to be met more seldom
 EARLY = 0.97  # of a ceiling that refused calls before the pace had climbed to it: it is lower than it seemed
@@ -117,7 +117,7 @@ class Pace:
         else:
             self.early = self._confirmed = 0
         climb = min(LONGEST_CLIMB_SECONDS, CLIMB_SECONDS * 1.5 ** (self._confirmed - 1))
-        climb = climb if self._known else FIRST_CLIMB_SECONDS
+        climb = climb if self._confirmed else FIRST_CLIMB_SECONDS
         self._climb = max(climb, min(SLOWEST_CLIMB_SECONDS, PAUSES_A_CLIMB * pause))
         self.ceiling, self._climbed = accepted, 0.0
         self.rate = min(self.most, self.ceiling * self._level())

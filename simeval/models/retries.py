@@ -152,4 +152,6 @@ def _retry_after(state: RetryCallState) -> float:
 
 def _may_pass(error: BaseException) -> bool:
     """Whether it is worth calling again: the cause may pass, and in a time that can be waited for."""
-    return isinstance(error, ModelError) and error.retryable and (error.retry_after or 0.0) <= LONGEST_RETRY_AFTER
+    if not isinstance(error, ModelError) or error.waited_out:
+        return False
+    return error.retryable and (error.retry_after or 0.0) <= LONGEST_RETRY_AFTER

@@ -32,11 +32,11 @@ SLOWEST = 0.2  # calls a second; a model that takes fewer is waited for by pause
 DEEPEST_CUT = 0.25  # of the pace, at once: what was measured may have been a pause
 SAME_TROUBLE_SECONDS, SAME_TROUBLE_CALLS = 1.0, 100  # refusals no further apart belong together
 
-SHORT_SECONDS, FOLLOWERS = 1.0, 5  # a first refusal so early is doubted until so many calls after it have ended
+SHORT_SECONDS, FOLLOWERS = 1.0, 8  # a first refusal so early is doubted until so many calls after it have ended
 LATEST, IN_THE_LONG_RUN = 1 / 50, 1 / 1000  # weights of one call in the share that is refused
 ISOLATED, MOST_TOLERATED = 0.2, 0.45  # shares; where refusals come at any pace, more of them concern it again
 MOST_EARLY_SHARE = 0.3
-PATIENCE = 5  # cuts in a row that have not ended the refusals, before the pace is no more held to be their cause
+PATIENCE = 4  # cuts in a row that have not ended the refusals, before the pace is no more held to be their cause
 
 
 @dataclass(slots=True, eq=False)
@@ -251,7 +251,9 @@ class Traffic:
         least = FIRST_WINDOW if rate == inf else max(SLOWEST, DEEPEST_CUT * rate)
         self.pace.limit(min(max(accepted, least), rate), pause=pause)
         if latest:
-            self.pace.hold(min(now + seconds, latest[-1].started + len(latest) / self.pace.rate))
+            paid = min(now + seconds, latest[-1].started + len(latest) / self.pace.rate)
+            self._trouble.paused += max(0.0, paid - max(now, self._paused_until))
+            self.pace.hold(paid)
 
     def _since_trouble_began(self, refused: Ticket) -> float:
         """Give the calls a second that were accepted meanwhile; pauses count where they were most of the time."""

@@ -15,7 +15,9 @@ from simeval.models.governor import Governed
 from simeval.models.limits import Limited, Paced, Timed
 from simeval.models.model import Model, Request
 from simeval.models.pace import Pace, Window
+from simeval.models.retries import REFUSALS, Caller
 from simeval.models.traffic import Traffic
+from simeval.settings import RetryConfig
 from tests.unit.doubles import Acting, Scripted, any_request, failure
 
 pytestmark = pytest.mark.anyio
@@ -232,6 +234,50 @@ async def test_a_longer_retry_after_than_is_waited_for_is_the_callers_to_see() -
         await one.complete(any_request())
 
     assert raised.value.retry_after == 3600
+
+
+def refusing(seed: int, times: int) -> Acting:
+    """Give a model that refuses the request of a seed so many times, and answers all others."""
+    left = times
+
+    async def act(request: Request) -> str:
+        nonlocal left
+        await anyio.sleep(0.001)
+        if request.seed == seed and left > 0:
+            left -= 1
+            raise failure("rate_limit")
+        return "done"
+
+    return Acting(act)
+
+
+async def ask_beside_others(model: Acting, seed: int) -> str:
+    """Ask with two attempts while others ask for ever."""
+    caller = Caller(model, RetryConfig(max_attempts=2, backoff_multiplier=0))
+
+    async def others() -> None:
+        while True:
+            await caller.text(any_request())
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(others)
+        try:
+            with anyio.fail_after(5):
+                text = await caller.text(any_request(seed))
+        finally:
+            tasks.cancel_scope.cancel()
+    return text
+
+
+async def test_a_call_that_is_refused_while_others_are_answered_has_attempts_to_spare() -> None:
+    assert await ask_beside_others(refusing(7, times=2 + REFUSALS - 1), 7) == "done"
+
+
+async def test_a_call_that_is_always_refused_fails_in_the_end() -> None:
+    model = refusing(7, times=1000)
+
+    with pytest.RaisesGroup(pytest.RaisesExc(ModelError, match="rate_limit")):
+        await ask_beside_others(model, 7)
 
 
 async def _cancel_at_random(seed: int, most: int) -> Governed:
