@@ -16,9 +16,9 @@ from simeval.store.journal import Entry, Journal
 E = TypeVar("E", bound=Entry)
 
 LARGEST_BATCH = 256
-BATCH_SECONDS = 0.05  # from one write to the next, so that many records a second share few writes
+BATCH_SECONDS = 0.03  # from one write to the next, so that many records a second share few writes
 PULSE_SECONDS = 5.0  # between signs of life
-USAGE_SECONDS = 0.25  # between records of the usage, where others are written anyway
+USAGE_SECONDS = 1.0  # between records of the usage, where others are written anyway
 LAST_WRITE_SECONDS = 2.0  # how long what is already queued may be written after a cancellation
 
 
