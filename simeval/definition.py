@@ -13,9 +13,8 @@ from simeval.settings import Settings, WritingStyleConfig
 Json = dict[str, Any]
 
 LONGEST_SHOWN = 60
-NOT_OF_THE_ANSWER = frozenset(
-    {"api_base", "base_url", "api_key", "api_version", "headers", "extra_headers", "timeout", "organization"}
-)
+NOT_OF_A_CALL = frozenset({"api_key", "timeout"})  # options that no call is told apart by
+NOT_OF_THE_ANSWER = NOT_OF_A_CALL | {"api_base", "base_url", "api_version", "headers", "extra_headers", "organization"}
 
 
 def define(
@@ -82,11 +81,16 @@ def _scenario(plan: ScenarioPlan) -> Json:
 
 
 def _expectation(measure: Measure) -> Json:
-    function = measure.scorer.function
+    function, arguments = measure.scorer.function, getattr(measure.scorer, "__dict__", {})
     return {
         "title": measure.label,
         "expected_behavior": measure.expectation.expected_behavior,
         "scorer": f"{measure.scorer.name} ({getattr(function, '__module__', '')})",
+        "arguments": {
+            name: value
+            for name, value in sorted(arguments.items())
+            if not name.startswith("_") and isinstance(value, (str, int, float))
+        },
         "score": measure.path,
         "evaluators": [repr(each) for each in measure.evaluators],
     }
@@ -97,7 +101,10 @@ def _differences(before: object, now: object, where: str) -> Iterator[str]:
         for key in (*before, *(key for key in now if key not in before)):
             yield from _differences(before.get(key), now.get(key), f"{where}{': ' if where else ''}{key}")
     elif _are_titled(before) and _are_titled(now):
-        yield from _differences(_by_title(before), _by_title(now), where)
+        old, new = _by_title(before), _by_title(now)
+        yield from _differences(old, new, where)
+        if [name for name in old if name in new] != [name for name in new if name in old]:
+            yield f"{where} stand in another order"
     elif before != now:
         yield f"{where} was {_shown(before)} and is {_shown(now)}"
 

@@ -22,9 +22,9 @@ from simeval.actors.statistician import Statistician
 from simeval.actors.wanted import Wanted
 from simeval.budget import Budget, Spending
 from simeval.capture import first_leaf
-from simeval.definition import answer_options, define
+from simeval.definition import NOT_OF_A_CALL, define
 from simeval.forecast import Forecast, forecast, rubric_requests
-from simeval.line import Line
+from simeval.line import END_SECONDS, Line
 from simeval.logs import log
 from simeval.meter import Meter
 from simeval.models.cache import ReplyCache
@@ -189,14 +189,14 @@ class Engine:
         """
         suite = [scenarios] if isinstance(scenarios, ScenarioTest) else list(scenarios)
         stop = StopSignal()
-        async with self._resources() as store:
-            self._signals.append(stop)
-            try:
+        self._signals.append(stop)
+        try:
+            async with self._resources(stop) as store:
                 result = await self._evaluate(suite, app_handler, store, stop)
-            except ExceptionGroup as group:
-                raise first_leaf(group) from group
-            finally:
-                self._signals.remove(stop)
+        except ExceptionGroup as group:
+            raise first_leaf(group) from group
+        finally:
+            self._signals.remove(stop)
         return result[0] if isinstance(scenarios, ScenarioTest) else result
 
     def stop(self, reason: str = "it was asked to") -> None:
@@ -277,7 +277,8 @@ class Engine:
     def _reply_cache(self, store: Journal | None, recorder: Recorder, ledger: Ledger) -> ReplyCache | None:
         if not self._cache:
             return None
-        clean, options = self._models.redactor().clean, answer_options(self._models.options)
+        clean = self._models.redactor().clean
+        options = {name: value for name, value in self._models.options.items() if name not in NOT_OF_A_CALL}
         return ReplyCache(
             shelf=as_database(store, "cache"), note=recorder.note, options=options, ledger=ledger, clean=clean
         )
@@ -355,22 +356,23 @@ class Engine:
         return [f"{' and '.join(embedded)}: {NOTICE}"] if embedded else []
 
     @asynccontextmanager
-    async def _resources(self) -> AsyncIterator[Journal | None]:
+    async def _resources(self, stop: StopSignal) -> AsyncIterator[Journal | None]:
         """Hold the journal and the models open; close them whatever happens."""
         is_ours = isinstance(self._store, (str, Path))
-        journal = await anyio.to_thread.run_sync(_journal, self._store)
+        journal = await anyio.to_thread.run_sync(_journal, self._store, self._resume is not None)
         self._models.open()
         try:
             yield journal
         finally:
-            with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING_SECONDS):
+            seconds = END_SECONDS if stop.line.cancel_called else CLOSING_SECONDS
+            with anyio.CancelScope(shield=True), anyio.move_on_after(seconds):
                 await self._models.close()
                 if is_ours and journal is not None:
-                    await anyio.to_thread.run_sync(journal.close)
+                    await anyio.to_thread.run_sync(journal.close, abandon_on_cancel=True)
 
 
-def _journal(store: Path | str | Journal | None) -> Journal | None:
-    return open_journal(store) if isinstance(store, (str, Path)) else store
+def _journal(store: Path | str | Journal | None, is_there: bool) -> Journal | None:
+    return open_journal(store, is_there=is_there) if isinstance(store, (str, Path)) else store
 
 
 def _announce(run: RunRecord, plans: Sequence[ScenarioPlan], settings: Settings, foreseen: Forecast) -> None:

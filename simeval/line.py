@@ -61,26 +61,34 @@ class Line:
         Gives the results with the run's record, completed by what `measured` gives at the end; both are kept. What
         ends a run by force is raised, with the results there are.
         """
+        has_begun, failure = False, None
         async with self.recorder as recorder:
-            await recorder.begin(run)
-            failure = await self._work(workers)
+            with self.stop.line:
+                await recorder.begin(run)
+                has_begun = True
+                failure = await self._work(workers)
             run = replace(run, **measured(), stopped="" if self.statistician.is_done else self.stop.reason)
             result = SuiteResult(self.statistician.results(run), run)
-            if not isinstance(failure, StoreError):
-                await self._record_end(result)
+            if has_begun and not isinstance(failure, StoreError):
+                unkept = await self._record_end(result)
+                failure = failure or unkept
             if failure is not None:
                 if isinstance(failure, SimevalError):
                     failure.partial = result
                 raise failure
         return result
 
-    async def _record_end(self, result: SuiteResult) -> None:
-        """Keep the results; where the run was ended at once, not for ever."""
+    async def _record_end(self, result: SuiteResult) -> StoreError | None:
+        """Keep the results, where the run was ended at once not at any cost; give what kept them from being kept."""
         with anyio.move_on_after(END_SECONDS if self.stop.line.cancel_called else None) as limit:
-            await self.recorder.record(result)
+            try:
+                await self.recorder.record(result)
+            except StoreError as error:
+                return error
         if limit.cancelled_caught:
             log.warning("the store did not take the end of the run in time; what it had by then is kept")
             self.recorder.give_up()
+        return None
 
     async def _work(self, workers: int) -> Exception | None:
         """Let the line work; give what ended it by force, if something did."""
@@ -104,13 +112,12 @@ class Line:
         async with AsyncExitStack() as ends:
             for stream in (credit, credits, dealt, trials, said, held, judged, judgements):
                 await ends.enter_async_context(stream)
-            with self.stop.line:
-                async with anyio.create_task_group() as line:
-                    line.start_soon(partial(deals, credits=credits, outbox=dealt, places=self.places))
-                    line.start_soon(self.judge.prepare)
-                    line.start_soon(partial(pool, self._hold, inbox=trials, outbox=said, on_error=self._unheld))
-                    line.start_soon(partial(pool, self._give, inbox=held, outbox=judged, on_error=self._unjudged))
-                    await self.statistician.conclude(inbox=judgements, credits=credit)
+            async with anyio.create_task_group() as line:
+                line.start_soon(partial(deals, credits=credits, outbox=dealt, places=self.places))
+                line.start_soon(self.judge.prepare)
+                line.start_soon(partial(pool, self._hold, inbox=trials, outbox=said, on_error=self._unheld))
+                line.start_soon(partial(pool, self._give, inbox=held, outbox=judged, on_error=self._unjudged))
+                await self.statistician.conclude(inbox=judgements, credits=credit)
 
     def _admit(self, trial: Trial) -> str:
         """Say whether a trial can be paid for; what is known costs nothing."""

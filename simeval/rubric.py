@@ -51,14 +51,14 @@ class RubricBook:
         if key not in self._found:
             async with self._locks.setdefault(key, anyio.Lock()):
                 if key not in self._found:
-                    self._found[key] = self.known.get(key) or await self._recorded(key, request)
+                    self._found[key] = await self._recorded(key, request)
         found = self._found[key]
         if isinstance(found, ModelError):
             raise found.with_traceback(None)
         return found
 
     async def _recorded(self, key: str, request: RubricRequest) -> Mapping[str, str] | ModelError:
-        levels = await self._load(key) or await self._write(key, request)
+        levels = self.known.get(key) or await self._load(key) or await self._write(key, request)
         if self.record is not None and not isinstance(levels, ModelError):
             name, behaviour = self.caller.model.name, request.expected_behavior
             await self.record(RubricRecord(key=key, model=name, expected_behavior=behaviour, levels=levels))

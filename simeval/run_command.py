@@ -74,8 +74,9 @@ def run_suite(
     except DefinitionError as error:
         return say(clean(str(error)), BAD_INPUT)
     except SimevalError as error:
-        if error.partial is not None:
-            _report(error.partial, reports)
+        if error.partial is None:
+            return say(clean(str(error)), NOT_COMPLETED)
+        _report(error.partial, reports)
         return say(clean(str(error)) + _how_to_go_on(options, error.partial), NOT_COMPLETED)
     except KeyboardInterrupt:
         return say(f"{INTERRUPT}{_how_to_go_on(options)}", INTERRUPTED)
@@ -137,6 +138,8 @@ def _how_to_go_on(options: dict[str, Any], result: SuiteResult | None = None) ->
     store = str(options["store"])
     if store == NO_STORE or store.endswith(".jsonl"):
         return "" if store == NO_STORE else f"; what was finished is in {store}"
+    if result is None:
+        return "; `simeval runs` lists what is kept"
     arguments = [argument for argument in sys.argv[1:] if argument != "--accept-changes"]
     for place, argument in enumerate(arguments):
         if argument == "--resume":
@@ -145,11 +148,11 @@ def _how_to_go_on(options: dict[str, Any], result: SuiteResult | None = None) ->
         if argument.startswith("--resume="):
             del arguments[place]
             break
-    run = result.run.run_id if result is not None else "last"
-    command = shlex.join(["simeval", *arguments, "--resume", run])
+    command = shlex.join(["simeval", *arguments, "--resume", result.run.run_id])
     secrets = secret_options(options.get("model_options", {}))
     clean = Redactor.of(secrets, patterns=options["secret_patterns"]).clean
-    return f"\nwhat was finished is kept; to go on with it:\n  {clean(command)}"
+    how = "to go on with it, raise that limit in" if result.run.stopped.startswith("max_") else "to go on with it"
+    return f"\nwhat was finished is kept; {how}:\n  {clean(command)}"
 
 
 def leave(status: int) -> NoReturn:

@@ -18,7 +18,7 @@ class StopSignal:
 
     def stop(self, reason: str) -> None:
         """Start no more trials; those in flight are finished."""
-        self.reason = self.reason or reason
+        self.reason = self.reason or reason or "it was asked to"
         self.dealing.cancel()
 
     def end(self, reason: str) -> None:

@@ -3,9 +3,8 @@
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 
-from simeval.console import show, status_of, write_json
+from simeval.console import require_writable, show, status_of, write_json
 from simeval.errors import DefinitionError
 from simeval.store.opening import open_database
 from simeval.store.runs import Runs, RunSummary
@@ -30,6 +29,7 @@ def show_run(store: str, run: str, json_path: str | None) -> int:
 
     def work(runs: Runs) -> None:
         run_id = runs.find(run)
+        require_writable(json_path)
         if json_path is not None:
             write_json(json_path, runs.document(run_id))
         if json_path != "-":
@@ -43,7 +43,9 @@ def delete_runs(store: str, names: Sequence[str], *, confirmed: bool) -> int:
 
     def work(runs: Runs) -> None:
         found = list(dict.fromkeys(runs.find(name) for name in names))  # all of them, before the first is gone
-        if not confirmed and sys.stdin.isatty() and not _agrees(f"delete {', '.join(found)} from {store}, for good?"):
+        if not confirmed and not sys.stdin.isatty():
+            raise DefinitionError("delete", found="there is nobody to ask", do="confirm it with --yes")
+        if not confirmed and not _agrees(f"delete {', '.join(found)} from {store}, for good?"):
             show("nothing was deleted", None)
             return
         for run_id in found:
@@ -55,9 +57,7 @@ def delete_runs(store: str, names: Sequence[str], *, confirmed: bool) -> int:
 
 def _with(store: str, work: Callable[[Runs], None]) -> None:
     """Do something with the runs of a store that is there."""
-    if "://" not in store and not Path(store).is_file():
-        raise DefinitionError("store", found=f"there is no {store!r}", do="name the store of a run with --store")
-    database = open_database(store)
+    database = open_database(store, is_there=True)
     try:
         work(Runs(database))
     finally:

@@ -1,6 +1,7 @@
 """A run that was ended in the middle goes on where it was, at the cost of what is missing, to the same verdicts."""
 
 import json
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,11 +13,20 @@ import anyio
 import pytest
 
 import simeval
-from simeval import Expectation, ProportionEvaluator, QuantileEvaluator, ScenarioTest, SuccessRateEvaluator, SuiteResult
+from simeval import (
+    Expectation,
+    ProportionEvaluator,
+    QuantileEvaluator,
+    ScenarioTest,
+    Scorer,
+    SuccessRateEvaluator,
+    SuiteResult,
+)
 from simeval.encode import encode_suite
-from simeval.errors import DefinitionError, ModelError, RunStopped
+from simeval.errors import DefinitionError, ModelError, RunStopped, StoreError
 from simeval.models.requests import GradeRequest, RubricRequest
 from simeval.store.database import Database
+from simeval.store.journal import MemoryJournal
 from simeval.store.runs import Runs
 from tests.unit.doubles import LEVELS, Acting
 
@@ -258,6 +268,55 @@ class TestChanges:
         assert said in str(caught.value)
         assert app.turns == 0
 
+    @pytest.mark.parametrize(
+        "suite",
+        [[SUITE[1], SUITE[0], SUITE[2]], [replace(SUITE[0], then=[LENGTH, BEHAVIOUR]), *SUITE[1:]]],
+        ids=["scenarios", "expectations"],
+    )
+    async def test_another_order_is_a_change(self, tmp_path: Path, suite: list[ScenarioTest]) -> None:
+        await ended_at(60, tmp_path / "runs.db")
+
+        with pytest.raises(DefinitionError, match="stand in another order"):
+            await Engine(store=tmp_path / "runs.db", resume="last").evaluate(suite, App())
+
+    async def test_another_argument_of_a_scorer_is_a_change(self, tmp_path: Path) -> None:
+        class Within(Scorer):
+            def __init__(self, limit: int) -> None:
+                self.limit = limit
+
+            def score(self, output: str) -> bool:
+                return len(output) <= self.limit
+
+        def suite(limit: int) -> list[ScenarioTest]:
+            within = Expectation(scorer=Within(limit), evaluator=ProportionEvaluator(min_proportion=0.5))
+            return [replace(SUITE[0], then=within)]
+
+        await Engine(store=tmp_path / "runs.db").evaluate(suite(5), App())
+
+        with pytest.raises(DefinitionError, match="arguments: limit was 5 and is 500"):
+            await Engine(store=tmp_path / "runs.db", resume="last").evaluate(suite(500), App())
+
+    async def test_a_run_that_takes_over_another_takes_its_rubrics_too(self, tmp_path: Path) -> None:
+        written: list[str] = []
+
+        async def judge(request: Any) -> str:
+            if isinstance(request, RubricRequest):
+                written.append(request.expected_behavior)
+                return json.dumps({"levels": LEVELS})
+            return json.dumps({"reasoning": "fine", "score": 8})
+
+        options: dict[str, Any] = {"user_simulator_model": "offline/user", "rubric_folder": None}
+        options |= {"judge_model": Acting(judge), "store": tmp_path / "runs.db", "early_stopping": False}
+        larger = [replace(each, sample_size=40) for each in SUITE[:1]]
+        await Engine(**options).evaluate(SUITE[:1], App())
+        engine = Engine(**options, resume="last", accept_changes=True)
+        await engine.evaluate(larger, App(10, engine.end))
+
+        result = await Engine(**options, resume="last").evaluate(larger, App())
+
+        assert result[0].trials == 40
+        assert len(written) == 1
+
     async def test_another_app_is_refused(self, tmp_path: Path) -> None:
         await ended_at(9, tmp_path / "runs.db")
 
@@ -293,7 +352,14 @@ class TestChanges:
         with pytest.raises(DefinitionError, match="no database"):
             await engine.evaluate(SUITE, App())
 
+    async def test_a_store_that_is_not_there_is_not_made(self, tmp_path: Path) -> None:
+        with pytest.raises(DefinitionError, match="there is no"):
+            await Engine(store=tmp_path / "runs.db", resume="last").evaluate(SUITE, App())
+
+        assert not (tmp_path / "runs.db").exists()
+
     async def test_a_run_that_is_not_there_is_refused(self, tmp_path: Path) -> None:
+        Database(tmp_path / "runs.db").close()
         with pytest.raises(DefinitionError, match="nonsense"):
             await Engine(store=tmp_path / "runs.db", resume="nonsense").evaluate(SUITE, App())
 
@@ -313,3 +379,46 @@ class TestChanges:
 
         assert "is being run by" in refused[0]
         assert result.outcome == "pass"
+
+
+class TestEnds:
+    async def test_verdicts_are_given_also_where_the_end_cannot_be_kept(self) -> None:
+        class Full(MemoryJournal):
+            def append(self, run_id: str, entries: Any) -> None:
+                if any(isinstance(entry, SuiteResult) for entry in entries):
+                    raise OSError("no room")
+                super().append(run_id, entries)
+
+        with pytest.raises(StoreError, match="no room") as caught:
+            await Engine(store=Full()).evaluate(SUITE, App())
+
+        whole = await Engine(store=None).evaluate(SUITE, App())
+        assert findings(caught.value.partial) == findings(whole)
+
+    async def test_an_end_before_the_beginning_counts(self, tmp_path: Path) -> None:
+        engine, app = Engine(store=tmp_path / "runs.db"), App()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(engine.evaluate, SUITE, app)
+            await anyio.lowlevel.checkpoint()
+            engine.end("too early")
+
+        assert app.turns == 0
+
+    async def test_an_end_does_not_wait_for_a_store_that_is_locked(self, tmp_path: Path) -> None:
+        engine = Engine(store=tmp_path / "runs.db")
+        other = sqlite3.connect(tmp_path / "runs.db", isolation_level=None, check_same_thread=False)
+
+        def lock_and_end() -> None:
+            other.execute("BEGIN IMMEDIATE")
+            engine.end()
+
+        with anyio.fail_after(10):
+            before = anyio.current_time()
+            result = await engine.evaluate(SUITE, App(60, lock_and_end))
+            seconds = anyio.current_time() - before
+        other.execute("ROLLBACK")
+        other.close()
+
+        assert result.run.stopped
+        assert seconds < 5  # the lock is held for ever

@@ -121,6 +121,7 @@ def test_runs_are_listed_shown_and_deleted(folder: Path) -> None:
     report = simeval(folder, "show", run)
     document = simeval(folder, "show", run[:15], "--json", "-")
     agreed = simeval(folder, "compare", "1.json", "1.json")
+    unasked = simeval(folder, "delete", run)
     deleted = simeval(folder, "delete", run, "--yes")
     gone = simeval(folder, "show", run)
 
@@ -129,6 +130,7 @@ def test_runs_are_listed_shown_and_deleted(folder: Path) -> None:
     assert report.stdout == first.stdout
     assert json.loads(document.stdout) == json.loads((folder / "1.json").read_text())
     assert agreed.returncode == 1
+    assert (unasked.returncode, "--yes" in unasked.stderr) == (2, True)
     assert (deleted.returncode, deleted.stdout) == (0, f"deleted {run}\n")
     assert (gone.returncode, "Traceback" in gone.stderr) == (2, False)
     assert run not in simeval(folder, "runs").stdout
@@ -166,6 +168,7 @@ def test_a_spent_budget_ends_with_status_3(folder: Path) -> None:
     assert done.returncode == 3
     assert "max_calls of 50 is reached" in done.stderr
     assert "--max-calls 50 --resume" in done.stderr
+    assert "raise that limit" in done.stderr
 
 
 def test_the_second_run_is_answered_from_the_store(folder: Path) -> None:

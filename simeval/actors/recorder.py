@@ -124,6 +124,8 @@ class Recorder:
             await anyio.to_thread.run_sync(self._journal.append, self._run_id, entries, abandon_on_cancel=True)
         except StoreError as error:
             self._error = error
+        except OSError as error:  # of a journal of the user's own
+            self._error = StoreError(type(self._journal).__name__, problem=str(error))
 
     def _waiting(self) -> list[_Item]:
         found: list[_Item] = []

@@ -39,7 +39,7 @@ class ReplyCache:
         """Give the reply to a request, if there is one."""
         if request.role == "app":
             return None
-        kept = await anyio.to_thread.run_sync(self.shelf.reply, self.key(model, request))
+        kept = await anyio.to_thread.run_sync(self.shelf.reply, self.key(model, request), abandon_on_cancel=True)
         if kept is None:
             return None
         self.ledger.of(request.role).cached_calls += 1

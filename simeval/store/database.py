@@ -49,6 +49,7 @@ class Database:
         self._lock, self._closing = Lock(), Event()
         self._sittings: dict[str, Sitting] = {}
         self._connection: Connection | None = None
+        self._lost_since: float | None = None  # of all who wait for it together
         try:
             self._connection = self._backend.connect()
             self._prepare(self._connection)
@@ -137,20 +138,22 @@ class Database:
         bring_up_to_date(connection)
 
     def _do(self, work: Callable[[Connection], T], *, begin: str, durable: bool = False) -> T:
-        deadline: float | None = None
         pause = 0.05
         with self._lock:
             while True:
                 try:
-                    return self._attempt(work, begin, durable=durable)
+                    done = self._attempt(work, begin, durable=durable)
+                    self._lost_since = None
+                    return done
                 except self._backend.errors as error:
                     self._disconnect()
                     problem = problem_of(error, self._backend)
                     now = monotonic()
-                    if not self._backend.is_lost(error) or (deadline is not None and now >= deadline):
+                    waited = 0.0 if self._lost_since is None else now - self._lost_since
+                    if not self._backend.is_lost(error) or waited > self._reconnect_seconds:
                         raise StoreError(self.name, problem=problem, do=WAY_OUT) from None
-                if deadline is None:
-                    deadline = now + self._reconnect_seconds
+                if self._lost_since is None:
+                    self._lost_since = now
                     log.warning("the store does not answer; it is tried again", store=self.name, problem=problem)
                 if self._closing.wait(pause):
                     raise StoreError(self.name, problem=problem, do=WAY_OUT)
@@ -216,5 +219,5 @@ def _file(path: Path) -> SqliteFile:
         raise DefinitionError(
             "store",
             found=f"the folder of {str(path)!r} cannot be made ({error.strerror})",
-            do="name a file that can be written",
+            do="name a file that can be written with store (--store); none keeps nothing",
         ) from error

@@ -48,7 +48,7 @@ def begin(connection: Connection, backend: Backend, run: RunRecord, sitting: Sit
     Raises StoreError where another process is at the run.
     """
     there = connection.execute(
-        select(RUNS.c.owner, RUNS.c.pulse).where(RUNS.c.run_id == run.run_id).with_for_update()
+        select(RUNS.c.owner, RUNS.c.pulse, RUNS.c.status).where(RUNS.c.run_id == run.run_id).with_for_update()
     ).one_or_none()
     sitting.resumed = there is not None and there.owner != sitting.owner
     if there is None:
@@ -56,7 +56,8 @@ def begin(connection: Connection, backend: Backend, run: RunRecord, sitting: Sit
     elif sitting.resumed:
         now = datetime.fromisoformat(sitting.started)
         pulse = datetime.fromisoformat(there.pulse)
-        if there.owner != sitting.before and is_alive(there.owner, pulse=pulse, now=now):
+        is_open = there.status == "running" and there.owner != sitting.before
+        if is_open and is_alive(there.owner, pulse=pulse, now=now):
             problem = f"run {run.run_id} is being run by {describe(there.owner)}"
             raise StoreError(backend.name, problem=problem, do="wait for that, or stop it")
         _take_over(connection, run, sitting)
@@ -78,7 +79,6 @@ def end(connection: Connection, backend: Backend, suite: SuiteResult, sitting: S
         "outcome": suite.outcome,
         "stopped": run.stopped,
         "pulse": datetime.now(UTC).isoformat(),
-        "owner": "",
         "result": to_json(_head(suite)),
         "report": str(suite),
     }

@@ -13,11 +13,16 @@ if TYPE_CHECKING:
 DEFAULT_STORE = Path(".simeval/simeval.db")
 
 
-def open_journal(where: str | Path) -> Journal:
-    """Open a file of JSON lines (*.jsonl), or a database: another path, or a URL. Raises DefinitionError."""
+def open_journal(where: str | Path, *, is_there: bool = False) -> Journal:
+    """Open a file of JSON lines (*.jsonl), or a database: another path, or a URL. Raises DefinitionError.
+
+    Where it `is_there`, no database is made.
+    """
+    if not str(where).strip():
+        raise DefinitionError("store", found="found an empty name", do="name a file or a URL, or none")
     if "://" not in str(where) and Path(where).suffix == ".jsonl":
         return JsonLinesJournal(Path(where))
-    return open_database(where)
+    return open_database(where, is_there=is_there)
 
 
 def as_database(journal: Journal | None, what: str) -> "Database":
@@ -37,8 +42,10 @@ def load_run(database: "Database", name: str) -> PastRun:
     return runs.load(runs.find(name))
 
 
-def open_database(where: str | Path) -> "Database":
-    """Open a database, by a path or a URL. Raises DefinitionError."""
+def open_database(where: str | Path, *, is_there: bool = False) -> "Database":
+    """Open a database, by a path or a URL. Raises DefinitionError, where it `is_there` also for a missing file."""
+    if is_there and "://" not in str(where) and not Path(where).is_file():
+        raise DefinitionError("store", found=f"there is no {str(where)!r}", do="name the store of a run with --store")
     from simeval.store.database import Database  # SQLAlchemy takes a while to load
 
     return Database(where)

@@ -150,11 +150,18 @@ def version_of(connection: Connection) -> int:
 def bring_up_to_date(connection: Connection) -> None:
     """Create the tables, or migrate those of an older version; the caller's transaction keeps others out.
 
-    Raises DefinitionError where the store was made by a newer version.
+    Raises DefinitionError where the store was made by a newer version, or is another program's.
     """
     version = version_of(connection)
     require_known(version)
     if version == 0:
+        others = inspect(connection).get_table_names()
+        if connection.dialect.name != "sqlite":  # a server may be shared, where no name is taken
+            others = [name for name in others if name in METADATA.tables]
+        if others:
+            raise DefinitionError(
+                "store", found="it holds tables of another program", do="name a database of its own for simeval"
+            )
         METADATA.create_all(connection, checkfirst=False)
         connection.execute(VERSIONS.insert(), {"version": VERSION})
         return

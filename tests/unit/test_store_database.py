@@ -244,7 +244,7 @@ def test_a_database_with_tables_of_another_program_is_refused(where: str) -> Non
     run_sql(database, "DROP TABLE schema_version")
     database.close()
 
-    with pytest.raises(DefinitionError, match="already exists"):
+    with pytest.raises(DefinitionError, match="tables of another program"):
         Database(where)
 
 
