@@ -22,9 +22,13 @@ types: $(VENV)/.dev
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --strict
 
-bench: $(VENV)/.dev  ## the engine against its bound (and SigmaEval, where that is installed), faults, error rates
+bench: $(VENV)/.dev  ## the engine against its bound (and SigmaEval, where that is installed), faults, limits, stores, error rates
 	$(BIN)/python -m benchmarks.engine $(if $(PEER),--peer $(PEER))
 	$(BIN)/python -m benchmarks.faults
+	$(BIN)/python -m benchmarks.limits
+	$(BIN)/python -m benchmarks.store
+	$(BIN)/python -m benchmarks.overhead
+	$(BIN)/python -m benchmarks.campaign
 	$(BIN)/python -m benchmarks.level
 
 alice: $(VENV)/.dev  ## a suite against A.L.I.C.E., an app nobody here wrote

@@ -2,8 +2,8 @@
 
     python scenarios/tau.py TASKS.jsonl.gz tau.yaml && python -m benchmarks.load tau.yaml
 
-Prints wall time, CPU, peak memory and the trials that were in flight, with a JSON-lines journal and without. The
-embedded models answer at once, so only the journal's waits fill the line; a real model's do.
+Prints wall time, CPU, peak memory and the trials that were in flight, with a store and without. The
+embedded models answer at once, so only the store's waits fill the line; a real model's do.
 """
 
 import resource
@@ -41,7 +41,7 @@ async def run(source: str, store: Path | None) -> None:
     wall, cpu = perf_counter() - wall, process_time() - cpu
     calls = total(results.run.usage).calls
     trials = sum(result.trials for result in results)
-    print(f"\n{'with a journal' if store else 'without a journal'}")
+    print(f"\n{'with a store' if store else 'without a store'}")
     print(f"{len(results)} scenarios, {trials} trials, {calls} calls: {dict(Counter(r.outcome for r in results))}")
     print(f"wall {wall:.1f} s, {trials / wall:.0f} trials a second; CPU {cpu:.1f} s, {1e6 * cpu / calls:.0f} µs a call")
     print(f"trials in flight: median {sorted(in_flight)[len(in_flight) // 2]}, peak {max(in_flight)} of {CONCURRENCY}")
@@ -52,5 +52,5 @@ if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     with TemporaryDirectory() as folder:
-        for path in (Path(folder) / "journal.jsonl", None):
+        for path in (Path(folder) / "runs.db", None):
             anyio.run(run, sys.argv[1], path)

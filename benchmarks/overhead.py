@@ -2,8 +2,8 @@
 
     python -m benchmarks.overhead [--postgres URL]
 
-50 scenarios x 30 trials, 3 turns each and a judgement, through `openai-compatible/` (the way that costs the run the least
-CPU, so the store's share is at its largest), 100 trials in flight. CPU is that of this process.
+50 scenarios x 30 trials, 3 turns each and a judgement, through `openai-compatible/` (the way that costs the run the
+least CPU, so the store's share is at its largest), 100 trials in flight. CPU is that of this process.
 """
 
 import argparse
