@@ -101,9 +101,10 @@ class Recorder:
                 if batch:
                     await anyio.sleep_until(self._next_write)
                 batch += self._waiting()
-                await self._write(batch)
+                given, batch = batch, []  # to a thread, which goes on whatever happens here
+                await self._write(given)
                 self._next_write = anyio.current_time() + BATCH_SECONDS
-                for item in batch:
+                for item in given:
                     item.written.set()
         except anyio.EndOfStream:
             pass
