@@ -2,8 +2,9 @@
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -13,9 +14,10 @@ from sqlalchemy.exc import DBAPIError
 
 from simeval.errors import StoreError
 from simeval.store.backend import driver_connection, driver_error, names_of, upsert
-from simeval.store.rows import Batch
+from simeval.store.rows import Batch, Row
 
 BUSY_SECONDS = 30.0  # how long another process may hold the file while it is opened
+MOST_ROWS = 64  # in one statement; a power of two
 PATIENCE_MILLISECONDS = 3_000  # how long it may hold it before that is told
 LOG_PAGES = 4_000  # written into the file at once: 16 MB; more of them share a page, so that a record costs less
 CACHE_KIB = 16_000
@@ -38,7 +40,7 @@ class SqliteFile:
             connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False},
             hide_parameters=True,
         )
-        self._upserts: dict[Table, str] = {}
+        self._upserts: dict[tuple[Table, int], str] = {}
         self._file: tuple[int, int] | None = None
 
     def connect(self) -> Connection:
@@ -62,8 +64,8 @@ class SqliteFile:
     def write(self, connection: Connection, batch: Batch) -> None:
         driver: sqlite3.Connection = driver_connection(connection)
         for table, rows in batch.items():
-            if rows:
-                driver.executemany(self._upsert(table), rows)
+            for some in _in_powers_of_two(rows):
+                driver.execute(self._upsert(table, len(some)), tuple(chain.from_iterable(some)))
 
     @contextmanager
     def durable(self, connection: Connection) -> Iterator[None]:
@@ -92,11 +94,27 @@ class SqliteFile:
             return None
         return found.st_dev, found.st_ino
 
-    def _upsert(self, table: Table) -> str:
-        if table not in self._upserts:
+    def _upsert(self, table: Table, rows: int) -> str:
+        if (table, rows) not in self._upserts:
             values: dict[str, BindParameter[object]] = {name: bindparam(name) for name in names_of(table)}
-            self._upserts[table] = upsert(insert(table).values(values), table, self._engine.dialect)
-        return self._upserts[table]
+            one = upsert(insert(table).values(values), table, self._engine.dialect)
+            row = f"({', '.join('?' * len(values))})"
+            self._upserts[table, rows] = one.replace(f"VALUES {row}", f"VALUES {', '.join([row] * rows)}")
+        return self._upserts[table, rows]
+
+
+def _in_powers_of_two(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+    """Give rows in parts, so that few statements are needed for any number of them.
+
+    A statement for many rows lets go of Python's lock once, and not for every row; beside a busy event loop each time
+    costs up to 5 ms until it is had again.
+    """
+    start, size = 0, MOST_ROWS
+    while start < len(rows):
+        while size > len(rows) - start:
+            size //= 2
+        yield rows[start : start + size]
+        start += size
 
 
 def _write_ahead(connection: Connection) -> str:
