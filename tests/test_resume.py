@@ -128,7 +128,8 @@ class TestResume:
         resumed = await Engine(store=tmp_path / "runs.db", resume="last", early_stopping=False).evaluate(SUITE, App())
 
         alone = await Engine(store=None, early_stopping=False).evaluate(SUITE, App())
-        assert resumed.run.usage["judge"].calls == alone.run.usage["judge"].calls == 90
+        assert alone.run.usage["judge"].calls == 90
+        assert 90 <= resumed.run.usage["judge"].calls <= 98  # as many as were under way may have been paid twice
         assert resumed.run.usage["user"].calls >= alone.run.usage["user"].calls
         assert resumed.run.seconds > cut.run.seconds
 

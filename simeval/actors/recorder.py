@@ -70,7 +70,10 @@ class Recorder:
         if self._journal is None:
             return
         item = _Item(entry)
-        await self._outbox.send(item)
+        try:
+            self._outbox.send_nowait(item)  # a cancellation that comes now must not lose what is finished
+        except anyio.WouldBlock:
+            await self._outbox.send(item)
         await item.written.wait()
         if self._error is not None:
             raise self._error.with_traceback(None)
