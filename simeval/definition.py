@@ -1,7 +1,7 @@
 """What a run's results depend on, written down so that a resumed run can be held against it."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -52,13 +52,13 @@ def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     return list(_differences(before, now, ""))
 
 
-def scenario_keys(definition: Mapping[str, Any]) -> list[tuple[str, int]]:
-    """Name each scenario by its title and how many of that title came before it."""
+def numbered(titles: Iterable[str]) -> list[tuple[str, int]]:
+    """Give each title with how many like it came before."""
     seen = Counter[str]()
     keys = []
-    for scenario in definition["scenarios"]:
-        keys.append((scenario["title"], seen[scenario["title"]]))
-        seen[scenario["title"]] += 1
+    for title in titles:
+        keys.append((title, seen[title]))
+        seen[title] += 1
     return keys
 
 
@@ -114,13 +114,9 @@ def _are_titled(found: object) -> bool:
 
 
 def _by_title(found: Any) -> Json:
-    seen = Counter[str]()
-    named: Json = {}
-    for each in found:
-        title = each["title"]
-        seen[title] += 1
-        named[repr(title) if seen[title] == 1 else f"{title!r} ({seen[title]})"] = each
-    return named
+    keys = numbered(each["title"] for each in found)
+    names = [f"{title!r} ({before + 1})" if before else repr(title) for title, before in keys]
+    return dict(zip(names, found, strict=True))
 
 
 def _shown(value: object) -> str:

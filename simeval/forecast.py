@@ -68,7 +68,7 @@ class Forecast:
     tokens and costs at most are so only for messages of the guessed length.
 
     `trial` is what a budget keeps for one trial: the calls of the longest, the typical tokens and cost of the
-    dearest; `rubric` is what the dearest of the `rubrics` takes, none of which may be kept from earlier. `unpriced`
+    dearest; `rubric` is what the dearest rubric takes. `unpriced`
     are the models whose price is not known, the embedded ones apart.
     """
 
@@ -78,7 +78,6 @@ class Forecast:
     typical: Mapping[str, Usage]
     trial: Toll
     rubric: Toll
-    rubrics: int
     unpriced: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -131,7 +130,6 @@ def forecast(
         typical=_by_role([*typical, *rubrics], price),
         trial=replace(_dearest(usual, price), calls=round(most_calls)),
         rubric=_dearest([[rubric] for rubric in rubrics], price),
-        rubrics=len(rubrics),
         unpriced=tuple(name for name in names if price[name] is None and not name.startswith(PREFIX)),
     )
 

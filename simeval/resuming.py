@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from simeval.actors.plan import ScenarioPlan
-from simeval.definition import changes, scenario_keys
+from simeval.definition import changes, numbered
 from simeval.errors import DefinitionError
 from simeval.outcome import Held, Score, Trial
 from simeval.records import PastRun, TrialKey
@@ -80,8 +80,9 @@ def _count(known: Known) -> str:
 
 def _moved(known: Known, definition: Mapping[str, Any], plans: Sequence[ScenarioPlan]) -> Known:
     """Give what is known under the places that scenarios and expectations have now, found by title and label."""
-    before = {key: position for position, key in enumerate(scenario_keys(definition))}
-    titles = scenario_keys({"scenarios": [{"title": plan.scenario.title} for plan in plans]})
+    then = numbered(scenario["title"] for scenario in definition["scenarios"])
+    before = {key: position for position, key in enumerate(then)}
+    titles = numbered(plan.scenario.title for plan in plans)
     held: dict[TrialKey, Held] = {}
     scores: dict[TrialKey, Mapping[int, Score]] = {}
     for plan, key in zip(plans, titles, strict=True):
