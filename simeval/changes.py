@@ -7,10 +7,10 @@ from itertools import groupby
 from typing import Any, Literal
 
 from simeval.concluding import show_p, show_share
-from simeval.encode import plain
 from simeval.outcome import Outcome
 from simeval.results import MARKS, combine
 from simeval.tables import indent, render_table
+from simeval.transcripts import plain
 from simeval.version import __version__
 
 HEADERS = ("scenario", "requirement", "verdict", "before", "now", "change", "interval", "trials", "p")

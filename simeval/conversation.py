@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from math import nan
 from typing import Any, Literal, TypedDict
 
 Speaker = Literal["user", "assistant"]
-Ending = Literal["user", "max_turns", "app_error", "model_error", "settled"]
+Ending = Literal["user", "max_turns", "app_error", "model_error", "settled", "recorded"]
 
 
 class ChatMessage(TypedDict):
@@ -33,13 +34,18 @@ class AppResponse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One utterance. `seconds` is how long its author took: for the app, the measured latency."""
+    """One utterance. `seconds` is how long its author took: for the app, the measured latency.
+
+    Of one that was recorded elsewhere `started` may be None and `seconds` NaN, and `metadata` holds what its log
+    says: "model", "prompt_tokens", "completion_tokens" and the like.
+    """
 
     role: Speaker
     content: str
-    started: datetime
-    seconds: float
+    started: datetime | None = None
+    seconds: float = nan
     tool_calls: tuple[Mapping[str, Any], ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

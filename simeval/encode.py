@@ -5,52 +5,15 @@ from dataclasses import asdict
 from math import isfinite
 from typing import Any
 
-from simeval.conversation import Conversation, Message
+from simeval.conversation import Conversation
 from simeval.evaluator import Evaluator
 from simeval.outcome import Failure, Held, Judgement, Score, Verdict
 from simeval.records import Pulse, ReplyRecord, RubricRecord
 from simeval.results import EvaluationResult, ExpectationResult, RunRecord, SuiteResult, combine, meets_gate
+from simeval.transcripts import encode_conversation, plain
 from simeval.usage import total
 
 Json = dict[str, Any]
-
-
-def plain(value: object) -> Any:
-    """Give a value in a form JSON can hold: a float that is no number as null, what is unknown as text."""
-    match value:
-        case None | bool() | int() | str():
-            return value
-        case float():
-            return value if isfinite(value) else None
-        case Mapping():
-            return {str(key): plain(inner) for key, inner in value.items()}
-        case list() | tuple():
-            return [plain(inner) for inner in value]
-        case _ if getattr(value, "shape", None) == () and callable(item := getattr(value, "item", None)):
-            return plain(item())  # a number of numpy's
-        case _:
-            return str(value)
-
-
-def encode_message(message: Message) -> Json:
-    """Give a message, with tool calls only where there are any."""
-    calls = {"tool_calls": [plain(call) for call in message.tool_calls]} if message.tool_calls else {}
-    return {
-        "role": message.role,
-        "content": message.content,
-        "started": message.started.isoformat(),
-        "seconds": round(message.seconds, 6),
-        **calls,
-    }
-
-
-def encode_conversation(conversation: Conversation) -> Json:
-    """Give a transcript with its writing style."""
-    return {
-        "turns": [encode_message(message) for message in conversation.messages],
-        "writing_style": dict(conversation.writing_style or {}),
-        "ended": conversation.ended,
-    }
 
 
 def encode_result(result: Score | Failure) -> Json:

@@ -43,6 +43,16 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A number worked out from many examples, with its interval and the `n` it rests on; None where there is none."""
+
+    value: float | None
+    n: int
+    interval: tuple[float, float] | None = None
+    method: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
     """Why something could not be made: the stage it belongs to and the cause. Never a score."""
 
@@ -59,19 +69,38 @@ class Failure:
 UNNEEDED = Failure(stage="engine", error="not needed: the verdict was settled", cause=SETTLED)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """One answer as a scorer of a whole dataset sees it.
+
+    `example` is the position of its example, which repetitions share; `measured` what `score` returned, None where
+    there is a failure (of the app, where its stage says so); `columns` are those of the dataset that `score` names.
+    """
+
+    example: int
+    columns: Mapping[str, object]
+    measured: object = None
+    failure: Failure | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A trial's conversation, as far as it went, and why it went no further."""
+    """A trial's conversation, as far as it went, and why it went no further.
+
+    `columns` are what scorers may name beside it: those of the trial's example.
+    """
 
     trial: Trial
     conversation: Conversation
     failure: Failure | None = None
+    columns: Mapping[str, object] = field(default_factory=dict)
 
 
 _STAGE_OF_ROLE: Mapping[str, Stage] = {
     "user": "simulator",
     "judge": "judge",
     "rubric": "rubric",
+    "scorer": "scorer",
     "app": "app",
 }
 

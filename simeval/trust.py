@@ -6,11 +6,11 @@ from math import isnan
 from typing import Any, Literal
 
 from simeval.concluding import show_share
-from simeval.encode import plain
 from simeval.reliability import show_coefficient
 from simeval.stats.agreement import BootstrapInterval, Confusion, Rate
 from simeval.stats.calibration import CorrectedRate
 from simeval.tables import indent
+from simeval.transcripts import plain
 from simeval.version import __version__
 
 Trust = Literal["usable", "tentative", "do not trust", "unknown", "too few labels"]

@@ -13,8 +13,7 @@ from simeval.actors.plan import ScenarioPlan
 from simeval.actors.simulator import Simulator
 from simeval.actors.wanted import Stay, Wanted
 from simeval.capture import STOPS_THE_RUN, first_leaf
-from simeval.conversation import Ending, Message, Transcript
-from simeval.encode import plain
+from simeval.conversation import Conversation, Ending, Message, Transcript
 from simeval.errors import AppError, ModelError
 from simeval.logs import log
 from simeval.models.redact import clean_values
@@ -22,6 +21,7 @@ from simeval.models.retries import Caller
 from simeval.outcome import UNNEEDED, Failure, Held, Trial, failure_of
 from simeval.scenario import ScenarioTest
 from simeval.settings import Settings
+from simeval.transcripts import plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +87,21 @@ class Conversations:
         return ended  # noqa: RET504  (inside the block, type checkers expect another return after it)
 
     def _cleaned(self, held: Held) -> Held:
-        messages = tuple(
-            replace(
-                message,
-                content=self.clean(message.content),
-                tool_calls=tuple(clean_values(plain(call), self.clean) for call in message.tool_calls),
-            )
-            for message in held.conversation.messages
+        return replace(held, conversation=cleaned(held.conversation, self.clean))
+
+
+def cleaned(conversation: Conversation, clean: Callable[[str], str]) -> Conversation:
+    """Give a conversation clean of secrets, in the form that a journal gives back."""
+    messages = tuple(
+        replace(
+            message,
+            content=clean(message.content),
+            tool_calls=tuple(clean_values(plain(call), clean) for call in message.tool_calls),
+            metadata=clean_values(plain(message.metadata), clean) if message.metadata else {},
         )
-        return replace(held, conversation=replace(held.conversation, messages=messages))
+        for message in conversation.messages
+    )
+    return replace(conversation, messages=messages)
 
 
 def _as_lines(held: Held) -> str:

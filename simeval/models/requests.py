@@ -13,8 +13,8 @@ from html import escape
 from typing import ClassVar
 
 from simeval.conversation import ChatMessage, Message
-from simeval.encode import plain
 from simeval.models.replies import Grade, OpeningReply, Reply, RubricReply, UserReply
+from simeval.transcripts import plain
 
 PROMPT_VERSION = "2"  # part of every key under which an answer is kept; raise it with any change below
 

@@ -76,7 +76,7 @@ def read_spent(connection: Connection, run_id: str) -> tuple[float, Mapping[str,
 
 
 def _messages(connection: Connection, run_id: str) -> Mapping[TrialKey, Sequence[Message]]:
-    names = ("trial", "scenario", "role", "content", "tool_calls", "started", "seconds", "exact")
+    names = ("trial", "scenario", "role", "content", "tool_calls", "started", "seconds", "metadata", "exact")
     query = _of_run(MESSAGES, run_id, [MESSAGES.c[name] for name in names])
     found: defaultdict[TrialKey, list[Message]] = defaultdict(list)
     for index, scenario, *said in connection.execute(query):
@@ -85,17 +85,25 @@ def _messages(connection: Connection, run_id: str) -> Mapping[TrialKey, Sequence
 
 
 def _message(
-    role: Any, content: str, calls: str | None, started: str, seconds: float | None, exact: str | None
+    role: Any,
+    content: str,
+    calls: str | None,
+    started: str | None,
+    seconds: float | None,
+    metadata: str | None,
+    exact: str | None,
 ) -> Message:
     if exact is not None:
         odd = exact_values(exact)
         content, calls = odd.get("content", content), odd.get("tool_calls", calls)
+        metadata = odd.get("metadata", metadata)
     return Message(
         role=role,
         content=content,
-        started=datetime.fromisoformat(started),
+        started=None if started is None else datetime.fromisoformat(started),
         seconds=nan if seconds is None else seconds,
         tool_calls=() if calls is None else tuple(json.loads(calls)),
+        metadata={} if metadata is None else json.loads(metadata),
     )
 
 

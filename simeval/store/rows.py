@@ -9,19 +9,20 @@ from typing import Any
 
 from sqlalchemy import Table
 
-from simeval.encode import encode_scenario, encode_verdict, plain
+from simeval.encode import encode_scenario, encode_verdict
 from simeval.outcome import Failure, Held, Judgement, Score, Verdict
 from simeval.records import ReplyRecord, RubricRecord
 from simeval.results import EvaluationResult, RunRecord
 from simeval.store.journal import Entry
 from simeval.store.schema import JUDGEMENTS, MESSAGES, REPLIES, RUBRICS, SCENARIOS, SCORES, TRIALS, VERDICTS
 from simeval.store.texts import kept, storable, to_iso, to_json
+from simeval.transcripts import plain
 
 Row = tuple[Any, ...]
 Batch = Mapping[Table, Sequence[Row]]
 
 TRIAL_TEXTS = ("writing_style", "error", "cause")
-MESSAGE_TEXTS = ("content", "tool_calls")
+MESSAGE_TEXTS = ("content", "tool_calls", "metadata")
 SCORE_TEXTS = ("reasoning", "details", "error", "cause")
 
 
@@ -139,9 +140,10 @@ def _messages(run_id: str, held: Held) -> list[Row]:
     rows: list[Row] = []
     for position, message in enumerate(held.conversation.messages):
         calls = to_json(plain(message.tool_calls)) if message.tool_calls else None
-        content, calls, exact = kept(MESSAGE_TEXTS, (message.content, calls))
-        at, started = (run_id, index, scenario, position), to_iso(message.started)
-        rows.append((*at, message.role, content, calls, started, _finite(message.seconds), exact))
+        metadata = to_json(plain(message.metadata)) if message.metadata else None
+        content, calls, metadata, exact = kept(MESSAGE_TEXTS, (message.content, calls, metadata))
+        at, started = (run_id, index, scenario, position), to_iso(message.started) if message.started else None
+        rows.append((*at, message.role, content, calls, started, _finite(message.seconds), exact, metadata))
     return rows
 
 

@@ -87,7 +87,7 @@ MESSAGES = _table(
     *_whole("position", key=True),
     *_texts("role content tool_calls started"),
     *_numbers("seconds"),
-    *_texts("exact"),
+    *_texts("exact metadata"),
 )
 JUDGEMENTS = _table("judgements", *_trial(), *_texts("judged"), *_whole("scores failures"))
 SCORES = _table(
@@ -136,7 +136,11 @@ def _add_labelling(connection: Connection) -> None:
     METADATA.create_all(connection, tables=[DATASETS, EXAMPLES, FEEDBACK], checkfirst=False)
 
 
-MIGRATIONS: Sequence[Callable[[Connection], None]] = (_add_labelling,)  # from version 1 to 2, and so on
+def _add_metadata(connection: Connection) -> None:
+    connection.exec_driver_sql("ALTER TABLE messages ADD COLUMN metadata TEXT")
+
+
+MIGRATIONS: Sequence[Callable[[Connection], None]] = (_add_labelling, _add_metadata)  # from version 1 to 2, and so on
 VERSION = 1 + len(MIGRATIONS)
 
 

@@ -65,6 +65,7 @@ def version_one(where: str) -> None:
         "DROP TABLE datasets",
         "DROP TABLE examples",
         "DROP TABLE feedback",
+        "ALTER TABLE messages DROP COLUMN metadata",
         "UPDATE schema_version SET version = 1",
     ):
         run_sql(database, statement)

@@ -11,21 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval import encode
 from simeval.conversation import Conversation
-from simeval.encode import (
-    encode_conversation,
-    encode_entry,
-    encode_message,
-    encode_result,
-    encode_suite,
-    encode_verdict,
-)
+from simeval.encode import encode_entry, encode_result, encode_suite, encode_verdict
 from simeval.evaluators import ProportionEvaluator, QuantileEvaluator
 from simeval.outcome import Failure, Held, Judgement, Score, Trial
 from simeval.ratings import SuccessRateEvaluator
 from simeval.records import Pulse, ReplyRecord, RubricRecord
 from simeval.results import SuiteResult
+from simeval.transcripts import encode_conversation, encode_message, plain
 from simeval.usage import Usage
 from tests.unit.records import NOON, RUN, conversation, message, rated, result
 
@@ -228,7 +221,7 @@ def test_any_texts_can_be_written(title: str, label: str, text: str) -> None:
 
 
 def test_numbers_of_numpy_stay_numbers() -> None:
-    found = encode.plain({"a": np.int64(3), "b": np.float32(0.5), "c": np.bool_(True), "d": np.float64("nan")})
+    found = plain({"a": np.int64(3), "b": np.float32(0.5), "c": np.bool_(True), "d": np.float64("nan")})
 
     assert found == {"a": 3, "b": 0.5, "c": True, "d": None}
     assert type(found["c"]) is bool

@@ -318,4 +318,19 @@ def test_times_are_read_back_in_their_zone(database: Database) -> None:
 
     database.append("run-1", [begun(), Held(Trial(0, 0, 0), said)])
 
-    assert Runs(database).load("run-1").held[0, 0].conversation.messages[0].started.utcoffset() == timedelta(hours=2)
+    read_back = Runs(database).load("run-1").held[0, 0].conversation.messages[0].started
+    assert read_back is not None
+    assert read_back.utcoffset() == timedelta(hours=2)
+
+
+def test_a_message_of_a_log_is_read_back_without_times_and_with_its_metadata(database: Database) -> None:
+    logged = Message(role="assistant", content="hi", metadata={"model": "m\0", "prompt_tokens": 3})
+    said = Conversation(messages=(Message(role="user", content="hi"), logged), ended="recorded")
+
+    database.append("run-1", [begun(), Held(Trial(0, 0, 0), said)])
+
+    read_back = Runs(database).load("run-1").held[0, 0].conversation
+    assert read_back.ended == "recorded"
+    assert read_back.messages[1].metadata == logged.metadata
+    assert read_back.messages[1].started is None
+    assert isnan(read_back.messages[1].seconds)
