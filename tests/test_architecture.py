@@ -27,7 +27,7 @@ FLOORS = [
     ["forecast", "actors.schedule", "actors.simulator", "actors.app"],
     ["actors.plan", "actors.wanted"],
     ["scorers.rubric"],
-    ["rubric", "scorers.metrics"],
+    ["rubric", "scorers.asking", "scorers.metrics"],
     ["scorers.scorer"],
     ["store.opening"],
     ["store.runs"],
