@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 from simeval.concluding import show_p, show_share
 from simeval.outcome import Outcome
-from simeval.results import MARKS, combine
+from simeval.results import combine
+from simeval.showing import MARKS
 from simeval.tables import indent, render_table
 from simeval.transcripts import plain
 from simeval.version import __version__

@@ -24,12 +24,14 @@ UNCHANGED: Any = object()  # the state of an AppResponse that names none: what i
 class AppResponse:
     """What the app answered at one turn, and the state it wants back at the next (by default the same).
 
-    `tool_calls` are kept in the transcript, one mapping a call, in whatever form the app reports them.
+    `tool_calls` are kept in the transcript, one mapping a call, in whatever form the app reports them, and so is
+    `metadata`, such as the model it used.
     """
 
     response: str
     state: Any = UNCHANGED
     tool_calls: Sequence[Mapping[str, Any]] | None = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +80,13 @@ class Conversation:
 
 @dataclass(slots=True)
 class Transcript:
-    """A conversation that is still being held; the actors append to it, so a failure loses nothing."""
+    """A conversation that is still being held; the actors append to it, so a failure loses nothing.
+
+    `system` is what an app that takes the whole history is to be told before it.
+    """
 
     messages: list[Message] = field(default_factory=list)
+    system: str = ""
 
     def finish(self, *, writing_style: Mapping[str, str] | None, ended: Ending) -> Conversation:
         """Give what has been said so far as a record."""

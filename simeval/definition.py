@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from simeval.actors.plan import Measure, ScenarioPlan
+from simeval.actors.plan import Measure, Plan, ScenarioPlan
 from simeval.models.requests import PROMPT_VERSION
 from simeval.scenario import shorten
 from simeval.settings import Settings, WritingStyleConfig
@@ -18,7 +18,7 @@ NOT_OF_THE_ANSWER = NOT_OF_A_CALL | {"api_base", "base_url", "api_version", "hea
 
 
 def define(
-    plans: Sequence[ScenarioPlan],
+    plans: Sequence[Plan],
     settings: Settings,
     *,
     seed: int,
@@ -36,9 +36,9 @@ def define(
         "user": user,
         "model options": {key: str(value) for key, value in sorted(answer_options(model_options).items())},
         "prompts": PROMPT_VERSION,
-        "writing styles": _styles(settings.writing_style),
+        "writing styles": _styles(settings.writing_style) if any(isinstance(p, ScenarioPlan) for p in plans) else None,
         "settings": {name: getattr(settings, name) for name in ("stop_mode", "gate", "on_app_error", "max_error_rate")},
-        "scenarios": [_scenario(plan) for plan in plans],
+        "scenarios": [_planned(plan) for plan in plans],
     }
 
 
@@ -68,29 +68,27 @@ def _styles(config: WritingStyleConfig) -> Json | None:
     )
 
 
-def _scenario(plan: ScenarioPlan) -> Json:
-    scenario = plan.scenario
-    return {
-        "title": scenario.title,
-        "given": scenario.given,
-        "when": scenario.when,
-        "max_turns": scenario.max_turns,
-        "sample_size": plan.sample_size,
-        "then": [_expectation(measure) for measure in plan.measures],
-    }
+def _planned(plan: Plan) -> Json:
+    found: Json = {"title": plan.key}
+    if isinstance(plan, ScenarioPlan):
+        scenario = plan.scenario
+        found |= {"given": scenario.given, "when": scenario.when, "max_turns": scenario.max_turns}
+    then = [_expectation(measure) for measure in plan.measures]
+    return {**found, "sample_size": plan.sample_size, "then": then}
 
 
 def _expectation(measure: Measure) -> Json:
     function, arguments = measure.scorer.function, getattr(measure.scorer, "__dict__", {})
     return {
         "title": measure.label,
-        "expected_behavior": measure.expectation.expected_behavior,
+        "expected_behavior": measure.expected_behavior,
         "scorer": f"{measure.scorer.name} ({getattr(function, '__module__', '')})",
         "arguments": {
             name: value
             for name, value in sorted(arguments.items())
             if not name.startswith("_") and isinstance(value, (str, int, float))
         },
+        "columns": dict(measure.scorer.column_map),
         "score": measure.path,
         "evaluators": [repr(each) for each in measure.evaluators],
     }

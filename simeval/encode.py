@@ -7,11 +7,13 @@ from typing import Any
 
 from simeval.conversation import Conversation
 from simeval.evaluator import Evaluator
+from simeval.experiment_results import ExperimentResult, MetricResult
 from simeval.outcome import Failure, Held, Judgement, Score, Verdict
 from simeval.records import Pulse, ReplyRecord, RubricRecord
 from simeval.results import EvaluationResult, ExpectationResult, RunRecord, SuiteResult, combine, meets_gate
 from simeval.transcripts import encode_conversation, plain
 from simeval.usage import total
+from simeval.version import __version__
 
 Json = dict[str, Any]
 
@@ -26,7 +28,7 @@ def encode_result(result: Score | Failure) -> Json:
 
 
 def encode_entry(
-    entry: RunRecord | Held | Judgement | RubricRecord | ReplyRecord | Pulse | SuiteResult,
+    entry: RunRecord | Held | Judgement | RubricRecord | ReplyRecord | Pulse | SuiteResult | ExperimentResult,
 ) -> list[Json]:
     """Give what a journal of JSON lines keeps of one record; "type" says which it is."""
     match entry:
@@ -48,6 +50,8 @@ def encode_entry(
             return [{"type": "usage", "seconds": round(entry.seconds, 3), "by_role": usage}]
         case SuiteResult():
             return [*(_encode_verdicts(result) for result in entry), *encode_entry(entry.run)]
+        case ExperimentResult():
+            return [{"type": "experiment", **encode_experiment(entry, version=__version__)}]
 
 
 def _encode_verdicts(result: EvaluationResult) -> Json:
@@ -95,6 +99,43 @@ def encode_suite(results: Sequence[EvaluationResult], run: RunRecord, *, version
     }
 
 
+def encode_experiment(result: ExperimentResult, *, version: str) -> Json:
+    """Give an experiment as the machine-readable result; what was answered is in the store."""
+    times = result.dataset.repetitions
+    return {
+        "simeval": version,
+        "run_id": result.run.run_id,
+        "outcome": result.outcome,
+        "passed": result.passed,
+        "gate_met": result.meets(result.run.gate),
+        "guarantee": result.guarantee,
+        **encode_run(result.run),
+        "answers": result.answers,
+        "metrics": [_encode_metric(metric) for metric in result.metrics],
+        "summaries": {
+            scorer: {name: plain(asdict(estimate)) for name, estimate in found.items()}
+            for scorer, found in result.summaries.items()
+        },
+        "expectations": [_encode_expectation(expectation) for expectation in result.expectations],
+        "failures": dict(result.failures),
+        "examples": [
+            {
+                "key": key,
+                "values": {
+                    name: plain(list(values[place * times : (place + 1) * times]))
+                    for name, values in result.values.items()
+                },
+            }
+            for place, key in enumerate(result.keys)
+        ],
+    }
+
+
+def _encode_metric(metric: MetricResult) -> Json:
+    counts = {"missing": metric.missing, "crashed": metric.crashed}
+    return {"name": metric.name, "kind": metric.kind, **plain(asdict(metric.estimate)), **counts}
+
+
 def encode_run(run: RunRecord, *, suite: bool = False) -> Json:
     """Give what is true of a whole run; with `suite`, what its scenarios were to be."""
     by_role = {role: asdict(usage) for role, usage in run.usage.items()}
@@ -115,6 +156,8 @@ def encode_run(run: RunRecord, *, suite: bool = False) -> Json:
         "seconds": round(run.seconds, 3),
         "notes": list(run.notes),
         "stopped": run.stopped,
+        **({"dataset": asdict(run.dataset)} if run.dataset else {}),
+        **({"metadata": plain(run.metadata)} if run.metadata else {}),
         "usage": {**asdict(total(run.usage)), "by_role": by_role},
     }
 

@@ -1,56 +1,38 @@
 """The engine: checks a suite, wires the line of one run, keeps what it finds, and gives the results."""
 
-import secrets
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, TypeVar, cast, overload
 
 import anyio
 import anyio.to_thread
 
-from simeval.actors.app import App, Handler, model_handler
-from simeval.actors.conversations import Conversations
-from simeval.actors.judge import Judge
-from simeval.actors.plan import ScenarioPlan, make_plans
-from simeval.actors.recorder import Recorder
-from simeval.actors.schedule import Places
-from simeval.actors.statistician import Statistician
-from simeval.actors.wanted import Wanted
-from simeval.budget import Budget, Spending
+from simeval.budget import Budget
 from simeval.capture import first_leaf
-from simeval.definition import NOT_OF_A_CALL, define
-from simeval.forecast import Forecast, forecast, rubric_requests
-from simeval.line import END_SECONDS, Line
-from simeval.logs import log
-from simeval.meter import Meter
-from simeval.models.cache import ReplyCache
+from simeval.dataset import Dataset
+from simeval.evaluation import AppHandler, Equipment, Evaluation
+from simeval.experiment import Experiment
+from simeval.experiment_results import ExperimentResult
+from simeval.line import END_SECONDS
 from simeval.models.model import Model
-from simeval.models.offline import NOTICE, PREFIX
-from simeval.models.redact import clean_values
+from simeval.models.offline import PREFIX
 from simeval.models.registry import Models
-from simeval.progress import progress_bar
-from simeval.records import PastRun
-from simeval.results import EvaluationResult, RunRecord, SuiteResult
-from simeval.resuming import Known, take_up
-from simeval.rubric import RubricBook
-from simeval.scenario import ScenarioTest
-from simeval.scorers.rubric import RubricScorer
-from simeval.settings import EarlyStopping, Gate, OnAppError, RetryConfig, Settings, Stop, WritingStyleConfig
+from simeval.results import EvaluationResult, SuiteResult
+from simeval.scenario import Expectation, ScenarioTest
+from simeval.settings import EarlyStopping, Gate, OnAppError, RetryConfig, Settings, Stop, WritingStyleConfig, require
+from simeval.simulation import simulate
 from simeval.stop import StopSignal
 from simeval.store.journal import Journal
-from simeval.store.opening import DEFAULT_STORE, as_database, load_run, open_journal
-from simeval.usage import Ledger, total
-from simeval.watchdog import watching
+from simeval.store.opening import DEFAULT_STORE, open_journal
+
+T = TypeVar("T")
 
 DEFAULT_JUDGE, DEFAULT_USER, DEFAULT_APP = "offline/judge", "offline/user", "offline/app"
 RUBRIC_FOLDER = Path(".simeval/rubrics")
 CLOSING_SECONDS = 5.0  # how long connections and files may take to close, cancelled or not
 
-AppHandler = Callable[..., Any] | str
 DEFAULTS = Settings()
 
 
@@ -153,51 +135,93 @@ class Engine:
             retry=retry_config or RetryConfig(),
             writing_style=writing_style_config or WritingStyleConfig(),
         )
-        self._budget = Budget(
-            max_cost_usd=max_cost_usd, max_calls=max_calls, max_tokens=max_tokens, max_seconds=max_seconds
-        )
+        budget = Budget(max_cost_usd=max_cost_usd, max_calls=max_calls, max_tokens=max_tokens, max_seconds=max_seconds)
         self._models = Models(self.settings, model_options or {}, secret_patterns)
-        self._panel = self._models.panel(DEFAULT_JUDGE if judge_model is None else judge_model)
-        self._judge = self._panel[0]  # writes the rubrics
-        embedded_judge = self._judge.name.startswith(PREFIX)
+        panel = self._models.panel(DEFAULT_JUDGE if judge_model is None else judge_model)
+        embedded_judge = panel[0].name.startswith(PREFIX)
         if user_simulator_model is not None:
-            self._user = self._models.get(user_simulator_model)
+            user = self._models.get(user_simulator_model)
         else:
-            self._user = self._models.get(DEFAULT_USER) if embedded_judge else self._judge
-        self._rubric_folder = Path(rubric_folder) if rubric_folder is not None and not embedded_judge else None
-        self._store, self._resume, self._accept_changes, self._cache = store, resume, accept_changes, cache
+            user = self._models.get(DEFAULT_USER) if embedded_judge else panel[0]
+        self._store = store
         self._signals: list[StopSignal] = []
-        self._progress = progress
-        self._in_flight = anyio.Semaphore(concurrency)
-        self._app_slots = anyio.Semaphore(app_concurrency or concurrency)
+        self._equipment = Equipment(
+            settings=self.settings,
+            models=self._models,
+            panel=panel,
+            user=user,
+            budget=budget,
+            rubric_folder=Path(rubric_folder) if rubric_folder is not None and not embedded_judge else None,
+            resume=resume,
+            accept_changes=accept_changes,
+            caches=cache,
+            progress=progress,
+            in_flight=anyio.Semaphore(concurrency),
+            app_slots=anyio.Semaphore(app_concurrency or concurrency),
+        )
 
     @overload
     async def evaluate(self, scenarios: ScenarioTest, app_handler: AppHandler) -> EvaluationResult: ...
     @overload
     async def evaluate(self, scenarios: Sequence[ScenarioTest], app_handler: AppHandler) -> SuiteResult: ...
+    @overload
     async def evaluate(
-        self, scenarios: ScenarioTest | Sequence[ScenarioTest], app_handler: AppHandler
-    ) -> EvaluationResult | SuiteResult:
+        self,
+        scenarios: Dataset,
+        app_handler: AppHandler | None = None,
+        *,
+        scorers: Sequence[object] = (),
+        then: Expectation | Sequence[Expectation] = (),
+        repetitions: int = 1,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> ExperimentResult: ...
+    async def evaluate(
+        self,
+        scenarios: ScenarioTest | Sequence[ScenarioTest] | Dataset,
+        app_handler: AppHandler | None = None,
+        *,
+        scorers: Sequence[object] = (),
+        then: Expectation | Sequence[Expectation] = (),
+        repetitions: int = 1,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> EvaluationResult | SuiteResult | ExperimentResult:
         """Simulate, judge and conclude. One scenario gives an EvaluationResult, a list a SuiteResult.
 
         `app_handler` is the app: a function of (message, state) or (messages, state), sync or async, that
         returns an AppResponse, a text or (text, state); or a model's name, to talk to the model itself.
+
+        A Dataset gives an ExperimentResult: each of its examples is put to the app `repetitions` times (or answered
+        by what was recorded, without an app), measured by all `scorers`, and `then` says what is concluded. There the
+        app may also be a function of columns by their names, which returns a text or any value JSON has. The run keeps
+        `metadata` with the dataset's version.
+
         Several evaluations of one engine may run at once and share its limits. Raises DefinitionError
         before any call is made, ModelUnusable when no call to a model can succeed, RunStopped when
         `on_app_error` is "stop" and the app fails, StoreError when the store cannot be written; the last three
         carry, as `partial`, what was concluded by then. What was finished is in the store and can be resumed.
         """
+        if isinstance(scenarios, Dataset):
+            expectations = [then] if isinstance(then, Expectation) else list(then)
+            experiment = Experiment(scenarios, app_handler, scorers, expectations, repetitions, metadata or {})
+            return await self._run(experiment.run)
+        found = [name for name, given in (("scorers", scorers), ("then", then), ("metadata", metadata)) if given]
+        require(not found, "evaluate", found=found, do="give them with a Dataset; scenarios bring their own")
         suite = [scenarios] if isinstance(scenarios, ScenarioTest) else list(scenarios)
+        result = await self._run(partial(simulate, suite=suite, app_handler=cast("AppHandler", app_handler)))
+        return result[0] if isinstance(scenarios, ScenarioTest) else result
+
+    async def _run(self, work: Callable[[Evaluation], Awaitable[T]]) -> T:
+        """Do the work of an evaluation with the store and the models open; a group of errors is raised as its first."""
         stop = StopSignal()
         self._signals.append(stop)
         try:
             async with self._resources(stop) as store:
-                result = await self._evaluate(suite, app_handler, store, stop)
+                result = await work(await Evaluation.open(self._equipment, store, stop))
         except ExceptionGroup as group:
             raise first_leaf(group) from group
         finally:
             self._signals.remove(stop)
-        return result[0] if isinstance(scenarios, ScenarioTest) else result
+        return result
 
     def stop(self, reason: str = "it was asked to") -> None:
         """Start no more trials in the evaluations under way; those in flight are finished, and all give results."""
@@ -209,157 +233,16 @@ class Engine:
         for signal in self._signals:
             signal.end(reason)
 
-    async def _evaluate(
-        self, suite: Sequence[ScenarioTest], app_handler: AppHandler, store: Journal | None, stop: StopSignal
-    ) -> SuiteResult:
-        settings, clean = self.settings, self._models.redactor().clean
-        past = await self._past(store)
-        meter = Meter()
-        recorder = Recorder(store, meter.pulse)
-        cache = self._reply_cache(store, recorder, meter.ledger)
-        user, *judges = (self._models.caller(model, meter.ledger, cache) for model in (self._user, *self._panel))
-        book = RubricBook(judges[0], self._rubric_folder, known=past.rubrics if past else {}, record=recorder.record)
-        seed = self._seed(past)
-        plans = make_plans(
-            [each.cleaned(clean) if isinstance(each, ScenarioTest) else each for each in suite],
-            settings=settings,
-            seed=seed,
-            judge_scorer=lambda behavior: RubricScorer(judges, book, behavior, settings.judge_repeats),
-        )
-        app, app_name = self._app(app_handler, meter.ledger)
-        await self._models.check()
-        run, known = self._begin(plans, past, seed, app_name)
-        if past is not None and run.run_id == past.run_id:
-            meter.before = past
-        foreseen = await self._forecast(plans, app_name if isinstance(app_handler, str) else None)
-        spending = Spending(
-            budget=self._budget,
-            trial=foreseen.trial,
-            rubric=foreseen.rubric,
-            rubrics_left=await book.unwritten(rubric_requests(plan.scenario for plan in plans)),
-            usage=meter.usage,
-            seconds=meter.seconds,
-        )
-        spending.check([name for name in foreseen.unpriced if not self._models.tells_cost(name)])
-        _announce(run, plans, settings, foreseen)
-        trials, wanted = sum(plan.sample_size for plan in plans), Wanted(len(plans))
-        with progress_bar(trials, show=self._progress) as progress, Places(self._in_flight) as places:
-            line = Line(
-                plans=plans,
-                conversations=Conversations(plans, user, app, settings, wanted, clean, suite),
-                judge=Judge(plans, wanted, clean),
-                statistician=Statistician(
-                    plans, settings, places=places, wanted=wanted, stop=stop, on_trial=progress.advance
-                ),
-                recorder=recorder,
-                places=places,
-                stop=stop,
-                spending=spending,
-                known=known,
-                on_app_error=settings.on_app_error,
-                clean=clean,
-            )
-            workers = min(settings.concurrency, trials)
-            async with watching(), progress.watched(lambda: total(meter.usage()), lambda: places.taken):
-                return await line.run(run, workers, meter.measured)
-
-    def _seed(self, past: PastRun | None) -> int:
-        if self.settings.seed is not None:
-            return self.settings.seed
-        return secrets.randbelow(2**31) if past is None else past.seed
-
-    async def _past(self, store: Journal | None) -> PastRun | None:
-        """Load the run that is to be resumed, if one is."""
-        if self._resume is None:
-            return None
-        return await anyio.to_thread.run_sync(load_run, as_database(store, "resume"), self._resume)
-
-    def _reply_cache(self, store: Journal | None, recorder: Recorder, ledger: Ledger) -> ReplyCache | None:
-        if not self._cache:
-            return None
-        clean = self._models.redactor().clean
-        options = {name: value for name, value in self._models.options.items() if name not in NOT_OF_A_CALL}
-        return ReplyCache(
-            shelf=as_database(store, "cache"), note=recorder.note, options=options, ledger=ledger, clean=clean
-        )
-
-    def _begin(
-        self, plans: Sequence[ScenarioPlan], past: PastRun | None, seed: int, app_name: str
-    ) -> tuple[RunRecord, Known]:
-        """Give the record of the run, new or resumed, and what of it is known."""
-        definition = define(
-            plans,
-            self.settings,
-            seed=seed,
-            app=app_name,
-            judges=[model.name for model in self._panel],
-            user=self._user.name,
-            model_options=clean_values(self._models.options, self._models.redactor().clean),
-        )
-        known = Known()
-        if past is not None:
-            on_app_error, accept = self.settings.on_app_error, self._accept_changes
-            known = take_up(past, plans, definition, on_app_error=on_app_error, accept_changes=accept)
-        now = datetime.now(UTC)
-        is_new = past is None or known.from_another
-        return RunRecord(
-            run_id=f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}" if past is None or is_new else past.run_id,
-            seed=seed,
-            judge_model=" + ".join(model.name for model in self._panel),
-            judge_repeats=self.settings.judge_repeats,
-            user_model=self._user.name,
-            app=app_name,
-            gate=self.settings.gate,
-            joint=self.settings.joint,
-            started=now if past is None or is_new else past.started,
-            scenarios=tuple((plan.scenario.title, plan.sample_size, plan.scenario.labels) for plan in plans),
-            notes=(
-                *self._notes(app_name),
-                *known.notes,
-                *(warning for plan in plans for warning in plan.warnings()),
-            ),
-            definition=definition,
-        ), known
-
-    async def _forecast(self, plans: Sequence[ScenarioPlan], app_model: str | None) -> Forecast:
-        make = partial(
-            forecast,
-            plans,
-            self.settings,
-            judges=[model.name for model in self._panel],
-            user_model=self._user.name,
-            app_model=app_model,
-            prices=self._models.price,
-        )
-        return await anyio.to_thread.run_sync(make)
-
     @property
     def trials_in_flight(self) -> int:
         """How many trials are under way now, over all evaluations of this engine."""
-        return self.settings.concurrency - self._in_flight.value
-
-    def _app(self, app: AppHandler, ledger: Ledger) -> tuple[App, str]:
-        """Give the actor of an app and the name reports show for it."""
-        settings = self.settings
-        if isinstance(app, str):
-            handler, name = Handler.of(model_handler(self._models.caller(self._models.get(app), ledger))), app
-        else:
-            handler, module = Handler.of(app), getattr(app, "__module__", None) or type(app).__module__
-            name = f"{module}:{getattr(app, '__qualname__', type(app).__qualname__)}"
-        threads = anyio.CapacityLimiter(settings.app_concurrency or settings.concurrency)
-        starts_with_seed = isinstance(app, str)
-        return App(handler, self._app_slots, threads, settings.app_timeout_seconds, starts_with_seed), name
-
-    def _notes(self, app_name: str) -> list[str]:
-        names = [*(("judge", model.name) for model in self._panel), ("user", self._user.name), ("app", app_name)]
-        embedded = [f"{role} {name}" for role, name in names if name.startswith(PREFIX)]
-        return [f"{' and '.join(embedded)}: {NOTICE}"] if embedded else []
+        return self.settings.concurrency - self._equipment.in_flight.value
 
     @asynccontextmanager
     async def _resources(self, stop: StopSignal) -> AsyncIterator[Journal | None]:
         """Hold the journal and the models open; close them whatever happens."""
         is_ours = isinstance(self._store, (str, Path))
-        journal = await anyio.to_thread.run_sync(_journal, self._store, self._resume is not None)
+        journal = await anyio.to_thread.run_sync(_journal, self._store, self._equipment.resume is not None)
         self._models.open()
         try:
             yield journal
@@ -373,25 +256,3 @@ class Engine:
 
 def _journal(store: Path | str | Journal | None, is_there: bool) -> Journal | None:
     return open_journal(store, is_there=is_there) if isinstance(store, (str, Path)) else store
-
-
-def _announce(run: RunRecord, plans: Sequence[ScenarioPlan], settings: Settings, foreseen: Forecast) -> None:
-    """Log what will be run, before the first call."""
-    log.info(
-        "run started",
-        run=run.run_id,
-        scenarios=len(plans),
-        trials_at_most=sum(plan.sample_size for plan in plans),
-        app=run.app,
-        judge=run.judge_model,
-        user=run.user_model,
-        seed=run.seed,
-        in_flight=settings.concurrency,
-    )
-    log.info(str(foreseen))
-    tables = Counter(entry for plan in plans for entry in plan.acceptance(settings.stop_mode))
-    for (requirement, acceptance), times in tables.items():
-        log.info(f"{requirement}: {acceptance}" + (f"  ({times} requirements)" if times > 1 else ""))
-    for plan in plans:
-        for warning in plan.warnings():
-            log.warning(warning)

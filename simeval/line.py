@@ -9,16 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from simeval.actors.conversations import Conversations
 from simeval.actors.judge import Judge
-from simeval.actors.plan import ScenarioPlan
+from simeval.actors.plan import Plan
 from simeval.actors.recorder import Recorder
 from simeval.actors.schedule import Places, deal
-from simeval.actors.statistician import Statistician
+from simeval.actors.wanted import Wanted
 from simeval.budget import Spending
 from simeval.capture import first_leaf
 from simeval.conversation import Conversation
@@ -26,22 +26,59 @@ from simeval.errors import RunStopped, SimevalError, StoreError
 from simeval.logs import log
 from simeval.outcome import Failure, Held, Judgement, Trial, failure_of
 from simeval.pool import run_pool
-from simeval.results import RunRecord, SuiteResult
+from simeval.results import RunRecord
 from simeval.resuming import Known
 from simeval.settings import OnAppError
 from simeval.stop import StopSignal
+from simeval.store.journal import RunResult
 
 END_SECONDS = 1.0  # how long the end of a run may take to be kept when it is ended at once
 
 
-@dataclass(slots=True, kw_only=True)
-class Line:
-    """The actors of one run, joined by channels."""
+R = TypeVar("R", bound=RunResult, covariant=True)
 
-    plans: Sequence[ScenarioPlan]
-    conversations: Conversations
+
+class Source(Protocol):
+    """Where conversations come from: simulated users, a dataset."""
+
+    @property
+    def wanted(self) -> Wanted:
+        """Which trials can still be needed."""
+
+    async def hold(self, trial: Trial) -> Held:
+        """Give the conversation of a trial."""
+
+    async def recall(self, held: Held) -> Held:
+        """Give one that was held before as `hold` gave it."""
+
+
+class Conclusion(Protocol[R]):
+    """What is made of judgements."""
+
+    async def conclude(
+        self, *, inbox: MemoryObjectReceiveStream[Judgement], credits: MemoryObjectSendStream[int]
+    ) -> None:
+        """Grant credits, take every judgement, and close the credits when no more is needed."""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all that was to be concluded is."""
+
+    def result(self, run: RunRecord) -> R:
+        """Give what was found by now."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Line(Generic[R]):
+    """The actors of one run, joined by channels.
+
+    `recorded` conversations, and `quick` scores, need not be safe before they are counted: nothing was paid for them.
+    """
+
+    plans: Sequence[Plan]
+    conversations: Source
     judge: Judge
-    statistician: Statistician
+    statistician: Conclusion[R]
     recorder: Recorder
     places: Places
     stop: StopSignal
@@ -49,13 +86,15 @@ class Line:
     known: Known
     on_app_error: OnAppError
     clean: Callable[[str], str]
+    recorded: bool = False
+    quick: bool = False
     _paid: int = field(default=0, init=False)  # trials that were finished at the run's expense
 
     def __post_init__(self) -> None:
         if not self.known.from_another:
             self._paid = sum(self._is_known(held.trial) for held in self.known.held.values())
 
-    async def run(self, run: RunRecord, workers: int, measured: Callable[[], Mapping[str, Any]]) -> SuiteResult:
+    async def run(self, run: RunRecord, workers: int, measured: Callable[[], Mapping[str, Any]]) -> R:
         """Run every trial that a verdict needs, at most `workers` at once, or until the run is stopped.
 
         Gives the results with the run's record, completed by what `measured` gives at the end; both are kept. What
@@ -68,7 +107,7 @@ class Line:
                 has_begun = True
                 failure = await self._work(workers)
             run = replace(run, **measured(), stopped="" if self.statistician.is_done else self.stop.reason)
-            result = SuiteResult(self.statistician.results(run), run)
+            result = self.statistician.result(run)
             if has_begun and not isinstance(failure, StoreError):
                 unkept = await self._record_end(result)
                 failure = failure or unkept
@@ -78,7 +117,7 @@ class Line:
                 raise failure
         return result
 
-    async def _record_end(self, result: SuiteResult) -> StoreError | None:
+    async def _record_end(self, result: RunResult) -> StoreError | None:
         """Keep the results, where the run was ended at once not at any cost; give what kept them from being kept."""
         with anyio.move_on_after(END_SECONDS if self.stop.line.cancel_called else None) as limit:
             try:
@@ -135,12 +174,14 @@ class Line:
     async def _hold(self, trial: Trial) -> Held:
         known = self.known.conversation(trial)
         if known is not None:
+            known = await self.conversations.recall(known)
             return await self.recorder.recorded(known) if self.known.from_another else known
-        made = await self.recorder.recorded(await self.conversations.hold(trial))
+        made = await self.conversations.hold(trial)
+        await (self.recorder.note(made) if self.recorded else self.recorder.record(made))
         failed = made.failure is not None and made.failure.stage == "app"
         needed = self.conversations.wanted.needs(trial.scenario, trial.index)
         if made.failure and failed and needed and self.on_app_error == "stop":
-            raise RunStopped(self.plans[trial.scenario].scenario.title, trial.index, made.failure.error)
+            raise RunStopped(self.plans[trial.scenario].title, trial.index, made.failure.error)
         return made
 
     async def _give(self, held: Held) -> Judgement:
@@ -150,7 +191,8 @@ class Line:
         if self._is_known(trial) and not self.known.from_another:
             return made
         self._paid += not self._is_known(trial)
-        return await self.recorder.recorded(made)
+        await (self.recorder.note(made) if self.quick else self.recorder.record(made))
+        return made
 
     def _unheld(self, trial: Trial, error: Exception) -> Held:
         return Held(trial, Conversation(ended="model_error"), failure_of(error, "engine", clean=self.clean))

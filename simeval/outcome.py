@@ -119,12 +119,16 @@ def failure_of(error: Exception, stage: Stage, *, clean: Callable[[str], str]) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """All that is known of one trial: its conversation and, for each expectation, a score or a failure."""
+    """All that is known of one trial: its conversation and, for each expectation, a score or a failure.
+
+    `columns` are those of its example, where it is one's.
+    """
 
     trial: Trial
     conversation: Conversation
     results: tuple[Score | Failure, ...]
     failure: Failure | None = None
+    columns: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def failures(self) -> tuple[Failure, ...]:

@@ -6,27 +6,39 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, overload
 
-from simeval.concluding import show_p, show_share
 from simeval.conversation import Conversation
 from simeval.evaluator import Evaluator
 from simeval.guarantee import guarantee
 from simeval.outcome import Failure, Judgement, Outcome, Score, Verdict
 from simeval.reliability import Reliability, reliability_of
 from simeval.settings import Gate
-from simeval.tables import indent, printable, render_table
+from simeval.showing import (
+    MARKS,
+    VERDICT_HEADERS,
+    badness,
+    legend,
+    show_failures,
+    show_trial,
+    speaks_against,
+    verdict_row,
+)
+from simeval.tables import indent, render_table
 from simeval.turns import TurnShare, turns_of
 from simeval.usage import Usage, total
 
-MARKS: Mapping[Outcome, str] = {
-    "pass": "PASS",
-    "fail": "FAIL",
-    "inconclusive": "INCONCLUSIVE",
-    "error": "ERROR",
-}
 MOST_EXPLAINED = 20  # scenarios that did not pass and are explained in print
-MOST_CAUSES = 10
-LEGEND = "interval: {level} confidence; p: chance of so good a result (FAIL: so bad) from an app at the bar"
-HEADERS = ("scenario", "expectation", "verdict", "estimate", "interval", "bar", "n", "p")
+HEADERS = ("scenario", *VERDICT_HEADERS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetRecord:
+    """Which dataset an experiment was run on, in which version, and how often each of its examples."""
+
+    name: str
+    kind: str
+    version: str
+    size: int
+    repetitions: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +47,8 @@ class RunRecord:
 
     `judge_model` names a panel's judges with " + " between them; each rates a conversation `judge_repeats` times.
     `definition` holds everything that the results depend on, in the form JSON has: a run can be resumed with the
-    same one. `stopped` says why the run ended before its verdicts were settled, if it did.
+    same one. `stopped` says why the run ended before its verdicts were settled, if it did. An experiment's
+    `dataset` says on what it was run, `metadata` what its user wants kept of it.
     """
 
     run_id: str
@@ -53,6 +66,8 @@ class RunRecord:
     notes: tuple[str, ...] = ()
     definition: Mapping[str, Any] = field(default_factory=dict)
     stopped: str = ""
+    dataset: DatasetRecord | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,17 +171,16 @@ class EvaluationResult:
         None where every trial speaks for it.
         """
         at_worst = [
-            (_badness(result, expectation.evaluators[0].prefers_high), -judgement.trial.index, judgement)
+            (badness(result, expectation.evaluators[0].prefers_high), -judgement.trial.index, judgement)
             for judgement, result in zip(self.judgements, expectation.results, strict=True)
-            if (isinstance(result, Failure) and not result.is_unneeded)
-            or (isinstance(result, Score) and not all(e.meets(result.value) for e in expectation.evaluators))
+            if speaks_against(result, expectation.evaluators)
         ]
         return max(at_worst, key=lambda entry: entry[:2])[2] if at_worst else None
 
     def show_worst(self, expectation: ExpectationResult) -> str:
         """Write the conversation that speaks most against an expectation; empty where none does."""
         worst = self.worst(expectation)
-        return _show_worst(worst, worst.results[self.expectations.index(expectation)]) if worst else ""
+        return show_trial(worst, worst.results[self.expectations.index(expectation)]) if worst else ""
 
     def __str__(self) -> str:
         return describe([self], self.run)
@@ -227,33 +241,15 @@ def combine(outcomes: Sequence[Outcome]) -> Outcome:
     return "pass" if outcomes else "inconclusive"
 
 
-def _badness(result: Score | Failure, prefers_high: bool) -> tuple[int, float]:
-    """Order results from harmless to damning: missing data, good scores, bad scores, app failures."""
-    if isinstance(result, Failure):
-        return (2, 0.0) if result.stage == "app" else (0, 0.0)
-    return 1, -result.value if prefers_high else result.value
-
-
 def describe(results: Sequence[EvaluationResult], run: RunRecord) -> str:
     """Write results as a person reads them: one table, then why each non-pass did not pass."""
     rows = [
-        [
-            result.title if first else "",
-            expectation.label,
-            MARKS[verdict.outcome],
-            "-" if verdict.estimate is None or verdict.outcome == "error" else evaluator.show(verdict.estimate),
-            _show_interval(verdict, evaluator),
-            evaluator.show_bar(),
-            _show_n(verdict, result.sample_size),
-            _show_p(verdict),
-        ]
+        [result.title if first else "", *verdict_row(expectation.label, evaluator, verdict, result.sample_size)]
         for result in results
         for number, expectation in enumerate(result.expectations)
         for place, (evaluator, verdict) in enumerate(zip(expectation.evaluators, expectation.verdicts, strict=True))
         for first in [number == 0 and place == 0]
     ]
-    alphas = {verdict.significance_level for result in results for verdict in result.verdicts}
-    level = show_share(1 - 2 * alphas.pop()) if len(alphas) == 1 else "two-sided"
     table = render_table(HEADERS, rows, widths=(28, 30))
     not_passed = [result for result in results if not result.passed]
     cut = [result for result in not_passed if _is_cut(result)]
@@ -262,15 +258,21 @@ def describe(results: Sequence[EvaluationResult], run: RunRecord) -> str:
     if len(explained) > MOST_EXPLAINED:
         reasons.append(f"... and {len(explained) - MOST_EXPLAINED} more that did not pass; --json holds them all.")
     if cut:
-        said = f"{_count(len(cut), 'scenario')} ended without all verdicts, because the run stopped: {run.stopped}"
+        said = f"{counted_of(len(cut), 'scenario')} ended without all verdicts, because the run stopped: {run.stopped}"
         reasons.append(indent(said, 0))
     return "\n\n".join(
         part
         for part in (
             "\n".join(indent(f"note: {note}", 0) for note in run.notes),
-            "\n".join([table, LEGEND.format(level=level), *_show_described(results)]),
+            "\n".join(
+                [
+                    table,
+                    legend([verdict for result in results for verdict in result.verdicts]),
+                    *_show_described(results),
+                ]
+            ),
             *reasons,
-            _show_failures(results),
+            show_failures(Counter(f"{f.stage}: {f.error}" for result in results for _, f in result.failures)),
             "\n".join(part for part in (indent(_guaranteed(results, run), 0), _summary(results, run)) if part),
         )
         if part
@@ -289,25 +291,6 @@ def _show_described(results: Sequence[EvaluationResult]) -> list[str]:
     if len(lines) > MOST_EXPLAINED:
         lines[MOST_EXPLAINED:] = [f"... and {len(lines) - MOST_EXPLAINED} more; --json holds them all."]
     return lines
-
-
-def _show_n(verdict: Verdict, sample_size: int) -> str:
-    of = f"/{sample_size}" if verdict.n < sample_size else ""
-    counts = ((verdict.missing, "missing"), (verdict.left_out, "left out"))
-    besides = ", ".join(f"{count} {what}" for count, what in counts if count)
-    return f"{verdict.n}{of} ({besides})" if besides else f"{verdict.n}{of}"
-
-
-def _show_p(verdict: Verdict) -> str:
-    p = verdict.p_value_fail if verdict.failed else verdict.p_value
-    return "-" if p is None or verdict.reason == "scenario_settled" else show_p(p, beside=verdict.significance_level)
-
-
-def _show_interval(verdict: Verdict, evaluator: Evaluator) -> str:
-    if verdict.confidence_interval is None or verdict.outcome == "error":
-        return "-"
-    low, high = (evaluator.show(bound) for bound in verdict.confidence_interval)
-    return f"[{low}, {high}]"
 
 
 def _explain(result: EvaluationResult) -> str:
@@ -330,25 +313,6 @@ def _is_cut(result: EvaluationResult) -> bool:
     return result.outcome == "inconclusive" and any(verdict.reason == "run_stopped" for verdict in result.verdicts)
 
 
-def _show_worst(judgement: Judgement, result: Score | Failure) -> str:
-    if isinstance(result, Failure):
-        head = f"worst conversation (trial {judgement.trial.index}): {result.error}"
-    else:
-        reasoning = f": {result.reasoning}" if result.reasoning else ""
-        head = f"worst conversation (trial {judgement.trial.index}), score {result.value:g}{reasoning}"
-    said = [indent(f"{message.role}: {printable(message.content)}", 6) for message in judgement.conversation.messages]
-    return "\n".join([indent(head, 4), *said])
-
-
-def _show_failures(results: Sequence[EvaluationResult]) -> str:
-    """Say what went wrong on single trials, each text once with its count, also where the scenario passed."""
-    counted = Counter(f"{f.stage}: {f.error}" for result in results for _, f in result.failures)
-    lines = [indent(f"{count} x {text}", 2) for text, count in counted.most_common(MOST_CAUSES)]
-    if len(counted) > MOST_CAUSES:
-        lines.append(f"  ... and {len(counted) - MOST_CAUSES} more causes; --json holds them all.")
-    return "\n".join(["failures of single trials:", *lines]) if lines else ""
-
-
 def _guaranteed(results: Sequence[EvaluationResult], run: RunRecord) -> str:
     return guarantee([v for result in results for v in result.verdicts], gate=run.gate, joint=run.joint)
 
@@ -358,7 +322,8 @@ def meets_gate(outcome: Outcome, gate: Gate) -> bool:
     return outcome == "pass" or (gate == "not_fail" and outcome == "inconclusive")
 
 
-def _count(number: int, noun: str) -> str:
+def counted_of(number: int, noun: str) -> str:
+    """Give a number with its noun, in the plural where that is meant."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
@@ -369,15 +334,19 @@ def _summary(results: Sequence[EvaluationResult], run: RunRecord) -> str:
     counted = ", ".join(f"{outcomes.count(o)} {o}" for o in MARKS if o in outcomes)
     trials = sum(result.trials for result in results)
     failed = sum(1 for result in results for judgement in result.judgements if judgement.failures)
-    usage = total(run.usage)
-    cost = f", ${usage.cost_usd:.4f}" if usage.cost_usd is not None else ""
     lost = f" ({failed} with a failure)" if failed else ""
     times = f" ({run.judge_repeats} ratings each)" if run.judge_repeats > 1 else ""
-    notes = [f"{n} {what}" for n, what in ((usage.failed_calls, "failed"), (usage.ended_calls, "ended early")) if n]
-    calls = _count(usage.calls, "model call") + (f" ({', '.join(notes)})" if notes else "")
     return (
-        f"{combine(outcomes).upper()}{accepted}: {_count(len(results), 'scenario')} ({counted}), "
-        f"{_count(trials, 'trial')}{lost}, {calls}, "
-        f"{usage.prompt_tokens + usage.completion_tokens} tokens{cost}, {run.seconds:.1f} s\n"
+        f"{combine(outcomes).upper()}{accepted}: {counted_of(len(results), 'scenario')} ({counted}), "
+        f"{counted_of(trials, 'trial')}{lost}, {show_spent(run)}\n"
         f"run {run.run_id}, seed {run.seed}, app {run.app}, judge {run.judge_model}{times}, user {run.user_model}"
     )
+
+
+def show_spent(run: RunRecord) -> str:
+    """Say what a run has used: calls, tokens, cost where it is known, seconds."""
+    usage = total(run.usage)
+    cost = f", ${usage.cost_usd:.4f}" if usage.cost_usd is not None else ""
+    notes = [f"{n} {what}" for n, what in ((usage.failed_calls, "failed"), (usage.ended_calls, "ended early")) if n]
+    calls = counted_of(usage.calls, "model call") + (f" ({', '.join(notes)})" if notes else "")
+    return f"{calls}, {usage.prompt_tokens + usage.completion_tokens} tokens{cost}, {run.seconds:.1f} s"

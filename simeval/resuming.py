@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from simeval.actors.plan import ScenarioPlan
+from simeval.actors.plan import Plan
 from simeval.definition import changes, numbered
 from simeval.errors import DefinitionError
 from simeval.outcome import Held, Score, Trial
@@ -38,7 +38,7 @@ class Known:
 
 def take_up(
     past: PastRun,
-    plans: Sequence[ScenarioPlan],
+    plans: Sequence[Plan],
     definition: Mapping[str, Any],
     *,
     on_app_error: OnAppError,
@@ -78,11 +78,11 @@ def _count(known: Known) -> str:
     return f"{len(known.held)} conversations and {sum(map(len, known.scores.values()))} scores"
 
 
-def _moved(known: Known, definition: Mapping[str, Any], plans: Sequence[ScenarioPlan]) -> Known:
+def _moved(known: Known, definition: Mapping[str, Any], plans: Sequence[Plan]) -> Known:
     """Give what is known under the places that scenarios and expectations have now, found by title and label."""
     then = numbered(scenario["title"] for scenario in definition["scenarios"])
     before = {key: position for position, key in enumerate(then)}
-    titles = numbered(plan.scenario.title for plan in plans)
+    titles = numbered(plan.key for plan in plans)
     held: dict[TrialKey, Held] = {}
     scores: dict[TrialKey, Mapping[int, Score]] = {}
     for plan, key in zip(plans, titles, strict=True):

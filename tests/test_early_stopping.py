@@ -26,7 +26,7 @@ from simeval.outcome import Judgement
 from simeval.scorers.scorer import as_scorer
 from simeval.settings import WritingStyleConfig
 from simeval.store.journal import MemoryJournal
-from tests.unit.doubles import Acting
+from tests.unit.doubles import Acting, no_caller
 
 pytestmark = pytest.mark.anyio
 AT_90 = ProportionEvaluator(min_proportion=0.9)
@@ -79,7 +79,7 @@ def trial_seeds(made: Engine, test: ScenarioTest) -> list[int]:
     """Give the seeds of a scenario's trials, in the order dealt."""
     seed = made.settings.seed
     assert seed is not None
-    [plan] = make_plans([test], settings=made.settings, seed=seed, judge_scorer=as_scorer)
+    [plan] = make_plans([test], settings=made.settings, seed=seed, judge_scorer=as_scorer, callers=no_caller)
     return [plan.trial(index).seed for index in range(plan.sample_size)]
 
 

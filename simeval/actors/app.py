@@ -45,14 +45,19 @@ class Handler:
         any_number = any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values())
         if required or not (names or any_number) or _required_count(signature) > 2:
             raise DefinitionError("app handler", found=f"found the signature {signature}", do=do)
-        unwrapped = function.func if isinstance(function, partial) else function
-        called = unwrapped if inspect.isroutine(unwrapped) else type(unwrapped).__call__
         return cls(
             function=function,
-            is_async=inspect.iscoroutinefunction(called),
+            is_async=is_async(function),
             takes_history=bool(names) and names[0] == "messages",
             takes_state=any_number or len(names) > 1,
         )
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    """Whether a function, a partial of one, or an object that can be called gives a coroutine."""
+    unwrapped = function.func if isinstance(function, partial) else function
+    called = unwrapped if inspect.isroutine(unwrapped) else type(unwrapped).__call__
+    return inspect.iscoroutinefunction(called)
 
 
 def _required_count(signature: inspect.Signature) -> int:
@@ -84,17 +89,20 @@ class App:
     timeout_seconds: float
     starts_with_seed: bool = False  # whether the first state is the trial's seed, and not an empty dict
 
+    def first_state(self, seed: int) -> Any:
+        """Give the state that the handler gets at the first turn of a trial."""
+        return seed if self.starts_with_seed else {}
+
     async def run(
         self,
         transcript: Transcript,
         *,
-        seed: int,
+        state: Any,
         inbox: MemoryObjectReceiveStream[Message],
         outbox: MemoryObjectSendStream[Message],
         stay: Stay,
     ) -> None:
         """Answer until the user leaves, or `stay` ends. Raises AppError at the first turn that fails."""
-        state: Any = seed if self.starts_with_seed else {}
         turn = 0
         async with inbox, outbox:
             async for message in inbox:
@@ -129,6 +137,7 @@ class App:
             started=started,
             seconds=seconds,
             tool_calls=tuple(response.tool_calls or ()),
+            metadata=response.metadata,
         )
         return answer, state
 
@@ -176,7 +185,8 @@ class _HandlerLeftError(RuntimeError):
 
 
 def _chat(transcript: Transcript) -> list[ChatMessage]:
-    return [{"role": message.role, "content": message.content} for message in transcript.messages]
+    said: list[ChatMessage] = [{"role": message.role, "content": message.content} for message in transcript.messages]
+    return [{"role": "system", "content": transcript.system}, *said] if transcript.system else said
 
 
 def _response(turn: int, returned: Any, state: Any) -> tuple[AppResponse, Any]:
@@ -195,4 +205,6 @@ def _response(turn: int, returned: Any, state: Any) -> tuple[AppResponse, Any]:
     calls = returned.tool_calls
     if calls is not None and not (isinstance(calls, Sequence) and all(isinstance(call, Mapping) for call in calls)):
         raise AppError(turn, f"AppResponse.tool_calls is {calls!r}; it must be a list of mappings")
+    if not isinstance(returned.metadata, Mapping):
+        raise AppError(turn, f"AppResponse.metadata is {returned.metadata!r}; it must be a mapping")
     return returned, state if returned.state is UNCHANGED else returned.state

@@ -7,13 +7,14 @@ from functools import partial
 import anyio
 from structlog.contextvars import bound_contextvars
 
-from simeval.actors.plan import Measure, ScenarioPlan, shared_columns
+from simeval.actors.plan import Measure, Plan
 from simeval.actors.wanted import Wanted
 from simeval.capture import Caught, capture, place_of
 from simeval.errors import SimevalError
 from simeval.models.redact import clean_values
 from simeval.outcome import UNNEEDED, Failure, Held, Judgement, Score, failure_of
-from simeval.scorers.scorer import select
+from simeval.scorers.scorer import Scorer
+from simeval.transcripts import plain
 
 NOTHING: Mapping[int, Score] = {}
 
@@ -22,7 +23,7 @@ NOTHING: Mapping[int, Score] = {}
 class Judge:
     """Scores conversations. Expectations of one conversation are measured at once, each on its own."""
 
-    plans: Sequence[ScenarioPlan]
+    plans: Sequence[Plan]
     wanted: Wanted
     clean: Callable[[str], str]
 
@@ -34,7 +35,7 @@ class Judge:
         for plan in self.plans:
             for measure in plan.measures:
                 if plan.position not in self.wanted.closed:
-                    await capture(partial(measure.scorer.prepare, shared_columns(plan)))
+                    await capture(partial(measure.scorer.prepare, plan.columns))
 
     async def judge(self, held: Held, known: Mapping[int, Score] = NOTHING) -> Judgement:
         """Give a score or a failure for each expectation; all fail where the conversation did, or is unwanted now.
@@ -47,47 +48,71 @@ class Judge:
             results = [held.failure] * len(plan.measures)
         else:
             results = [known.get(position, UNNEEDED) for position in range(len(plan.measures))]
-            with bound_contextvars(scenario=plan.scenario.title, trial=held.trial.index), self.wanted.stay(held.trial):
+            with bound_contextvars(scenario=plan.title, trial=held.trial.index), self.wanted.stay(held.trial):
                 results = await self._measure_all(plan, held, known)
-        return Judgement(trial=held.trial, conversation=held.conversation, results=tuple(results), failure=held.failure)
+        return Judgement(
+            trial=held.trial,
+            conversation=held.conversation,
+            results=tuple(results),
+            failure=held.failure,
+            columns=held.columns,
+        )
 
-    async def _measure_all(self, plan: ScenarioPlan, held: Held, known: Mapping[int, Score]) -> list[Score | Failure]:
+    async def _measure_all(self, plan: Plan, held: Held, known: Mapping[int, Score]) -> list[Score | Failure]:
         conversation = held.conversation
-        columns = {
-            **shared_columns(plan),
+        columns: dict[str, object] = {
+            **plan.columns,
             "seed": held.trial.seed,
             "conversation": conversation,
             "output": conversation.output,
             "input": conversation.input,
+            **held.columns,
         }
         found: dict[int, Score | Failure] = dict.fromkeys(range(len(plan.measures)), UNNEEDED)
         found.update(known)
         settled = self.wanted.settled
-        needed = [place for place in found if place not in known and (plan.position, place) not in settled]
+        needed: dict[int, dict[int, Measure]] = {}  # each scorer measures once, whatever is taken from that
+        for place, measure in enumerate(plan.measures):
+            if place not in known and (plan.position, place) not in settled:
+                needed.setdefault(id(measure.scorer), {})[place] = measure
 
-        async def measure(position: int) -> None:
-            found[position] = await self._measure(plan.measures[position], columns)
+        async def measure_by(measures: Mapping[int, Measure]) -> None:
+            found.update(await self._measure(measures, columns))
 
-        if len(needed) == 1:
-            await measure(needed[0])
+        if len(needed) == 1 or all(is_quick(measures) for measures in needed.values()):
+            for measures in needed.values():
+                await measure_by(measures)
         else:
             async with anyio.create_task_group() as measuring:
-                for position in needed:
-                    measuring.start_soon(measure, position)
+                for measures in needed.values():
+                    measuring.start_soon(measure_by, measures)
         return [found[position] for position in range(len(plan.measures))]
 
-    async def _measure(self, measure: Measure, columns: Mapping[str, object]) -> Score | Failure:
-        own = {**columns, "expected_behavior": measure.expectation.expected_behavior}
-        made = await capture(partial(_score, measure, own, self.clean))
-        if not isinstance(made, Caught):
-            return made
-        failure = failure_of(made.error, "scorer", clean=self.clean)
-        if isinstance(made.error, SimevalError):
+    async def _measure(
+        self, measures: Mapping[int, Measure], columns: Mapping[str, object]
+    ) -> Mapping[int, Score | Failure]:
+        """Measure by the one scorer of all these measures, and take from that what each of them wants."""
+        first = next(iter(measures.values()))
+        own = {**columns, "expected_behavior": first.expected_behavior} if first.expected_behavior else columns
+        made = await capture(partial(first.scorer.measure, own))
+        found: dict[int, Score | Failure] = {}
+        for place, measure in measures.items():
+            taken = made if isinstance(made, Caught) else await capture(partial(self._take, measure, made))
+            found[place] = self._failure(first.scorer, taken.error) if isinstance(taken, Caught) else taken
+        return found
+
+    async def _take(self, measure: Measure, measured: object) -> Score:
+        score = measure.take(measured)
+        details = clean_values(plain(score.details), self.clean) if score.details else {}
+        return replace(score, reasoning=self.clean(score.reasoning), details=details)
+
+    def _failure(self, scorer: Scorer, error: Exception) -> Failure:
+        failure = failure_of(error, "scorer", clean=self.clean)
+        if isinstance(error, SimevalError):
             return failure
-        return replace(failure, error=f"{measure.scorer.name}: {failure.error}{place_of(made.error)}")
+        return replace(failure, error=f"{scorer.name}: {failure.error}{place_of(error)}")
 
 
-async def _score(measure: Measure, columns: Mapping[str, object], clean: Callable[[str], str]) -> Score:
-    score = select(await measure.scorer.measure(columns), measure.path, name=measure.scorer.name)
-    measure.require_usable(score.value)
-    return replace(score, reasoning=clean(score.reasoning), details=clean_values(score.details, clean))
+def is_quick(measures: Mapping[int, Measure]) -> bool:
+    """Whether to measure takes no longer than to start a task for it would."""
+    return all(measure.scorer.quick for measure in measures.values())

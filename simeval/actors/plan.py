@@ -1,27 +1,43 @@
 """What will be run, worked out and checked before the first call: one plan for each scenario."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from simeval import seeds
 from simeval.courses import Course
 from simeval.errors import DefinitionError
 from simeval.evaluator import Evaluator
-from simeval.outcome import Trial
+from simeval.outcome import Score, Trial
 from simeval.scenario import Expectation, ScenarioTest, count_requirements
-from simeval.scorers.scorer import Scorer, as_scorer
+from simeval.scorers.scorer import COLUMNS, Callers, Scorer, as_scorer, select, whole
 from simeval.settings import Settings, Stop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """One expectation, ready to run: its scorer, the number to take, the evaluators at their levels."""
+    """One expectation, ready to run: its scorer, the number to take, the evaluators at their levels.
+
+    Without evaluators it is only measured.
+    """
 
     label: str
-    expectation: Expectation
     scorer: Scorer
     path: str | None
-    evaluators: tuple[Evaluator, ...]
+    evaluators: tuple[Evaluator, ...] = ()
+    expected_behavior: str | None = None
+    keeps_details: bool = True
+
+    def take(self, measured: object) -> Score:
+        """Give the score of what the scorer returned: one number where it is concluded on, else all there is.
+
+        Raises DefinitionError where that number is missing, or no value for an evaluator.
+        """
+        if not self.evaluators:
+            return whole(measured, self.path)
+        score = select(measured, self.path, name=self.scorer.name)
+        self.require_usable(score.value)
+        return score if self.keeps_details else replace(score, details={})
 
     def require_usable(self, value: float) -> None:
         """Raise DefinitionError for a value that an evaluator cannot conclude on, NaN among them."""
@@ -35,18 +51,47 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScenarioPlan:
-    """One scenario, ready to run. `seed` is the scenario's own, from which those of its trials derive."""
+class Plan(ABC):
+    """What is to be run: so many trials, each measured in the same ways. `seed` is that which theirs derive from."""
 
     position: int
-    scenario: ScenarioTest
     measures: tuple[Measure, ...]
     sample_size: int
     seed: int
 
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """What it is called."""
+
+    @property
+    def key(self) -> str:
+        """What tells it from others when a run is resumed."""
+        return self.title
+
+    @property
+    @abstractmethod
+    def columns(self) -> Mapping[str, object]:
+        """The columns that all of its trials share."""
+
     def trial(self, index: int) -> Trial:
         """Give the trial that has this place in the order dealt."""
         return Trial(self.position, index, seeds.derive(self.seed, index))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioPlan(Plan):
+    """One scenario, ready to run."""
+
+    scenario: ScenarioTest
+
+    @property
+    def title(self) -> str:
+        return self.scenario.title
+
+    @property
+    def columns(self) -> Mapping[str, object]:
+        return {"title": self.scenario.title, "given": self.scenario.given, "when": self.scenario.when}
 
     def courses(self, stop: Stop | None) -> tuple[tuple[Course, ...], ...]:
         """Give a course for each evaluator of each expectation."""
@@ -76,14 +121,33 @@ class ScenarioPlan:
         ]
 
 
+class Bench:
+    """The scorers of a run, each made ready once: one that several expectations use measures once for all of them."""
+
+    def __init__(self, callers: Callers) -> None:
+        self._callers = callers
+        self._bound: dict[int, tuple[object, Scorer]] = {}  # what was given is kept, so that its id stays its own
+
+    def bound(self, candidate: object) -> Scorer:
+        """Give a scorer, or a function's, as it shall be used; itself where it is ready. Raises DefinitionError."""
+        if id(candidate) not in self._bound:
+            scorer = as_scorer(candidate).bind(self._callers)
+            self._bound[id(candidate)] = (candidate, scorer)
+            self._bound[id(scorer)] = (scorer, scorer)
+        return self._bound[id(candidate)][1]
+
+
 def make_plans(
     scenarios: Sequence[ScenarioTest],
     *,
     settings: Settings,
     seed: int,
     judge_scorer: Callable[[str], Scorer],
+    callers: Callers,
 ) -> tuple[ScenarioPlan, ...]:
     """Check every scenario and give its plan; `judge_scorer` makes the scorer of an expected behaviour.
+
+    `callers` give what asks a model, for scorers that do.
 
     Raises DefinitionError. A scenario's seed depends on its title alone, so a suite can grow without
     changing the trials it had.
@@ -94,6 +158,7 @@ def make_plans(
         if not isinstance(scenario, ScenarioTest):
             raise DefinitionError("evaluate", found=f"found {scenario!r}", do="give ScenarioTests")
     requirements = count_requirements(scenarios) if settings.joint else 1
+    bench = Bench(callers)
     plans = []
     times_seen: dict[str, int] = {}
     for position, scenario in enumerate(scenarios):
@@ -102,7 +167,7 @@ def make_plans(
             ScenarioPlan(
                 position=position,
                 scenario=scenario,
-                measures=_measures(scenario, settings, judge_scorer, requirements),
+                measures=_measures(scenario, settings, judge_scorer, bench, requirements),
                 sample_size=scenario.sample_size or settings.sample_size,
                 seed=seeds.derive(seed, scenario.title, repeat),
             )
@@ -111,40 +176,60 @@ def make_plans(
 
 
 def _measures(
-    scenario: ScenarioTest, settings: Settings, judge_scorer: Callable[[str], Scorer], requirements: int
+    scenario: ScenarioTest,
+    settings: Settings,
+    judge_scorer: Callable[[str], Scorer],
+    bench: Bench,
+    requirements: int,
 ) -> tuple[Measure, ...]:
     level = scenario.significance_level or settings.significance_level
-    measures = []
-    for label, expectation in zip(scenario.labels, scenario.expectations, strict=True):
-        if expectation.expected_behavior is not None:
-            scorer = judge_scorer(expectation.expected_behavior)
-        else:
-            scorer = as_scorer(expectation.scorer)
-            scorer.check()
-            if expectation.score is not None and scorer.paths and expectation.score not in scorer.paths:
-                raise DefinitionError(
-                    f"{scenario.title!r}: {label}: score",
-                    found=f"{scorer.name} gives no {expectation.score!r}",
-                    do=f"use one of {', '.join(scorer.paths)}",
-                )
-        measures.append(
-            Measure(
-                label=label,
-                expectation=expectation,
-                scorer=scorer,
-                path=expectation.score or scorer.default_score,
-                evaluators=tuple(
-                    evaluator.with_defaults(
-                        significance_level=level, early_stopping=settings.early_stopping, requirements=requirements
-                    )
-                    for evaluator in expectation.evaluators
-                ),
-            )
+    return tuple(
+        make_measure(
+            label,
+            expectation,
+            settings,
+            judge_scorer,
+            bench,
+            where=repr(scenario.title),
+            level=level,
+            requirements=requirements,
         )
-    return tuple(measures)
+        for label, expectation in zip(scenario.labels, scenario.expectations, strict=True)
+    )
 
 
-def shared_columns(plan: ScenarioPlan) -> Mapping[str, object]:
-    """Give the columns that all trials of a scenario share."""
-    scenario = plan.scenario
-    return {"title": scenario.title, "given": scenario.given, "when": scenario.when}
+def make_measure(
+    label: str,
+    expectation: Expectation,
+    settings: Settings,
+    judge_scorer: Callable[[str], Scorer],
+    bench: Bench,
+    *,
+    where: str,
+    level: float,
+    requirements: int,
+    columns: Collection[str] = COLUMNS,
+) -> Measure:
+    """Give an expectation ready to run, its evaluators at their share of the level. Raises DefinitionError."""
+    if expectation.expected_behavior is not None:
+        scorer = judge_scorer(expectation.expected_behavior)
+    else:
+        scorer = bench.bound(expectation.scorer)
+        scorer.check(columns)
+        if expectation.score is not None and scorer.paths and expectation.score not in scorer.paths:
+            raise DefinitionError(
+                f"{where}: {label}: score",
+                found=f"{scorer.name} gives no {expectation.score!r}",
+                do=f"use one of {', '.join(scorer.paths)}",
+            )
+    early = settings.early_stopping
+    return Measure(
+        label=label,
+        scorer=scorer,
+        path=expectation.score or scorer.default_score,
+        evaluators=tuple(
+            each.with_defaults(significance_level=level, early_stopping=early, requirements=requirements)
+            for each in expectation.evaluators
+        ),
+        expected_behavior=expectation.expected_behavior,
+    )

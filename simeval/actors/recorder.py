@@ -10,8 +10,8 @@ import anyio.to_thread
 
 from simeval.errors import StoreError
 from simeval.records import Pulse
-from simeval.results import RunRecord, SuiteResult
-from simeval.store.journal import Entry, Journal
+from simeval.results import RunRecord
+from simeval.store.journal import Entry, Journal, RunResult
 
 E = TypeVar("E", bound=Entry)
 
@@ -120,7 +120,7 @@ class Recorder:
         if self._journal is None or self._error is not None:
             return
         entries, now = [item.entry for item in batch], anyio.current_time()
-        at_end = sum(isinstance(entry, SuiteResult) for entry in entries)
+        at_end = sum(isinstance(entry, RunResult) for entry in entries)
         if now >= self._next_pulse or not batch or at_end:
             entries.insert(len(entries) - at_end, self._pulse())  # the end of a run is its last entry
             self._next_pulse = now + USAGE_SECONDS

@@ -11,7 +11,7 @@ from typing import Self
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from simeval.actors.plan import ScenarioPlan
+from simeval.actors.plan import Plan
 from simeval.actors.wanted import Wanted
 from simeval.budget import Admission
 from simeval.outcome import Trial
@@ -50,7 +50,7 @@ class Places:
 
 
 async def deal(
-    plans: Sequence[ScenarioPlan],
+    plans: Sequence[Plan],
     *,
     credits: MemoryObjectReceiveStream[int],
     outbox: MemoryObjectSendStream[Trial],

@@ -13,7 +13,7 @@ from simeval.actors.wanted import Wanted, opening_round
 from simeval.courses import EXCLUDED, Course, Known, Outlook, Taken
 from simeval.order import InOrder
 from simeval.outcome import UNNEEDED, Failure, Judgement, Score, Verdict
-from simeval.results import EvaluationResult, ExpectationResult, RunRecord, combine
+from simeval.results import EvaluationResult, ExpectationResult, RunRecord, SuiteResult, combine
 from simeval.settings import Settings
 from simeval.stop import StopSignal
 
@@ -102,9 +102,9 @@ class Statistician:
         """Whether every scenario has ended by its verdicts."""
         return len(self._wanted.closed) == len(self._tallies)
 
-    def results(self, run: RunRecord) -> tuple[EvaluationResult, ...]:
+    def result(self, run: RunRecord) -> SuiteResult:
         """Give the result of every scenario, in the suite's order."""
-        return tuple(self._result(tally, run) for tally in self._tallies)
+        return SuiteResult(tuple(self._result(tally, run) for tally in self._tallies), run)
 
     def _open(self, credits: MemoryObjectSendStream[int]) -> None:
         for tally in self._tallies:
@@ -217,7 +217,7 @@ class Statistician:
             evaluators=measure.evaluators,
             verdicts=tuple(verdicts),
             results=results,
-            expected_behavior=measure.expectation.expected_behavior,
+            expected_behavior=measure.expected_behavior,
         )
 
     def _verdict(self, course: Course, tally: _Tally, results: Sequence[Score | Failure], run: RunRecord) -> Verdict:
@@ -227,7 +227,7 @@ class Statistician:
         proven = not verdict.inconclusive and not course.excluded  # worst cases are proven for missing trials only
         trials = tally.plan.sample_size if proven else course.index
         if len(lost) > self._settings.max_error_rate * trials + ROUNDING:
-            return _in_error(verdict, lost, course.index, self._settings)
+            return in_error(verdict, lost, course.index, self._settings)
         if verdict.passed:
             return verdict
         notes = [verdict.explanation]
@@ -241,7 +241,7 @@ class Statistician:
         return replace(verdict, explanation="; ".join(notes))
 
 
-def _in_error(verdict: Verdict, lost: Sequence[Failure], trials: int, settings: Settings) -> Verdict:
+def in_error(verdict: Verdict, lost: Sequence[Failure], trials: int, settings: Settings) -> Verdict:
     """Turn a verdict into an error: too many trials have no score to conclude on."""
     commonest, times = Counter(f"{failure.stage}: {failure.error}" for failure in lost).most_common(1)[0]
     explanation = (

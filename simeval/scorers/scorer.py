@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ("output", "input", "conversation", "title", "given", "when", "expected_behavior", "seed")
 UNMAPPED: Mapping[str, str] = {}
+_OF_THE_TRIAL = ("output", "conversation", "seed")
 
 Callers = Callable[[Any], "Caller"]  # gives what asks a model of this name, or object; None means the engine's judge
 
@@ -35,7 +36,8 @@ class Scorer:
     On a simulated conversation the columns are `output` (the app's last message), `input` (the user's
     first), `conversation` (the whole record), and the scenario's `title`, `given`, `when`, `seed`; on an example of
     a dataset they are `output`, `input`, `conversation`, `seed` and the dataset's own. `column_map` names the column
-    of a parameter that is called otherwise: {parameter: column}.
+    of a parameter that is called otherwise, {parameter: column}, also by a path with dots into one that holds a
+    mapping, such as "output.answer".
     """
 
     score: Callable[..., Any]  # must be safe in several threads at once, where it is a plain function
@@ -69,9 +71,9 @@ class Scorer:
         mapped = self.column_map
         strange = [] if _takes_any(self.function) else [name for name in mapped if name not in _named(self.function)]
         require(not strange, where, found=f"column_map for {strange}", do="map parameters of its score method only")
-        absent = [column for column in mapped.values() if column not in columns]
+        absent = [column for column in mapped.values() if column not in columns and column.split(".")[0] not in columns]
         require(not absent, where, found=f"column_map to {absent}", do=f"map to columns there are: {there}")
-        missing = [name for name in _required(self.function) if mapped.get(name, name) not in columns]
+        missing = [name for name in _required(self.function) if name not in mapped and name not in columns]
         do = f"name its parameters after the columns there are, or give a column_map; {there}"
         require(not missing, where, found=f"parameters {missing}", do=do)
 
@@ -108,12 +110,20 @@ class Scorer:
         """Give what `score` is called with. Raises DefinitionError where a column that it requires is not there."""
         function, mapped = self.function, self.column_map
         found = dict(columns) if _takes_any(function) else {n: columns[n] for n in _named(function) if n in columns}
-        found.update({name: columns[column] for name, column in mapped.items() if column in columns})
+        for name, column in mapped.items():
+            found.pop(name, None)
+            found.update((name, value) for value in _column(columns, column))
         missing = [name for name in _required(function) if name not in found]
         if missing:
             do = f"the columns are {', '.join(columns)}"
             raise DefinitionError(f"scorer {self.name}", found=f"no column for {missing}", do=do)
         return found
+
+    def chosen(self, columns: Mapping[str, Any]) -> dict[str, Any]:
+        """Give those columns of a dataset that `score` names, by their names there: what a `Scored` holds."""
+        function, mapped = self.function, self.column_map
+        wanted = columns if _takes_any(function) else {mapped.get(name, name) for name in _named(function)}
+        return {name: value for name, value in columns.items() if name in wanted and name not in _OF_THE_TRIAL}
 
 
 @dataclass(kw_only=True, eq=False)
@@ -221,6 +231,18 @@ def metrics_of(measured: object, path: str = "") -> dict[str, float | bool]:
         is_flag = type(measured).__name__ in ("bool", "bool_")  # numpy's own is not bool
         return {path: bool(measured) if is_flag else float(measured)}
     return {}
+
+
+def _column(columns: Mapping[str, Any], name: str) -> list[Any]:
+    """Give the value of a column, or of a path with dots into one, as the only element; none where there is none."""
+    if name in columns:
+        return [columns[name]]
+    found: Any = columns
+    for part in name.split("."):
+        if not isinstance(found, Mapping) or part not in found:
+            return []
+        found = found[part]
+    return [found]
 
 
 def _takes_any(function: Callable[..., Any]) -> bool:

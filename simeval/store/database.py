@@ -16,13 +16,13 @@ from simeval.errors import DefinitionError, SimevalError, StoreError
 from simeval.logs import log
 from simeval.outcome import Held
 from simeval.records import Pulse, ReplyRecord
-from simeval.results import RunRecord, SuiteResult
+from simeval.results import RunRecord
 from simeval.store import lifecycle
 from simeval.store.backend import Backend, driver_connection, problem_of
-from simeval.store.journal import Entry
+from simeval.store.journal import Entry, RunResult
 from simeval.store.lifecycle import Sitting
 from simeval.store.postgres import PostgresServer
-from simeval.store.rows import rows_of
+from simeval.store.rows import Batch, rows_of
 from simeval.store.schema import REPLIES, VERSION, bring_up_to_date, require_known, version_of
 from simeval.store.sqlite import SqliteFile
 from simeval.store.texts import as_written
@@ -80,7 +80,7 @@ class Database:
         if any(isinstance(entry, RunRecord) for entry in entries):
             self._sittings[run_id] = lifecycle.new_sitting(now, after=self._sittings.get(run_id))
         work = partial(self._keep, run_id=run_id, entries=entries, now=now.isoformat())
-        self._do(work, begin=self._backend.begin_write, durable=any(isinstance(e, SuiteResult) for e in entries))
+        self._do(work, begin=self._backend.begin_write, durable=any(isinstance(e, RunResult) for e in entries))
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Do what only reads, and perhaps again on a new connection. It sees one state of the store."""
@@ -89,6 +89,10 @@ class Database:
     def write(self, work: Callable[[Connection], T]) -> T:
         """Do what changes the store in one transaction, and perhaps again on a new connection."""
         return self._do(work, begin=self._backend.begin_write)
+
+    def put(self, rows: Batch) -> None:
+        """Insert rows, or update those whose key is there, all or none. Raises StoreError."""
+        self.write(lambda connection: self._backend.write(connection, rows))
 
     def reply(self, key: str) -> ReplyRecord | None:
         """Give the reply that is kept under a key."""
@@ -119,7 +123,7 @@ class Database:
         for entry in entries:
             if isinstance(entry, Pulse):
                 lifecycle.beat(connection, backend, run_id, sitting, entry)
-            elif isinstance(entry, SuiteResult):
+            elif isinstance(entry, RunResult):
                 lifecycle.end(connection, backend, entry, sitting)
 
     def _release(self, connection: Connection) -> None:

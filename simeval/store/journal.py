@@ -9,12 +9,14 @@ from typing import Protocol
 
 from simeval.encode import encode_entry
 from simeval.errors import DefinitionError, StoreError
+from simeval.experiment_results import ExperimentResult
 from simeval.logs import log
 from simeval.outcome import Held, Judgement
 from simeval.records import Pulse, ReplyRecord, RubricRecord
 from simeval.results import RunRecord, SuiteResult
 
-Entry = RunRecord | Held | Judgement | RubricRecord | ReplyRecord | Pulse | SuiteResult
+RunResult = SuiteResult | ExperimentResult
+Entry = RunRecord | Held | Judgement | RubricRecord | ReplyRecord | Pulse | RunResult
 
 
 class Journal(Protocol):

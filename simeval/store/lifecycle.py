@@ -8,14 +8,15 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, select, update
 
-from simeval.encode import encode_run
+from simeval.encode import encode_experiment, encode_run
 from simeval.errors import StoreError
 from simeval.outcome import Held
 from simeval.records import Pulse
 from simeval.results import RunRecord, SuiteResult
 from simeval.store.backend import Backend
+from simeval.store.journal import RunResult
 from simeval.store.owners import describe, host_of, is_alive, new_owner, process_of
-from simeval.store.rows import result_row, row, rows_of_conversations, scenario_rows, verdict_rows
+from simeval.store.rows import Batch, result_row, row, rows_of_conversations, scenario_rows, verdict_rows
 from simeval.store.schema import MESSAGES, RUNS, SCENARIOS, SITTINGS, TRIALS, VERDICTS
 from simeval.store.texts import storable, to_json
 from simeval.usage import Usage, total
@@ -71,28 +72,33 @@ def beat(connection: Connection, backend: Backend, run_id: str, sitting: Sitting
         backend.write(connection, {SITTINGS: [_sitting_row(run_id, sitting, pulse)]})
 
 
-def end(connection: Connection, backend: Backend, suite: SuiteResult, sitting: Sitting | None) -> None:
+def end(connection: Connection, backend: Backend, result: RunResult, sitting: Sitting | None) -> None:
     """Keep what a run came to. Raises StoreError where it belongs to another by now."""
-    run = suite.run
+    run = result.run
+    encoded = _head(result) if isinstance(result, SuiteResult) else encode_experiment(result, version=__version__)
     values = {
         "status": "stopped" if run.stopped else "finished",
-        "outcome": suite.outcome,
+        "outcome": result.outcome,
         "stopped": run.stopped,
         "pulse": datetime.now(UTC).isoformat(),
-        "result": to_json(_head(suite)),
-        "report": str(suite),
+        "result": to_json(encoded),
+        "report": str(result),
     }
     _update_own(connection, backend, run.run_id, sitting, values)
     connection.execute(delete(VERDICTS).where(VERDICTS.c.run_id == run.run_id))
-    numbered = list(enumerate(suite))
-    backend.write(
-        connection,
-        {
-            SCENARIOS: [result_row(run.run_id, position, result) for position, result in numbered],
-            VERDICTS: [each for position, result in numbered for each in verdict_rows(run.run_id, position, result)],
-            **rows_of_conversations(run.run_id, _never_kept(connection, suite)),
-        },
-    )
+    if isinstance(result, SuiteResult):
+        backend.write(connection, _suite_rows(connection, result))
+    else:
+        backend.write(connection, {VERDICTS: verdict_rows(run.run_id, 0, result)})
+
+
+def _suite_rows(connection: Connection, suite: SuiteResult) -> Batch:
+    run_id, numbered = suite.run.run_id, list(enumerate(suite))
+    return {
+        SCENARIOS: [result_row(run_id, position, result) for position, result in numbered],
+        VERDICTS: [each for position, result in numbered for each in verdict_rows(run_id, position, result)],
+        **rows_of_conversations(run_id, _never_kept(connection, suite)),
+    }
 
 
 def forget_tails(connection: Connection, run_id: str, helds: list[Held]) -> None:

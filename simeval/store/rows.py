@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Table
 
 from simeval.encode import encode_scenario, encode_verdict
+from simeval.experiment_results import ExperimentResult
 from simeval.outcome import Failure, Held, Judgement, Score, Verdict
 from simeval.records import ReplyRecord, RubricRecord
 from simeval.results import EvaluationResult, RunRecord
@@ -96,8 +97,8 @@ def result_row(run_id: str, position: int, result: EvaluationResult) -> Row:
     )
 
 
-def verdict_rows(run_id: str, position: int, result: EvaluationResult) -> list[Row]:
-    """Give the rows of a scenario's verdicts."""
+def verdict_rows(run_id: str, position: int, result: EvaluationResult | ExperimentResult) -> list[Row]:
+    """Give the rows of the verdicts of a scenario, or an experiment."""
     return [
         _verdict(verdict, run_id=run_id, scenario=position, expectation=number, position=place, label=expectation.label)
         for number, expectation in enumerate(result.expectations)

@@ -11,11 +11,11 @@ from sqlalchemy import Connection, ScalarSelect, case, delete, func, select
 
 from simeval.encode import encode_trial
 from simeval.errors import DefinitionError
-from simeval.outcome import Outcome, Score
-from simeval.records import PastRun
+from simeval.outcome import Held, Outcome, Score
+from simeval.records import PastRun, TrialKey
 from simeval.store.database import Database
 from simeval.store.owners import describe, is_alive
-from simeval.store.reading import read_conversations, read_rubrics, read_scores, read_spent
+from simeval.store.reading import Scores, read_conversations, read_rubrics, read_scores, read_spent
 from simeval.store.schema import JUDGEMENTS, METADATA, RUNS, SCENARIOS, SITTINGS, TRIALS
 from simeval.store.texts import as_written
 
@@ -230,6 +230,9 @@ def _progress(connection: Connection, run_id: str) -> list[ScenarioProgress]:
 def _document(connection: Connection, run: Mapping[str, Any]) -> Json:
     run_id = run["run_id"]
     held, scores = read_conversations(connection, run_id), read_scores(connection, run_id)
+    result: Json = json.loads(run["result"])
+    if "metrics" in result:
+        return {**result, "answered": _answered(connection, run_id, held, scores)}
     query = select(SCENARIOS).where(SCENARIOS.c.run_id == run_id).order_by(SCENARIOS.c.scenario)
     scenarios: list[Json] = []
     for row in connection.execute(query).mappings():
@@ -241,8 +244,20 @@ def _document(connection: Connection, run: Mapping[str, Any]) -> Json:
             for key in [(row["scenario"], index)]
         ]
         scenarios.append(scenario)
-    return {**json.loads(run["result"]), "scenarios": scenarios}
+    return {**result, "scenarios": scenarios}
+
+
+def _answered(connection: Connection, run_id: str, held: Mapping[TrialKey, Held], scores: Scores) -> list[Json]:
+    """Give what was answered in an experiment, with what was measured on it, in the dataset's order."""
+    row = connection.execute(select(SCENARIOS).where(SCENARIOS.c.run_id == run_id)).mappings().one()
+    labels = json.loads(as_written(row)["labels"])
+    return [
+        encode_trial(index, each.conversation, _by_label(scores.get((scenario, index), {}), labels))
+        for (scenario, index), each in sorted(held.items())
+    ]
 
 
 def _by_label(scores: Mapping[int, Score], labels: Sequence[str]) -> Mapping[str, Score]:
-    return {label: scores[position] for position, label in enumerate(labels) if position in scores}
+    """Give scores by their labels; of two with one label, of a scorer and what is concluded on it, the first."""
+    found = [(label, scores[position]) for position, label in enumerate(labels) if position in scores]
+    return dict(reversed(found))

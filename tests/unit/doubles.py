@@ -9,6 +9,7 @@ import anyio.lowlevel
 from simeval.errors import ModelError, ModelErrorKind
 from simeval.models.model import Completion, Request
 from simeval.models.requests import RubricRequest
+from simeval.models.retries import Caller
 
 LEVELS = {str(level): f"level {level}" for level in range(1, 11)}
 
@@ -69,3 +70,8 @@ def failure(kind: ModelErrorKind, *, retry_after: float | None = None) -> ModelE
 def any_request(seed: int = 0) -> RubricRequest:
     """Give a request of no importance."""
     return RubricRequest(given="a user", when="asks", expected_behavior="it answers", seed=seed)
+
+
+def no_caller(named: object) -> Caller:
+    """Stand for what asks a scorer's model, where no scorer asks one."""
+    raise AssertionError(f"a scorer asked for the model {named!r}")

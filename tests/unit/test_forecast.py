@@ -20,6 +20,7 @@ from simeval.scorers.metrics import response_latency
 from simeval.scorers.rubric import RubricScorer
 from simeval.settings import Settings, WritingStyleConfig
 from simeval.usage import Usage, total
+from tests.unit.doubles import no_caller
 from tests.unit.records import conversation
 
 PLAIN = Settings(writing_style=WritingStyleConfig(enabled=False), early_stopping=False)
@@ -35,7 +36,7 @@ def scenario(title: str = "One", *, behaviours: Sequence[str] = ("it greets",), 
 
 def plans(*scenarios: ScenarioTest, settings: Settings = PLAIN) -> tuple[ScenarioPlan, ...]:
     scorer: Callable[[str], RubricScorer] = lambda behaviour: RubricScorer((), None, behaviour)  # type: ignore[arg-type]  # noqa: E731
-    return make_plans(scenarios, settings=settings, seed=1, judge_scorer=scorer)
+    return make_plans(scenarios, settings=settings, seed=1, judge_scorer=scorer, callers=no_caller)
 
 
 def forecast_of(

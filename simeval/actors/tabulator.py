@@ -1,0 +1,247 @@
+"""The tabulator: takes the judgements of an experiment as they come, into columns, and concludes when all are there."""
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import isfinite, nan
+from typing import Literal
+
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from simeval.actors.dataset_plan import DatasetPlan
+from simeval.actors.plan import Measure
+from simeval.actors.schedule import Places
+from simeval.actors.statistician import ROUNDING, in_error
+from simeval.actors.wanted import Wanted
+from simeval.estimates import estimate_mean, estimate_share
+from simeval.evaluator import Evaluator
+from simeval.experiment_results import ExperimentResult, MetricResult
+from simeval.outcome import UNNEEDED, Estimate, Failure, Judgement, Score, Scored, Verdict
+from simeval.results import DatasetRecord, ExpectationResult, RunRecord
+from simeval.scorers.scorer import Scorer, metrics_of
+from simeval.settings import Settings
+from simeval.showing import badness, speaks_against
+
+BARE = "value"  # the detail under which a scorer's bare text is kept
+
+
+class Tabulator:
+    """Keeps of every answer its numbers, and what a scorer of the whole dataset wants to see; texts are in the store.
+
+    Answers may come in any order: nothing is concluded before the last, and each has its place.
+    """
+
+    def __init__(
+        self,
+        plan: DatasetPlan,
+        settings: Settings,
+        *,
+        places: Places,
+        wanted: Wanted,
+        keys: Sequence[str],
+        on_trial: Callable[[int, int], None],
+    ) -> None:
+        self._plan, self._settings, self._places, self._wanted = plan, settings, places, wanted
+        self._keys, self._on_trial = keys, on_trial
+        self._columns = [_Column(measure, plan.sample_size) for measure in plan.measures]
+        self._crashed = bytearray(plan.sample_size)
+        self._failures: Counter[str] = Counter()
+        self._came = 0
+
+    async def conclude(
+        self, *, inbox: MemoryObjectReceiveStream[Judgement], credits: MemoryObjectSendStream[int]
+    ) -> None:
+        """Grant a credit for every answer, and take them all."""
+        async with inbox, credits:
+            self._wanted.raise_limit(0, self._plan.sample_size)
+            for _ in range(self._plan.sample_size):
+                credits.send_nowait(0)
+            credits.close()
+            async for judgement in inbox:
+                self._places.give_back()
+                self._take(judgement)
+                self._on_trial(1, 0)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether every answer has come."""
+        return self._came == self._plan.sample_size
+
+    def result(self, run: RunRecord) -> ExperimentResult:
+        """Give what was found by now."""
+        measured = [column for column in self._columns if not column.measure.evaluators]
+        concluded = [column for column in self._columns if column.measure.evaluators]
+        return ExperimentResult(
+            run=run,
+            dataset=run.dataset or record_of(self._plan),
+            answers=self._came,
+            metrics=tuple(metric for column in measured for metric in self._metrics(column)),
+            summaries={column.label: found for column in measured if (found := self._summary(column))},
+            expectations=tuple(self._expectation(column, run) for column in concluded),
+            values={name: values for column in measured for name, values in column.named().items()},
+            keys=tuple(self._keys),
+            failures=dict(self._failures),
+            worst={column.label: column.worst[1] for column in concluded if column.worst},
+        )
+
+    def _take(self, judgement: Judgement) -> None:
+        index = judgement.trial.index
+        self._came += 1
+        self._crashed[index] = judgement.failure is not None and judgement.failure.stage == "app"
+        self._failures.update(f"{failure.stage}: {failure.error}" for failure in judgement.failures)
+        for column, result in zip(self._columns, judgement.results, strict=True):
+            column.take(index, result, judgement, example=index // self._plan.repetitions)
+
+    def _metrics(self, column: "_Column") -> list[MetricResult]:
+        found = []
+        for path, values in column.values.items():
+            is_share = column.flags[path]
+            kind: Literal["share", "mean"] = "share" if is_share else "mean"
+            counted = is_share and self._settings.on_app_error != "exclude"
+            known = [0.0 if counted and crash else value for value, crash in zip(values, self._crashed, strict=True)]
+            estimate = (estimate_share if is_share else estimate_mean)(known, self._plan.repetitions)
+            crashed = sum(self._crashed)
+            missing = sum(value != value for value in values) - crashed - (self._plan.sample_size - self._came)
+            found.append(
+                MetricResult(
+                    scorer=column.label, path=path, kind=kind, estimate=estimate, missing=missing, crashed=crashed
+                )
+            )
+        return found
+
+    def _summary(self, column: "_Column") -> Mapping[str, Estimate]:
+        return column.measure.scorer.summarize([each for each in column.scored if each]) if column.summarizes else {}
+
+    def _expectation(self, column: "_Column", run: RunRecord) -> ExpectationResult:
+        measure = column.measure
+        return ExpectationResult(
+            label=measure.label,
+            evaluators=measure.evaluators,
+            verdicts=tuple(self._verdict(evaluator, column, run) for evaluator in measure.evaluators),
+            results=tuple(result or UNNEEDED for result in column.results),
+            expected_behavior=measure.expected_behavior,
+        )
+
+    def _verdict(self, evaluator: Evaluator, column: "_Column", run: RunRecord) -> Verdict:
+        """Conclude on one value for each example; too many lost answers make an error."""
+        groups = [self._group(column.results, place) for place in range(self._plan.dataset.size)]
+        left_out = sum(not group for group in groups)
+        values = [self._reduced(group, evaluator) for group in groups if group]
+        known = [value for value in values if value is not None]
+        verdict = evaluator.evaluate(known, misses=len(values) - len(known))
+        verdict = replace(verdict, evaluator=evaluator.describe(), left_out=left_out)
+        lost = [each for each in column.results if isinstance(each, Failure) and each.stage != "app"]
+        if len(lost) > self._settings.max_error_rate * len(column.results) + ROUNDING:
+            return in_error(verdict, lost, len(column.results), self._settings)
+        if run.stopped and not verdict.passed:
+            said = f"{verdict.explanation}; the run stopped: {run.stopped}"
+            return replace(verdict, reason="run_stopped" if verdict.inconclusive else verdict.reason, explanation=said)
+        return verdict
+
+    def _group(self, results: Sequence[Score | Failure | None], place: int) -> list[float | None]:
+        """Give the values of one example's answers: NaN where one is missing, None where the app failed."""
+        times, excludes = self._plan.repetitions, self._settings.on_app_error == "exclude"
+        group: list[float | None] = []
+        for result in results[place * times : (place + 1) * times]:
+            if isinstance(result, Score):
+                group.append(result.value)
+            elif result is None or result.stage != "app":
+                group.append(nan)
+            elif not excludes:
+                group.append(None)
+        return group
+
+    def _reduced(self, group: Sequence[float | None], evaluator: Evaluator) -> float | None:
+        """Give one value for an example; an app that failed on one of its repetitions failed on it."""
+        known = [value for value in group if value is not None]
+        if len(known) < len(group):
+            return None
+        return known[0] if len(known) == 1 else evaluator.reduce(known)
+
+
+@dataclass(slots=True)
+class _Column:
+    """What one measure gave, by the answer's place."""
+
+    measure: Measure
+    length: int
+    values: dict[str, "array[float]"] = field(default_factory=dict)
+    flags: dict[str, bool] = field(default_factory=dict)  # of each path, whether all of its values are booleans
+    results: list[Score | Failure | None] = field(default_factory=list)
+    scored: list[Scored | None] = field(default_factory=list)
+    worst: tuple[tuple[tuple[int, float], int], Judgement] | None = None
+
+    def __post_init__(self) -> None:
+        self.results = [None] * self.length if self.measure.evaluators else []
+        self.scored = [None] * self.length if self.summarizes else []
+
+    @property
+    def label(self) -> str:
+        """The name of the measure."""
+        return self.measure.label
+
+    @property
+    def summarizes(self) -> bool:
+        """Whether its scorer has something to say of the whole dataset."""
+        return not self.measure.evaluators and type(self.measure.scorer).summarize is not Scorer.summarize
+
+    def named(self) -> Mapping[str, Sequence[float]]:
+        """Give the values of every metric by its whole name."""
+        return {f"{self.label}.{path}" if path else self.label: values for path, values in self.values.items()}
+
+    def take(self, index: int, result: Score | Failure, judgement: Judgement, *, example: int) -> None:
+        """Put a result in its place."""
+        if self.measure.evaluators:
+            self.results[index] = replace(result, details={}, reasoning="") if isinstance(result, Score) else result
+            self._compare(index, result, judgement)
+            return
+        if isinstance(result, Score):
+            for path, number in numbers_of(result).items():
+                self._put(index, path, number)
+        if self.summarizes:
+            columns = self.measure.scorer.chosen(judgement.columns)
+            measured = measured_of(result) if isinstance(result, Score) else None
+            failure = result if isinstance(result, Failure) else None
+            self.scored[index] = Scored(example=example, columns=columns, measured=measured, failure=failure)
+
+    def _put(self, index: int, path: str, number: float | bool) -> None:
+        if path not in self.values:
+            self.values[path], self.flags[path] = array("d", [nan]) * self.length, True
+        if isfinite(number):
+            self.values[path][index] = number
+            self.flags[path] = self.flags[path] and isinstance(number, bool)
+
+    def _compare(self, index: int, result: Score | Failure, judgement: Judgement) -> None:
+        """Keep the answer that speaks most against what is required."""
+        evaluators = self.measure.evaluators
+        if not speaks_against(result, evaluators):
+            return
+        rank = (badness(result, evaluators[0].prefers_high), -index)
+        if self.worst is None or rank > self.worst[0]:
+            self.worst = (rank, judgement)
+
+
+def numbers_of(score: Score) -> Mapping[str, float | bool]:
+    """Give all numbers of what a scorer returned, by their paths; a bare one has no path."""
+    found = metrics_of(score.details)
+    return found or {"": score.value}
+
+
+def measured_of(score: Score) -> object:
+    """Give what a scorer returned."""
+    if score.details:
+        return score.details[BARE] if set(score.details) == {BARE} else score.details
+    return score.value
+
+
+def record_of(plan: DatasetPlan) -> DatasetRecord:
+    """Give the record of the dataset of a plan."""
+    dataset = plan.dataset
+    return DatasetRecord(
+        name=dataset.name,
+        kind=dataset.kind,
+        version=dataset.version,
+        size=dataset.size,
+        repetitions=plan.repetitions,
+    )

@@ -1,0 +1,87 @@
+"""What is tried on a dataset: an app's handler, a function of an example's columns, or what was recorded."""
+
+import inspect
+import json
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from simeval.actors.app import Handler, is_async
+from simeval.conversation import AppResponse
+from simeval.dataset import Dataset
+from simeval.errors import DefinitionError
+from simeval.transcripts import plain
+
+RETURNED = "returned"  # the key under which a message's metadata keeps what a function gave that is no text
+OWN_COLUMNS = ("inputs", "seed")  # beside the dataset's, for a function of columns
+
+_TALKS = ("message", "messages")
+
+
+def takes_columns(target: Callable[..., Any], dataset: Dataset) -> bool:
+    """Whether a target is a function of columns, and not an app's handler of messages.
+
+    It is one where each parameter that it requires is a column, or "inputs", all of them, or "seed". Raises
+    DefinitionError where it is neither.
+    """
+    names, required = _parameters(target)
+    if names and names[0] in _TALKS:
+        return False
+    columns = (*dataset.columns, *OWN_COLUMNS)
+    if (required or _takes_any(target)) and all(name in columns for name in required):
+        return True
+    if dataset.kind != "kv":
+        return False
+    raise DefinitionError(
+        "target",
+        found=f"it takes {', '.join(names) or 'nothing'}",
+        do=f"let it take columns of the dataset by their names ({', '.join(columns)}), or message, or messages",
+    )
+
+
+def column_handler(target: Callable[..., Any]) -> Handler:
+    """Give a handler of one turn whose state is the columns of an example."""
+    names, _ = _parameters(target)
+    takes_any = _takes_any(target)
+
+    def chosen(columns: Mapping[str, Any]) -> dict[str, Any]:
+        return dict(columns) if takes_any else {name: columns[name] for name in names if name in columns}
+
+    if is_async(target):
+
+        async def handle(message: str, state: Mapping[str, Any]) -> Any:  # noqa: ARG001
+            return as_response(await target(**chosen(state)))
+
+        return Handler.of(handle)
+
+    def handle_in_thread(message: str, state: Mapping[str, Any]) -> Any:  # noqa: ARG001
+        returned = target(**chosen(state))
+        return _awaited(returned) if inspect.isawaitable(returned) else as_response(returned)
+
+    return Handler.of(handle_in_thread)
+
+
+async def _awaited(returned: Any) -> Any:
+    return as_response(await returned)
+
+
+def as_response(returned: object) -> Any:
+    """Give what a function of columns returned as an app's response; what is no text is kept beside its JSON.
+
+    Nothing stays nothing, which is an error of the app.
+    """
+    if returned is None or isinstance(returned, AppResponse):
+        return returned
+    if isinstance(returned, str):
+        return AppResponse(returned)
+    value = plain(returned)
+    return AppResponse(json.dumps(value, ensure_ascii=False), metadata={RETURNED: value})
+
+
+def _takes_any(target: Callable[..., Any]) -> bool:
+    return any(each.kind is each.VAR_KEYWORD for each in inspect.signature(target).parameters.values())
+
+
+def _parameters(target: Callable[..., Any]) -> tuple[list[str], Collection[str]]:
+    variadic = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    found = [each for each in inspect.signature(target).parameters.values() if each.kind not in variadic]
+    return [each.name for each in found], [each.name for each in found if each.default is each.empty]
