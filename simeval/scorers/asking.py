@@ -8,7 +8,7 @@ from typing import ClassVar, TypeVar
 
 from simeval.conversation import ChatMessage
 from simeval.errors import DefinitionError
-from simeval.models.model import Model
+from simeval.models.model import Model, ModelKind, Request
 from simeval.models.registry import Models
 from simeval.models.replies import Reply
 from simeval.models.requests import DATA_NOTICE, escaped
@@ -54,9 +54,14 @@ class ModelScorer(ColumnScorer):
     def calls(self) -> int:
         return 1
 
+    @property
+    def asked(self) -> str | Model | ModelKind | None:
+        """What is asked: a chat model, unless a subclass says of what kind its `model` is."""
+        return self.model
+
     def bind(self, callers: Callers) -> Scorer:
         bound = copy(self)
-        bound._caller = callers(self.model)
+        bound._caller = callers(self.asked)
         return bound
 
     async def ask(
@@ -67,24 +72,39 @@ class ModelScorer(ColumnScorer):
         What `heard` holds is no answer where the model repeats it. Raises ModelError.
         """
         request = ScorerRequest(system=f"{system}\n{DATA_NOTICE}", user=filled(user, texts), reply=kind, seed=seed)
+        return await self.answer(request, kind, heard=heard)
+
+    async def answer(self, request: Request, kind: type[R], *, heard: Sequence[str] = ()) -> R:
+        """Give the model's answer to a request: in a run through what asks there, else with a model of its own."""
         if self._caller is not None:
             return await self._caller.ask(request, kind, heard=heard)
-        if self.model is None:
+        asked = self.asked
+        if asked is None:
             do = f"name one: {type(self).__name__}(model='openai/gpt-5-nano')"
             raise DefinitionError(f"scorer {self.name}", found="no model", do=do)
         models = Models(Settings(), {})
         models.open()
         try:
-            return await models.caller(models.get(self.model), Ledger()).ask(request, kind, heard=heard)
+            return await models.caller(models.get(asked), Ledger()).ask(request, kind, heard=heard)
         finally:
             await models.close()
 
 
-def filled(prompt: str, texts: Mapping[str, str]) -> str:
-    """Put texts, each escaped and in a tag of its name, into the places of a prompt. Other braces stay as they are."""
+def filled(prompt: str, texts: Mapping[str, str | Sequence[str]]) -> str:
+    """Put texts, each escaped and in a tag of its name, into the places of a prompt. Other braces stay as they are.
 
-    def put(place: re.Match[str]) -> str:
-        name = place[1]
-        return f"<{name}>\n{escaped(texts[name])}\n</{name}>" if name in texts else place[0]
+    Several texts in one place are numbered, each in a tag of its own.
+    """
+    return _PLACE.sub(lambda place: _tagged(place[1], texts[place[1]]) if place[1] in texts else place[0], prompt)
 
-    return _PLACE.sub(put, prompt)
+
+def places(prompt: str) -> Sequence[str]:
+    """Give the names in the places of a prompt, each once."""
+    return tuple(dict.fromkeys(_PLACE.findall(prompt)))
+
+
+def _tagged(name: str, text: str | Sequence[str]) -> str:
+    if isinstance(text, str):
+        return f"<{name}>\n{escaped(text)}\n</{name}>"
+    items = [f'<item number="{number}">\n{escaped(each)}\n</item>' for number, each in enumerate(text, 1)]
+    return "\n".join([f"<{name}>", *items, f"</{name}>"])

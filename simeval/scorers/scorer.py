@@ -98,8 +98,10 @@ class Scorer:
         after `timeout_seconds`, where it has them.
         """
         call = partial(self.function, **self.arguments(columns))
+        if self.quick and not inspect.iscoroutinefunction(self.function):
+            return call()
         with anyio.move_on_after(self.timeout_seconds):
-            if self.quick or inspect.iscoroutinefunction(self.function):
+            if inspect.iscoroutinefunction(self.function):
                 result = call()
             else:
                 result = await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
@@ -227,6 +229,8 @@ def metrics_of(measured: object, path: str = "") -> dict[str, float | bool]:
             for key, found in measured.items()
             for inner, value in metrics_of(found, f"{path}.{key}" if path else str(key)).items()
         }
+    if type(measured) in (bool, float):
+        return {path: cast("float", measured)}
     if isinstance(measured, SupportsFloat) and not isinstance(measured, type) and getattr(measured, "shape", ()) == ():
         is_flag = type(measured).__name__ in ("bool", "bool_")  # numpy's own is not bool
         return {path: bool(measured) if is_flag else float(measured)}

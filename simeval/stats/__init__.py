@@ -13,6 +13,7 @@
     preference     which of two is better: sign test, position bias, Bradley-Terry
     multiple       many tests at once: joint levels, Holm, Benjamini-Hochberg, e-BH
     agreement      judges and people: confusion, kappa, Krippendorff's alpha
+    classification precision, recall and F1 with bootstrap intervals
     calibration    a rate corrected for its judge: PPI, Rogan-Gladen
     reliability    repeats of a judge: variance components and what they are worth
     evalues        evidence that holds at any time
@@ -31,6 +32,7 @@ __all__ = [
     "betting",
     "binomial",
     "calibration",
+    "classification",
     "clusters",
     "evalues",
     "mean",

@@ -1,0 +1,54 @@
+"""Every recorded case of the original systems is tested somewhere, or it is said why not."""
+
+import pytest
+
+from tests.unit import (
+    test_golden_audacia,
+    test_golden_documented,
+    test_golden_experiments,
+    test_golden_graded,
+    test_golden_langsmith,
+    test_golden_weave,
+)
+from tests.unit.golden_cases import cases_in, ids
+
+TESTED = {
+    "weave": [
+        test_golden_weave.COVERED,
+        test_golden_graded.COVERED["weave"],
+        test_golden_experiments.COVERED["weave"],
+    ],
+    "langsmith": [
+        test_golden_langsmith.COVERED,
+        test_golden_graded.COVERED["langsmith"],
+        test_golden_experiments.COVERED["langsmith"],
+    ],
+    "audacia": [test_golden_audacia.COVERED],
+    "documented": [test_golden_documented.COVERED, test_golden_graded.COVERED["documented"]],
+}
+
+ELSEWHERE: dict[str, dict[str, frozenset[str]]] = {
+    "weave": {},
+    "langsmith": {
+        "scenarios: the engine simulates users itself": ids("langsmith", 48, 49, 50, 51),
+    },
+    "audacia": {
+        "sentiment, bias and toxicity, which have no scorer here yet": ids("audacia", *range(1, 32)),
+    },
+    "documented": {
+        "brand voice, safety and stability, which have no scorer here yet": ids("doc", *range(1, 37)),
+        "sentiment, which has no scorer here yet": ids("doc", *range(37, 46)),
+    },
+}
+
+
+@pytest.mark.parametrize("name", TESTED)
+def test_every_case_is_accounted_for_once(name: str) -> None:
+    cases = cases_in(name).keys()
+    if not cases:
+        pytest.skip(f"no cases of {name}: the folder 'shared' is not beside the repository")
+
+    groups = [group & cases for group in (*TESTED[name], *ELSEWHERE[name].values())]
+
+    assert frozenset[str]().union(*groups) == cases
+    assert sum(map(len, groups)) == len(cases)
