@@ -26,7 +26,9 @@ from zlib import crc32
 
 from aiohttp import web
 
-Role = Literal["user", "judge", "rubric", "app"]
+from tests.scorer_replies import embeddings, moderation, scorer_reply
+
+Role = Literal["user", "judge", "rubric", "app", "scorer"]
 Fault = Literal[
     "error_500",
     "rate_limited",
@@ -45,6 +47,8 @@ ROLE_OF_PROMPT: Mapping[str, Role] = {
     "You play a person": "user",
     "You judge how": "judge",
     "You write rubrics": "rubric",
+    "You grade ": "scorer",
+    "You list the entities": "scorer",
     # SigmaEval's prompts, for the benchmark that runs it on the same endpoint
     "You are simulating a user": "user",
     "You are an expert evaluator": "judge",
@@ -84,7 +88,7 @@ class Behaviour:
     reset: float = 0.0
     huge: float = 0.0
     first_faults: tuple[Fault | Literal[""], ...] = ()
-    faulty_roles: tuple[Role, ...] = ("user", "judge", "rubric", "app")
+    faulty_roles: tuple[Role, ...] = ("user", "judge", "rubric", "app", "scorer")
     retry_after: str | None = "0.05"
     refusal: str = "Incorrect API key provided"
     echo_key: bool = False
@@ -107,7 +111,7 @@ class Stats:
 
 @dataclass(slots=True)
 class LanguageModelServer:
-    """Answers POST /v1/chat/completions."""
+    """Answers POST /v1/chat/completions, /v1/embeddings and /v1/moderations."""
 
     behaviour: Behaviour
     stats: Stats = field(default_factory=Stats)
@@ -144,6 +148,8 @@ class LanguageModelServer:
             stats.in_flight -= 1
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        if request.method == "POST" and request.path in ("/v1/embeddings", "/v1/moderations"):
+            return await self._measured(request)
         if request.method != "POST" or request.path != "/v1/chat/completions":
             return _error(404, "no such page", "invalid_request_error")
         key = request.headers.get("Authorization", "").removeprefix("Bearer ")
@@ -157,7 +163,7 @@ class LanguageModelServer:
         if len(messages[-1]["content"]) > LONGEST_PROMPT:
             return _error(400, "the prompt is too long", "invalid_request_error", code="context_length_exceeded")
         fault = self._fault(role)
-        reply = _reply(role, messages[-1]["content"], self.behaviour)
+        reply = _reply(role, messages, self.behaviour)
         if fault is None:
             return _completion(body["model"], messages, json.dumps(reply) if isinstance(reply, dict) else reply)
         self.stats.faults[fault] += 1
@@ -166,6 +172,24 @@ class LanguageModelServer:
             return _completion(body["model"], messages, text)
         if fault == "huge":
             return _completion(body["model"], messages, "x" * HUGE_BYTES)
+        return await self._failed(fault, request, key)
+
+    async def _measured(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer with embeddings or a moderation."""
+        key = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        self.stats.saw_authorization |= bool(key)
+        body = json.loads(await request.content.read())
+        self.stats.by_role["scorer"] += 1
+        fault = self._fault("scorer")
+        asked, model = body["input"], body["model"]
+        answer = embeddings(model, asked) if request.path == "/v1/embeddings" else moderation(model, asked)
+        if fault is None:
+            return web.json_response(answer)
+        self.stats.faults[fault] += 1
+        if fault == "malformed":
+            return web.json_response({**answer, "data": [], "results": []})
+        if fault == "huge":
+            return web.json_response({**answer, "data": [], "results": [], "id": "x" * HUGE_BYTES})
         return await self._failed(fault, request, key)
 
     def _fault(self, role: Role) -> Fault | None:
@@ -231,8 +255,11 @@ def _role(system_prompt: str) -> Role:
     return "app"
 
 
-def _reply(role: Role, prompt: str, behaviour: Behaviour) -> dict[str, Any] | str:
+def _reply(role: Role, messages: list[dict[str, str]], behaviour: Behaviour) -> dict[str, Any] | str:
+    prompt = messages[-1]["content"]
     match role:
+        case "scorer":
+            return scorer_reply(messages[0]["content"], prompt)
         case "user":
             number = prompt.count('from="user"') + prompt.count('speaker="user"') + 1
             case = f" in case {crc32(prompt.encode())}" if behaviour.reads else ""
@@ -264,6 +291,7 @@ def _malformed(role: Role, reply: dict[str, Any] | str, number: int) -> str:
         "user": {**reply, "continue": "yes"},
         "judge": {**reply, "score": 11},
         "rubric": {"levels": {"1": "bad", "11": "good"}},
+        "scorer": {**reply, list(reply)[-1]: "perhaps"},
     }
     ways = ("I would rather not say.", text[: len(text) // 2], json.dumps(wrong[role]), json.dumps(missing))
     return ways[number % len(ways)]

@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -36,6 +36,7 @@ class CompatibleModel:
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
     _session: aiohttp.ClientSession | None = field(default=None, init=False, repr=False)
     _has_answered: bool = field(default=False, init=False, repr=False)
+    path: ClassVar[str] = "/chat/completions"
 
     def check(self) -> None:
         """Raise DefinitionError where the name or the base URL cannot be used. Makes no call."""
@@ -52,7 +53,7 @@ class CompatibleModel:
         """Make one call. Raises ModelError; ModelUnusable where no call can succeed."""
         try:
             async with self._open().post(
-                f"{self._base()}/chat/completions", data=json.dumps(self._body(request)), headers=self._headers()
+                f"{self._base()}{self.path}", data=json.dumps(self._body(request)), headers=self._headers()
             ) as response:
                 text = await response.text()
                 if response.status != 200:
@@ -88,29 +89,36 @@ class CompatibleModel:
         return {"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
 
     def _body(self, request: Request) -> dict[str, Any]:
-        body: dict[str, Any] = {
-            "model": self.name.removeprefix(COMPATIBLE_PREFIX),
+        ours = ("api_base", "api_key", "json_schema")
+        options = {name: value for name, value in self.options.items() if name not in ours}
+        return {"model": self.name.removeprefix(COMPATIBLE_PREFIX), **self._asked(request), **options}
+
+    def _asked(self, request: Request) -> dict[str, Any]:
+        """Give what a request asks, in the form of the endpoint; `_answered` reads what it answers."""
+        asked: dict[str, Any] = {
             "messages": request.messages(),
             "temperature": request.temperature,
             "seed": request.seed % 2**31,
         }
         if request.reply is not None:
-            body["response_format"] = response_format(request.reply, schema=self.options.get("json_schema", True))
-        ours = ("api_base", "api_key", "json_schema")
-        return {**body, **{name: value for name, value in self.options.items() if name not in ours}}
+            asked["response_format"] = response_format(request.reply, schema=self.options.get("json_schema", True))
+        return asked
+
+    def _answered(self, answer: Any) -> str:
+        return _text(answer["choices"][0]["message"]["content"])
 
     def _read(self, text: str) -> Completion:
         try:
             answer = json.loads(text)
-            content = answer["choices"][0]["message"]["content"]
+            said = self._answered(answer)
             usage = answer.get("usage") or {}
             completion = Completion(
-                text=_text(content),
+                text=said,
                 prompt_tokens=int(usage.get("prompt_tokens") or 0),
                 completion_tokens=int(usage.get("completion_tokens") or 0),
             )
         except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-            problem = f"not a chat completion: {text[:LONGEST_KEPT]!r}"
+            problem = f"not what {self.path} answers: {text[:LONGEST_KEPT]!r}"
             raise ModelError(self.name, kind="malformed", problem=problem) from error
         self._has_answered = True
         return completion

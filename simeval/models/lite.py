@@ -36,6 +36,7 @@ _KINDS: Mapping[str, ModelErrorKind] = {
     "UnsupportedParamsError": "bad_request",
     "APIConnectionError": "connection",
     "APIError": "server",
+    "OpenAIError": "server",  # of the client beneath LiteLLM: above all, that it has no key
     "APIResponseValidationError": "malformed",
     "JSONSchemaValidationError": "malformed",
 }
@@ -86,10 +87,10 @@ class LiteLLMModel:
         """Make one call. Raises ModelError; ModelUnusable where no call can succeed."""
         litellm = await anyio.to_thread.run_sync(load_litellm) if self._known is None else load_litellm()
         try:
-            response = await litellm.acompletion(**self._arguments(litellm, request))
+            response = await self._respond(litellm, request)
         except Exception as error:
             raise self._translated(error) from None  # what LiteLLM says may quote the key
-        text = _content(response)
+        text = self._answered(response)
         if text is None:
             raise ModelError(self.name, kind="malformed", problem="the reply has no text")
         self._has_answered = True
@@ -107,24 +108,39 @@ class LiteLLMModel:
         if session is not None:
             await close_session(load_litellm())
 
-    def _arguments(self, litellm: ModuleType, request: Request) -> dict[str, Any]:
-        if self._known is None:
-            self._known = {"schema": litellm.supports_response_schema(self.name)}
-            self._session = open_session(litellm)
-        arguments: dict[str, Any] = {
-            "model": self.name,
+    async def _respond(self, litellm: ModuleType, request: Request) -> Any:
+        """Make the call; `_answered` gives the text of what it returned, None where there is none."""
+        known = self._connect(litellm)
+        asked: dict[str, Any] = {
             "messages": request.messages(),
             "temperature": request.temperature,
             "seed": request.seed % 2**31,
-            "timeout": self.timeout_seconds,
             "max_retries": 0,
+        }
+        if request.reply is not None:
+            asked["response_format"] = response_format(request.reply, schema=known["schema"])
+        return await litellm.acompletion(**self._arguments(asked))
+
+    def _answered(self, response: Any) -> str | None:
+        choices = getattr(response, "choices", None)
+        return cast("str | None", choices[0].message.content) if choices else None
+
+    def _connect(self, litellm: ModuleType) -> Mapping[str, Any]:
+        """Open the connections, where they are not, and give what is known of the model."""
+        if self._known is None:
+            self._known = {"schema": litellm.supports_response_schema(self.name)}
+            self._session = open_session(litellm)
+        return self._known
+
+    def _arguments(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        ours = {
+            "model": self.name,
+            "timeout": self.timeout_seconds,
             "num_retries": 0,
             "drop_params": True,
             "shared_session": self._session,
         }
-        if request.reply is not None:
-            arguments["response_format"] = response_format(request.reply, schema=self._known["schema"])
-        return {**arguments, **self.options}
+        return {**ours, **asked, **self.options}
 
     def _translated(self, error: Exception) -> ModelError:
         status = getattr(error, "status_code", None) or 400
@@ -142,11 +158,6 @@ class LiteLLMModel:
             return ModelUnusable(self.name, kind=kind, problem=problem)
         headers = getattr(error, "litellm_response_headers", None) or {}
         return ModelError(self.name, kind=kind, problem=problem, retry_after=seconds_of(headers.get("retry-after")))
-
-
-def _content(response: Any) -> str | None:
-    choices = getattr(response, "choices", None)
-    return cast("str | None", choices[0].message.content) if choices else None
 
 
 def _first_line(text: str) -> str:

@@ -1,8 +1,8 @@
 """What a language model is to simeval: a name, and something that completes requests."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from simeval.conversation import ChatMessage
 from simeval.models.replies import Reply
@@ -58,6 +58,18 @@ class Model(Protocol):
 
     async def close(self) -> None:
         """Release connections."""
+
+
+@runtime_checkable
+class ModelKind(Protocol):
+    """A model of another kind than chat, by its name: an engine makes it with its own options, once for each key."""
+
+    @property
+    def key(self) -> Hashable:
+        """What is equal for equal models of this kind, and for no other."""
+
+    def make(self, options: Mapping[str, Any], *, timeout_seconds: float) -> Model:
+        """Give the model. Raises DefinitionError where there is none of this name."""
 
 
 @dataclass(frozen=True, slots=True)

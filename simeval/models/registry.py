@@ -1,6 +1,6 @@
 """The models of an engine, one object for each name, so that a limit holds for all its callers together."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import anyio
@@ -12,7 +12,7 @@ from simeval.models.compatible import COMPATIBLE_PREFIX, CompatibleModel
 from simeval.models.governor import Governed
 from simeval.models.limits import Limited, Paced, Timed
 from simeval.models.lite import LiteLLMModel
-from simeval.models.model import Model
+from simeval.models.model import Model, ModelKind
 from simeval.models.offline import PREFIX, OfflineModel
 from simeval.models.pace import Pace, Tokens, Window
 from simeval.models.prices import Price, price_of
@@ -24,6 +24,7 @@ from simeval.settings import Settings
 from simeval.usage import Ledger
 
 OURS = frozenset({"model", "messages", "stream", "timeout", "num_retries", "max_retries", "seed"})
+_ADDRESS = ("api_", "base_url", "headers", "extra_headers", "organization", "aws_", "azure_", "vertex_", "region_name")
 SPARE_SECONDS = 10.0  # LiteLLM's own time-out is a little later than ours, which says more
 
 
@@ -36,22 +37,22 @@ class Models:
             raise DefinitionError(
                 f"model option {name!r}", found="simeval sets this itself", do="use the engine's own setting"
             )
-        self._bases: dict[str, Model] = {}
-        self._bounded: dict[str, Model] = {}
+        self._bases: dict[Hashable, Model] = {}  # by name, and those of other kinds than chat by their key
+        self._bounded: dict[Hashable, Model] = {}
         self._turn = anyio.Lock()
         self._users = 0
 
-    def get(self, named: str | Model) -> Model:
+    def get(self, named: str | Model | ModelKind) -> Model:
         """Give the model of a name, or bound a Model object. Raises DefinitionError for anything else."""
+        if isinstance(named, ModelKind):
+            return self._kept(named.key, self._bases.get(named.key) or self._made(named))
         base = self._base(named)
         known = self._bases.setdefault(base.name, base)
         if known is not base and not isinstance(named, str):
             raise DefinitionError(
                 "models", found=f"two model objects are named {base.name!r}", do="give each its own name"
             )
-        if base.name not in self._bounded:
-            self._bounded[base.name] = self._bound(known)
-        return self._bounded[base.name]
+        return self._kept(base.name, known)
 
     def panel(self, named: str | Model | Sequence[str | Model]) -> tuple[Model, ...]:
         """Give one model or several, each once. Raises DefinitionError where none or one twice is named."""
@@ -98,6 +99,17 @@ class Models:
         if self._users == 0:
             for base in self._bases.values():
                 await base.close()
+
+    def _kept(self, key: Hashable, base: Model) -> Model:
+        self._bases[key] = base
+        if key not in self._bounded:
+            self._bounded[key] = self._bound(base)
+        return self._bounded[key]
+
+    def _made(self, kind: ModelKind) -> Model:
+        """Make a model with those options that say where it is and who asks, not how a chat is answered."""
+        options = {name: value for name, value in self.options.items() if name.startswith(_ADDRESS)}
+        return kind.make(options, timeout_seconds=self._settings.model_timeout_seconds + SPARE_SECONDS)
 
     def _bound(self, base: Model) -> Model:
         settings = self._settings
