@@ -9,6 +9,7 @@ from simeval.actors.plan import Measure, Plan, ScenarioPlan
 from simeval.models.requests import PROMPT_VERSION
 from simeval.scenario import shorten
 from simeval.settings import Settings, WritingStyleConfig
+from simeval.transcripts import plain
 
 Json = dict[str, Any]
 
@@ -84,14 +85,22 @@ def _expectation(measure: Measure) -> Json:
         "expected_behavior": measure.expected_behavior,
         "scorer": f"{measure.scorer.name} ({getattr(function, '__module__', '')})",
         "arguments": {
-            name: value
+            name: plain(value)
             for name, value in sorted(arguments.items())
-            if not name.startswith("_") and isinstance(value, (str, int, float))
+            if not name.startswith("_") and _is_plain(value)
         },
-        "columns": dict(measure.scorer.column_map),
         "score": measure.path,
         "evaluators": [repr(each) for each in measure.evaluators],
     }
+
+
+def _is_plain(value: object) -> bool:
+    """Whether JSON gives a value back as it is."""
+    if isinstance(value, Mapping):
+        return all(isinstance(key, str) and _is_plain(inner) for key, inner in value.items())
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_plain, value))
+    return isinstance(value, (str, int, float))
 
 
 def _differences(before: object, now: object, where: str) -> Iterator[str]:

@@ -101,7 +101,6 @@ def encode_suite(results: Sequence[EvaluationResult], run: RunRecord, *, version
 
 def encode_experiment(result: ExperimentResult, *, version: str) -> Json:
     """Give an experiment as the machine-readable result; what was answered is in the store."""
-    times = result.dataset.repetitions
     return {
         "simeval": version,
         "run_id": result.run.run_id,
@@ -118,17 +117,17 @@ def encode_experiment(result: ExperimentResult, *, version: str) -> Json:
         },
         "expectations": [_encode_expectation(expectation) for expectation in result.expectations],
         "failures": dict(result.failures),
-        "examples": [
-            {
-                "key": key,
-                "values": {
-                    name: plain(list(values[place * times : (place + 1) * times]))
-                    for name, values in result.values.items()
-                },
-            }
-            for place, key in enumerate(result.keys)
-        ],
+        "examples": [_encode_example(result, place) for place in range(len(result.keys))],
     }
+
+
+def _encode_example(result: ExperimentResult, place: int) -> Json:
+    """Give what was measured on an example, each of its answers in its place, and which of them the app failed on."""
+    times = result.dataset.repetitions
+    answers = range(place * times, (place + 1) * times)
+    values = {name: plain([found[index] for index in answers]) for name, found in result.values.items()}
+    crashed = [number for number, index in enumerate(answers) if index in result.crashed]
+    return {"key": result.keys[place], "values": values, **({"crashed": crashed} if crashed else {})}
 
 
 def _encode_metric(metric: MetricResult) -> Json:

@@ -46,7 +46,8 @@ class ExperimentResult:
     `metrics` sum up what scorers measured on each example, `summaries` hold what scorers say of the whole dataset, by
     their names, and `expectations` what was concluded; without any there is no outcome. `values` are the measured
     values by metric, one for each answer, those to one example side by side, NaN where there is none; `keys` tell
-    the examples from others in every version of the dataset. What was answered is in the store.
+    the examples from others in every version of the dataset; `crashed` are the places of the answers that the app
+    failed on. What was answered is in the store.
     """
 
     run: RunRecord
@@ -57,6 +58,7 @@ class ExperimentResult:
     expectations: tuple[ExpectationResult, ...]
     values: Mapping[str, Sequence[float]] = field(repr=False)
     keys: tuple[str, ...] = field(repr=False)
+    crashed: frozenset[int] = frozenset()
     failures: Mapping[str, int] = field(default_factory=dict)
     worst: Mapping[str, Judgement] = field(default_factory=dict, repr=False)
 

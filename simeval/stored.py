@@ -146,13 +146,17 @@ def read_result(source: Source, where: str) -> StoredRun:
 
 def read_file(path: Path, where: str) -> StoredRun:
     """Give the run of a file that `simeval run --json` wrote. Raises DefinitionError where it is none."""
+    return read_result(read_json(path, where), where)
+
+
+def read_json(path: Path, where: str) -> Any:
+    """Give what a file of JSON holds. Raises DefinitionError where it is none."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise DefinitionError(where, found=f"it cannot be read ({error.strerror})", do=AS_WRITTEN) from error
     except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, or endlessly nested
         raise DefinitionError(where, found=f"it is not JSON ({error})", do=AS_WRITTEN) from error
-    return read_result(found, where)
 
 
 def scenarios_of(run: StoredRun) -> dict[str, StoredScenario]:

@@ -81,6 +81,7 @@ class Tabulator:
             expectations=tuple(self._expectation(column, run) for column in concluded),
             values={name: values for column in measured for name, values in column.named().items()},
             keys=tuple(self._keys),
+            crashed=frozenset(index for index, crash in enumerate(self._crashed) if crash),
             failures=dict(self._failures),
             worst={column.label: column.worst[1] for column in concluded if column.worst},
         )
@@ -224,8 +225,7 @@ class _Column:
 
 def numbers_of(score: Score) -> Mapping[str, float | bool]:
     """Give all numbers of what a scorer returned, by their paths; a bare one has no path."""
-    found = metrics_of(score.details)
-    return found or {"": score.value}
+    return metrics_of(score.details) if score.details else {"": score.value}
 
 
 def measured_of(score: Score) -> object:
