@@ -8,16 +8,24 @@ from simeval.version import __version__
 if TYPE_CHECKING:
     from simeval.comparing import compare
     from simeval.conversation import AppResponse, Conversation, Message
+    from simeval.dataset import Dataset, Example
+    from simeval.dataset_files import dataset_of, read_dataset, write_dataset
     from simeval.engine import Engine
     from simeval.evaluators import (
         MeanEvaluator,
         ProportionEvaluator,
         QuantileEvaluator,
     )
+    from simeval.experiment_comparing import compare_experiments
+    from simeval.experiment_results import ExperimentResult
+    from simeval.feedback import Feedback
+    from simeval.importers.logs import import_log
     from simeval.judging import agreement
     from simeval.logs import configure_logging
+    from simeval.models.embedding import Embedding
     from simeval.models.lite import LiteLLMModel
-    from simeval.outcome import Failure, Score, Verdict
+    from simeval.online import OnlineEvaluator
+    from simeval.outcome import Estimate, Failure, Score, Scored, Verdict
     from simeval.planning import plan
     from simeval.ratings import (
         RatingAverageEvaluator,
@@ -26,68 +34,178 @@ if TYPE_CHECKING:
     )
     from simeval.results import EvaluationResult, SuiteResult
     from simeval.scenario import Expectation, ScenarioTest
-    from simeval.scorers.scorer import Scorer, scorer
+    from simeval.scorers.asking import ModelScorer
+    from simeval.scorers.classification import Classification
+    from simeval.scorers.embeddings import EmbeddingSimilarity
+    from simeval.scorers.formats import PydanticScorer, ValidJSON, ValidXML
+    from simeval.scorers.graded import (
+        ContextRelevancy,
+        Correctness,
+        Criteria,
+        DocumentRelevance,
+        FactualAccuracy,
+        Faithfulness,
+        HallucinationFree,
+        Helpfulness,
+    )
+    from simeval.scorers.moderation import Moderation
+    from simeval.scorers.objects import JSONMatch
+    from simeval.scorers.preference import Preference
+    from simeval.scorers.rag import ContextEntityRecall
+    from simeval.scorers.scorer import ColumnScorer, Scorer, scorer
+    from simeval.scorers.summarization import Summarization
+    from simeval.scorers.texts import Contains, ExactMatch, LevenshteinSimilarity, RegexMatch, RougeL, TokenF1
+    from simeval.scorers.trajectories import ToolCallMatch
     from simeval.settings import RetryConfig, WritingStyleAxes, WritingStyleConfig
+    from simeval.store.datasets import Datasets
+    from simeval.store.feedback import FeedbackBook
+    from simeval.store.opening import open_database
 
 _HOME = {
     "AppResponse": "conversation",
+    "Classification": "scorers.classification",
+    "ColumnScorer": "scorers.scorer",
+    "Contains": "scorers.texts",
+    "ContextEntityRecall": "scorers.rag",
+    "ContextRelevancy": "scorers.graded",
     "Conversation": "conversation",
+    "Correctness": "scorers.graded",
+    "Criteria": "scorers.graded",
+    "Dataset": "dataset",
+    "Datasets": "store.datasets",
+    "DocumentRelevance": "scorers.graded",
+    "Embedding": "models.embedding",
+    "EmbeddingSimilarity": "scorers.embeddings",
     "Engine": "engine",
+    "Estimate": "outcome",
     "EvaluationResult": "results",
+    "ExactMatch": "scorers.texts",
+    "Example": "dataset",
     "Expectation": "scenario",
+    "ExperimentResult": "experiment_results",
+    "FactualAccuracy": "scorers.graded",
     "Failure": "outcome",
+    "Faithfulness": "scorers.graded",
+    "Feedback": "feedback",
+    "FeedbackBook": "store.feedback",
+    "HallucinationFree": "scorers.graded",
+    "Helpfulness": "scorers.graded",
+    "JSONMatch": "scorers.objects",
+    "LevenshteinSimilarity": "scorers.texts",
     "LiteLLMModel": "models.lite",
     "MeanEvaluator": "evaluators",
     "Message": "conversation",
+    "ModelScorer": "scorers.asking",
+    "Moderation": "scorers.moderation",
+    "OnlineEvaluator": "online",
+    "Preference": "scorers.preference",
     "ProportionEvaluator": "evaluators",
+    "PydanticScorer": "scorers.formats",
     "QuantileEvaluator": "evaluators",
     "RatingAverageEvaluator": "ratings",
     "RatingProportionEvaluator": "ratings",
+    "RegexMatch": "scorers.texts",
     "RetryConfig": "settings",
+    "RougeL": "scorers.texts",
     "ScenarioTest": "scenario",
     "Score": "outcome",
+    "Scored": "outcome",
     "Scorer": "scorers.scorer",
     "SuccessRateEvaluator": "ratings",
     "SuiteResult": "results",
+    "Summarization": "scorers.summarization",
+    "TokenF1": "scorers.texts",
+    "ToolCallMatch": "scorers.trajectories",
+    "ValidJSON": "scorers.formats",
+    "ValidXML": "scorers.formats",
     "Verdict": "outcome",
     "WritingStyleAxes": "settings",
     "WritingStyleConfig": "settings",
     "agreement": "judging",
     "compare": "comparing",
+    "compare_experiments": "experiment_comparing",
     "configure_logging": "logs",
+    "dataset_of": "dataset_files",
+    "import_log": "importers.logs",
+    "open_database": "store.opening",
     "plan": "planning",
+    "read_dataset": "dataset_files",
     "scorer": "scorers.scorer",
+    "write_dataset": "dataset_files",
 }
 
 __all__ = [
     "AppResponse",
+    "Classification",
+    "ColumnScorer",
+    "Contains",
+    "ContextEntityRecall",
+    "ContextRelevancy",
     "Conversation",
+    "Correctness",
+    "Criteria",
+    "Dataset",
+    "Datasets",
+    "DocumentRelevance",
+    "Embedding",
+    "EmbeddingSimilarity",
     "Engine",
+    "Estimate",
     "EvaluationResult",
+    "ExactMatch",
+    "Example",
     "Expectation",
+    "ExperimentResult",
+    "FactualAccuracy",
     "Failure",
+    "Faithfulness",
+    "Feedback",
+    "FeedbackBook",
+    "HallucinationFree",
+    "Helpfulness",
+    "JSONMatch",
+    "LevenshteinSimilarity",
     "LiteLLMModel",
     "MeanEvaluator",
     "Message",
+    "ModelScorer",
+    "Moderation",
+    "OnlineEvaluator",
+    "Preference",
     "ProportionEvaluator",
+    "PydanticScorer",
     "QuantileEvaluator",
     "RatingAverageEvaluator",
     "RatingProportionEvaluator",
+    "RegexMatch",
     "RetryConfig",
+    "RougeL",
     "ScenarioTest",
     "Score",
+    "Scored",
     "Scorer",
     "SuccessRateEvaluator",
     "SuiteResult",
+    "Summarization",
+    "TokenF1",
+    "ToolCallMatch",
+    "ValidJSON",
+    "ValidXML",
     "Verdict",
     "WritingStyleAxes",
     "WritingStyleConfig",
     "__version__",
     "agreement",
     "compare",
+    "compare_experiments",
     "configure_logging",
+    "dataset_of",
+    "import_log",
+    "open_database",
     "plan",
+    "read_dataset",
     "scorer",
+    "write_dataset",
 ]
 
 

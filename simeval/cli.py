@@ -173,18 +173,38 @@ def plan(context: click.Context, /, **options: Any) -> None:
 @main.command(context_settings=CONTEXT)
 @click.argument("baseline")
 @click.argument("candidate")
+@click.option("--store", default=STORE, show_default=True, help="Where runs are that are no files.")
 @click.option("--margin", type=float, default=0.05, show_default=True, help="Loss of a share that is tolerated.")
+@click.option("--lower", "lower_is_better", multiple=True, metavar="METRIC", help="Of experiments: less is better.")
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="Chance of a wrong pass, or fail.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the comparison as JSON; - for standard output.")
 def compare(**options: Any) -> None:
-    """Say whether CANDIDATE is worse than BASELINE, or proven not to be: two results of `run --json`.
+    """Say whether CANDIDATE is worse than BASELINE, or proven not to be.
 
-    Runs with the same seed are compared trial by trial. Exit status: 0 nothing is worse by more than the
-    margin; 1 something is worse, or neither is proven; 2 the command or a file could not be used.
+    Each is a run of the store (its id, the beginning of it, or last) or a file that `--json` wrote. Runs of suites
+    with the same seed are compared trial by trial, experiments example by example, metric by metric. Exit status: 0
+    nothing is worse by more than the margin (of experiments: nothing is proven worse); 1 something is worse, or, of
+    suites, neither is proven; 2 the command or a file could not be used.
     """
-    from simeval.compare_command import compare_files
+    from simeval.compare_command import compare_runs
 
-    raise SystemExit(compare_files(**options))
+    raise SystemExit(compare_runs(**options))
+
+
+@main.command("import", context_settings=CONTEXT)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+@click.option("--format", default="auto", show_default=True, help="What the files are, as docs/logs.md lists.")
+@click.option("--out", type=click.Path(path_type=Path), help="Where to write.  [default: FILE with .simeval.jsonl]")
+@click.option("--name", help="The dataset's name.  [default: the file's]")
+def import_(**options: Any) -> None:
+    """Read logs of conversations (FILE...) and write them as one dataset, a JSON object a line.
+
+    Formats: OpenAI chat, ShareGPT, LangSmith, Langfuse, OpenTelemetry, Inspect and more, gzip too. What cannot be
+    read is reported with its place, and the rest is imported. Exit status: 0, or 2 where nothing can be read.
+    """
+    from simeval.import_command import import_logs
+
+    raise SystemExit(import_logs(**options))
 
 
 @main.command(context_settings=CONTEXT)
@@ -206,6 +226,41 @@ def show(run: str, store: str, json_path: str | None) -> None:
     from simeval.store_commands import show_run
 
     raise SystemExit(show_run(store, run, json_path))
+
+
+@main.command(context_settings=CONTEXT)
+@click.option("--store", default=STORE, show_default=True, help="A SQLite file or a PostgreSQL URL.")
+def datasets(store: str) -> None:
+    """List the datasets that a store has, with their versions and tags."""
+    from simeval.store_commands import list_datasets
+
+    raise SystemExit(list_datasets(store))
+
+
+@main.command(context_settings=CONTEXT)
+@click.argument("run", required=False)
+@click.option("--trial", type=click.IntRange(0), help="The number of the trial, from 0.")
+@click.option("--scenario", metavar="TITLE", help="Where the run has several.")
+@click.option("--dataset", metavar="NAME", help="Of an example of this dataset of the store, not of a trial.")
+@click.option("--example", metavar="KEY", help="The key of the example.")
+@click.option("--key", help="What is said of it, such as helpful.")
+@click.option("--score", help="A number, true or false.")
+@click.option("--comment", metavar="TEXT")
+@click.option("--source", metavar="WHO", help="Who says so.")
+@click.option("--export", "export_path", metavar="PATH", help="Write feedback as JSON lines: all, or RUN's.")
+@click.option("--import", "import_path", metavar="PATH", help="Read feedback from JSON lines; no line is kept twice.")
+@click.option("--remove", metavar="ID", help="Remove one feedback.")
+@click.option("--store", default=STORE, show_default=True, help="A SQLite file or a PostgreSQL URL.")
+def feedback(store: str, **options: Any) -> None:
+    """Say of a trial of a RUN (its id, the beginning of it, or last) what you think, or list what was said.
+
+    With --key, and --score or --comment or both, it is added; without, the feedback on RUN is listed. Imported lines
+    without a run are of RUN.
+    """
+    from simeval.feedback_command import FeedbackOptions
+    from simeval.feedback_command import feedback as give_feedback
+
+    raise SystemExit(give_feedback(store, FeedbackOptions(**options)))
 
 
 @main.command(context_settings=CONTEXT)

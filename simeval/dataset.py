@@ -8,15 +8,17 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeGuard, get_args
 
 from simeval.conversation import Conversation
 from simeval.errors import DefinitionError
+from simeval.settings import require_whole
 from simeval.transcripts import decode_conversation, encode_conversation, plain
 
 Kind = Literal["kv", "llm", "chat"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 REFERENCE = "reference"  # the column of the reference output, where there is one
+RETURNED = "returned"  # the key under which a message's metadata keeps what an app answered that is no text
 RESERVED = ("output", "conversation", "seed")  # columns that a dataset cannot give: they are of the trial
 MOST_SHOWN = 8
 
@@ -57,30 +59,35 @@ class Example:
         if len(values) == 1 and isinstance(values[0], str):
             return values[0]
         messages = self.inputs.get("input")
-        if isinstance(messages, Sequence) and messages and all(_is_message(each) for each in messages):
-            return str(messages[-1]["content"])
+        if is_chat(messages):
+            return text_of(messages[-1])
         return _canonical(self.inputs) if self.inputs else next(iter(self.asked), "")
 
     def columns(self) -> dict[str, Any]:
         """Give what scorers may name: inputs, reference outputs and metadata, in this order where names are equal.
 
-        The only reference output, or the text of a reference message, is also the column "reference". The messages of
-        a chat are the column "messages".
+        The reference output that is the only one, or is called "output", or the text of a reference message, is also
+        the column "reference". The messages of a chat are the column "messages".
         """
-        found = {**self.metadata, **self.outputs, **self.inputs}
-        if len(self.outputs) == 1:
-            found.setdefault(REFERENCE, _reference(next(iter(self.outputs.values()))))
+        found = {**self.metadata, **self._reference(), **self.outputs, **self.inputs}
         if isinstance(found.get("input"), list):
             found["messages"] = found.pop("input")
         return {name: value for name, value in found.items() if name not in RESERVED}
+
+    def _reference(self) -> dict[str, Any]:
+        name = "output" if "output" in self.outputs or len(self.outputs) != 1 else next(iter(self.outputs))
+        if name not in self.outputs:
+            return {}
+        value = self.outputs[name]
+        return {REFERENCE: text_of(value[-1]) if is_chat(value) else value}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dataset:
     """Examples of one kind, read anew each time they are gone through, so that none need be held in memory.
 
-    `version` is a hash of the content of all examples in their order; `columns` are those that scorers may name.
-    Made by `dataset_of`, or read from files, the store and other libraries.
+    `version` is a hash of the content of all examples in their order; `columns` are those that every example has,
+    so that scorers may name them. Made by `dataset_of`, or read from files, the store and other libraries.
     """
 
     name: str
@@ -99,14 +106,15 @@ class Dataset:
 
     def split(self, name: str) -> "Dataset":
         """Give the examples of a split. Raises DefinitionError where there is none."""
-        return self.only(lambda example: example.split == name, f"split {name!r}")
+        return self._marked("split", name, lambda example: (example.split,))
 
     def tagged(self, tag: str) -> "Dataset":
         """Give the examples with a tag. Raises DefinitionError where there is none."""
-        return self.only(lambda example: tag in example.tags, f"tag {tag!r}")
+        return self._marked("tag", tag, lambda example: example.tags)
 
     def first(self, number: int) -> "Dataset":
-        """Give the first examples."""
+        """Give the first examples, all where there are fewer."""
+        require_whole(number, f"dataset {self.name!r}, first")
         return check_dataset(lambda: islice(self.source(), number), name=self.name, kind=self.kind)
 
     def only(self, wanted: Callable[[Example], bool], what: str = "the filter") -> "Dataset":
@@ -116,32 +124,67 @@ class Dataset:
             raise DefinitionError(f"dataset {self.name!r}", found=f"no example for {what}", do="see what it has")
         return check_dataset(lambda: filter(wanted, source()), name=self.name, kind=self.kind)
 
+    def _marked(self, what: str, wanted: str, marks: Callable[[Example], Sequence[str]]) -> "Dataset":
+        there = sorted({mark for example in self for mark in marks(example) if mark})
+        if wanted not in there:
+            known = _listed([repr(mark) for mark in there])
+            do = f"name one there is: {known}" if there else f"its examples have no {what}"
+            raise DefinitionError(f"dataset {self.name!r}", found=f"no example for {what} {wanted!r}", do=do)
+        return self.only(lambda example: wanted in marks(example))
 
-def check_dataset(source: Callable[[], Iterable[Example]], *, name: str, kind: Kind | None = None) -> Dataset:
+
+class ContentHash:
+    """The version of a dataset while its examples are gone through."""
+
+    def __init__(self) -> None:
+        self._hashed = hashlib.sha256()
+
+    def add(self, example: Example) -> None:
+        """Count an example in."""
+        self._hashed.update(_written(encode_example(example)).encode("utf-8", "surrogatepass") + b"\n")
+
+    @property
+    def version(self) -> str:
+        """The version of the examples so far."""
+        return self._hashed.hexdigest()[:_VERSION_CHARACTERS]
+
+
+def check_dataset(
+    source: Callable[[], Iterable[Example]],
+    *,
+    name: str,
+    kind: Kind | None = None,
+    where: Callable[[int], str] | None = None,
+) -> Dataset:
     """Go through all examples once, check that they are of one kind with the same columns, and give the dataset.
 
     Without a `kind` it is that of the first example. Raises DefinitionError naming the first example, from 1, that
-    does not fit.
+    does not fit; `where` names it otherwise, by its number, while the source stands at it.
     """
     if kind is not None and kind not in KINDS:
         raise DefinitionError("dataset kind", found=f"found {kind!r}", do=f"use one of {', '.join(KINDS)}")
-    hashed, size, recorded = hashlib.sha256(), 0, True
+    content, size, recorded = ContentHash(), 0, True
     first: Example | None = None
+    columns: list[str] = []
     for size, example in enumerate(source(), 1):
-        first, kind = first or example, kind or _kind_of(example)
-        where = f"dataset {name!r}, example {size}"
-        _check_kind(example, kind, where)
-        _check_columns(example, first, where)
+        at = where(size) if where else f"dataset {name!r}, example {size}"
+        _check_form(example, at)
+        if first is None or kind is None:
+            first, kind, columns = example, kind or _kind_of(example), list(example.columns())
+        _check_kind(example, kind, at)
+        _check_columns(example, first, at)
+        found = example.columns()
+        columns = [column for column in columns if column in found]
         recorded = recorded and example.conversation is not None
-        hashed.update(_canonical(encode_example(example)).encode("utf-8", "surrogatepass") + b"\n")
+        content.add(example)
     if first is None or kind is None:
         raise DefinitionError(f"dataset {name!r}", found="it has no example", do="give one or more")
     return Dataset(
         name=name,
         kind=kind,
         size=size,
-        version=hashed.hexdigest()[:_VERSION_CHARACTERS],
-        columns=tuple(first.columns()),
+        version=content.version,
+        columns=tuple(columns),
         source=source,
         recorded=recorded,
     )
@@ -175,13 +218,44 @@ def decode_example(found: Mapping[str, Any]) -> Example:
     )
 
 
+def is_chat(value: object) -> TypeGuard[list[Mapping[str, Any]]]:
+    """Whether a value is a list of messages, each with role and content."""
+    return isinstance(value, list) and bool(value) and all(_is_message(each) for each in value)
+
+
+def text_of(message: Mapping[str, Any]) -> str:
+    """Give the text of a chat message; of one in parts, that of all parts."""
+    content = message["content"]
+    parts = content if isinstance(content, list) else [content]
+    texts = [part.get("text") if isinstance(part, Mapping) else part for part in parts]
+    return "\n".join(str(text) for text in texts if text is not None)
+
+
 def _kind_of(example: Example) -> Kind:
     only_one = set(example.inputs) == {"input"} and set(example.outputs) <= {"output"}
     if only_one and isinstance(example.inputs["input"], str):
         return "llm"
-    if (only_one and isinstance(example.inputs["input"], list)) or (not example.inputs and example.conversation):
+    is_log = not example.inputs and not example.outputs
+    if is_log or (only_one and is_chat(example.inputs["input"])):
         return "chat"
     return "kv"
+
+
+def _check_form(example: object, where: str) -> None:
+    """Raise DefinitionError for what is no example, or has nothing to start from."""
+    if not isinstance(example, Example):
+        do = "give Examples, or make a dataset of rows with dataset_of"
+        raise DefinitionError(where, found=f"found {example!r:.80}", do=do)
+    for side in ("inputs", "outputs", "metadata"):
+        found = getattr(example, side)
+        if not isinstance(found, Mapping) or not all(isinstance(name, str) for name in found):
+            do = "give a mapping of column names, which are texts, to values"
+            raise DefinitionError(f"{where}, {side}", found=f"found {found!r:.80}", do=do)
+    if isinstance(example.tags, str) or not all(isinstance(tag, str) for tag in example.tags):
+        raise DefinitionError(f"{where}, tags", found=f"found {example.tags!r:.80}", do="give a tuple of texts")
+    if not example.inputs and example.conversation is None:
+        do = "give inputs for the app, or a recorded conversation"
+        raise DefinitionError(where, found="it has neither inputs nor a conversation", do=do)
 
 
 def _check_kind(example: Example, kind: Kind, where: str) -> None:
@@ -190,7 +264,7 @@ def _check_kind(example: Example, kind: Kind, where: str) -> None:
         return
     if kind == "chat" and not example.inputs and not example.outputs and example.conversation is not None:
         return
-    form, fits = ("a text", _is_text) if kind == "llm" else ("a list of messages, each with role and content", _is_chat)
+    form, fits = ("a text", _is_text) if kind == "llm" else ("a list of messages, each with role and content", is_chat)
     for side, name, found in (("inputs", "input", example.inputs), ("outputs", "output", example.outputs)):
         if side == "outputs" and not found:
             continue
@@ -221,21 +295,16 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _is_chat(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(_is_message(each) for each in value)
-
-
 def _is_message(value: object) -> bool:
     return isinstance(value, Mapping) and isinstance(value.get("role"), str) and "content" in value
 
 
-def _reference(value: object) -> object:
-    """Give a reference output; of a chat, the text of its last message."""
-    return value[-1]["content"] if isinstance(value, list) and _is_chat(value) else value
-
-
 def _canonical(value: object) -> str:
-    return json.dumps(plain(value), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return _written(plain(value))
+
+
+def _written(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def _digest(value: object) -> str:

@@ -26,8 +26,9 @@ from simeval.console import (
     write_text,
 )
 from simeval.encode import encode_suite
-from simeval.engine import DEFAULT_APP, AppHandler, Engine
+from simeval.engine import DEFAULT_APP, Engine
 from simeval.errors import DefinitionError, SimevalError
+from simeval.evaluation import AppHandler
 from simeval.interrupts import INTERRUPT, ending_on_signals
 from simeval.logs import configure_logging, log
 from simeval.models.redact import Redactor, secret_options

@@ -6,8 +6,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
+from simeval import Engine, Example, scorer
+from simeval.dataset import check_dataset
 from tests.command_line import ROOT, simeval
 
 APP = """
@@ -122,3 +125,33 @@ def test_it_starts_without_the_engine() -> None:
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "[]"
+
+
+class TestExperiments:
+    """Two experiments of a store."""
+
+    def test_runs_are_named_by_their_ids_and_a_loss_ends_with_status_1(self, tmp_path: Path) -> None:
+        good, bad = (anyio.run(_experiment, tmp_path / "store.db", answer) for answer in ("yes", "no"))
+
+        loss = simeval(tmp_path, "compare", good, bad, "--store", "store.db", "--json", "out.json")
+        gain = simeval(tmp_path, "compare", bad, good[:-1], "--store", "store.db")
+
+        assert (loss.returncode, gain.returncode) == (1, 0)
+        assert "something is proven worse: 12 examples in both" in loss.stdout
+        assert json.loads((tmp_path / "out.json").read_text())["changes"][0]["finding"] == "worse"
+
+    def test_an_experiment_is_not_compared_with_a_suite(self, tmp_path: Path, folder: Path) -> None:
+        run = anyio.run(_experiment, tmp_path / "store.db", "yes")
+
+        done = simeval(tmp_path, "compare", str(folder / "old.json"), run, "--store", "store.db")
+
+        assert done.returncode == 2
+        assert "one is an experiment, the other a run of a suite" in done.stderr
+
+
+async def _experiment(store: Path, answer: str) -> str:
+    examples = [Example(inputs={"n": n}) for n in range(12)]
+    dataset = check_dataset(lambda: examples, name="d")
+    is_yes = scorer(lambda output: output == "yes", name="yes")
+    engine = Engine(store=store, seed=1, progress=False)
+    return (await engine.evaluate(dataset, lambda n: answer, scorers=[is_yes])).run.run_id

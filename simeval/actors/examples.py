@@ -11,10 +11,10 @@ import anyio.to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from simeval.actors.dialogue import Dialogue, cleaned
-from simeval.actors.targets import OWN_COLUMNS, RETURNED
+from simeval.actors.targets import OWN_COLUMNS
 from simeval.actors.wanted import Wanted
 from simeval.conversation import Conversation, Ending, Message, Speaker, Transcript
-from simeval.dataset import Dataset, Example
+from simeval.dataset import RETURNED, Dataset, Example
 from simeval.errors import DefinitionError
 from simeval.outcome import Held, Trial
 

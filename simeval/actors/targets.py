@@ -7,11 +7,10 @@ from typing import Any
 
 from simeval.actors.app import Handler, is_async
 from simeval.conversation import AppResponse
-from simeval.dataset import Dataset
+from simeval.dataset import RETURNED, Dataset
 from simeval.errors import DefinitionError
 from simeval.transcripts import plain
 
-RETURNED = "returned"  # the key under which a message's metadata keeps what a function gave that is no text
 OWN_COLUMNS = ("inputs", "seed")  # beside the dataset's, for a function of columns
 
 _TALKS = ("message", "messages")

@@ -6,7 +6,9 @@ runs ─┬─ sittings      one for each start of the run
                     └─ trials ─┬─ messages
                                ├─ judgements ─── scores
                                └─ feedback
-replies and datasets ── examples belong to no run.
+datasets ─┬─ examples ─── feedback
+          └─ dataset_tags
+Replies belong to no run.
 
 Titles, labels, numbers and times (ISO 8601) are columns of their own; what has a structure is JSON in a text. No
 database holds every text: one that cannot be held is made readable in its column, and is exact in `exact`.
@@ -15,7 +17,20 @@ database holds every text: one that cannot be held is made readable in its colum
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, Connection, Double, Integer, MetaData, Table, Text, inspect, select, update
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    Double,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    inspect,
+    select,
+    update,
+)
 
 from simeval.errors import DefinitionError
 
@@ -114,22 +129,32 @@ REPLIES = _table(
     *_whole("prompt_tokens completion_tokens"),
     *_texts("created exact"),
 )
-DATASETS = _table("datasets", *_texts("name", key=True), *_texts("kind description created exact"))
+DATASETS = _table(
+    "datasets",
+    *_texts("dataset version", key=True),
+    *_texts("kind"),
+    *_whole("size recorded"),
+    *_texts("columns saved exact"),
+)
+DATASET_TAGS = _table("dataset_tags", *_texts("dataset tag", key=True), *_texts("version"))
 EXAMPLES = _table(
     "examples",
-    *_texts("dataset", key=True),
+    *_texts("dataset version", key=True),
     *_whole("position", key=True),
-    *_texts("inputs outputs metadata exact"),
+    *_texts("key example_id split tags inputs outputs metadata conversation exact"),
 )
+Index("examples_by_key", EXAMPLES.c.dataset, EXAMPLES.c.key)
 FEEDBACK = _table(
     "feedback",
     *_texts("feedback_id", key=True),
     *_texts("run_id"),
     *_whole("trial scenario"),
-    *_texts("key"),
+    *_texts("dataset example key"),
     *_numbers("score"),
     *_texts("comment source created exact"),
 )
+Index("feedback_by_run", FEEDBACK.c.run_id)
+Index("feedback_by_dataset", FEEDBACK.c.dataset)
 
 
 def _add_labelling(connection: Connection) -> None:
@@ -138,6 +163,9 @@ def _add_labelling(connection: Connection) -> None:
 
 def _add_metadata(connection: Connection) -> None:
     connection.exec_driver_sql("ALTER TABLE messages ADD COLUMN metadata TEXT")
+    older = [DATASETS, EXAMPLES, FEEDBACK]  # which had other columns, and were never written
+    METADATA.drop_all(connection, tables=older, checkfirst=False)
+    METADATA.create_all(connection, tables=[*older, DATASET_TAGS], checkfirst=False)
 
 
 MIGRATIONS: Sequence[Callable[[Connection], None]] = (_add_labelling, _add_metadata)  # from version 1 to 2, and so on

@@ -63,6 +63,7 @@ def version_one(where: str) -> None:
     database = Database(where)
     for statement in (
         "DROP TABLE datasets",
+        "DROP TABLE dataset_tags",
         "DROP TABLE examples",
         "DROP TABLE feedback",
         "ALTER TABLE messages DROP COLUMN metadata",

@@ -1,0 +1,273 @@
+"""Feedback in a database: added to what is there, listed, exported and imported as JSON lines."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, select
+
+from simeval.errors import DefinitionError, StoreError
+from simeval.feedback import Feedback, decode_feedback, encode_feedback
+from simeval.store.database import Database
+from simeval.store.schema import DATASETS, EXAMPLES, FEEDBACK, RUNS, SCENARIOS, TRIALS
+from simeval.store.texts import as_written, exact_values, storable
+
+Columns = dict[str, Any]
+
+_ID_CHARACTERS = 32
+_SHOWN = 8
+
+
+class FeedbackBook:
+    """The feedback that a database keeps on its trials and examples."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, feedback: Feedback) -> None:
+        """Keep feedback; another of the same id is replaced. Raises DefinitionError where what it is of is not there.
+
+        Raises StoreError where it cannot be kept.
+        """
+        self._database.write(lambda connection: _keep(connection, [_Given("", feedback)]))
+
+    def of_run(self, run_id: str) -> list[Feedback]:
+        """Give the feedback on a run's trials, in the order it was given. Raises DefinitionError for no run."""
+        return self._database.read(lambda connection: _of_run(connection, run_id))
+
+    def of_dataset(self, name: str) -> list[Feedback]:
+        """Give the feedback on a dataset's examples, in the order it was given. Raises DefinitionError for none."""
+        return self._database.read(lambda connection: _of_dataset(connection, name))
+
+    def count(self, run_id: str) -> int:
+        """Give how much feedback there is on a run's trials."""
+        query = select(func.count()).select_from(FEEDBACK).where(FEEDBACK.c.run_id == run_id)
+        return self._database.read(lambda connection: connection.execute(query).scalar() or 0)
+
+    def remove(self, feedback_id: str) -> None:
+        """Remove one feedback. Raises DefinitionError where there is none of this id."""
+        same = delete(FEEDBACK).where(FEEDBACK.c.feedback_id == feedback_id)
+        if not self._database.write(lambda connection: connection.execute(same).rowcount):
+            raise DefinitionError("feedback", found=f"there is none with the id {feedback_id!r}", do="list it first")
+
+    def export(self, path: str | Path, *, run_id: str = "", dataset: str = "") -> int:
+        """Write feedback as JSON lines, all or that of a run or a dataset; give how many. Raises StoreError."""
+        if run_id or dataset:
+            found = self.of_run(run_id) if run_id else self.of_dataset(dataset)
+        else:
+            found = self._database.read(lambda connection: _read(connection))
+        lines = [json.dumps(encode_feedback(each)) for each in found]  # plain ASCII, which holds every text
+        try:
+            Path(path).write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
+        except OSError as error:
+            raise StoreError(str(path), problem=str(error.strerror)) from error
+        return len(found)
+
+    def load(self, path: str | Path, *, run_id: str = "") -> int:
+        """Keep the feedback of a file of JSON lines, all or none; give how much of it is new.
+
+        A line without an id has one by its content, so that nothing is kept twice; one without a run or a dataset is
+        of the run `run_id`. Raises DefinitionError naming the first line that cannot be used.
+        """
+        found = list(_lines(Path(path), run_id))
+        return self._database.write(lambda connection: _keep(connection, found))
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """Feedback with the place it was read from, and whether its id is that of its content."""
+
+    where: str
+    feedback: Feedback
+    has_content_id: bool = False
+
+
+class _Places:
+    """Looks up what feedback is of."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._titles: dict[str, Mapping[int, str]] = {}
+
+    def has(self, table: Any, **values: Any) -> bool:
+        """Whether a table has a row with these values."""
+        same = [table.c[name] == value for name, value in storable(values).items() if name in values]
+        return self._connection.execute(select(1).select_from(table).where(*same).limit(1)).scalar() is not None
+
+    def columns(self, feedback: Feedback) -> Columns:
+        """Give where feedback belongs. Raises DefinitionError where that is not in the store."""
+        if feedback.dataset:
+            self._require_example(feedback.dataset, feedback.example)
+            return {"dataset": feedback.dataset, "example": feedback.example}
+        return {"run_id": feedback.run_id, "trial": feedback.trial, "scenario": self._scenario(feedback)}
+
+    def titles(self, run_id: str) -> Mapping[int, str]:
+        """Give the titles of a run's scenarios by their positions. Raises DefinitionError for no run."""
+        if run_id not in self._titles:
+            if not self.has(RUNS, run_id=run_id):
+                raise DefinitionError("feedback run_id", found=f"there is no run {run_id!r}", do="see `simeval runs`")
+            query = select(SCENARIOS).where(SCENARIOS.c.run_id == run_id).order_by(SCENARIOS.c.scenario)
+            rows = [as_written(each) for each in self._connection.execute(query).mappings()]
+            self._titles[run_id] = {each["scenario"]: each["title"] for each in rows}
+        return self._titles[run_id]
+
+    def require_dataset(self, name: str) -> None:
+        """Raise DefinitionError where there is no such dataset."""
+        if not self.has(DATASETS, dataset=name):
+            do = "see `simeval datasets`"
+            raise DefinitionError("feedback dataset", found=f"there is no dataset {name!r} in the store", do=do)
+
+    def _scenario(self, feedback: Feedback) -> int:
+        titles = self.titles(feedback.run_id)
+        fitting = [place for place, title in titles.items() if feedback.scenario in ("", title)]
+        if len(fitting) != 1:
+            found = f"there is no scenario {feedback.scenario!r}" if feedback.scenario else "no scenario is named"
+            do = f"name one of {_listed([repr(title) for title in titles.values()])}"
+            raise DefinitionError("feedback scenario", found=f"{found} in run {feedback.run_id}", do=do)
+        if not self.has(TRIALS, run_id=feedback.run_id, scenario=fitting[0], trial=feedback.trial):
+            found = f"there is no trial {feedback.trial} of {titles[fitting[0]]!r} in run {feedback.run_id}"
+            raise DefinitionError("feedback trial", found=found, do="give the number of one that was held, from 0")
+        return fitting[0]
+
+    def _require_example(self, name: str, key: str) -> None:
+        self.require_dataset(name)
+        if not self.has(EXAMPLES, dataset=name, key=key):
+            found = f"dataset {name!r} has no example {key!r} in any version"
+            raise DefinitionError("feedback example", found=found, do="give an Example's key")
+
+
+def _keep(connection: Connection, found: Sequence[_Given]) -> int:
+    """Keep feedback; give how much of it is new. What has the id of its content is left where it is there."""
+    places = _Places(connection)
+    rows: list[Columns] = []
+    replaced = 0
+    for given in found:
+        feedback = given.feedback
+        try:
+            made = _row(feedback, places.columns(feedback))
+        except DefinitionError as error:
+            raise _at(given.where, error) from error
+        is_there = places.has(FEEDBACK, feedback_id=feedback.feedback_id)
+        if is_there and given.has_content_id:
+            continue
+        replaced += is_there
+        connection.execute(delete(FEEDBACK).where(FEEDBACK.c.feedback_id == feedback.feedback_id))
+        rows.append(made)
+    if rows:
+        connection.execute(FEEDBACK.insert(), rows)
+    return len(rows) - replaced
+
+
+def _row(feedback: Feedback, place: Columns) -> Columns:
+    empty: Columns = {column.name: None for column in FEEDBACK.columns}
+    said = {name: getattr(feedback, name) for name in ("feedback_id", "key", "comment", "source")}
+    created = feedback.created.astimezone(UTC).isoformat()
+    found = storable({**empty, **said, **place, "score": feedback.score, "created": created})
+    if feedback.score is not None:
+        found["score"] = float(feedback.score)
+    if feedback.score is not None and type(feedback.score) is not float:
+        exact = json.loads(found["exact"]) if found["exact"] else {}
+        found["exact"] = json.dumps({**exact, "score": json.dumps(feedback.score)})
+    return found
+
+
+def _of_run(connection: Connection, run_id: str) -> list[Feedback]:
+    _Places(connection).titles(run_id)
+    return _read(connection, FEEDBACK.c.run_id == run_id)
+
+
+def _of_dataset(connection: Connection, name: str) -> list[Feedback]:
+    _Places(connection).require_dataset(name)
+    return _read(connection, FEEDBACK.c.dataset == name)
+
+
+def _read(connection: Connection, *conditions: Any) -> list[Feedback]:
+    query = select(FEEDBACK).where(*conditions).order_by(FEEDBACK.c.created, FEEDBACK.c.feedback_id)
+    places = _Places(connection)
+    return [_feedback(each, places) for each in connection.execute(query).mappings().all()]
+
+
+def _feedback(found: Mapping[Any, Any], places: _Places) -> Feedback:
+    written = as_written(found)
+    exact = exact_values(found["exact"]) if found["exact"] else {}
+    texts = {name: written[name] or "" for name in ("comment", "source", "run_id", "dataset", "example")}
+    return Feedback(
+        **texts,
+        key=written["key"],
+        feedback_id=written["feedback_id"],
+        score=json.loads(exact["score"]) if "score" in exact else found["score"],
+        scenario=places.titles(written["run_id"])[written["scenario"]] if written["run_id"] else "",
+        trial=written["trial"],
+        created=datetime.fromisoformat(written["created"]),
+    )
+
+
+def _lines(path: Path, run_id: str) -> Iterator[_Given]:
+    """Give the feedback of a file. Raises DefinitionError."""
+    seen: dict[str, str] = {}
+    alike: Counter[str] = Counter()
+    for number, line in enumerate(_read_file(path), 1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            found = _of(run_id, _parsed(line))
+            content_id = _content_id(found, alike)
+            feedback = decode_feedback({"feedback_id": content_id, **found} if content_id else found)
+        except DefinitionError as error:
+            raise _at(where, error) from error
+        if feedback.feedback_id in seen:
+            same = f"the feedback_id {feedback.feedback_id!r} is also that of {seen[feedback.feedback_id]}"
+            raise DefinitionError(where, found=same, do="give each its own, or none")
+        seen[feedback.feedback_id] = where
+        yield _Given(where, feedback, bool(content_id))
+
+
+def _of(run_id: str, found: Columns) -> Columns:
+    """Name the run where a line does not say what it is of."""
+    given = {name: value for name, value in found.items() if value is not None}
+    says = any(given.get(name) for name in ("run_id", "dataset"))
+    return given if says or not run_id else {**given, "run_id": run_id}
+
+
+def _content_id(found: Columns, alike: Counter[str]) -> str:
+    """Give an id by the content of a line that has none; equal lines of a file are told apart."""
+    if "feedback_id" in found:
+        return ""
+    content = json.dumps(found, sort_keys=True)
+    alike[content] += 1
+    return sha256(f"{alike[content]} {content}".encode()).hexdigest()[:_ID_CHARACTERS]
+
+
+def _parsed(line: bytes) -> Columns:
+    do = "write a JSON object on each line"
+    try:
+        found = json.loads(line.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise DefinitionError("feedback", found=f"it is no JSON ({error})", do=do) from error
+    if not isinstance(found, dict):
+        raise DefinitionError("feedback", found=f"found {found!r:.80}", do=do)
+    return found
+
+
+def _read_file(path: Path) -> list[bytes]:
+    try:
+        return path.read_bytes().splitlines()
+    except OSError as error:
+        do = "name a file of JSON lines"
+        raise DefinitionError(str(path), found=f"it cannot be read ({error.strerror})", do=do) from error
+
+
+def _at(where: str, error: DefinitionError) -> DefinitionError:
+    """Give an error with the place of what it is about."""
+    return DefinitionError(where, found=f"{error.where}: {error.found}", do=error.do) if where else error
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
