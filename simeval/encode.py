@@ -117,17 +117,12 @@ def encode_experiment(result: ExperimentResult, *, version: str) -> Json:
         },
         "expectations": [_encode_expectation(expectation) for expectation in result.expectations],
         "failures": dict(result.failures),
-        "examples": [_encode_example(result, place) for place in range(len(result.keys))],
+        "examples": {  # by column: much less than one object for each
+            "keys": list(result.keys),
+            "values": {name: plain(list(values)) for name, values in result.values.items()},
+            "crashed": sorted(result.crashed),
+        },
     }
-
-
-def _encode_example(result: ExperimentResult, place: int) -> Json:
-    """Give what was measured on an example, each of its answers in its place, and which of them the app failed on."""
-    times = result.dataset.repetitions
-    answers = range(place * times, (place + 1) * times)
-    values = {name: plain([found[index] for index in answers]) for name, found in result.values.items()}
-    crashed = [number for number, index in enumerate(answers) if index in result.crashed]
-    return {"key": result.keys[place], "values": values, **({"crashed": crashed} if crashed else {})}
 
 
 def _encode_metric(metric: MetricResult) -> Json:

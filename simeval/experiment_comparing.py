@@ -21,6 +21,7 @@ AS_WRITTEN = "give the result of an experiment, made by this version of simeval"
 ROUNDING = 1e-12  # between values that are the same
 
 Experimental = ExperimentResult | Mapping[str, Any]
+_Places = Mapping[str, tuple[int, int]]  # of the examples that both have, by key: before and now
 
 
 class _Stored(BaseModel):
@@ -38,10 +39,10 @@ class _Metric(_Stored):
     kind: Literal["share", "mean"]
 
 
-class _Example(_Stored):
-    key: str
+class _Examples(_Stored):
+    keys: tuple[str, ...]
     values: dict[str, tuple[float | None, ...]]
-    crashed: tuple[int, ...] = ()
+    crashed: frozenset[int] = frozenset()
 
 
 class StoredExperiment(_Stored):
@@ -51,7 +52,7 @@ class StoredExperiment(_Stored):
     app: str
     dataset: _Dataset
     metrics: tuple[_Metric, ...]
-    examples: tuple[_Example, ...]
+    examples: _Examples
 
     def __str__(self) -> str:
         times = f" x {self.dataset.repetitions}" if self.dataset.repetitions > 1 else ""
@@ -97,7 +98,7 @@ def compare_experiments(
     require_level(alpha, "alpha")
     old, new = _read(baseline, "baseline"), _read(candidate, "candidate")
     before, now = _by_key(old), _by_key(new)
-    common = [key for key in now if key in before]
+    common = {key: (before[key], now[key]) for key in now if key in before}
     if not common:
         raise DefinitionError("compare", found="they have no example in common", do="compare runs of one dataset")
     kinds = {metric.name: metric.kind for metric in old.metrics}
@@ -107,11 +108,10 @@ def compare_experiments(
             there = ", ".join(metric.name for metric in shared)
             raise DefinitionError("lower_is_better", found=f"found {name!r}", do=f"name a metric of both: {there}")
     names = {metric.name for metric in (*old.metrics, *new.metrics)} - {metric.name for metric in shared}
-    times = max(old.dataset.repetitions, new.dataset.repetitions)
     return ExperimentComparison(
         changes=tuple(
             _change(
-                _pairs(metric, before, now, common, times),
+                _pairs(metric, old, new, common),
                 metric,
                 kind="share" if metric.kind == kinds[metric.name] == "share" else "mean",
                 higher=metric.name not in lower_is_better,
@@ -142,39 +142,35 @@ def _read(source: Experimental, where: str) -> StoredExperiment:
         raise DefinitionError(where, found=f"{field}: {first['msg']}", do=AS_WRITTEN) from error
 
 
-def _by_key(run: StoredExperiment) -> dict[str, tuple[int, _Example]]:
-    """Give the examples by their keys, numbered where one has come before; those that were not reached have none."""
-    found: dict[str, tuple[int, _Example]] = {}
+def _by_key(run: StoredExperiment) -> dict[str, int]:
+    """Give the places of examples by their keys, numbered where one has come before; what was not reached has none."""
+    found: dict[str, int] = {}
     seen: dict[str, int] = {}
-    for index, example in enumerate(run.examples):
-        if example.key:
-            seen[example.key] = number = seen.get(example.key, 0) + 1
-            found[example.key if number == 1 else f"{example.key} ({number})"] = (index, example)
+    for index, key in enumerate(run.examples.keys):
+        if key:
+            seen[key] = number = seen.get(key, 0) + 1
+            found[key if number == 1 else f"{key} ({number})"] = index
     return found
 
 
-def _pairs(
-    metric: _Metric,
-    before: Mapping[str, tuple[int, _Example]],
-    now: Mapping[str, tuple[int, _Example]],
-    common: Sequence[str],
-    times: int,
-) -> _Pairs:
+def _pairs(metric: _Metric, old: StoredExperiment, new: StoredExperiment, places: _Places) -> _Pairs:
     examples = []
-    for key in common:
-        index, example = now[key]
-        values = [_value(each, metric) for each in (before[key][1], example)]
+    for key, (before, now) in places.items():
+        values = (_value(old, before, metric), _value(new, now, metric))
         if not any(map(isnan, values)):
-            examples.append(ExampleChange(key=key, index=index, before=values[0], now=values[1]))
-    is_binary = times == 1 and all({each.before, each.now} <= {0.0, 1.0} for each in examples)
-    return _Pairs(examples=tuple(examples), left_out=len(common) - len(examples), is_binary=is_binary)
+            examples.append(ExampleChange(key=key, index=now, before=values[0], now=values[1]))
+    is_binary = old.dataset.repetitions == new.dataset.repetitions == 1 and all(
+        {each.before, each.now} <= {0.0, 1.0} for each in examples
+    )
+    return _Pairs(examples=tuple(examples), left_out=len(places) - len(examples), is_binary=is_binary)
 
 
-def _value(example: _Example, metric: _Metric) -> float:
-    """Give the mean of an example's answers; of a share, one that the app failed on is no."""
-    found = example.values.get(metric.name, ())
-    crashed = example.crashed if metric.kind == "share" else ()
-    values = [0.0 if place in crashed else value for place, value in enumerate(found)]
+def _value(run: StoredExperiment, place: int, metric: _Metric) -> float:
+    """Give the mean of the answers to the example at a place; of a share, one that the app failed on is no."""
+    times, examples = run.dataset.repetitions, run.examples
+    crashed = examples.crashed if metric.kind == "share" else ()
+    found = examples.values[metric.name]
+    values = [0.0 if at in crashed else found[at] for at in range(place * times, (place + 1) * times)]
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else nan
 

@@ -29,14 +29,11 @@ def experiment(
         "app": "m:f",
         "dataset": {"name": "d", "version": version, "repetitions": len(next(iter(rows.values()))[0])},
         "metrics": [{"name": name, "kind": kind} for name in metrics],
-        "examples": [
-            {
-                "key": keys[place] if keys else f"k{place}",
-                "values": {name: values[place] for name, values in rows.items()},
-                **({"crashed": [0]} if place in crashed else {}),
-            }
-            for place in range(size)
-        ],
+        "examples": {
+            "keys": list(keys) if keys else [f"k{place}" for place in range(size)],
+            "values": {name: [value for row in values for value in row] for name, values in rows.items()},
+            "crashed": list(crashed),
+        },
     }
 
 
