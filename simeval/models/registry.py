@@ -77,11 +77,16 @@ class Models:
 
     def price(self, name: str) -> Price | None:
         """Give the price of a model, where LiteLLM calls it and knows one; may load LiteLLM."""
-        return price_of(name) if isinstance(self._bases.get(name), LiteLLMModel) else None
+        return price_of(name) if any(isinstance(base, LiteLLMModel) for base in self._named(name)) else None
 
     def tells_cost(self, name: str) -> bool:
         """Whether what a model costs may become known: its price is, or it is an object of the user's own."""
-        return self.price(name) is not None or not isinstance(self._bases[name], (LiteLLMModel, CompatibleModel))
+        called = any(isinstance(base, (LiteLLMModel, CompatibleModel)) for base in self._named(name))
+        return not called or self.price(name) is not None
+
+    def _named(self, name: str) -> list[Model]:
+        """Give the models of a name: one that chats, one that embeds and one that moderates may share it."""
+        return [base for base in self._bases.values() if base.name == name]
 
     async def check(self) -> None:
         """Raise DefinitionError for a name no provider is known for. Makes no call."""
