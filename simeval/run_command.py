@@ -93,7 +93,7 @@ def _run(
 ) -> SuiteResult:
     """Load everything, refuse what cannot be used, and evaluate."""
     scenarios = sized(load_suite(suite), samples)
-    handler = _app(app)
+    handler = app_of(app)
     for path in reports:
         require_writable(path)
     engine = Engine(
@@ -176,7 +176,8 @@ def _report(result: SuiteResult, reports: Sequence[str | None]) -> None:
         write_text(junit_path, junit_xml(result.results, result.run))
 
 
-def _app(named: str | None) -> AppHandler:
+def app_of(named: str | None) -> AppHandler:
+    """Give the app that MODULE:HANDLER or a model's name means. Raises DefinitionError."""
     if named is None:
         log.warning(f"no --app was given: the embedded {DEFAULT_APP} is evaluated, not an app of yours")
         return DEFAULT_APP

@@ -2,14 +2,12 @@
 
 import importlib
 import sys
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from simeval.errors import DefinitionError, SuiteFileError
@@ -17,10 +15,11 @@ from simeval.evaluator import Evaluator
 from simeval.evaluators import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
 from simeval.ratings import RatingAverageEvaluator, RatingProportionEvaluator, SuccessRateEvaluator
 from simeval.scenario import MAX_TURNS, Expectation, ScenarioTest, shorten
-from simeval.scorers.metrics import BOUNDED, METRICS, TURN_METRICS, find_metric
+from simeval.scorers.by_name import NAMED, NAMES, named_scorer
+from simeval.scorers.metrics import BOUNDED, TURN_METRICS, find_metric
+from simeval.yaml_files import Problem, located, read_yaml
 
 SUFFIXES = (".yaml", ".yml")
-LARGEST_EXPANSION = 100_000  # values that references may add to those of a file
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Level = Annotated[float, Field(gt=0, lt=0.5)]
@@ -210,88 +209,20 @@ def load_object(reference: str, *, what: str) -> Any:
     return found
 
 
-class _Loader(yaml.SafeLoader):
-    """Refuses a key that is written twice; YAML would keep the last and drop the other in silence.
-
-    Refuses too what references to other parts of a file make so large that reading it would not end.
-    """
-
-    def get_single_node(self) -> yaml.Node | None:
-        node: yaml.Node | None = super().get_single_node()
-        if node is not None:
-            _require_readable(node, {})
-        return node
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode):
-                if key.value in seen:
-                    problem = f"the field {key.value!r} is written twice"
-                    raise yaml.constructor.ConstructorError(problem=problem, problem_mark=key.start_mark)
-                seen.add(key.value)
-        return super().construct_mapping(node, deep=deep)
-
-
-def _require_readable(node: yaml.Node, sizes: dict[yaml.Node, int]) -> int:
-    """Give how many values a node stands for, every reference written out; those of `sizes` are known.
-
-    Raises ConstructorError for a node that holds itself, or that references make too large.
-    """
-    if node in sizes:
-        if sizes[node] == 0:
-            raise yaml.constructor.ConstructorError(problem="this refers to itself", problem_mark=node.start_mark)
-        return sizes[node]
-    sizes[node] = 0  # not counted to its end yet
-    inner = node.value if isinstance(node, yaml.SequenceNode) else []
-    if isinstance(node, yaml.MappingNode):
-        inner = [each for pair in node.value for each in pair]
-    sizes[node] = 1 + sum(_require_readable(each, sizes) for each in inner)
-    if sizes[node] - len(sizes) > LARGEST_EXPANSION:
-        problem = f"with all it refers to this has {sizes[node]:,} values"
-        raise yaml.constructor.ConstructorError(problem=problem, problem_mark=node.start_mark)
-    return sizes[node]
-
-
-def _read(text: str) -> tuple[yaml.Node | None, Any]:
-    """Give what a YAML text holds, and its nodes, which know their lines. Raises YAMLError and what it stands on."""
-    nodes, loader = _Loader(text), _Loader(text)
-    try:
-        return nodes.get_single_node(), loader.get_single_data()
-    finally:
-        nodes.dispose()
-        loader.dispose()
-
-
 def load_file(path: Path) -> list[ScenarioTest]:
     """Load the scenarios of one YAML file. Raises SuiteFileError."""
-    try:
-        text = path.read_text(encoding="utf-8")
-        node, data = _read(text)
-    except OSError as error:
-        raise SuiteFileError(
-            str(path), line=1, field="", found=f"it cannot be read ({error.strerror})", do="name a file that can be"
-        ) from error
-    except (yaml.YAMLError, ValueError, AttributeError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        raise SuiteFileError(
-            str(path),
-            line=mark.line + 1 if mark else 1,
-            field="",
-            found=f"this is not YAML ({getattr(error, 'problem', None) or error})",
-            do="mend it",
-        ) from error
+    node, data = read_yaml(path)
     if data is None:
         raise SuiteFileError(str(path), line=1, field="", found="the file is empty", do="see simeval init for a suite")
     listed = isinstance(data, list)
     try:
         return _Suite.model_validate({"scenarios": data} if listed else data).make()
     except ValidationError as error:
-        raise _located(path, node, error, skip=1 if listed else 0) from error
+        raise located(path, node, error, fields=_FIELDS, skip=1 if listed else 0, told=_told) from error
 
 
 def _scorer(name: str) -> Any:
-    metric = find_metric(name)
+    metric = named_scorer(name) if name in NAMED else find_metric(name)
     if metric is not None:
         return metric
     if ":" in name:
@@ -299,69 +230,25 @@ def _scorer(name: str) -> Any:
     raise DefinitionError(
         "scorer",
         found=f"found {name!r}",
-        do=f"use one of {', '.join(METRICS)}, or {BOUNDED} (for {TURN_METRICS}), or a scorer of yours as MODULE:OBJECT",
+        do=f"use one of {', '.join(NAMES)}, or {BOUNDED} (for {TURN_METRICS}), or a scorer of yours as MODULE:OBJECT",
     )
 
 
-def _located(path: Path, node: yaml.Node | None, error: ValidationError, *, skip: int) -> SuiteFileError:
-    """Name the line and field of a validation's first mistake, the one deepest in the file."""
-    first = max(error.errors(), key=lambda each: len(_place(node, each["loc"][skip:])))
-    place = _place(node, first["loc"][skip:])
-    cause = first.get("ctx", {}).get("error")
-    field = ".".join(map(str, place))
-    if isinstance(cause, DefinitionError):
-        found, do = f"{cause.where}: {cause.found}", cause.do
-    elif first["type"] == "missing":
-        field = ".".join(map(str, [*place, first["loc"][-1]]))
-        found, do = "the field is missing", "add it"
-    elif first["type"] == "extra_forbidden":
-        found, do = f"there is no field {first['loc'][-1]!r}", _meant(str(first["loc"][-1]), sorted(_FIELDS))
-    elif first["type"] == "union_tag_invalid":
-        found, do = f"found the type {first['ctx']['tag']!r}", f"use one of {first['ctx']['expected_tags']}"
-    elif first["type"] == "union_tag_not_found":
-        field = ".".join(map(str, [*place, "type"]))
-        found, do = "the field is missing", f"add it: one of {_TYPES}"
-    elif place and place[-1] == "early_stopping":
-        found, do = f"found {shorten(repr(first['input']), 80)}", "use true, false or anytime"
-    else:
-        found, do = f"found {shorten(repr(first['input']), 80)}", first["msg"][0].lower() + first["msg"][1:]
-    return SuiteFileError(str(path), line=_line(node, place), field=field, found=found, do=do)
+def _told(error: Mapping[str, Any], place: Sequence[int | str]) -> Problem | None:
+    """Say a mistake in an evaluator in better words than pydantic has; None for another."""
+    kind, field = error["type"], ".".join(map(str, place))
+    if kind == "union_tag_invalid":
+        return field, f"found the type {error['ctx']['tag']!r}", f"use one of {error['ctx']['expected_tags']}"
+    if kind == "union_tag_not_found":
+        return ".".join(map(str, [*place, "type"])), "the field is missing", f"add it: one of {_TYPES}"
+    if place and place[-1] == "early_stopping":
+        return field, f"found {shorten(repr(error['input']), 80)}", "use true, false or anytime"
+    return None
 
 
 _RECORDS: tuple[type[_Record], ...] = (_Suite, _Scenario, _Expectation, *_EVALUATORS)
 _TYPES = ", ".join(repr(get_args(record.model_fields["type"].annotation)[0]) for record in _EVALUATORS)
 _FIELDS = {name for record in _RECORDS for name in record.model_fields}
-
-
-def _meant(name: str, known: Sequence[str]) -> str:
-    close = get_close_matches(name, known, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"the fields are {', '.join(known)}"
-
-
-def _place(node: yaml.Node | None, location: Sequence[int | str]) -> tuple[int | str, ...]:
-    """Give the part of a pydantic location that exists in the file; names of union members are left out."""
-    place: list[int | str] = []
-    for step in location:
-        inner = _child(node, step)
-        if inner is not None:
-            node = inner
-            place.append(step)
-    return tuple(place)
-
-
-def _line(node: yaml.Node | None, place: Sequence[int | str]) -> int:
-    for step in place:
-        node = _child(node, step) or node
-    return node.start_mark.line + 1 if node is not None else 1
-
-
-def _child(node: yaml.Node | None, step: int | str) -> yaml.Node | None:
-    if isinstance(node, yaml.MappingNode):
-        return next((value for key, value in node.value if key.value == step), None)
-    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-        found: yaml.Node = node.value[step]
-        return found
-    return None
 
 
 def _scenarios_of(found: Any, source: str) -> list[ScenarioTest]:
