@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from simeval.results import EvaluationResult, SuiteResult
     from simeval.scenario import Expectation, ScenarioTest
     from simeval.scorers.asking import ModelScorer
+    from simeval.scorers.bias import BiasConsistency, BiasMatch, BiasScorer
     from simeval.scorers.classification import Classification
     from simeval.scorers.embeddings import EmbeddingSimilarity
     from simeval.scorers.formats import PydanticScorer, ValidJSON, ValidXML
@@ -48,13 +49,18 @@ if TYPE_CHECKING:
         HallucinationFree,
         Helpfulness,
     )
+    from simeval.scorers.language import Language
     from simeval.scorers.moderation import Moderation
     from simeval.scorers.objects import JSONMatch
+    from simeval.scorers.personal_data import PersonalData
     from simeval.scorers.preference import Preference
     from simeval.scorers.rag import ContextEntityRecall
+    from simeval.scorers.readability import Readability
     from simeval.scorers.scorer import ColumnScorer, Scorer, scorer
+    from simeval.scorers.sentiment import SentimentConsistency, SentimentMatch, SentimentScorer
     from simeval.scorers.summarization import Summarization
     from simeval.scorers.texts import Contains, ExactMatch, LevenshteinSimilarity, RegexMatch, RougeL, TokenF1
+    from simeval.scorers.toxicity import ToxicityConsistency, ToxicityMatch, ToxicityScorer
     from simeval.scorers.trajectories import ToolCallMatch
     from simeval.settings import RetryConfig, WritingStyleAxes, WritingStyleConfig
     from simeval.store.datasets import Datasets
@@ -63,6 +69,9 @@ if TYPE_CHECKING:
 
 _HOME = {
     "AppResponse": "conversation",
+    "BiasConsistency": "scorers.bias",
+    "BiasMatch": "scorers.bias",
+    "BiasScorer": "scorers.bias",
     "Classification": "scorers.classification",
     "ColumnScorer": "scorers.scorer",
     "Contains": "scorers.texts",
@@ -91,6 +100,7 @@ _HOME = {
     "HallucinationFree": "scorers.graded",
     "Helpfulness": "scorers.graded",
     "JSONMatch": "scorers.objects",
+    "Language": "scorers.language",
     "LevenshteinSimilarity": "scorers.texts",
     "LiteLLMModel": "models.lite",
     "MeanEvaluator": "evaluators",
@@ -98,12 +108,14 @@ _HOME = {
     "ModelScorer": "scorers.asking",
     "Moderation": "scorers.moderation",
     "OnlineEvaluator": "online",
+    "PersonalData": "scorers.personal_data",
     "Preference": "scorers.preference",
     "ProportionEvaluator": "evaluators",
     "PydanticScorer": "scorers.formats",
     "QuantileEvaluator": "evaluators",
     "RatingAverageEvaluator": "ratings",
     "RatingProportionEvaluator": "ratings",
+    "Readability": "scorers.readability",
     "RegexMatch": "scorers.texts",
     "RetryConfig": "settings",
     "RougeL": "scorers.texts",
@@ -111,11 +123,17 @@ _HOME = {
     "Score": "outcome",
     "Scored": "outcome",
     "Scorer": "scorers.scorer",
+    "SentimentConsistency": "scorers.sentiment",
+    "SentimentMatch": "scorers.sentiment",
+    "SentimentScorer": "scorers.sentiment",
     "SuccessRateEvaluator": "ratings",
     "SuiteResult": "results",
     "Summarization": "scorers.summarization",
     "TokenF1": "scorers.texts",
     "ToolCallMatch": "scorers.trajectories",
+    "ToxicityConsistency": "scorers.toxicity",
+    "ToxicityMatch": "scorers.toxicity",
+    "ToxicityScorer": "scorers.toxicity",
     "ValidJSON": "scorers.formats",
     "ValidXML": "scorers.formats",
     "Verdict": "outcome",
@@ -136,6 +154,9 @@ _HOME = {
 
 __all__ = [
     "AppResponse",
+    "BiasConsistency",
+    "BiasMatch",
+    "BiasScorer",
     "Classification",
     "ColumnScorer",
     "Contains",
@@ -164,6 +185,7 @@ __all__ = [
     "HallucinationFree",
     "Helpfulness",
     "JSONMatch",
+    "Language",
     "LevenshteinSimilarity",
     "LiteLLMModel",
     "MeanEvaluator",
@@ -171,12 +193,14 @@ __all__ = [
     "ModelScorer",
     "Moderation",
     "OnlineEvaluator",
+    "PersonalData",
     "Preference",
     "ProportionEvaluator",
     "PydanticScorer",
     "QuantileEvaluator",
     "RatingAverageEvaluator",
     "RatingProportionEvaluator",
+    "Readability",
     "RegexMatch",
     "RetryConfig",
     "RougeL",
@@ -184,11 +208,17 @@ __all__ = [
     "Score",
     "Scored",
     "Scorer",
+    "SentimentConsistency",
+    "SentimentMatch",
+    "SentimentScorer",
     "SuccessRateEvaluator",
     "SuiteResult",
     "Summarization",
     "TokenF1",
     "ToolCallMatch",
+    "ToxicityConsistency",
+    "ToxicityMatch",
+    "ToxicityScorer",
     "ValidJSON",
     "ValidXML",
     "Verdict",

@@ -37,6 +37,14 @@ async def capture(work: Callable[[], Awaitable[T]]) -> T | Caught:
         return Caught(leaf)
 
 
+def attempt(work: Callable[[], T]) -> T | Caught:
+    """Do `work` of a thread that serves many, and give its result, or whatever it raised: that is for who asked."""
+    try:
+        return work()
+    except Exception as error:
+        return Caught(error)
+
+
 def place_of(error: BaseException) -> str:
     """Say where an error was raised, as " (file:line in function)"; nothing where that is not known."""
     frames = extract_tb(error.__traceback__)

@@ -85,13 +85,23 @@ def _expectation(measure: Measure) -> Json:
         "expected_behavior": measure.expected_behavior,
         "scorer": f"{measure.scorer.name} ({getattr(function, '__module__', '')})",
         "arguments": {
-            name: plain(value)
+            name: _shown_argument(value)
             for name, value in sorted(arguments.items())
-            if not name.startswith("_") and _is_plain(value)
+            if not name.startswith("_") and _shown_argument(value) is not None
         },
         "score": measure.path,
         "evaluators": [repr(each) for each in measure.evaluators],
     }
+
+
+def _shown_argument(value: object) -> Any:
+    """Give what tells a scorer's argument from another: JSON, or the name of a function or a model; else nothing."""
+    if _is_plain(value):
+        return plain(value)
+    for named in ("__qualname__", "name"):
+        if isinstance(name := getattr(value, named, None), str):
+            return name
+    return None
 
 
 def _is_plain(value: object) -> bool:

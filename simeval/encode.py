@@ -110,6 +110,7 @@ def encode_experiment(result: ExperimentResult, *, version: str) -> Json:
         "guarantee": result.guarantee,
         **encode_run(result.run),
         "answers": result.answers,
+        "scorers": list(result.scorers),
         "metrics": [_encode_metric(metric) for metric in result.metrics],
         "summaries": {
             scorer: {name: plain(asdict(estimate)) for name, estimate in found.items()}

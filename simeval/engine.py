@@ -201,10 +201,10 @@ class Engine:
         carry, as `partial`, what was concluded by then. What was finished is in the store and can be resumed.
         """
         if isinstance(scenarios, Dataset):
-            expectations = [then] if isinstance(then, Expectation) else list(then)
-            experiment = Experiment(scenarios, app_handler, scorers, expectations, repetitions, metadata or {})
+            experiment = Experiment(scenarios, app_handler, scorers, then, repetitions, metadata or {})
             return await self._run(experiment.run)
-        found = [name for name, given in (("scorers", scorers), ("then", then), ("metadata", metadata)) if given]
+        given = {"scorers": scorers, "then": then, "metadata": metadata, "repetitions": repetitions != 1}
+        found = [name for name, value in given.items() if value]
         require(not found, "evaluate", found=found, do="give them with a Dataset; scenarios bring their own")
         suite = [scenarios] if isinstance(scenarios, ScenarioTest) else list(scenarios)
         result = await self._run(partial(simulate, suite=suite, app_handler=cast("AppHandler", app_handler)))

@@ -31,14 +31,14 @@ def estimate_share(values: Sequence[float], repetitions: int = 1) -> Estimate:
     if n < 2:
         return Estimate(value=share, n=n)
     found = korn_graubard(good, sizes, alpha=ALPHA)
-    return Estimate(value=share, n=n, interval=(found.low, found.high), method="Korn-Graubard, by example")
+    return Estimate(value=share, n=n, interval=(found.low, found.high), method="Korn-Graubard, approximate")
 
 
 def estimate_mean(values: Sequence[float], repetitions: int = 1) -> Estimate:
     """Estimate a mean over examples, each the mean of its answers; NaN where an answer has no value.
 
     The interval, for 2.5% error on each side, is Student's, which is approximate unless the values are normal or
-    many. `n` counts the examples that have a value; with fewer than two there is no interval.
+    many. `n` counts the examples that have a value; of fewer than two, or equal ones, there is no interval.
     """
     from scipy.special import stdtrit
 
@@ -50,7 +50,7 @@ def estimate_mean(values: Sequence[float], repetitions: int = 1) -> Estimate:
     if not n:
         return Estimate(value=None, n=0)
     mean = float(means.mean())
-    if n < 2:
+    if n < 2 or not means.std():  # values that are all the same say nothing of how others would spread
         return Estimate(value=mean, n=n)
     half = float(stdtrit(n - 1, 1 - ALPHA)) * float(means.std(ddof=1)) / n**0.5
     method = "Student's t" if repetitions == 1 else "Student's t, by example"

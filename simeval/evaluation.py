@@ -15,6 +15,7 @@ from simeval.actors.plan import Plan
 from simeval.actors.recorder import Recorder
 from simeval.budget import Budget
 from simeval.definition import NOT_OF_A_CALL, define
+from simeval.errors import DefinitionError
 from simeval.meter import Meter
 from simeval.models.cache import ReplyCache
 from simeval.models.model import Model
@@ -87,6 +88,9 @@ class Evaluation:
     def scorer_caller(self, named: Any) -> Caller:
         """Give what asks the model of a scorer; without one, the judge."""
         model = self.equipment.panel[0] if named is None else self.models.get(named)
+        if model.name.startswith(PREFIX):
+            do = "name the engine's judge_model, or the scorer's own model, such as openai/gpt-5-nano"
+            raise DefinitionError("scorer", found=f"it would ask {model.name}, which cannot grade answers", do=do)
         self.asked.add(model.name)
         return self.caller(model)
 
@@ -121,8 +125,9 @@ class Evaluation:
             app=app_name,
             judges=[model.name for model in self.equipment.panel],
             user=user,
-            model_options=clean_values(self.models.options, self.clean),
+            model_options=self.models.options,
         )
+        definition = clean_values(definition, self.clean)
         past, known = self.past, Known()
         if past is not None:
             accepts = self.equipment.accept_changes

@@ -1,8 +1,9 @@
 """An experiment: a dataset put to an app, or taken with what was recorded, measured by scorers and concluded on."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import anyio.to_thread
 
@@ -22,9 +23,11 @@ from simeval.evaluation import AppHandler, Evaluation, embedded_notes, name_of
 from simeval.experiment_results import ExperimentResult
 from simeval.line import Line
 from simeval.logs import log
+from simeval.meter import Meter
 from simeval.models.redact import clean_values
 from simeval.models.requests import RubricRequest
 from simeval.progress import progress_bar
+from simeval.results import RunRecord
 from simeval.scenario import Expectation
 from simeval.settings import require, require_whole
 from simeval.transcripts import plain
@@ -42,9 +45,14 @@ class Experiment:
     dataset: Dataset
     target: AppHandler | None
     scorers: Sequence[object]
-    then: Sequence[Expectation]
+    then: Expectation | Sequence[Expectation]
     repetitions: int
     metadata: Mapping[str, Any]
+
+    @property
+    def expectations(self) -> Sequence[Expectation]:
+        """What is concluded, always as a list; anything else is one thing that is no Expectation."""
+        return self.then if isinstance(self.then, (list, tuple)) else [cast("Expectation", self.then)]
 
     async def run(self, evaluation: Evaluation) -> ExperimentResult:
         """Answer, measure and conclude. Raises DefinitionError before any call is made."""
@@ -53,12 +61,13 @@ class Experiment:
         plan = make_dataset_plan(
             self.dataset,
             self.scorers,
-            self.then,
+            self.expectations,
             repetitions=self.repetitions,
             settings=settings,
             seed=evaluation.seed,
             judge_scorer=evaluation.judge_scorer,
             callers=evaluation.scorer_caller,
+            clean=clean,
         )
         app, app_name, by_columns = self._app(evaluation)
         await evaluation.models.check()
@@ -80,7 +89,7 @@ class Experiment:
             target=app_name,
             seed=run.seed,
         )
-        wanted, keys = Wanted(1), [""] * self.dataset.size
+        wanted, keys, masked = Wanted(1), [""] * self.dataset.size, set[int]()
         with (
             progress_bar(plan.sample_size, show=evaluation.equipment.progress) as progress,
             Places(evaluation.equipment.in_flight) as places,
@@ -95,10 +104,11 @@ class Experiment:
                     keys=keys,
                     dialogue=Dialogue(app, wanted, clean) if app else None,
                     takes_columns=by_columns,
+                    masked=masked,
                 ),
                 judge=Judge([plan], wanted, clean),
                 statistician=Tabulator(
-                    plan, settings, places=places, wanted=wanted, keys=keys, on_trial=progress.advance
+                    plan, settings, places=places, wanted=wanted, keys=keys, clean=clean, on_trial=progress.advance
                 ),
                 recorder=evaluation.recorder,
                 places=places,
@@ -111,7 +121,8 @@ class Experiment:
                 quick=all(measure.scorer.quick for measure in plan.measures),
             )
             async with watching(), progress.watched(lambda: total(meter.usage()), lambda: places.taken):
-                return await line.run(run, min(settings.concurrency, plan.sample_size), meter.measured)
+                measured = partial(_measured, meter, run, masked)
+                return await line.run(run, min(settings.concurrency, plan.sample_size), measured)
 
     def _check(self) -> None:
         require_whole(self.repetitions, "repetitions")
@@ -121,7 +132,7 @@ class Experiment:
             found=self.scorers,
             do="give a list of scorers",
         )
-        for each in self.then:
+        for each in self.expectations:
             require(isinstance(each, Expectation), "evaluate: then", found=each, do="give Expectations")
         require(isinstance(self.metadata, Mapping), "evaluate: metadata", found=self.metadata, do="give a mapping")
         if self.target is None and not self.dataset.recorded:
@@ -168,6 +179,12 @@ class Experiment:
         spending.check([n for n, price in priced.items() if price is None and not evaluation.models.tells_cost(n)])
         log.info(f"forecast: {plan.sample_size:,} answers, {plan.sample_size * calls:,} model calls (without retries)")
         return spending
+
+
+def _measured(meter: Meter, run: RunRecord, masked: Collection[int]) -> dict[str, Any]:
+    """Give what completes the record of a run, and say how many answers were measured with secrets taken out."""
+    said = [f"secrets were masked in {len(masked)} answers before they were measured"] if masked else []
+    return {**meter.measured(), "notes": (*run.notes, *said)}
 
 
 def _is_function(target: Callable[..., Any]) -> bool:

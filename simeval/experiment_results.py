@@ -53,6 +53,7 @@ class ExperimentResult:
     run: RunRecord
     dataset: DatasetRecord
     answers: int
+    scorers: tuple[str, ...]
     metrics: tuple[MetricResult, ...]
     summaries: Mapping[str, Mapping[str, Estimate]]
     expectations: tuple[ExpectationResult, ...]

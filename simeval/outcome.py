@@ -74,7 +74,8 @@ class Scored:
     """One answer as a scorer of a whole dataset sees it.
 
     `example` is the position of its example, which repetitions share; `measured` what `score` returned, None where
-    there is a failure (of the app, where its stage says so); `columns` are those of the dataset that `score` names.
+    there is a failure (of the app, where its stage says so); `columns` are what `score` is given of the dataset, by its
+    parameters' names.
     """
 
     example: int

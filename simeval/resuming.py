@@ -89,8 +89,9 @@ def _moved(known: Known, definition: Mapping[str, Any], plans: Sequence[Plan]) -
         if key not in before:
             continue
         old = before[key]
-        labels = [each["title"] for each in definition["scenarios"][old]["then"]]
-        places = {labels.index(m.label): place for place, m in enumerate(plan.measures) if m.label in labels}
+        labels = numbered(each["title"] for each in definition["scenarios"][old]["then"])
+        now = numbered(measure.label for measure in plan.measures)
+        places = {labels.index(label): place for place, label in enumerate(now) if label in labels}
         for (position, index), each in known.held.items():
             if position == old:
                 held[plan.position, index] = replace(each, trial=plan.trial(index))

@@ -1,5 +1,6 @@
 """Experiments: a dataset put to an app, or taken as it was recorded, measured and concluded on."""
 
+import json
 from collections.abc import Mapping, Sequence
 from math import isnan, nan
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from simeval import (
     AppResponse,
+    Classification,
     Conversation,
     Engine,
     MeanEvaluator,
@@ -20,7 +22,7 @@ from simeval import (
     scorer,
 )
 from simeval.dataset import Dataset, Example, check_dataset
-from simeval.errors import DefinitionError, RunStopped
+from simeval.errors import DefinitionError, RunStopped, StoreError
 from simeval.experiment_results import ExperimentResult
 from simeval.models.replies import Reply
 from simeval.outcome import Estimate, Failure, Score, Scored
@@ -28,7 +30,7 @@ from simeval.scenario import Expectation
 from simeval.scorers.asking import ModelScorer
 from simeval.store.database import Database
 from simeval.store.runs import Runs
-from tests.unit.doubles import Scripted
+from tests.unit.doubles import LEVELS, Scripted
 
 pytestmark = pytest.mark.anyio
 
@@ -138,7 +140,7 @@ class TestTargets:
     async def test_an_answer_of_nothing_is_a_failure_of_the_app(self) -> None:
         result = await engine().evaluate(sums(2), lambda n: None, scorers=[length])
 
-        assert result.metrics == ()
+        assert [(metric.name, metric.estimate.n, metric.crashed) for metric in result.metrics] == [("length", 0, 2)]
         assert [text for text in result.failures if "returned NoneType" in text]
 
     async def test_an_app_handler_is_given_the_text_of_an_example(self) -> None:
@@ -336,6 +338,82 @@ class TestScorers:
         assert "max_calls of 5 is reached" in result.run.stopped
         assert "15 not reached" in str(result)
 
+    async def test_one_of_a_whole_dataset_counts_crashes_by_a_column_inside_another(self) -> None:
+        rows = [Example(inputs={"n": n, "expected": {"label": "even" if n % 2 == 0 else "odd"}}) for n in range(20)]
+        dataset = check_dataset(lambda: rows, name="labels")
+
+        def crashes(n: int) -> str:
+            if n % 2:
+                raise ValueError("odd")
+            return "even"
+
+        labels = Classification(column_map={"reference": "expected.label"})
+        counted = await engine().evaluate(dataset, crashes, scorers=[labels])
+        excluded = await engine(on_app_error="exclude").evaluate(dataset, crashes, scorers=[labels])
+
+        assert counted.summaries["Classification"]["accuracy"].value == 0.5
+        assert excluded.summaries["Classification"]["accuracy"].value == 1.0
+
+    async def test_a_summary_that_raises_costs_nothing_but_itself(self) -> None:
+        class Broken(Scorer):
+            def score(self, output: str) -> bool:
+                return True
+
+            def summarize(self, scored: Sequence[Scored]) -> Mapping[str, Estimate]:
+                raise ZeroDivisionError("no")
+
+        result = await engine().evaluate(sums(3), double, scorers=[Broken(), right])
+
+        assert result.summaries == {}
+        assert result.metric("right").estimate.value == 1
+        assert [text for text in result.failures if "summary of Broken: ZeroDivisionError: no" in text]
+
+    async def test_metrics_stand_in_the_order_of_the_first_answer_whichever_comes_first(self) -> None:
+        async def late_first(n: int) -> str:
+            await anyio.sleep(0.05 if n == 0 else 0)
+            return str(n)
+
+        two = scorer(lambda output: {"a": 1, "z": 1} if output == "0" else {"z": 1, "a": 1}, name="two")
+        result = await engine().evaluate(sums(4), late_first, scorers=[two])
+
+        assert [metric.name for metric in result.metrics] == ["two.a", "two.z"]
+
+    async def test_what_no_answer_could_be_measured_by_is_still_shown(self) -> None:
+        result = await engine().evaluate(sums(3), lambda n: 1 / 0, scorers=[right])
+
+        assert "right" in str(result)
+        assert (result.metric("right").estimate.n, result.metric("right").crashed) == (0, 3)
+
+    async def test_the_input_is_the_message_that_was_answered(self) -> None:
+        @scorer
+        def asked(input: str) -> dict[str, bool]:
+            return {"last": input == "two"}
+
+        recorded = await engine().evaluate(logged(["one", "1", "two", "2"]), scorers=[asked])
+
+        assert values(recorded, "asked.last") == [1]
+
+    async def test_columns_are_each_trials_own(self) -> None:
+        rows = [Example(inputs={"n": 1, "seen": []})]
+
+        def grows(n: int, seen: list[int]) -> str:
+            seen.append(n)
+            return str(len(seen))
+
+        kept = scorer(lambda output, seen: int(output) + len(seen), name="kept")
+        result = await engine(concurrency=1).evaluate(
+            check_dataset(lambda: rows, name="d"), grows, scorers=[kept], repetitions=3
+        )
+
+        assert values(result, "kept") == [1, 1, 1]
+
+    async def test_a_scorer_that_needs_a_model_is_refused_where_there_is_only_the_embedded_judge(self) -> None:
+        calls: list[int] = []
+
+        with pytest.raises(DefinitionError, match="offline/judge, which cannot grade answers; name the engine's judge"):
+            await engine().evaluate(sums(3), calls.append, scorers=[Good()])
+        assert not calls
+
 
 class TestConclusions:
     async def test_any_metric_is_concluded_on_in_one_line_and_measured_once(self) -> None:
@@ -457,6 +535,35 @@ class TestConclusions:
         with pytest.raises(DefinitionError, match="found no scorer"):
             await engine().evaluate(sums(3), double)
 
+    async def test_columns_do_not_change_what_a_behaviour_is_judged_by(self) -> None:
+        rows = [
+            Example(inputs={"n": n, "when": f"moment {n}", "given": "x"}, conversation=Conversation()) for n in range(3)
+        ]
+        model = Scripted([json.dumps({"levels": LEVELS}), '{"reasoning": "r", "score": 8}'])
+        bar = SuccessRateEvaluator(min_proportion=0.5)
+
+        result = await engine(judge_model=model, rubric_folder=None).evaluate(
+            check_dataset(lambda: rows, name="d"), then=Expectation(expected_behavior="be good", evaluator=bar)
+        )
+
+        assert result.run.usage["rubric"].calls == 1
+
+    async def test_an_example_in_which_no_user_speaks_is_missing_and_not_answered_by_nothing(self) -> None:
+        silent = [Example(conversation=Conversation(messages=(Message(role="assistant", content="hello"),)))]
+
+        async def bot(message: str, state: Any) -> str:
+            return "hi"
+
+        result = await engine().evaluate(check_dataset(lambda: silent, name="d"), bot, scorers=[length])
+
+        assert result.metric("length").missing == 1
+        assert list(result.failures) == ["engine: no message of a user to put to the app"]
+
+    @pytest.mark.parametrize("then", [5, "right", [5]])
+    async def test_what_is_no_expectation_is_refused(self, then: Any) -> None:
+        with pytest.raises(DefinitionError, match="give Expectations"):
+            await engine().evaluate(sums(3), double, scorers=[right], then=then)
+
 
 class TestStore:
     async def test_a_run_is_kept_with_its_dataset_and_metadata(self, tmp_path: Path) -> None:
@@ -517,15 +624,82 @@ class TestStore:
         assert values(taken_over, "right") == [0, 0, 0, 0]
 
     async def test_secrets_reach_neither_the_store_nor_the_result(self, tmp_path: Path) -> None:
+        class Secretive(Scorer):
+            def __init__(self) -> None:
+                self.prompt = "tok-7 is the key"
+
+            @property
+            def name(self) -> str:
+                return "by tok-6"
+
+            def score(self, output: object, ideal: str) -> dict[str, object]:
+                return {"tok-1": True, "tok-2": False, "why": f"tok-3 {ideal}"}
+
+        rows = [Example(inputs={"n": n}, outputs={"ideal": f"tok-{n}8"}, example_id=f"id tok-{n}") for n in range(2)]
         store = tmp_path / "store.db"
         result = await engine(store=store, secret_patterns=[r"tok-\d+"]).evaluate(
-            sums(2), lambda n: {"said": f"tok-{n}99"}, scorers=[length], metadata={"key": "tok-5"}
+            check_dataset(lambda: rows, name="set tok-4"),
+            lambda n: {"said": f"tok-{n}99"},
+            scorers=[Secretive()],
+            then=Expectation(scorer=length, label="label tok-9", evaluator=MeanEvaluator(at_least=1, bounds=(0, 99))),
+            metadata={"key": "tok-5"},
         )
         database = Database(store)
         document = str(Runs(database).document(result.run.run_id))
         database.close()
 
-        assert "tok-" not in document
+        assert [metric.estimate.value for metric in result.metrics] == [1, 0]  # two, though their names are masked
+        assert "tok-" not in document + str(result) + repr(result)
+        assert b"tok-" not in store.read_bytes()
+
+    async def test_answers_that_were_masked_are_counted_in_a_note(self) -> None:
+        result = await engine(secret_patterns=["hello"]).evaluate(
+            logged(["a", "hello"], ["b", "bye"]), scorers=[length]
+        )
+
+        assert "secrets were masked in 1 answers" in result.run.notes[-1]
+
+    async def test_scores_are_taken_over_by_their_scorer_also_where_a_conclusion_has_its_name(
+        self, tmp_path: Path
+    ) -> None:
+        store = tmp_path / "store.db"
+        calls: list[int] = []
+
+        @scorer
+        def counted(n: int) -> dict[str, float]:
+            calls.append(n)
+            return {"value": n}
+
+        then = Expectation(scorer=counted, label="counted", evaluator=MeanEvaluator(at_least=1, bounds=(0, 99)))
+        first = await engine(store=store).evaluate(sums(6), double, scorers=[counted], then=then)
+        again = await engine(store=store, resume="last", accept_changes=True, max_error_rate=0.5).evaluate(
+            sums(6), double, scorers=[counted], then=then
+        )
+
+        assert len(calls) == 6
+        assert again.verdicts[0].estimate == first.verdicts[0].estimate == 2.5
+
+    async def test_a_run_can_be_stopped_from_a_plain_handlers_thread(self) -> None:
+        made = engine(concurrency=1)
+
+        def stops(n: int) -> str:
+            if n == 4:
+                made.stop("enough")
+            return double(n)
+
+        with anyio.fail_after(20):
+            result = await made.evaluate(sums(200), stops, scorers=[right])
+
+        assert 5 <= result.answers < 200
+
+    async def test_a_dataset_that_has_become_shorter_stops_the_run_and_what_was_measured_is_there(self) -> None:
+        rows = [Example(inputs={"n": n}, outputs={"answer": str(2 * n)}) for n in range(40)]
+        dataset = check_dataset(lambda: iter(rows), name="d")
+        del rows[30:]
+
+        with pytest.raises(StoreError, match="it has only 30 examples now, and had 40") as stopped:
+            await engine().evaluate(dataset, double, scorers=[right])
+        assert isinstance(stopped.value.partial, ExperimentResult)
 
 
 async def test_scorers_of_a_scenario_are_refused_beside_it() -> None:

@@ -48,11 +48,13 @@ def make_dataset_plan(
     seed: int,
     judge_scorer: Callable[[str], Scorer],
     callers: Callers,
+    clean: Callable[[str], str],
 ) -> DatasetPlan:
     """Check an experiment and give its plan. Raises DefinitionError.
 
     A scorer has one name in it, numbered where another has the same; an expectation names one of them by its name or
-    by itself, or brings its own. Each is bound once, and measures once for all that is taken from it.
+    by itself, or brings its own. Each is bound once, and measures once for all that is taken from it. `clean` takes
+    secrets out of names.
     """
     if not scorers and not then:
         raise DefinitionError("evaluate", found="found no scorer", do="give scorers=[...], or then=[Expectation(...)]")
@@ -62,13 +64,13 @@ def make_dataset_plan(
     for candidate in scorers:
         scorer = bench.bound(candidate)
         scorer.check(columns)
-        named[_unique(scorer.name, named)] = scorer
+        named[_unique(clean(scorer.name), named)] = scorer
     measures = [Measure(label=label, scorer=scorer, path=scorer.default_score) for label, scorer in named.items()]
     listed = {id(scorer) for scorer in named.values()}
     requirements = sum(len(each.evaluators) for each in then) if settings.joint else 1
     concluded: list[str] = []
     for expectation in then:
-        concluded.append(_unique(_title(expectation), concluded))
+        concluded.append(_unique(clean(_title(expectation)), concluded))
         made = make_measure(
             concluded[-1],
             _with_scorer(expectation, named),
@@ -86,7 +88,7 @@ def make_dataset_plan(
         measures=tuple(measures),
         sample_size=dataset.size * repetitions,
         seed=seeds.derive(seed, dataset.name),
-        dataset=dataset,
+        dataset=replace(dataset, name=clean(dataset.name)),
         repetitions=repetitions,
     )
 

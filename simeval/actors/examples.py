@@ -1,7 +1,7 @@
 """Examples: the source of an experiment's answers. Each is put to the target, or answered by what was recorded."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
@@ -14,9 +14,9 @@ from simeval.actors.dialogue import Dialogue, cleaned
 from simeval.actors.targets import OWN_COLUMNS
 from simeval.actors.wanted import Wanted
 from simeval.conversation import Conversation, Ending, Message, Speaker, Transcript
-from simeval.dataset import RETURNED, Dataset, Example
-from simeval.errors import DefinitionError
-from simeval.outcome import Held, Trial
+from simeval.dataset import RETURNED, Dataset, Example, text_of
+from simeval.errors import SimevalError, StoreError
+from simeval.outcome import Failure, Held, Trial
 
 READ_AT_ONCE = 256  # examples, in a worker thread
 
@@ -46,11 +46,15 @@ class Feed:
     async def _read_on(self) -> None:
         if self._source is None:
             self._source = iter(self._dataset)
-        found = await anyio.to_thread.run_sync(lambda source: list(islice(source, READ_AT_ONCE)), self._source)
+        try:
+            found = await anyio.to_thread.run_sync(lambda source: list(islice(source, READ_AT_ONCE)), self._source)
+        except (SimevalError, OSError) as error:
+            do = "leave it as it is while a run is going on"
+            raise StoreError(f"dataset {self._dataset.name!r}", problem=str(error), do=do) from error
         if not found:
-            raise DefinitionError(
+            raise StoreError(
                 f"dataset {self._dataset.name!r}",
-                found=f"it has only {self._read} examples now, and had {self._dataset.size} when the run began",
+                problem=f"it has only {self._read} examples now, and had {self._dataset.size} when it was read before",
                 do="leave it as it is while a run is going on",
             )
         for place, example in enumerate(found, self._read):
@@ -73,31 +77,47 @@ class Examples:
     keys: list[str]
     dialogue: Dialogue | None = None
     takes_columns: bool = False
+    masked: set[int] = field(default_factory=set)  # the answers in which a secret was
 
     async def hold(self, trial: Trial) -> Held:
         """Give what is answered to the example of a trial, with the example's columns."""
         example = await self._example(trial)
         if self.dialogue is None:
-            said = cleaned(example.conversation or Conversation(ended="recorded"), self.clean)
-            return _with_columns(Held(trial, said), example)
-        held = await self._answered(self.dialogue, trial, example)
-        return _with_columns(held, example)
+            recorded = example.conversation or Conversation(ended="recorded")
+            held = Held(trial, cleaned(recorded, self.clean))
+            if any(map(_differ, held.conversation.messages, recorded.messages)):
+                self.masked.add(trial.index)
+            return self._with_columns(held, example)
+        return self._with_columns(await self._answered(self.dialogue, trial, example), example)
 
     async def recall(self, held: Held) -> Held:
         """Give an answer that was held before with the columns of its example."""
-        return _with_columns(held, await self._example(held.trial))
+        return self._with_columns(held, await self._example(held.trial))
+
+    def _with_columns(self, held: Held, example: Example) -> Held:
+        """Add the columns of an example, the message that was answered last, and the output where that is no text."""
+        columns: dict[str, Any] = {name: _own(value, self.clean) for name, value in example.columns().items()}
+        asked = [message.content for message in held.conversation.messages if message.role == "user"]
+        columns.setdefault("input", asked[-1] if asked else self.clean(example.text))
+        answers = held.conversation.responses
+        if answers and RETURNED in answers[-1].metadata:
+            columns["output"] = answers[-1].metadata[RETURNED]
+        return replace(held, columns=columns)
 
     async def _example(self, trial: Trial) -> Example:
         example = await self.feed.take(trial.index)
-        self.keys[trial.index // self.feed.repetitions] = example.key
+        self.keys[trial.index // self.feed.repetitions] = self.clean(example.key)
         return example
 
     async def _answered(self, dialogue: Dialogue, trial: Trial, example: Example) -> Held:
         state: Any = dialogue.app.first_state(trial.seed)
         if self.takes_columns:
-            own = dict(zip(OWN_COLUMNS, (example.inputs, trial.seed), strict=True))
-            state = {**own, **example.columns()}
+            own = dict(zip(OWN_COLUMNS, (dict(example.inputs), trial.seed), strict=True))
+            state = _own({**own, **example.columns()}, str)  # the app is told everything
         transcript, messages = _beginning(example, takes_history=dialogue.app.handler.takes_history)
+        if not messages:
+            failure = Failure(stage="engine", error="no message of a user to put to the app", cause="no_input")
+            return Held(trial, transcript.finish(writing_style=None, ended="settled"), failure)
         return await dialogue.hold(trial, Replay(messages), transcript, title=self.title, state=state)
 
 
@@ -137,7 +157,7 @@ def _beginning(example: Example, *, takes_history: bool) -> tuple[Transcript, Se
     chat = example.inputs.get("input")
     if not isinstance(chat, list):
         return Transcript(), [example.text]
-    system = "\n\n".join(str(each["content"]) for each in chat if each["role"] in ("system", "developer"))
+    system = "\n\n".join(text_of(each) for each in chat if each["role"] in ("system", "developer"))
     said = [_message(each) for each in chat if each["role"] in ("user", "assistant")]
     if takes_history and said and said[-1].role == "user":
         return Transcript(messages=said[:-1], system=system), [said[-1].content]
@@ -146,14 +166,21 @@ def _beginning(example: Example, *, takes_history: bool) -> tuple[Transcript, Se
 
 def _message(found: Mapping[str, Any]) -> Message:
     role: Speaker = "assistant" if found["role"] == "assistant" else "user"
-    content = found["content"]
-    return Message(role=role, content=content if isinstance(content, str) else str(content or ""))
+    return Message(role=role, content=text_of(found))
 
 
-def _with_columns(held: Held, example: Example) -> Held:
-    """Add the columns of an example, and the output where that is no text."""
-    columns = example.columns()
-    answers = held.conversation.responses
-    if answers and RETURNED in answers[-1].metadata:
-        columns["output"] = answers[-1].metadata[RETURNED]
-    return replace(held, columns=columns)
+def _differ(first: Message, second: Message) -> bool:
+    return first.content != second.content
+
+
+def _own(value: Any, clean: Callable[[str], str]) -> Any:
+    """Give a trial's own copy of a column's value, clean of secrets as answers are."""
+    match value:
+        case str():
+            return clean(value)
+        case dict():
+            return {key: _own(inner, clean) for key, inner in value.items()}
+        case list():
+            return [_own(inner, clean) for inner in value]
+        case _:
+            return value

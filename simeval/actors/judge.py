@@ -77,7 +77,7 @@ class Judge:
                 needed.setdefault(id(measure.scorer), {})[place] = measure
 
         async def measure_by(measures: Mapping[int, Measure]) -> None:
-            found.update(await self._measure(measures, columns))
+            found.update(await self._measure(measures, columns, plan.columns))
 
         slow = [measures for measures in needed.values() if not is_quick(measures)]
         for measures in needed.values():
@@ -90,11 +90,18 @@ class Judge:
         return [found[position] for position in range(len(plan.measures))]
 
     async def _measure(
-        self, measures: Mapping[int, Measure], columns: Mapping[str, object]
+        self, measures: Mapping[int, Measure], columns: Mapping[str, object], situation: Mapping[str, object]
     ) -> Mapping[int, Score | Failure]:
-        """Measure by the one scorer of all these measures, and take from that what each of them wants."""
+        """Measure by the one scorer of all these measures, and take from that what each of them wants.
+
+        A behaviour is judged in the plan's `situation`, whatever columns an example has.
+        """
         first = next(iter(measures.values()))
-        own = {**columns, "expected_behavior": first.expected_behavior} if first.expected_behavior else columns
+        own = (
+            {**columns, **situation, "expected_behavior": first.expected_behavior}
+            if first.expected_behavior
+            else columns
+        )
         made = await capture(partial(first.scorer.measure, own))
         found: dict[int, Score | Failure] = {}
         for place, measure in measures.items():

@@ -4,6 +4,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import isfinite, nan
 from typing import Literal
 
@@ -14,10 +15,11 @@ from simeval.actors.plan import Measure
 from simeval.actors.schedule import Places
 from simeval.actors.statistician import ROUNDING, in_error
 from simeval.actors.wanted import Wanted
+from simeval.capture import Caught, attempt, place_of
 from simeval.estimates import estimate_mean, estimate_share
 from simeval.evaluator import Evaluator
 from simeval.experiment_results import ExperimentResult, MetricResult
-from simeval.outcome import UNNEEDED, Estimate, Failure, Judgement, Score, Scored, Verdict
+from simeval.outcome import UNNEEDED, Estimate, Failure, Judgement, Score, Scored, Verdict, failure_of
 from simeval.results import DatasetRecord, ExpectationResult, RunRecord
 from simeval.scorers.scorer import Scorer, metrics_of
 from simeval.settings import Settings
@@ -40,10 +42,11 @@ class Tabulator:
         places: Places,
         wanted: Wanted,
         keys: Sequence[str],
+        clean: Callable[[str], str],
         on_trial: Callable[[int, int], None],
     ) -> None:
         self._plan, self._settings, self._places, self._wanted = plan, settings, places, wanted
-        self._keys, self._on_trial = keys, on_trial
+        self._keys, self._clean, self._on_trial = keys, clean, on_trial
         self._columns = [_Column(measure, plan.sample_size) for measure in plan.measures]
         self._crashed = bytearray(plan.sample_size)
         self._failures: Counter[str] = Counter()
@@ -72,16 +75,19 @@ class Tabulator:
         """Give what was found by now."""
         measured = [column for column in self._columns if not column.measure.evaluators]
         concluded = [column for column in self._columns if column.measure.evaluators]
+        summaries = {column.label: found for column in measured if (found := self._summary(column))}
+        counts = self._settings.on_app_error != "exclude"
         return ExperimentResult(
             run=run,
             dataset=run.dataset or record_of(self._plan),
             answers=self._came,
+            scorers=tuple(column.label for column in measured),
             metrics=tuple(metric for column in measured for metric in self._metrics(column)),
-            summaries={column.label: found for column in measured if (found := self._summary(column))},
+            summaries=summaries,
             expectations=tuple(self._expectation(column, run) for column in concluded),
             values={name: values for column in measured for name, values in column.named().items()},
             keys=tuple(self._keys),
-            crashed=frozenset(index for index, crash in enumerate(self._crashed) if crash),
+            crashed=frozenset(index for index, crash in enumerate(self._crashed) if crash and counts),
             failures=dict(self._failures),
             worst={column.label: column.worst[1] for column in concluded if column.worst},
         )
@@ -96,13 +102,21 @@ class Tabulator:
 
     def _metrics(self, column: "_Column") -> list[MetricResult]:
         found = []
-        for path, values in column.values.items():
+        crashed = sum(self._crashed)
+        if not column.measured and self._came:  # what was never measured must not vanish from sight
+            nothing, missing = Estimate(value=None, n=0), self._came - crashed
+            return [
+                MetricResult(
+                    scorer=column.label, path=path, kind="mean", estimate=nothing, missing=missing, crashed=crashed
+                )
+                for path in column.measure.scorer.paths or ("",)
+            ]
+        for path, values in column.in_order():
             is_share = column.flags[path]
             kind: Literal["share", "mean"] = "share" if is_share else "mean"
             counted = is_share and self._settings.on_app_error != "exclude"
             known = [0.0 if counted and crash else value for value, crash in zip(values, self._crashed, strict=True)]
             estimate = (estimate_share if is_share else estimate_mean)(known, self._plan.repetitions)
-            crashed = sum(self._crashed)
             missing = sum(value != value for value in values) - crashed - (self._plan.sample_size - self._came)
             found.append(
                 MetricResult(
@@ -112,7 +126,17 @@ class Tabulator:
         return found
 
     def _summary(self, column: "_Column") -> Mapping[str, Estimate]:
-        return column.measure.scorer.summarize([each for each in column.scored if each]) if column.summarizes else {}
+        """Give what a scorer says of the whole dataset; what it raises is a failure of its own."""
+        if not column.summarizes:
+            return {}
+        excludes = self._settings.on_app_error == "exclude"
+        scored = [each for each in column.scored if each and not (excludes and _is_crash(each.failure))]
+        found = attempt(partial(column.measure.scorer.summarize, scored))
+        if not isinstance(found, Caught):
+            return found
+        failure = failure_of(found.error, "scorer", clean=self._clean)
+        self._failures[f"scorer: summary of {column.label}: {failure.error}{place_of(found.error)}"] += 1
+        return {}
 
     def _expectation(self, column: "_Column", run: RunRecord) -> ExpectationResult:
         measure = column.measure
@@ -171,6 +195,8 @@ class _Column:
     flags: dict[str, bool] = field(default_factory=dict)  # of each path, whether all of its values are booleans
     results: list[Score | Failure | None] = field(default_factory=list)
     scored: list[Scored | None] = field(default_factory=list)
+    measured: int = 0  # answers that the scorer gave something on
+    first: dict[str, tuple[int, int]] = field(default_factory=dict)  # where each path stood first
     worst: tuple[tuple[tuple[int, float], int], Judgement] | None = None
 
     def __post_init__(self) -> None:
@@ -189,7 +215,11 @@ class _Column:
 
     def named(self) -> Mapping[str, Sequence[float]]:
         """Give the values of every metric by its whole name."""
-        return {f"{self.label}.{path}" if path else self.label: values for path, values in self.values.items()}
+        return {f"{self.label}.{path}" if path else self.label: values for path, values in self.in_order()}
+
+    def in_order(self) -> list[tuple[str, "array[float]"]]:
+        """Give the values by path, in the order of the first answer that has them, whichever came first."""
+        return [(path, self.values[path]) for path in sorted(self.values, key=self.first.__getitem__)]
 
     def take(self, index: int, result: Score | Failure, judgement: Judgement, *, example: int) -> None:
         """Put a result in its place."""
@@ -198,7 +228,9 @@ class _Column:
             self._compare(index, result, judgement)
             return
         if isinstance(result, Score):
-            for path, number in numbers_of(result).items():
+            self.measured += 1
+            for position, (path, number) in enumerate(numbers_of(result).items()):
+                self.first[path] = min(self.first.get(path, (index, position)), (index, position))
                 self._put(index, path, number)
         if self.summarizes:
             columns = self.measure.scorer.chosen(judgement.columns)
@@ -221,6 +253,10 @@ class _Column:
         rank = (badness(result, evaluators[0].prefers_high), -index)
         if self.worst is None or rank > self.worst[0]:
             self.worst = (rank, judgement)
+
+
+def _is_crash(failure: Failure | None) -> bool:
+    return failure is not None and failure.stage == "app"
 
 
 def numbers_of(score: Score) -> Mapping[str, float | bool]:

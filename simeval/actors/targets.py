@@ -23,10 +23,11 @@ def takes_columns(target: Callable[..., Any], dataset: Dataset) -> bool:
     DefinitionError where it is neither.
     """
     names, required = _parameters(target)
-    if names and names[0] in _TALKS:
+    unnamed = [each for each in inspect.signature(target).parameters.values() if each.kind is each.POSITIONAL_ONLY]
+    if (names and names[0] in _TALKS) or (unnamed and dataset.kind != "kv"):
         return False
     columns = (*dataset.columns, *OWN_COLUMNS)
-    if (required or _takes_any(target)) and all(name in columns for name in required):
+    if not unnamed and (required or _takes_any(target)) and all(name in columns for name in required):
         return True
     if dataset.kind != "kv":
         return False

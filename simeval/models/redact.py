@@ -113,13 +113,25 @@ def clean_values(value: object, clean: Callable[[str], str]) -> Any:
         case None | bool() | int() | float():
             return value
         case Mapping():
-            return {clean(str(key)): clean_values(inner, clean) for key, inner in value.items()}
+            found: dict[str, Any] = {}
+            for key, inner in value.items():
+                found[_unused(clean(str(key)), found)] = clean_values(inner, clean)
+            return found
         case list() | tuple():
             return [clean_values(inner, clean) for inner in value]
         case SupportsFloat():
             return value  # a number of numpy's
         case _:
             return clean(str(value))
+
+
+def _unused(name: str, taken: Mapping[str, Any]) -> str:
+    """Give a name that is not taken: two that differ in what is masked stay two."""
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name} ({number})"
+    return free
 
 
 def secret_options(options: Mapping[str, object]) -> list[object]:

@@ -91,8 +91,8 @@ class Models:
     async def check(self) -> None:
         """Raise DefinitionError for a name no provider is known for. Makes no call."""
         for base in self._bases.values():
-            if isinstance(base, (LiteLLMModel, CompatibleModel)):
-                await anyio.to_thread.run_sync(base.check)
+            if callable(check := getattr(base, "check", None)):
+                await anyio.to_thread.run_sync(check)
 
     def open(self) -> None:
         """Say that one more run uses the models."""

@@ -52,6 +52,8 @@ class Classification(ColumnScorer):
 
     _classes: Mapping[str, str] = field(default_factory=dict, init=False, repr=False)  # spelling by what is compared
 
+    summarized = ("reference",)
+
     def __post_init__(self) -> None:
         super().__post_init__()
         labels = self.labels
@@ -91,7 +93,7 @@ class Classification(ColumnScorer):
             return str(scored.measured["actual"]), str(scored.measured["predicted"])
         if scored.failure is None or scored.failure.stage != "app":
             return None
-        actual = self._label(scored.columns.get(self.column_map.get("reference", "reference")))
+        actual = self._label(scored.columns.get("reference"))
         return (actual, "") if actual else None
 
     def _actual(self, reference: object) -> str:

@@ -45,6 +45,7 @@ class Scorer:
     paths: ClassVar[tuple[str, ...]] = ()  # all paths it ever gives, where that is known
     timeout_seconds: ClassVar[float | None] = 60.0  # None for a scorer that bounds its own calls
     quick: ClassVar[bool] = False  # whether a plain `score` is so quick that it may run in the event loop
+    summarized: ClassVar[tuple[str, ...] | None] = None  # the parameters that `summarize` reads; all without it
     column_map: Mapping[str, str] = UNMAPPED
 
     @property
@@ -122,10 +123,10 @@ class Scorer:
         return found
 
     def chosen(self, columns: Mapping[str, Any]) -> dict[str, Any]:
-        """Give those columns of a dataset that `score` names, by their names there: what a `Scored` holds."""
-        function, mapped = self.function, self.column_map
-        wanted = columns if _takes_any(function) else {mapped.get(name, name) for name in _named(function)}
-        return {name: value for name, value in columns.items() if name in wanted and name not in _OF_THE_TRIAL}
+        """Give what `score` is given of a dataset's columns, by its parameters' names: what a `Scored` holds."""
+        wanted = self.summarized if self.summarized is not None else _named(self.function)
+        found = [(name, _column(columns, self.column_map.get(name, name))) for name in wanted]
+        return {name: values[0] for name, values in found if values and name not in _OF_THE_TRIAL}
 
 
 @dataclass(kw_only=True, eq=False)

@@ -232,7 +232,7 @@ def _document(connection: Connection, run: Mapping[str, Any]) -> Json:
     held, scores = read_conversations(connection, run_id), read_scores(connection, run_id)
     result: Json = json.loads(run["result"])
     if "metrics" in result:
-        return {**result, "answered": _answered(connection, run_id, held, scores)}
+        return {**result, "answered": _answered(connection, result, held, scores)}
     query = select(SCENARIOS).where(SCENARIOS.c.run_id == run_id).order_by(SCENARIOS.c.scenario)
     scenarios: list[Json] = []
     for row in connection.execute(query).mappings():
@@ -247,12 +247,20 @@ def _document(connection: Connection, run: Mapping[str, Any]) -> Json:
     return {**result, "scenarios": scenarios}
 
 
-def _answered(connection: Connection, run_id: str, held: Mapping[TrialKey, Held], scores: Scores) -> list[Json]:
-    """Give what was answered in an experiment, with what was measured on it, in the dataset's order."""
+def _answered(
+    connection: Connection, result: Mapping[str, Any], held: Mapping[TrialKey, Held], scores: Scores
+) -> list[Json]:
+    """Give what was answered in an experiment, with its example and what was measured, in the dataset's order."""
+    run_id = result["run_id"]
     row = connection.execute(select(SCENARIOS).where(SCENARIOS.c.run_id == run_id)).mappings().one()
     labels = json.loads(as_written(row)["labels"])
+    keys, times = result["examples"]["keys"], result["dataset"]["repetitions"]
     return [
-        encode_trial(index, each.conversation, _by_label(scores.get((scenario, index), {}), labels))
+        {
+            "example": keys[index // times],
+            "repetition": index % times,
+            **encode_trial(index, each.conversation, _by_label(scores.get((scenario, index), {}), labels)),
+        }
         for (scenario, index), each in sorted(held.items())
     ]
 

@@ -20,6 +20,7 @@ def experiment(
     kind: str = "share",
     version: str = "v1",
     crashed: Sequence[int] = (),
+    **more: Any,
 ) -> dict[str, Any]:
     """Give an experiment's JSON result; a value stands for one answer, a list for the repetitions of an example."""
     rows = {name: [list(v) if isinstance(v, Sequence) else [v] for v in values] for name, values in metrics.items()}
@@ -28,12 +29,14 @@ def experiment(
         "run_id": "r",
         "app": "m:f",
         "dataset": {"name": "d", "version": version, "repetitions": len(next(iter(rows.values()))[0])},
+        "scorers": list(metrics),
         "metrics": [{"name": name, "kind": kind} for name in metrics],
         "examples": {
             "keys": list(keys) if keys else [f"k{place}" for place in range(size)],
             "values": {name: [value for row in values for value in row] for name, values in rows.items()},
             "crashed": list(crashed),
         },
+        **more,
     }
 
 
@@ -135,13 +138,68 @@ def test_equal_examples_are_paired_in_their_order() -> None:
 def test_an_app_that_failed_has_not_met_a_yes_or_no_and_has_no_number() -> None:
     old, new = experiment({"right": [1, 1]}), experiment({"right": [None, 1]}, crashed=[0])
 
-    [change] = compare_experiments(old, new).changes
-    [number] = compare_experiments(
+    change, crashes = compare_experiments(old, new).changes
+    number, _ = compare_experiments(
         experiment({"n": [1.5, 1.0]}, kind="mean"), experiment({"n": [None, 1.0]}, kind="mean", crashed=[0])
     ).changes
 
     assert [each.index for each in change.regressed] == [0]
     assert (number.pairs, number.left_out) == (1, 1)
+    assert (crashes.name, crashes.higher_is_better, crashes.now) == ("(the app failed)", False, 0.5)
+
+
+def test_an_app_that_fails_on_every_example_is_worse_whatever_it_was_measured_by() -> None:
+    old = experiment({"right": [1] * 12}, kind="mean")
+    dead = {**experiment({"right": [None] * 12}, crashed=range(12)), "metrics": []}
+
+    found = compare_experiments(old, dead)
+
+    assert {change.name: change.finding for change in found.changes} == {
+        "right": "unclear",
+        "(the app failed)": "worse",
+    }
+    assert not found.passed
+
+
+def test_a_share_that_no_answer_has_any_more_is_lost_and_no_reason_to_pass() -> None:
+    old = experiment({"right": [1] * 40})
+    gone = {**experiment({"right": [None] * 40}), "metrics": []}
+
+    [change] = compare_experiments(old, gone).changes
+
+    assert change.left_out == 40
+    assert (change.finding, change.p_not_worse) == ("unclear", 1.0)
+
+
+def test_what_is_missing_counts_against_every_finding() -> None:
+    half = experiment({"right": [1] * 100 + [None] * 100})
+    whole = experiment({"right": [1] * 200})
+
+    [lost] = compare_experiments(whole, half).changes
+    [found] = compare_experiments(half, whole).changes
+
+    assert (lost.finding, lost.p_worse) == ("unclear", 1.0)
+    assert (found.finding, found.p_better) == ("not worse", 1.0)  # that holds whatever the missing ones were
+
+
+def test_of_numbers_of_which_many_are_missing_nothing_is_found() -> None:
+    old = experiment({"n": [1.0] * 20}, kind="mean")
+
+    [few] = compare_experiments(old, experiment({"n": [2.0] * 18 + [None] * 2}, kind="mean")).changes
+    [many] = compare_experiments(old, experiment({"n": [2.0] * 17 + [None] * 3}, kind="mean")).changes
+
+    assert (few.finding, many.finding) == ("better", "unclear")
+    assert "3 of 20 examples lack a value" in many.method
+
+
+def test_what_keeps_runs_from_being_compared_is_noted() -> None:
+    old = experiment({"n": [1.0, 1.0]}, kind="mean", models={"judge": "a"})
+    new = experiment({"n": [1.0, None]}, kind="mean", models={"judge": "b"}, keys=["k0", ""], stopped="enough")
+
+    notes = compare_experiments(old, new).notes
+
+    assert "the judges differ (a and b)" in notes[0]
+    assert "the candidate was stopped after 1 of 2 examples: enough" in notes[1]
 
 
 def test_metrics_of_one_run_only_are_named() -> None:
