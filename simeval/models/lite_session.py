@@ -33,7 +33,7 @@ def open_session(litellm: ModuleType) -> aiohttp.ClientSession:
     if loop not in _shared:
         connector = aiohttp.TCPConnector(limit=0, ttl_dns_cache=300)
         session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
-        _shared[loop] = _Shared(session, worker_is_ours=getattr(_worker(litellm), "_worker_task", None) is None)
+        _shared[loop] = _Shared(session, worker_is_ours=not _is_at_work(_worker(litellm), loop))
     _shared[loop].users += 1
     return _shared[loop].session
 
@@ -54,6 +54,12 @@ async def close_session(litellm: ModuleType) -> None:
         with anyio.move_on_after(FLUSHING_SECONDS):
             await _worker(litellm).flush()
         await _worker(litellm).stop()
+
+
+def _is_at_work(worker: Any, loop: asyncio.AbstractEventLoop) -> bool:
+    """Whether LiteLLM's logging task was begun on this loop before us; one of a loop that has ended is nobody's."""
+    task = getattr(worker, "_worker_task", None)
+    return task is not None and not task.done() and task.get_loop() is loop
 
 
 def _worker(litellm: ModuleType) -> Any:

@@ -12,6 +12,7 @@ from simeval.conversation import ChatMessage
 from simeval.errors import DefinitionError, ModelError
 from simeval.models.compatible import COMPATIBLE_PREFIX, CompatibleModel
 from simeval.models.lite import LiteLLMModel
+from simeval.models.lite_session import open_session
 from simeval.models.model import Model, Request
 from simeval.models.replies import Reply
 
@@ -95,6 +96,7 @@ class LiteLLMModeration(LiteLLMModel):
     async def _respond(self, litellm: ModuleType, request: Request) -> Any:
         if self._client is None:
             self._client = self._opened()
+            self._session = open_session(litellm)  # not for calls, but its end is also that of LiteLLM's logging task
         asked = {"input": _text(request), "model": self.name.removeprefix(_OPENAI), "num_retries": 0}
         try:
             return await litellm.amoderation(**asked, client=self._client)
@@ -106,6 +108,7 @@ class LiteLLMModeration(LiteLLMModel):
         client, self._client = self._client, None
         if client is not None:
             await client.close()
+        await LiteLLMModel.close(self)
 
     def _opened(self) -> Any:
         """Open a client of our own: the one that LiteLLM opens retries twice behind our back, and is never closed."""

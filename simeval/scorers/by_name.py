@@ -41,7 +41,7 @@ NAMED: Mapping[str, _Named] = {
     "authenticity": ("authenticity", "Authenticity", {"persona": "persona", "encoder": "encoder"}),
     "safety": ("safety", "Safety", {"persona": "persona"}),
     "stability": ("stability", "Stability", {"encoder": "encoder"}),
-    "alignment": ("alignment", "Alignment", {"persona": "persona", "encoder": "encoder"}),
+    "alignment": ("brand", "Alignment", {"persona": "persona", "encoder": "encoder"}),
     "hallucination_free": ("graded", "HallucinationFree", {}),
     "correctness": ("graded", "Correctness", {}),
     "helpfulness": ("graded", "Helpfulness", {}),

@@ -20,14 +20,13 @@ class JSONMatch(ColumnScorer):
     Of objects the keys of either side count, but for those in `ignore`; a key that only one side has is a miss. Of
     arrays `lists` says what counts: "ordered", element by element at its place; "same", the elements of either side
     in any order; "superset", those of the reference; "subset", those of the output. Output and reference may be JSON
-    text. An output that is no JSON, or the other of the two kinds, matches nothing.
+    text. An output that is no JSON, or the other of the two kinds, matches nothing. 0.5 MB takes a second.
     """
 
     ignore: Collection[str] = ()
     lists: Order = "ordered"
 
     default_score = "all"
-    quick = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

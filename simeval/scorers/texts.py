@@ -69,8 +69,8 @@ class Contains(TextScorer):
 class RegexMatch(ColumnScorer):
     """Whether a regular expression is found in the output, or with `full` matches the whole of it.
 
-    Raises DefinitionError for what is no regular expression. One that tries endlessly many ways on some text holds
-    up the run: Python has no way to stop it.
+    Raises DefinitionError for what is no regular expression. One that tries endlessly many ways on some text, such as
+    (a+)+$, holds up the whole process: Python has no way to stop it, and holds its lock, so that a thread is no help.
     """
 
     pattern: str | re.Pattern[str] = field(kw_only=False)

@@ -14,6 +14,7 @@
     multiple       many tests at once: joint levels, Holm, Benjamini-Hochberg, e-BH
     agreement      judges and people: confusion, kappa, Krippendorff's alpha
     classification precision, recall and F1 with bootstrap intervals
+    logistic       a logistic model fitted to few examples, ROC-AUC, folds that keep groups whole
     calibration    a rate corrected for its judge: PPI, Rogan-Gladen
     reliability    repeats of a judge: variance components and what they are worth
     evalues        evidence that holds at any time
@@ -35,6 +36,7 @@ __all__ = [
     "classification",
     "clusters",
     "evalues",
+    "logistic",
     "mean",
     "monitor",
     "multiple",

@@ -123,9 +123,10 @@ def test_an_app_that_failed_gave_a_wrong_answer_of_no_class() -> None:
     assert "missing" not in found["accuracy"].method
 
 
-def test_the_label_of_a_failed_app_is_found_under_the_name_of_its_column() -> None:
-    mapped = replace(SPAM, column_map={"reference": "label"})
-    failed = Scored(example=20, columns={"label": "ham"}, failure=APP)
+def test_the_label_of_a_failed_app_is_that_of_its_parameter_whatever_its_column_is_called() -> None:
+    mapped = replace(SPAM, column_map={"reference": "expected.label"})
+    columns = mapped.chosen({"expected": {"label": "ham"}, "output": "x", "reference": "spam"})
+    failed = Scored(example=20, columns=columns, failure=APP)
 
     assert mapped.summarize([*scored(SPAM, MAIL), failed])["class.ham.recall"].value == 9 / 11
 

@@ -1,6 +1,7 @@
 """Datasets: kinds, columns, versions, splits, tags; the first mistake is named."""
 
-from collections.abc import Callable, Iterator, Sequence
+import tracemalloc
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -125,13 +126,68 @@ def test_a_place_of_its_own_is_asked_for_at_each_example() -> None:
         asked("a", "b", split="test"),
         asked("a", "b", tags=("hard",)),
         asked("a", "b", metadata={"n": 1}),
-        asked("a", "b", example_id="x"),
+        [*asked("a", example_id="x"), *asked("b")],
         asked("a", "b", conversation=conversation("hi", "hello")),
         asked("a", "b", "b"),
     ],
 )
 def test_the_version_is_another_for_other_content(changed: Sequence[Example]) -> None:
     assert dataset(*changed).version != dataset(*asked("a", "b")).version
+
+
+@pytest.mark.parametrize(
+    ("side", "name"),
+    [
+        ("inputs", "output"),
+        ("inputs", "conversation"),
+        ("inputs", "seed"),
+        ("outputs", "conversation"),
+        ("outputs", "seed"),
+    ],
+)
+def test_a_column_that_scorers_could_never_see_is_refused(side: str, name: str) -> None:
+    sides: dict[str, Any] = {"inputs": {"question": "why?"}, "outputs": {}}
+    sides[side] = {**sides[side], name: 5}
+
+    with pytest.raises(DefinitionError, match=f"'orders', example 1: the {side} have a column '{name}'"):
+        dataset(Example(**sides))
+
+
+def test_two_examples_of_one_id_are_named() -> None:
+    examples = [*asked("a", example_id="x"), *asked("b", example_id="y"), *asked("c"), *asked("d", example_id="x")]
+
+    with pytest.raises(DefinitionError, match="example 4: its id 'x' is also that of dataset 'orders', example 1"):
+        dataset(*examples)
+
+
+def test_ids_take_few_bytes_while_they_are_checked() -> None:
+    def source() -> Iterator[Example]:
+        return (Example(inputs=inputs, example_id=f"example {number}") for number in range(20_000))
+
+    inputs = {"question": "why?"}
+    tracemalloc.start()
+    found = check_dataset(source, name="x")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert found.size == 20_000
+    assert peak < 20_000 * 24  # a set of their hashes would take 100 each
+
+
+@pytest.mark.parametrize(
+    ("inputs", "text"),
+    [
+        ({"input": "why?", "topic": "orders"}, "why?"),
+        ({"question": "why?"}, "why?"),
+        ({"question": "why?", "topic": "orders"}, '{"question":"why?","topic":"orders"}'),
+        ({"input": None, "topic": "orders"}, '{"input":null,"topic":"orders"}'),
+        ({"input": {"a": 1}, "topic": "orders"}, '{"a":1}'),
+        ({"input": [said("user", "hi"), said("user", "why?")], "topic": "orders"}, "why?"),
+        ({"n": 5}, '{"n":5}'),
+    ],
+)
+def test_what_an_app_is_told_is_the_input_where_there_is_one(inputs: Mapping[str, Any], text: str) -> None:
+    assert Example(inputs=inputs).text == text
 
 
 def test_the_version_depends_on_the_content_alone() -> None:

@@ -96,6 +96,74 @@ def test_the_columns_input_and_output_are_what_they_say(row: Any, kind: Any, exp
 
 
 @pytest.mark.parametrize(
+    ("row", "options", "expected"),
+    [
+        ({"question": "a", "reference": "b"}, {}, Example(inputs={"question": "a"}, outputs={"reference": "b"})),
+        (
+            {"question": "a", "reference": "b", "output": "c"},
+            {},
+            Example(inputs={"question": "a"}, outputs={"output": "c", "reference": "b"}),
+        ),
+        (
+            {"input": "a", "reference": "b"},
+            {"kind": "llm"},
+            Example(inputs={"input": "a"}, metadata={"reference": "b"}),
+        ),
+        (
+            {"question": "a", "reference": "b", "answer": "c"},
+            {"outputs": "answer"},
+            Example(inputs={"question": "a"}, outputs={"answer": "c"}, metadata={"reference": "b"}),
+        ),
+        ({"question": "a", "reference": "b"}, {"inputs": ["question", "reference"]}, None),
+    ],
+)
+def test_a_column_called_reference_is_shown_to_no_app(row: Any, options: Any, expected: Example | None) -> None:
+    found = only(row, **options)
+
+    assert found == (expected or Example(inputs=row))  # unless it is asked for
+    assert found.columns()["reference"] == row.get("answer", "b")
+
+
+@pytest.mark.parametrize("name", ["output", "conversation", "seed"])
+def test_of_flat_rows_a_column_with_a_name_of_the_trials_is_refused_or_metadata(name: str) -> None:
+    row = {"question": "a", "answer": "b", name: 5}
+
+    with pytest.raises(DefinitionError, match=f"'dataset', example 1: the inputs have a column '{name}'"):
+        dataset_of([row], outputs="answer")
+
+    assert only(row, inputs="question", outputs="answer").metadata == {name: 5}
+
+
+def test_two_rows_of_one_id_are_named_by_their_lines(tmp_path: Path) -> None:
+    rows = [{"id": "a", "q": 1}, {"id": "b", "q": 2}, {"id": "a", "q": 3}]
+    path = written(tmp_path, "orders.jsonl", json_lines(rows[0]) + "\n" + json_lines(*rows[1:]))
+
+    with pytest.raises(DefinitionError, match=r"orders\.jsonl, line 4: its id 'a' is also that of .*, line 1;"):
+        read_dataset(path)
+
+
+@pytest.mark.parametrize("value", [[10**5_000], {"deep": [-(10**5_000)]}, Decimal("1e5000")])
+def test_a_number_that_json_cannot_hold_is_named(value: Any) -> None:
+    with pytest.raises(DefinitionError, match="'dataset', example 2, field n: found"):
+        dataset_of([{"n": 1}, {"n": value}])
+
+
+def test_a_number_that_python_does_not_read_is_named_with_its_line(tmp_path: Path) -> None:
+    path = written(tmp_path, "orders.jsonl", f'{{"n": 1}}\n{{"n": {"9" * 5_000}}}\n')
+
+    with pytest.raises(DefinitionError, match=r"orders\.jsonl, line 2: it is no JSON \(Exceeds the limit"):
+        read_dataset(path)
+
+
+def test_a_long_number_stays_what_it_is(tmp_path: Path) -> None:
+    found = dataset_of([{"n": 10**4_299 - 1}], name="n")
+
+    write_dataset(found, tmp_path / "n.jsonl")
+
+    assert list(read_dataset(tmp_path / "n.jsonl")) == list(found)
+
+
+@pytest.mark.parametrize(
     ("marks", "expected"),
     [
         ({"id": "e-1", "split": "test", "tags": ["a", "b", "a"]}, ("e-1", "test", ("a", "b"))),
@@ -549,6 +617,25 @@ def test_a_file_that_has_changed_is_not_read_as_if_it_had_not(tmp_path: Path) ->
 
     with pytest.raises(DefinitionError, match=r"orders\.jsonl: it has changed since it was read; read it again"):
         list(found)
+
+
+@pytest.mark.parametrize("meanwhile", ['{"question": "c", "answer": "d"}\n', "x" * 400_000, ""])
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path, meanwhile: str) -> None:
+    row = {"question": "q" * 100_000, "answer": "yes"}  # longer than what is read of a file at once
+    path = written(tmp_path, "orders.jsonl", json_lines(row, row, row))
+    rows = iter(read_dataset(path))
+    next(rows)
+    path.write_text(meanwhile)
+
+    with pytest.raises(DefinitionError, match=r"orders\.jsonl: it has changed since it was read; read it again"):
+        next(rows)
+
+
+def test_what_is_wrong_in_a_file_that_stays_is_told_as_before(tmp_path: Path) -> None:
+    path = written(tmp_path, "orders.jsonl", json_lines(*ROWS) + "{")
+
+    with pytest.raises(DefinitionError, match=r"orders\.jsonl, line \d: it is no JSON"):
+        read_dataset(path)
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".jsonl.gz"])

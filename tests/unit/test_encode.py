@@ -3,6 +3,8 @@
 import json
 from dataclasses import replace
 from datetime import datetime
+from decimal import Decimal
+from fractions import Fraction
 from math import inf, nan
 from typing import Any
 
@@ -225,3 +227,19 @@ def test_numbers_of_numpy_stay_numbers() -> None:
 
     assert found == {"a": 3, "b": 0.5, "c": True, "d": None}
     assert type(found["c"]) is bool
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (Decimal("0.5"), 0.5),
+        (Fraction(1, 4), 0.25),
+        (Decimal("Infinity"), None),
+        (Decimal("sNaN"), None),
+        (Fraction(10**400), None),
+        (float, "<class 'float'>"),
+        (np.array([1.0, 2.0]), "[1. 2.]"),
+    ],
+)
+def test_decimals_and_fractions_are_numbers(value: Any, expected: Any) -> None:
+    assert plain({"inner": [value]}) == {"inner": [expected]}

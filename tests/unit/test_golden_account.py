@@ -3,11 +3,13 @@
 import pytest
 
 from tests.unit import (
+    test_golden_alignment,
     test_golden_audacia,
     test_golden_documented,
     test_golden_experiments,
     test_golden_graded,
     test_golden_langsmith,
+    test_golden_sentiment,
     test_golden_weave,
 )
 from tests.unit.golden_cases import cases_in, ids
@@ -23,8 +25,15 @@ TESTED = {
         test_golden_graded.COVERED["langsmith"],
         test_golden_experiments.COVERED["langsmith"],
     ],
-    "audacia": [test_golden_audacia.COVERED],
-    "documented": [test_golden_documented.COVERED, test_golden_graded.COVERED["documented"]],
+    "alignmenter": [test_golden_alignment.COVERED["alignmenter"]],
+    "alignmenter_casestudy": [test_golden_alignment.COVERED["alignmenter_casestudy"]],
+    "audacia": [test_golden_audacia.COVERED, test_golden_sentiment.COVERED["audacia"]],
+    "documented": [
+        test_golden_alignment.COVERED["documented"],
+        test_golden_documented.COVERED,
+        test_golden_graded.COVERED["documented"],
+        test_golden_sentiment.COVERED["documented"],
+    ],
 }
 
 ELSEWHERE: dict[str, dict[str, frozenset[str]]] = {
@@ -32,13 +41,10 @@ ELSEWHERE: dict[str, dict[str, frozenset[str]]] = {
     "langsmith": {
         "scenarios: the engine simulates users itself": ids("langsmith", 48, 49, 50, 51),
     },
-    "audacia": {
-        "sentiment, bias and toxicity, which have no scorer here yet": ids("audacia", *range(1, 32)),
-    },
-    "documented": {
-        "brand voice, safety and stability, which have no scorer here yet": ids("doc", *range(1, 37)),
-        "sentiment, which has no scorer here yet": ids("doc", *range(37, 46)),
-    },
+    "alignmenter": {},
+    "alignmenter_casestudy": {},
+    "audacia": {},
+    "documented": {},
 }
 
 

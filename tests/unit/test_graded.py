@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -495,7 +494,3 @@ def test_scorers_say_how_many_calls_they_make() -> None:
     scorers = [HallucinationFree(), Summarization(), ContextEntityRecall(), EmbeddingSimilarity(model="x")]
 
     assert [scorer.calls for scorer in scorers] == [1, 2, 2, 1]
-
-
-def test_a_path_names_a_local_encoder() -> None:
-    assert Embedding(Path("models/e5")).key == Embedding("local/models/e5").key == ("embedding", "local/models/e5")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from simeval.dataset_files import read_dataset
 from simeval.import_command import import_logs
 from simeval.importers.logs import import_log
 from tests.command_line import simeval
@@ -53,6 +54,43 @@ def test_several_logs_become_one_dataset(tmp_path: Path, capsys: pytest.CaptureF
     assert "openai, sharegpt" in shown
     assert "both, kind chat" in shown
     assert len(import_log(tmp_path / "all.jsonl").dataset) == 2
+
+
+def test_logs_that_count_their_conversations_alike_become_one_dataset(tmp_path: Path) -> None:
+    logs = [
+        written(tmp_path, {"id": "1", "conversations": [{"from": "human", "value": name}]}, name=f"{name}.jsonl")
+        for name in ("one", "two")
+    ]
+
+    status = import_logs(files=logs, format="auto", out=tmp_path / "all.jsonl", name="both")
+
+    assert status == 0
+    assert [example.example_id for example in read_dataset(tmp_path / "all.jsonl")] == ["1", "1 (2)"]
+
+
+def test_an_imported_dataset_that_is_kept_can_have_feedback(tmp_path: Path) -> None:
+    log = written(tmp_path, {**TABLE, "id": "q-1"}, name="sums.jsonl")
+    given = ("feedback", "--store", "s.db", "--dataset", "sums", "--example", "q-1", "--key", "right", "--score", "1")
+
+    simeval(tmp_path, "import", log.name, "--store", "other.db", "--name", "others")
+    (tmp_path / "other.db").rename(tmp_path / "s.db")
+    before = simeval(tmp_path, *given)
+    imported = simeval(tmp_path, "import", log.name, "--store", "s.db")
+    after = simeval(tmp_path, *given)
+
+    assert before.returncode == 2
+    assert "there is no dataset 'sums' in the store" in before.stderr
+    assert "simeval import --store" in before.stderr
+    assert imported.returncode == 0
+    assert imported.stdout.splitlines()[-1] == "kept in        s.db"
+    assert after.returncode == 0, after.stderr
+
+
+def test_a_store_that_cannot_be_used_is_told_before_anything_is_written(tmp_path: Path) -> None:
+    done = simeval(tmp_path, "import", written(tmp_path, PAIR).name, "--store", "nothing://here")
+
+    assert done.returncode == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["log.jsonl"]
 
 
 def test_the_first_problems_are_shown_and_the_others_counted(

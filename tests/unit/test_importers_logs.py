@@ -222,6 +222,23 @@ class TestFiles:
         with pytest.raises(DefinitionError, match="it has changed since it was read"):
             list(dataset)
 
+    def test_a_log_that_changes_while_it_is_read_is_refused(self, tmp_path: Path) -> None:
+        path = written(tmp_path, row("a", "b"), row("c", "d"))
+        examples = iter(import_log(path).dataset)
+        next(examples)
+        written(tmp_path, row("a", "b"), row("e", "f"), row("g", "h"))
+
+        with pytest.raises(DefinitionError, match="it has changed since it was read"):
+            next(examples)
+
+    def test_conversations_of_one_id_are_numbered(self, tmp_path: Path) -> None:
+        ids = ["s", "t", "s", "s (2)", "s", None, None]
+        log = imported(tmp_path, *({**row("a", str(number)), "id": name} for number, name in enumerate(ids)))
+
+        assert [example.example_id for example in log.dataset] == ["s", "t", "s (2)", "s (2) (2)", "s (3)", "", ""]
+        assert [example.example_id for example in log.dataset] == ["s", "t", "s (2)", "s (2) (2)", "s (3)", "", ""]
+        assert log.problems == ()
+
     @pytest.mark.parametrize(
         ("name", "plain"),
         [

@@ -1,5 +1,7 @@
 """JSON objects and arrays, member by member."""
 
+from collections.abc import Iterator
+from threading import get_ident
 from typing import Any
 
 import pytest
@@ -71,6 +73,24 @@ def test_arrays_are_compared_as_wanted(lists: Any, output: list[int], share: flo
 def test_a_reference_that_is_no_object_or_array_is_an_error(reference: object) -> None:
     with pytest.raises(DefinitionError, match=r"scorer JSONMatch: (no|the) reference"):
         JSONMatch().score({}, reference)
+
+
+@pytest.mark.anyio
+async def test_the_event_loop_goes_on_while_large_values_are_compared() -> None:
+    looked_at: list[int] = []
+
+    class Array(list[int]):
+        """Says in which thread it is compared."""
+
+        def __iter__(self) -> Iterator[int]:
+            looked_at.append(get_ident())
+            return super().__iter__()
+
+    found = await JSONMatch().measure({"output": Array([1]), "reference": [1]})
+
+    assert found["all"] is True
+    assert get_ident() not in looked_at
+    assert looked_at
 
 
 def test_an_unknown_way_to_compare_arrays_is_refused() -> None:

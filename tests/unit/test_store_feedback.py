@@ -158,6 +158,18 @@ def test_lines_without_an_id_are_kept_once_however_often_they_are_imported(book:
     assert set(found) <= set(book.of_run("run-1"))
 
 
+def test_what_looks_like_a_key_is_not_kept(book: FeedbackBook, database: Database, tmp_path: Path) -> None:
+    secret = "sk-abcdefghijkl1234567890"
+    book.add(said(key=f"leak {secret}", comment=f"It told me {secret}.", source=f"ann {secret}"))
+    line = {"key": "leak", "comment": secret, "scenario": "A", "trial": 1}
+    loaded = [book.load(lines(tmp_path / "people.jsonl", line), run_id="run-1") for _ in range(2)]
+
+    first, second = book.of_run("run-1")
+    assert (first.key, first.comment, first.source) == ("leak [secret]", "It told me [secret].", "ann [secret]")
+    assert (second.comment, loaded) == ("[secret]", [1, 0])
+    assert secret not in str(rows(database, "SELECT * FROM feedback"))
+
+
 def test_an_edited_line_replaces_what_was_there(book: FeedbackBook, tmp_path: Path) -> None:
     book.add(said(score=1.0, feedback_id="a"))
     path = tmp_path / "all.jsonl"

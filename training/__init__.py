@@ -1,0 +1,1 @@
+"""How the models that are shipped with the package were made; nothing here is imported by it."""
