@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.special import expit
 
 from simeval.seeds import derive
@@ -39,6 +38,8 @@ def fit_logistic(features: Floats, labels: Numbers, *, penalty: float = 1.0) -> 
     The bias bears no penalty. ValueError where there are not both labels, or the penalty is not above 0: without one
     the weights have no bounds where the labels can be told apart.
     """
+    from scipy.optimize import minimize  # takes a quarter of a second to load
+
     truth = np.asarray(labels, dtype=np.float64)
     if not 0 < truth.mean() < 1:
         raise ValueError("All labels are the same; give some of both.")
