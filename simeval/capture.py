@@ -6,11 +6,11 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import TypeVar
 
-from simeval.errors import ModelUnusable, RunStopped, StoreError
+from simeval.errors import DatasetChanged, ModelUnusable, RunStopped, StoreError
 
 T = TypeVar("T")
 
-STOPS_THE_RUN = (ModelUnusable, RunStopped, StoreError)
+STOPS_THE_RUN = (ModelUnusable, RunStopped, StoreError, DatasetChanged)
 
 
 @dataclass(frozen=True, slots=True)

@@ -222,6 +222,7 @@ def compare(**options: Any) -> None:
 @click.option("--output", "outputs", multiple=True, metavar="COLUMN", help="Of a table: a column with a reference.")
 @click.option("--app", help="Answer anew by this app (MODULE:HANDLER, or a model) instead of what was recorded.")
 @click.option("--persona", metavar="YAML", help="The brand's persona, for authenticity, safety and alignment.")
+@click.option("--traits", metavar="JSON", help="The traits model that `simeval calibrate persona` wrote.")
 @click.option("--encoder", metavar="NAME", help="What embeds texts: hashed, minilm, a hub name or a folder.")
 @click.option("--sentiment-model", metavar="NAME", help="embedded, lexicon, a hub name or a folder.")
 @click.option("--judge-model", help="LiteLLM name of the model that grades.  [default: offline/judge]")

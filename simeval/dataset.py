@@ -5,6 +5,7 @@ Three kinds: `kv`, columns of any names; `llm`, one text in and one text out; `c
 
 import hashlib
 import json
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -54,14 +55,17 @@ class Example:
 
     @property
     def text(self) -> str:
-        """The inputs as one text: the only text there is, the last message of a chat, else all of them as JSON."""
-        values = list(self.inputs.values())
-        if len(values) == 1 and isinstance(values[0], str):
-            return values[0]
-        messages = self.inputs.get("input")
-        if is_chat(messages):
-            return text_of(messages[-1])
-        return _canonical(self.inputs) if self.inputs else next(iter(self.asked), "")
+        """The inputs as one text: the one called "input", or the only text there is, else all of them as JSON.
+
+        Of a chat it is the last message.
+        """
+        texts = [value for value in self.inputs.values() if isinstance(value, str)]
+        value = self.inputs.get("input", texts[0] if texts and len(self.inputs) == 1 else None)
+        if value is None:
+            return _canonical(self.inputs) if self.inputs else next(iter(self.asked), "")
+        if isinstance(value, str):
+            return value
+        return text_of(value[-1]) if is_chat(value) else _canonical(value)
 
     def columns(self) -> dict[str, Any]:
         """Give what scorers may name: inputs, reference outputs and metadata, in this order where names are equal.
@@ -133,6 +137,35 @@ class Dataset:
         return self.only(lambda example: wanted in marks(example))
 
 
+class _Ids:
+    """The ids of examples while these are gone through, 8 bytes each."""
+
+    def __init__(self) -> None:
+        self._hashes = array("q")
+
+    def add(self, example: Example) -> None:
+        """Count an example's id in, where it has one."""
+        if example.example_id:
+            self._hashes.append(hash(example.example_id))
+
+    def require_different(self, source: Callable[[], Iterable[Example]], where: Callable[[int], str]) -> None:
+        """Raise DefinitionError where two examples, gone through again, have one id."""
+        if len(self._hashes) < 2:
+            return
+        import numpy as np
+
+        found = np.sort(np.frombuffer(self._hashes, dtype=np.int64))
+        repeated = set(found[1:][found[1:] == found[:-1]].tolist())
+        places: dict[str, str] = {}
+        for number, example in enumerate(source() if repeated else (), 1):
+            if hash(example.example_id) not in repeated:
+                continue
+            if example.example_id in places:
+                same = f"its id {example.example_id!r} is also that of {places[example.example_id]}"
+                raise DefinitionError(where(number), found=same, do="give each example its own id, or none")
+            places[example.example_id] = where(number)
+
+
 class ContentHash:
     """The version of a dataset while its examples are gone through."""
 
@@ -159,15 +192,16 @@ def check_dataset(
     """Go through all examples once, check that they are of one kind with the same columns, and give the dataset.
 
     Without a `kind` it is that of the first example. Raises DefinitionError naming the first example, from 1, that
-    does not fit; `where` names it otherwise, by its number, while the source stands at it.
+    does not fit, or has another's id; `where` names it otherwise, by its number, while the source stands at it.
     """
     if kind is not None and kind not in KINDS:
         raise DefinitionError("dataset kind", found=f"found {kind!r}", do=f"use one of {', '.join(KINDS)}")
-    content, size, recorded = ContentHash(), 0, True
+    place = where or (lambda number: f"dataset {name!r}, example {number}")
+    content, ids, size, recorded = ContentHash(), _Ids(), 0, True
     first: Example | None = None
     columns: list[str] = []
     for size, example in enumerate(source(), 1):
-        at = where(size) if where else f"dataset {name!r}, example {size}"
+        at = place(size)
         _check_form(example, at)
         if first is None or kind is None:
             first, kind, columns = example, kind or _kind_of(example), list(example.columns())
@@ -177,6 +211,8 @@ def check_dataset(
         columns = [column for column in columns if column in found]
         recorded = recorded and example.conversation is not None
         content.add(example)
+        ids.add(example)
+    ids.require_different(source, place)
     if first is None or kind is None:
         raise DefinitionError(f"dataset {name!r}", found="it has no example", do="give one or more")
     return Dataset(
@@ -251,6 +287,11 @@ def _check_form(example: object, where: str) -> None:
         if not isinstance(found, Mapping) or not all(isinstance(name, str) for name in found):
             do = "give a mapping of column names, which are texts, to values"
             raise DefinitionError(f"{where}, {side}", found=f"found {found!r:.80}", do=do)
+    taken = [(side, name) for side in ("inputs", "outputs") for name in RESERVED if name in getattr(example, side)]
+    for side, name in taken:
+        if (side, name) != ("outputs", "output"):
+            found = f"the {side} have a column {name!r}, which scorers know as the trial's own"
+            raise DefinitionError(where, found=found, do="call it otherwise, or name the inputs, so that it is none")
     if isinstance(example.tags, str) or not all(isinstance(tag, str) for tag in example.tags):
         raise DefinitionError(f"{where}, tags", found=f"found {example.tags!r:.80}", do="give a tuple of texts")
     if not example.inputs and example.conversation is None:

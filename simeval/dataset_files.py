@@ -14,6 +14,7 @@ from simeval.dataset import Dataset, Example, Kind, check_dataset, encode_exampl
 from simeval.dataset_rows import Fields, example_of, fields_of
 from simeval.dataset_tables import frame_rows, parquet_rows
 from simeval.errors import DefinitionError, StoreError
+from simeval.stamps import Stamp
 
 Columns = str | Sequence[str] | None
 Numbered = tuple[int, object]  # a row, and the line it begins at, or its number
@@ -116,7 +117,7 @@ class _File:
 
     path: Path
     form: str
-    stamp: tuple[int, int]
+    stamp: Stamp
 
     @classmethod
     def of(cls, path: Path) -> "_File":
@@ -124,7 +125,7 @@ class _File:
         if form not in (*JSON_LINES, *DELIMITERS, PARQUET) or (form == PARQUET and path.suffix == ".gz"):
             do = "name a file *.jsonl, *.csv, *.tsv (each also .gz) or *.parquet"
             raise DefinitionError(str(path), found=f"found the suffix {path.suffix!r}", do=do)
-        return cls(path, form, _stamp(path))
+        return cls(path, form, Stamp.of(path))
 
     @property
     def place(self) -> str:
@@ -132,9 +133,10 @@ class _File:
         return f"{self.path}, row" if self.form == PARQUET else f"{self.path}, line"
 
     def rows(self) -> Iterator[Numbered]:
-        """Give the rows with their numbers. Raises DefinitionError where the file is not as it was."""
-        if _stamp(self.path) != self.stamp:
-            raise DefinitionError(str(self.path), found="it has changed since it was read", do="read it again")
+        """Give the rows with their numbers. Raises DefinitionError where the file is not as it was, or changes."""
+        return self.stamp.watched(self._read())
+
+    def _read(self) -> Iterator[Numbered]:
         if self.form == PARQUET:
             yield from enumerate(parquet_rows(self.path), 1)
             return
@@ -233,14 +235,6 @@ def _form_of(path: Path) -> str:
     """Give the suffix that says how a file is written, in lower case."""
     plain = path.with_suffix("") if path.suffix == ".gz" else path
     return plain.suffix.lower()
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    try:
-        found = path.stat()
-    except OSError as error:
-        raise _unreadable(path, error) from error
-    return found.st_mtime_ns, found.st_size
 
 
 def _unreadable(path: Path, error: Exception) -> DefinitionError:

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from difflib import get_close_matches
-from math import isfinite, isnan
+from math import isinf, isnan, log10
 from pathlib import PurePath
 from typing import Any
 from uuid import UUID
 
 from simeval.conversation import Conversation, Message
-from simeval.dataset import RETURNED, Example, Kind, decode_example, is_chat, text_of
+from simeval.dataset import REFERENCE, RETURNED, Example, Kind, decode_example, is_chat, text_of
 from simeval.errors import DefinitionError
 
 Row = Mapping[str, Any]
@@ -23,8 +23,11 @@ Row = Mapping[str, Any]
 OWN = ("id", "inputs", "outputs", "metadata", "conversation", "split", "tags")
 MARKS = ("id", "split", "tags")
 SIDES = ("inputs", "outputs", "metadata")
+KNOWN_OUTPUTS = ("output", REFERENCE)
 LANGSMITH_SPLIT = "dataset_split"
 DEEPEST = 64  # levels of a value
+MOST_DIGITS = 4_300  # of a whole number: Python writes and reads none with more
+MOST_BITS = int(MOST_DIGITS / log10(2))
 NEARLY = 0.8  # how alike two names are of which one is taken for a slip
 
 _WRITTEN_AS_TEXT = (date, datetime, time, timedelta, UUID, PurePath)
@@ -89,13 +92,13 @@ def json_value(value: object, where: str, *, depth: int = 0) -> Any:
     Raises DefinitionError for what has no such form, so that a dataset is the same wherever it is read.
     """
     match value:
-        case None | bool() | int() | str():
+        case None | bool() | str():
             return value
-        case float() if isnan(value):
-            return None
-        case float() if isfinite(value):
-            return value
-        case Decimal() if value.is_finite():
+        case int():
+            return _whole(value, where)
+        case float() if not isinf(value):
+            return None if isnan(value) else value
+        case Decimal() if value.is_finite() and value.adjusted() < MOST_DIGITS:
             return int(value) if value == value.to_integral_value() else float(value)
         case _ if depth > DEEPEST:
             raise DefinitionError(where, found=f"it is nested more than {DEEPEST} levels deep", do="give it as a text")
@@ -110,6 +113,14 @@ def json_value(value: object, where: str, *, depth: int = 0) -> Any:
         case _:
             do = "give texts, numbers, lists or mappings, or leave the column out"
             raise DefinitionError(where, found=f"found {value!r:.80} ({type(value).__name__})", do=do)
+
+
+def _whole(value: int, where: str) -> int:
+    """Give a whole number. Raises DefinitionError where it is too long to be written."""
+    if value.bit_length() > MOST_BITS:
+        found = f"found a whole number of more than {MOST_DIGITS:,} digits"
+        raise DefinitionError(where, found=found, do="give it as a text")
+    return value
 
 
 def _names(given: str | Sequence[str] | None) -> tuple[str, ...] | None:
@@ -190,13 +201,15 @@ def _fine_tuning(row: Row, fields: Fields, where: str) -> Example:
 def _flat(row: Row, fields: Fields, where: str) -> Example:
     """Read a row of columns, of which some are inputs, some outputs, and some say what the example is."""
     own = [name for name in MARKS if name not in fields.named]
+    is_one = fields.kind in ("llm", "chat")  # of which the only input is "input", the only output "output"
     outputs = fields.outputs
     if outputs is None:  # a scorer's "output" is what the app answers, so that a column of this name is a reference
-        outputs = ("output",) if "output" in row and "output" not in fields.named else ()
-    taken = {*outputs, *own, fields.recorded}
+        known = KNOWN_OUTPUTS[:1] if is_one else KNOWN_OUTPUTS
+        outputs = tuple(name for name in known if name in row and name not in fields.named)
+    taken = {*outputs, *own, fields.recorded, REFERENCE}  # an app is never shown what is right
     inputs = fields.inputs
     if inputs is None:
-        inputs = ("input",) if fields.kind in ("llm", "chat") else tuple(name for name in row if name not in taken)
+        inputs = ("input",) if is_one else tuple(name for name in row if name not in taken)
     wanted = dict.fromkeys((*inputs, *outputs, *fields.named))
     missing = [name for name in wanted if name not in row]
     if missing or not inputs:
@@ -205,7 +218,7 @@ def _flat(row: Row, fields: Fields, where: str) -> Example:
     example = Example(
         inputs={name: row[name] for name in inputs},
         outputs={name: row[name] for name in outputs},
-        metadata={name: value for name, value in row.items() if name not in taken and name not in inputs},
+        metadata={name: value for name, value in row.items() if name not in (*inputs, *outputs, *own, fields.recorded)},
         **_marks(row, own, where),
     )
     if fields.recorded is None:

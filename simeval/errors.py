@@ -8,6 +8,7 @@ SimevalError
 │   ├── MalformedReply     the model answered, but not in the form that was asked for
 │   └── ModelUnusable      no call to this model can succeed: the run stops
 ├── StoreError             a journal or report could not be written; a run stops, because nothing may be lost
+├── DatasetChanged         a dataset is not there any more as it was when the run began
 └── RunStopped             the run ended early because the user asked for that (on_app_error="stop")
 """
 
@@ -51,7 +52,7 @@ class DefinitionError(SimevalError, ValueError):
 
 
 class SuiteFileError(DefinitionError):
-    """A mistake in a suite file, with its line (from 1) and the path of the field."""
+    """A mistake in the file of a suite or a persona, with its line (from 1) and the path of the field."""
 
     def __init__(self, file: str, *, line: int, field: str, found: str, do: str) -> None:
         self.file, self.line, self.field = file, line, field
@@ -131,6 +132,14 @@ class StoreError(SimevalError):
     def __init__(self, path: str, *, problem: str, do: str = "free its disk or name another file") -> None:
         self.path, self.problem = path, problem
         super().__init__(f"{path!r} could not be written ({problem}); {do}")
+
+
+class DatasetChanged(SimevalError):
+    """A dataset cannot be read any more as it was when the run began."""
+
+    def __init__(self, name: str, *, problem: str) -> None:
+        self.name, self.problem = name, problem
+        super().__init__(f"dataset {name!r} has changed ({problem}); leave it as it is while a run is going on")
 
 
 class RunStopped(SimevalError):

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,8 @@ from simeval.console import require_writable, say, show, status_of
 from simeval.dataset import Dataset, Example, check_dataset
 from simeval.dataset_files import JSON_LINES, write_dataset
 from simeval.errors import DefinitionError
-from simeval.importers.logs import ImportedLog, import_log, plain_name
+from simeval.importers.logs import ImportedLog, import_log, own_ids, plain_name
+from simeval.store.opening import open_database
 
 ENDING = ".simeval.jsonl"
 MOST_SHOWN = 20  # problems that are written out
@@ -36,22 +38,26 @@ class _Tally:
                 self.tokens[name] += int(message.metadata.get(name) or 0)
 
 
-def import_logs(*, files: Sequence[Path], format: str, out: Path | None, name: str | None) -> int:
-    """Write the logs in `files` as one dataset and give the exit status."""
-    return status_of(partial(_import, files, format, out, name))
+def import_logs(
+    *, files: Sequence[Path], format: str, out: Path | None, name: str | None, store: str | None = None
+) -> int:
+    """Write the logs in `files` as one dataset, keep it in a `store` too, and give the exit status."""
+    return status_of(partial(_import, files, format, out, name, store))
 
 
-def _import(files: Sequence[Path], format: str, out: Path | None, name: str | None) -> int:
+def _import(files: Sequence[Path], format: str, out: Path | None, name: str | None, store: str | None) -> int:
     target = _target(files, out, name)
     require_writable(str(target))
     logs = [import_log(path, format=format, name=name) for path in files]
     dataset = logs[0].dataset
     if len(logs) > 1:
         dataset = check_dataset(partial(_joined, logs), name=name or plain_name(target))
+    kept = [("kept in", _keep(dataset, store))] if store is not None else []
     tally = _Tally()
     write_dataset(replace(dataset, source=partial(_counted, dataset, tally)), target)
     problems = [f"{path}, {problem}" for path, log in zip(files, logs, strict=True) for problem in log.problems]
-    show(_summary(logs, dataset, tally, target), None)
+    rows = [*_summary(logs, dataset, tally), ("written to", str(target)), *kept]
+    show("\n".join(f"{label:<15}{value}" for label, value in rows), None)
     for problem in problems[:MOST_SHOWN]:
         say(problem, _NO_STATUS)
     if len(problems) > MOST_SHOWN:
@@ -78,7 +84,7 @@ def _is_same(target: Path, path: Path) -> bool:
 
 
 def _joined(logs: Sequence[ImportedLog]) -> Iterator[Example]:
-    return (example for log in logs for example in log.dataset)
+    return own_ids(example for log in logs for example in log.dataset)
 
 
 def _counted(dataset: Dataset, tally: _Tally) -> Iterator[Example]:
@@ -87,7 +93,17 @@ def _counted(dataset: Dataset, tally: _Tally) -> Iterator[Example]:
         yield example
 
 
-def _summary(logs: Sequence[ImportedLog], dataset: Dataset, tally: _Tally, target: Path) -> str:
+def _keep(dataset: Dataset, store: str) -> str:
+    """Keep a dataset in a store, so that people can say what they think of its examples; give the store's name."""
+    from simeval.store.datasets import Datasets  # SQLAlchemy takes a while to load
+
+    with closing(open_database(store)) as database:
+        Datasets(database).save(dataset)
+        return database.name
+
+
+def _summary(logs: Sequence[ImportedLog], dataset: Dataset, tally: _Tally) -> list[tuple[str, str]]:
+    """Give what was read, in rows."""
     what = "conversations" if dataset.recorded else "examples"
     formats = ", ".join(dict.fromkeys(log.format for log in logs))
     unread = sum(len(log.problems) for log in logs)
@@ -102,8 +118,4 @@ def _summary(logs: Sequence[ImportedLog], dataset: Dataset, tally: _Tally, targe
             ("tokens", f"{tally.tokens['prompt_tokens']:,} prompt, {tally.tokens['completion_tokens']:,} completion"),
         ]
     rows += [("not read", f"{unread:,}")] if unread else []
-    rows += [
-        ("dataset", f"{dataset.name}, kind {dataset.kind}, version {dataset.version}"),
-        ("written to", str(target)),
-    ]
-    return "\n".join(f"{label:<15}{value}" for label, value in rows)
+    return [*rows, ("dataset", f"{dataset.name}, kind {dataset.kind}, version {dataset.version}")]

@@ -1,5 +1,6 @@
 """A scorer's lane: a bounded queue of live conversations, its workers, and what they have found so far."""
 
+import asyncio
 import inspect
 import json
 from asyncio import CancelledError, current_task
@@ -15,6 +16,7 @@ from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from simeval import seeds
+from simeval.actors.app import is_async
 from simeval.capture import STOPS_THE_RUN, Caught, capture, place_of
 from simeval.conversation import Conversation
 from simeval.errors import DefinitionError, SimevalError
@@ -28,6 +30,7 @@ from simeval.scorers.scorer import Scorer, metrics_of, whole
 from simeval.tallies import RunningEstimate, Tally
 from simeval.transcripts import plain
 
+ENDING_SECONDS = 1.0  # how long a score may take to end when it is cancelled
 MOST_METRICS = 200  # of one scorer: names that are made from what people write would have no end
 
 Columns = Mapping[str, Any]
@@ -110,9 +113,10 @@ def _text(value: Any) -> str:
 class Lane:
     """Scores conversations with one scorer, and counts.
 
-    What its scorer does cannot end it, nor the app: an exception is a failure, and one that never returns holds one
-    of `workers` threads and no more. Scores are counted in the order of submission, whatever order they come in; the
-    workers run ahead of one that takes long by `queue_size` conversations at most.
+    What its scorer does cannot end it, nor the app: an exception is a failure, one that never returns holds one of
+    `workers` threads and no more, and one that goes on when it is cancelled is left behind. Scores are counted in the
+    order of submission, whatever order they come in; the workers run ahead of one that takes long by `queue_size`
+    conversations at most.
     """
 
     scorer: Scorer
@@ -199,7 +203,7 @@ class Lane:
                     number, submission = await inbox.receive()
                 except anyio.EndOfStream:
                     return
-                made = await isolated(partial(self._score, submission))
+                made = await self._isolated(partial(self._score, submission), is_apart=not self._is_at_once)
                 score, numbers = self._failed_by(made.error) if isinstance(made, Caught) else made
                 self._failed += isinstance(made, Caught)
                 self._scored += not isinstance(made, Caught)
@@ -226,13 +230,38 @@ class Lane:
                 await self._call(self.on_drop, metric, estimate)
 
     async def _score(self, submission: Submission) -> tuple[Score, Numbers]:
-        """Measure, and give the score, without secrets where somebody wants it, with the numbers in it."""
+        """Measure, and give the score, without secrets where somebody wants it, with the numbers in it by their names.
+
+        Names are kept, told and logged, so that they are clean at any rate.
+        """
         score = whole(await self._measure(submission), self.scorer.default_score)
-        numbers = _numbers(score)
+        found = _numbers(score)
+        numbers = {path if path in self._names else self.clean(path): value for path, value in found.items()}
         if self.on_score is not None:
             details = clean_values(score.details, self.clean)
             score = replace(score, reasoning=self.clean(score.reasoning), details=details)
         return score, numbers
+
+    async def _isolated(self, work: Callable[[], Awaitable[Any]], *, is_apart: bool) -> Any:
+        """Do `work`, isolated; in a task of its own where it may go on when it is cancelled, as nobody can end it."""
+        if not is_apart:
+            return await isolated(work)
+        task = asyncio.ensure_future(isolated(work))
+        try:
+            await asyncio.wait([task])
+        except CancelledError:
+            task.cancel()
+            with anyio.CancelScope(shield=True):
+                await asyncio.wait([task], timeout=ENDING_SECONDS)
+            if not task.done():
+                self._warn("end", "it goes on though it was cancelled, and is left behind")
+            raise
+        return task.result()
+
+    @property
+    def _is_at_once(self) -> bool:
+        """Whether a score is made in the event loop without waiting for anything."""
+        return self.scorer.quick and not inspect.iscoroutinefunction(self.scorer.function)
 
     async def _measure(self, submission: Submission) -> Any:
         """Give what the scorer returns. A plain one runs in a thread of the lane's own, within its time."""
@@ -279,7 +308,7 @@ class Lane:
             if inspect.isawaitable(answer):
                 await answer
 
-        made = await isolated(call)
+        made = await self._isolated(call, is_apart=is_async(callback))
         if isinstance(made, Caught):
             self._warn("callback", f"a callback raised {self._failure(made.error).error}; it goes on being called")
 

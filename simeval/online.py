@@ -51,7 +51,10 @@ class OnlineEvaluator:
     all watched metrics together. Callbacks are plain functions, which run in the event loop, or async ones.
 
     Leaving the context waits up to `drain_seconds` for what is queued, and drops the rest; where the app's own code
-    raised or was cancelled, it does not wait. Raises DefinitionError for an argument that cannot be used.
+    raised or was cancelled, it does not wait. A scorer or callback that goes on though it is cancelled is left behind.
+
+    Scores, failures and names of metrics are without secrets; columns are told as they were submitted. Raises
+    DefinitionError for an argument that cannot be used.
     """
 
     def __init__(

@@ -102,7 +102,7 @@ def _dataset(file: Path, format: str, recorded: str | None, outputs: Sequence[st
 
 
 def _scorers(names: str, options: dict[str, Any]) -> list[Scorer]:
-    chosen = ScorerOptions(**{name: options[name] for name in ("persona", "encoder", "sentiment_model")})
+    chosen = ScorerOptions(**{name: options[name] for name in ("persona", "traits", "encoder", "sentiment_model")})
     listed = [name.strip() for name in names.split(",") if name.strip()]
     if not listed:
         raise DefinitionError("--scorers", found="found no name", do="name one or more, with commas between them")

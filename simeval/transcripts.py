@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 from math import isfinite, nan
-from typing import Any
+from typing import Any, SupportsFloat
 
 from simeval.conversation import Conversation, Message
 
@@ -11,7 +11,10 @@ Json = dict[str, Any]
 
 
 def plain(value: object) -> Any:
-    """Give a value in a form JSON can hold: a float that is no number as null, what is unknown as text."""
+    """Give a value in a form JSON can hold: decimals and fractions as floats, what is unknown as text.
+
+    A float that is no number is null.
+    """
     match value:
         case None | bool() | int() | str():
             return value
@@ -21,10 +24,22 @@ def plain(value: object) -> Any:
             return {str(key): plain(inner) for key, inner in value.items()}
         case list() | tuple():
             return [plain(inner) for inner in value]
+        case SupportsFloat() if not isinstance(value, type) and not hasattr(value, "shape"):
+            return _number(value)  # a Decimal, a Fraction
         case _ if getattr(value, "shape", None) == () and callable(item := getattr(value, "item", None)):
             return plain(item())  # a number of numpy's
         case _:
             return str(value)
+
+
+def _number(value: SupportsFloat) -> float | str | None:
+    try:
+        found = float(value)
+    except (ValueError, OverflowError):  # a signalling NaN, a fraction of more than 308 digits
+        return None
+    except TypeError:  # it is a number only in name
+        return str(value)
+    return found if isfinite(found) else None
 
 
 def encode_message(message: Message) -> Json:

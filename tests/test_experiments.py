@@ -22,7 +22,7 @@ from simeval import (
     scorer,
 )
 from simeval.dataset import Dataset, Example, check_dataset
-from simeval.errors import DefinitionError, RunStopped, StoreError
+from simeval.errors import DatasetChanged, DefinitionError, RunStopped
 from simeval.experiment_results import ExperimentResult
 from simeval.models.replies import Reply
 from simeval.outcome import Estimate, Failure, Score, Scored
@@ -697,7 +697,7 @@ class TestStore:
         dataset = check_dataset(lambda: iter(rows), name="d")
         del rows[30:]
 
-        with pytest.raises(StoreError, match="it has only 30 examples now, and had 40") as stopped:
+        with pytest.raises(DatasetChanged, match="it has only 30 examples now, and had 40") as stopped:
             await engine().evaluate(dataset, double, scorers=[right])
         assert isinstance(stopped.value.partial, ExperimentResult)
 

@@ -15,7 +15,7 @@ from simeval.actors.targets import OWN_COLUMNS
 from simeval.actors.wanted import Wanted
 from simeval.conversation import Conversation, Ending, Message, Speaker, Transcript
 from simeval.dataset import RETURNED, Dataset, Example, text_of
-from simeval.errors import SimevalError, StoreError
+from simeval.errors import DatasetChanged, SimevalError
 from simeval.outcome import Failure, Held, Trial
 
 READ_AT_ONCE = 256  # examples, in a worker thread
@@ -49,14 +49,10 @@ class Feed:
         try:
             found = await anyio.to_thread.run_sync(lambda source: list(islice(source, READ_AT_ONCE)), self._source)
         except (SimevalError, OSError) as error:
-            do = "leave it as it is while a run is going on"
-            raise StoreError(f"dataset {self._dataset.name!r}", problem=str(error), do=do) from error
+            raise DatasetChanged(self._dataset.name, problem=str(error)) from error
         if not found:
-            raise StoreError(
-                f"dataset {self._dataset.name!r}",
-                problem=f"it has only {self._read} examples now, and had {self._dataset.size} when it was read before",
-                do="leave it as it is while a run is going on",
-            )
+            problem = f"it has only {self._read} examples now, and had {self._dataset.size} when it was read before"
+            raise DatasetChanged(self._dataset.name, problem=problem)
         for place, example in enumerate(found, self._read):
             self._waiting[place] = (example, self.repetitions)
         self._read += len(found)

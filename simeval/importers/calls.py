@@ -11,16 +11,17 @@
 - A trace without model calls is what its outermost span was given and gave.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from math import nan
+from pathlib import Path
 from typing import Any
 
 from simeval.dataset import Example
 from simeval.importers.folding import example_of
 from simeval.importers.messages import Json, Turn
-from simeval.importers.reading import REFUSALS, Unreadable, reason_of
+from simeval.importers.reading import REFUSALS, Unreadable, reason_of, records
 from simeval.importers.values import filled
 
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
@@ -70,6 +71,24 @@ class _Chain:
 def seconds_between(started: datetime | None, ended: datetime | None) -> float:
     """Give how long something took; NaN where either end is not known."""
     return (ended - started).total_seconds() if started and ended else nan
+
+
+def conversations_in(path: Path, trace_of: Callable[[Any], Trace]) -> Iterator[Example | Unreadable]:
+    """Give the conversations of a file whose records are traces; those that belong to a session are held."""
+    unread: list[Unreadable] = []
+    yield from conversations_of(_traces(path, trace_of, unread))
+    yield from unread
+
+
+def _traces(path: Path, trace_of: Callable[[Any], Trace], unread: list[Unreadable]) -> Iterator[Trace]:
+    for record in records(path):
+        if isinstance(record, Unreadable):
+            unread.append(record)
+            continue
+        try:
+            yield trace_of(record.value)
+        except REFUSALS as error:
+            unread.append(Unreadable(record.place, reason_of(error)))
 
 
 def conversations_of(traces: Iterable[Trace]) -> Iterator[Example | Unreadable]:

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from simeval.dataset import Example
-from simeval.importers.calls import Call, Trace, conversations_of, seconds_between
+from simeval.importers.calls import Call, Trace, conversations_in, seconds_between
 from simeval.importers.envelopes import answered, asked, system_of
 from simeval.importers.messages import Json
-from simeval.importers.reading import REFUSALS, Opening, Unreadable, reason_of, records
+from simeval.importers.reading import REFUSALS, Opening, Unreadable, reason_of
 from simeval.importers.values import filled, first, identity, loaded, mapping, moment, usage
 
 _TOOLS = ("TOOL",)
@@ -29,20 +29,7 @@ def looks_like(opening: Opening) -> bool:
 
 def read(path: Path) -> Iterator[Example | Unreadable]:
     """Give the conversations of all traces in a file; only traces of sessions are held."""
-    unread: list[Unreadable] = []
-    yield from conversations_of(_traces(path, unread))
-    yield from unread
-
-
-def _traces(path: Path, unread: list[Unreadable]) -> Iterator[Trace]:
-    for record in records(path):
-        if isinstance(record, Unreadable):
-            unread.append(record)
-            continue
-        try:
-            yield _trace(record.value)
-        except REFUSALS as error:
-            unread.append(Unreadable(record.place, reason_of(error)))
+    return conversations_in(path, _trace)
 
 
 def _trace(found: Mapping[str, Any]) -> Trace:

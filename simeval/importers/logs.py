@@ -1,5 +1,6 @@
 """Logs of any format as datasets: the format is told by the first records, what cannot be read is reported."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,6 +24,7 @@ from simeval.importers import (
     sharegpt,
 )
 from simeval.importers.reading import Opening, Unreadable, openings
+from simeval.stamps import Stamp
 
 AUTO = "auto"
 MOST_REASONS = 3  # that are told where nothing could be read
@@ -61,7 +63,8 @@ FORMATS = tuple(name for name, _ in _READERS)
 class ImportedLog:
     """A log as a dataset, and what of it could not be read.
 
-    Going through `dataset` reads the file again, so it must stay as it is.
+    Going through `dataset` reads the file again, so it must stay as it is: where it does not, that raises
+    DefinitionError.
     """
 
     dataset: Dataset
@@ -79,14 +82,14 @@ def import_log(path: str | Path, *, format: str = AUTO, name: str | None = None)
     """
     path = Path(path)
     told, reader = _reader_of(path, format)
-    stamp = _stamp(path)
+    stamp = Stamp.of(path)
     problems: list[Unreadable] = []
-    found = _Counted(reader.read(path), problems)
+    found = _Counted(stamp.watched(reader.read(path)), problems)
     try:
-        checked = check_dataset(lambda: found, name=name or plain_name(path))
+        checked = check_dataset(lambda: own_ids(found), name=name or plain_name(path))
     except DefinitionError as error:
         raise error if found.examples else _nothing_read(path, told, problems) from error
-    dataset = replace(checked, source=partial(_read_again, reader, path, stamp))
+    dataset = replace(checked, source=partial(_read_again, reader, stamp))
     return ImportedLog(dataset=dataset, format=told, problems=tuple(problems))
 
 
@@ -115,21 +118,22 @@ class _Counted:
                 yield each
 
 
-def _read_again(reader: Reader, path: Path, stamp: tuple[int, int]) -> Iterator[Example]:
+def _read_again(reader: Reader, stamp: Stamp) -> Iterator[Example]:
     """Give the examples of a file that is still what it was: the dataset's version is that of its content."""
-    if _stamp(path) != stamp:
-        raise DefinitionError(f"log {str(path)!r}", found="it has changed since it was read", do="import it again")
-    return (each for each in reader.read(path) if isinstance(each, Example))
+    return own_ids(each for each in stamp.watched(reader.read(stamp.path)) if isinstance(each, Example))
 
 
-def _stamp(path: Path) -> tuple[int, int]:
-    try:
-        found = path.stat()
-    except OSError as error:
-        raise DefinitionError(
-            f"log {str(path)!r}", found=f"it cannot be read ({error.strerror})", do="name a file that can be"
-        ) from error
-    return found.st_mtime_ns, found.st_size
+def own_ids(examples: Iterable[Example]) -> Iterator[Example]:
+    """Give examples of which no two share an id: one that came before gets a number. Holds 70 bytes an id."""
+    taken: set[int] = set()  # hashes, of which two that are equal by chance cost a number
+    times: Counter[str] = Counter()
+    for example in examples:
+        name = example.example_id
+        while name and hash(name) in taken:
+            times[example.example_id] += 1
+            name = f"{example.example_id} ({times[example.example_id] + 1})"
+        taken.add(hash(name))
+        yield example if name == example.example_id else replace(example, example_id=name)
 
 
 def _reader_of(path: Path, format: str) -> tuple[str, Reader]:

@@ -15,12 +15,14 @@ class ScorerOptions:
     """What scorers by name may be made with: each takes what it knows, None is its own default."""
 
     persona: str | None = None
+    traits: str | None = None
     encoder: str | None = None
     sentiment_model: str | None = None
 
 
 _Named = tuple[str, str, Mapping[str, str]]  # module, class, and its argument for an option
 
+VOICE = {"persona": "persona", "traits": "traits", "encoder": "encoder"}
 NAMED: Mapping[str, _Named] = {
     "valid_json": ("formats", "ValidJSON", {}),
     "valid_xml": ("formats", "ValidXML", {}),
@@ -38,10 +40,10 @@ NAMED: Mapping[str, _Named] = {
     "sentiment": ("sentiment", "SentimentScorer", {"model": "sentiment_model"}),
     "toxicity": ("toxicity", "ToxicityScorer", {}),
     "bias": ("bias", "BiasScorer", {}),
-    "authenticity": ("authenticity", "Authenticity", {"persona": "persona", "encoder": "encoder"}),
+    "authenticity": ("authenticity", "Authenticity", VOICE),
     "safety": ("safety", "Safety", {"persona": "persona"}),
     "stability": ("stability", "Stability", {"encoder": "encoder"}),
-    "alignment": ("brand", "Alignment", {"persona": "persona", "encoder": "encoder"}),
+    "alignment": ("brand", "Alignment", VOICE),
     "hallucination_free": ("graded", "HallucinationFree", {}),
     "correctness": ("graded", "Correctness", {}),
     "helpfulness": ("graded", "Helpfulness", {}),

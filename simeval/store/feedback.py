@@ -2,8 +2,8 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -13,6 +13,7 @@ from sqlalchemy import Connection, delete, func, select
 
 from simeval.errors import DefinitionError, StoreError
 from simeval.feedback import Feedback, decode_feedback, encode_feedback
+from simeval.models.redact import Redactor
 from simeval.store.database import Database
 from simeval.store.schema import DATASETS, EXAMPLES, FEEDBACK, RUNS, SCENARIOS, TRIALS
 from simeval.store.texts import as_written, exact_values, storable
@@ -30,11 +31,12 @@ class FeedbackBook:
         self._database = database
 
     def add(self, feedback: Feedback) -> None:
-        """Keep feedback; another of the same id is replaced. Raises DefinitionError where what it is of is not there.
+        """Keep feedback, without what looks like a key or a password; another of the same id is replaced.
 
-        Raises StoreError where it cannot be kept.
+        Raises DefinitionError where what it is of is not there, and StoreError where it cannot be kept.
         """
-        self._database.write(lambda connection: _keep(connection, [_Given("", feedback)]))
+        found = _masked([_Given("", feedback)])
+        self._database.write(lambda connection: _keep(connection, found))
 
     def of_run(self, run_id: str) -> list[Feedback]:
         """Give the feedback on a run's trials, in the order it was given. Raises DefinitionError for no run."""
@@ -74,7 +76,7 @@ class FeedbackBook:
         A line without an id has one by its content, so that nothing is kept twice; one without a run or a dataset is
         of the run `run_id`. Raises DefinitionError naming the first line that cannot be used.
         """
-        found = list(_lines(Path(path), run_id))
+        found = _masked(_lines(Path(path), run_id))
         return self._database.write(lambda connection: _keep(connection, found))
 
 
@@ -119,7 +121,7 @@ class _Places:
     def require_dataset(self, name: str) -> None:
         """Raise DefinitionError where there is no such dataset."""
         if not self.has(DATASETS, dataset=name):
-            do = "see `simeval datasets`"
+            do = "see `simeval datasets`; save it with Datasets(database).save, or a file with `simeval import --store`"
             raise DefinitionError("feedback dataset", found=f"there is no dataset {name!r} in the store", do=do)
 
     def _scenario(self, feedback: Feedback) -> int:
@@ -138,7 +140,25 @@ class _Places:
         self.require_dataset(name)
         if not self.has(EXAMPLES, dataset=name, key=key):
             found = f"dataset {name!r} has no example {key!r} in any version"
-            raise DefinitionError("feedback example", found=found, do="give an Example's key")
+            do = "give an example's id, or where it has none its key (Example.key)"
+            raise DefinitionError("feedback example", found=found, do=do)
+
+
+def _masked(found: Iterable[_Given]) -> list[_Given]:
+    """Give feedback without secrets in what is said."""
+    clean = Redactor.of(()).clean
+    return [
+        replace(
+            each,
+            feedback=replace(
+                each.feedback,
+                key=clean(each.feedback.key),
+                comment=clean(each.feedback.comment),
+                source=clean(each.feedback.source),
+            ),
+        )
+        for each in found
+    ]
 
 
 def _keep(connection: Connection, found: Sequence[_Given]) -> int:
