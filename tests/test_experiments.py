@@ -124,6 +124,19 @@ class TestTargets:
         assert sorted(inputs["n"] for inputs, _ in seen) == [0, 1, 2]
         assert len({seed for _, seed in seen}) == 3
 
+    async def test_an_app_is_never_shown_the_reference(self) -> None:
+        seen: list[set[str]] = []
+
+        def anything(**columns: Any) -> str:
+            seen.append({*columns, *columns["inputs"]})
+            return "x"
+
+        await engine().evaluate(sums(2), anything, scorers=[length])
+
+        assert seen == [{"inputs", "seed", "question", "n"}] * 2
+        with pytest.raises(DefinitionError, match="inputs of the dataset by their names"):
+            await engine().evaluate(sums(2), lambda answer: answer, scorers=[length])
+
     async def test_an_answer_may_be_any_json_and_a_scorer_takes_a_part_of_it(self) -> None:
         def rag(question: str) -> dict[str, Any]:
             return {"answer": question.upper(), "context": ["a", "b"]}
@@ -200,7 +213,7 @@ class TestTargets:
         assert "app offline/app" in result.run.notes[0]
 
     async def test_a_function_of_something_else_is_refused_with_the_columns_there_are(self) -> None:
-        with pytest.raises(DefinitionError, match=r"columns of the dataset by their names.*question, n"):
+        with pytest.raises(DefinitionError, match=r"inputs of the dataset by their names.*question, n"):
             await engine().evaluate(sums(2), lambda colour: "x", scorers=[length])
 
     async def test_what_was_recorded_is_measured_as_it_is(self) -> None:

@@ -109,7 +109,7 @@ class Examples:
         state: Any = dialogue.app.first_state(trial.seed)
         if self.takes_columns:
             own = dict(zip(OWN_COLUMNS, (dict(example.inputs), trial.seed), strict=True))
-            state = _own({**own, **example.columns()}, str)  # the app is told everything
+            state = _own({**own, **example.given()}, str)  # secrets too: the app must be told
         transcript, messages = _beginning(example, takes_history=dialogue.app.handler.takes_history)
         if not messages:
             failure = Failure(stage="engine", error="no message of a user to put to the app", cause="no_input")

@@ -11,7 +11,7 @@ from simeval.dataset import RETURNED, Dataset
 from simeval.errors import DefinitionError
 from simeval.transcripts import plain
 
-OWN_COLUMNS = ("inputs", "seed")  # beside the dataset's, for a function of columns
+OWN_COLUMNS = ("inputs", "seed")  # beside the inputs, for a function of columns
 
 _TALKS = ("message", "messages")
 
@@ -19,14 +19,14 @@ _TALKS = ("message", "messages")
 def takes_columns(target: Callable[..., Any], dataset: Dataset) -> bool:
     """Whether a target is a function of columns, and not an app's handler of messages.
 
-    It is one where each parameter that it requires is a column, or "inputs", all of them, or "seed". Raises
-    DefinitionError where it is neither.
+    It is one where each parameter that it requires is an input, or "inputs", all of them, or "seed"; references and
+    metadata are not for the app. Raises DefinitionError where it is neither.
     """
     names, required = _parameters(target)
     unnamed = [each for each in inspect.signature(target).parameters.values() if each.kind is each.POSITIONAL_ONLY]
     if (names and names[0] in _TALKS) or (unnamed and dataset.kind != "kv"):
         return False
-    columns = (*dataset.columns, *OWN_COLUMNS)
+    columns = (*next(iter(dataset)).given(), *OWN_COLUMNS)
     if not unnamed and (required or _takes_any(target)) and all(name in columns for name in required):
         return True
     if dataset.kind != "kv":
@@ -34,7 +34,7 @@ def takes_columns(target: Callable[..., Any], dataset: Dataset) -> bool:
     raise DefinitionError(
         "target",
         found=f"it takes {', '.join(names) or 'nothing'}",
-        do=f"let it take columns of the dataset by their names ({', '.join(columns)}), or message, or messages",
+        do=f"let it take inputs of the dataset by their names ({', '.join(columns)}), or message, or messages",
     )
 
 
