@@ -42,13 +42,13 @@ class Language(ColumnScorer):
         fits = not self.among or self.expected is None or self.expected in self.among
         require(fits, f"{where}: among", found=list(self.among), do=f"let it hold {self.expected!r}, too")
 
-    def score(self, output: object, input: str = "") -> dict[str, object]:
+    def score(self, output: object, input: object = "") -> dict[str, object]:
         """Give {"matches": bool, "language", "probability", "expected"}.
 
         Raises ValueError where the output, or the input that it is held against, is too short to tell.
         """
         language, probability = self._of(text_of(output), "output")
-        expected = self.expected or self._of(input, "input")[0]
+        expected = self.expected or self._of(text_of(input), "input")[0]
         return {
             "matches": language == expected,
             "language": language,

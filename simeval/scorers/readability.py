@@ -11,7 +11,7 @@ from typing import ClassVar
 from simeval.scorers.scorer import ColumnScorer
 from simeval.scorers.values import text_of
 
-_SENTENCE = re.compile(r"[.!?]+(?=\s|$)|\n{2,}")
+_SENTENCE = re.compile(r"""(?<![.!?])[.!?]++["'\u2019\u201d)\]]*+(?=\s|$)|(?<!\n)\n{2,}""")
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
 _VOWELS = re.compile(r"[aeiouy]+")
 _SILENT = re.compile(r"(?:[^laeiouy]es|[^tdaeiouy]ed|[^laeiouy]e)$")

@@ -52,6 +52,13 @@ class TestReadability:
         with pytest.raises(ValueError, match="no words"):
             Readability().score(text)
 
+    def test_a_sentence_ends_inside_quotes_and_brackets_too(self) -> None:
+        assert Readability().score('She said "Stop." He left. (Why not?) I asked.')["words_per_sentence"] == 9 / 4
+
+    @pytest.mark.parametrize("tail", ["!" * 1_000_000 + "x", "\n" * 1_000_000, ". " * 500_000])
+    def test_a_megabyte_of_marks_is_read(self, tail: str) -> None:
+        assert Readability().score(f"Hello there {tail}")["grade"] is not None
+
     def test_a_megabyte_is_read(self) -> None:
         assert Readability().score(f"{SIMPLE} " * 14_000)["words_per_sentence"] == pytest.approx(18 / 3, abs=0.1)
 
@@ -70,6 +77,16 @@ class TestPersonalData:
             ("from 192.168.0.1", "ip_address"),
             ("call +49 30 901820", "phone"),
             ("call (020) 7946 0958", "phone"),
+            ("call 212-555-0123 now", "phone"),
+            ("1-800-555-0199", "phone"),
+            ("+1.212.555.0123", "phone"),
+            ("Card 4111 1111 1111 1111 12/27", "card"),
+            ("4111 1111 1111 1111 123", "card"),
+            ("4111111111111111 12/27", "card"),
+            ("No 12 4111 1111 1111 1111", "card"),
+            ("Pay by 2026-11-21 4111111111111111", "card"),
+            ("IBAN BE68539007547034 EUR", "iban"),
+            ("IBAN BE68 5390 0754 7034 BIC KREDBEBB", "iban"),
         ],
     )
     def test_what_has_the_form_of_personal_data_is_found(self, text: str, kind: str) -> None:
@@ -128,7 +145,7 @@ class TestPersonalData:
 
         assert found["clean"] == (found["findings"] == 0)
 
-    @pytest.mark.parametrize("part", ["a", "1 ", "1.", "a@", "DE12 ", "a.b-", "+1 "])
+    @pytest.mark.parametrize("part", ["a", "1 ", "1.", "a@", "DE12 ", "a.b-", "+1 ", "me@example.com ", "4111 1111 "])
     def test_a_megabyte_of_anything_is_looked_at(self, part: str) -> None:
         assert PersonalData().score(part * (1_000_000 // len(part)))["findings"] is not None
 
