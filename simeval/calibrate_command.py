@@ -37,25 +37,29 @@ def _calibrate(
     turns, skipped = read_turns(labelled)
     held_out = read_turns(test)[0] if test else None
     found = calibrate(persona, turns, seed=seed)
-    on_test, seen = None, 0
+    on_test, seen = None, None
     if held_out is not None:
         left = unseen(held_out, turns)
         seen = len(held_out) - len(left)
-        on_test = separation(left, [found.model.probability(turn.text) for turn in left], threshold=0.5, seed=seed)
+        if len({turn.on_brand for turn in left}) == 2:
+            on_test = separation(left, [found.model.probability(turn.text) for turn in left], threshold=0.5, seed=seed)
     write_text(str(out), f"{json.dumps(found.model.as_dict(), ensure_ascii=False, indent=1)}\n")
     show(_shown(found, skipped, on_test, seen, out), json_path)
-    write_json(json_path, _encoded(found, skipped, on_test, seen))
+    write_json(json_path, _encoded(found, skipped, on_test, seen or 0))
 
 
-def _shown(found: Calibration, skipped: int, on_test: Separation | None, seen: int, out: Path) -> str:
+def _shown(found: Calibration, skipped: int, on_test: Separation | None, seen: int | None, out: Path) -> str:
     off = len(found.turns) - found.cross_validated.on_brand
     lines = [
         f"{found.cross_validated.on_brand} turns on brand, {off} off; {skipped} lines without a label",
         f"traits by rules (before):  {found.by_rules or 'the persona names none'}",
         f"model, held-out sessions:  {found.cross_validated}",
     ]
-    if on_test is not None:
-        lines.append(f"model, on the test file:   {on_test}; {seen} turns left out that it was fitted to")
+    if seen is not None:
+        measured = on_test or "not measured, the turns left have not both labels"
+        lines.append(
+            f"model, on the test file:   {measured}; {seen} turns left out whose text or session was fitted to"
+        )
     for probability, turn in found.misjudged():
         label = "on" if turn.on_brand else "off"
         lines.append(f"  misjudged: {label} brand, {probability:.2f}: {printable(turn.text)[:LONGEST_SHOWN]}")

@@ -45,6 +45,19 @@ def attempt(work: Callable[[], T]) -> T | Caught:
         return Caught(error)
 
 
+def attempt_all(work: Callable[[], T]) -> T | Caught:
+    """Do `work` as `attempt` does, in a thread that must outlive it: what is no Exception becomes a RuntimeError.
+
+    For threads of our own only: elsewhere it would swallow what ends the program.
+    """
+    try:
+        return attempt(work)
+    except BaseException as error:  # such as a panic of Rust; SystemExit would end no process from a thread
+        failed = RuntimeError(f"{type(error).__name__}: {error}")
+        failed.__cause__ = error
+        return Caught(failed)
+
+
 def place_of(error: BaseException) -> str:
     """Say where an error was raised, as " (file:line in function)"; nothing where that is not known."""
     frames = extract_tb(error.__traceback__)

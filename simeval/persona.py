@@ -14,7 +14,17 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from simeval.errors import DefinitionError, SuiteFileError
 from simeval.settings import require, require_one_of
@@ -62,7 +72,7 @@ class Policy:
         for pattern in self.patterns:
             try:
                 matches_nothing = re.compile(pattern).fullmatch("") is not None
-            except re.error as error:
+            except (re.error, OverflowError, RecursionError) as error:
                 do = f"mend the regular expression ({error})"
                 raise DefinitionError(f"{where}: patterns", found=f"found {pattern!r}", do=do) from error
             require(not matches_nothing, f"{where}: patterns", found=pattern, do="give one that matches some text")
@@ -96,12 +106,11 @@ class Persona:
         require_one_of(self.formality, (None, *FORMALITIES), f"{where}: formality")
         require_one_of(self.verbosity, (None, *VERBOSITIES), f"{where}: verbosity")
         for word in self.tone:
-            close = [] if word in TONES else get_close_matches(word, TONES, n=1, cutoff=0.8)
-            require(not close, f"{where}: tone", found=word, do=f"did you mean {', '.join(close)}?")
-        both = sorted({word.casefold() for word in self.preferred} & {word.casefold() for word in self.avoided})
-        require(not both, f"{where}: lexicon", found=both, do="name each as preferred or as avoided, not as both")
-        names = [policy.name for policy in self.policies]
-        require(len({*names}) == len(names), f"{where}: policies", found=names, do="give each a name of its own")
+            _require_tone(word, f"{where}: tone")
+        _require_apart(self.preferred, self.avoided, f"{where}: lexicon")
+        usable = isinstance(self.policies, (list, tuple)) and all(isinstance(each, Policy) for each in self.policies)
+        require(usable, f"{where}: policies", found=self.policies, do="give a list of Policy")
+        _require_distinct([policy.name for policy in self.policies], f"{where}: policies")
 
     @property
     def unmeasured(self) -> tuple[str, ...]:
@@ -115,9 +124,28 @@ def require_texts(found: object, where: str) -> None:
     require(listed, where, found=found, do="give a list of texts, none of them empty")
 
 
+def _require_tone(word: str, where: str) -> None:
+    close = [] if word in TONES else get_close_matches(word, TONES, n=1, cutoff=0.8)
+    require(not close, where, found=word, do=f"did you mean {', '.join(close)}?")
+
+
+def _require_apart(preferred: Sequence[str], avoided: Sequence[str], where: str) -> None:
+    both = sorted({word.casefold() for word in preferred} & {word.casefold() for word in avoided})
+    require(not both, where, found=both, do="name each as preferred or as avoided, not as both")
+
+
+def _require_distinct(names: Sequence[str], where: str) -> None:
+    require(len({*names}) == len(names), where, found=names, do="give each a name of its own")
+
+
+def _tone(word: str) -> str:
+    _require_tone(word, "tone")
+    return word
+
+
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Texts = list[Text]
-OneOrMore = Text | Texts
+Tone = Annotated[Text, AfterValidator(_tone)]
 
 
 class _Record(BaseModel):
@@ -130,10 +158,16 @@ class _Lexicon(_Record):
     preferred: Texts = Field(default_factory=list)
     avoided: Texts = Field(default_factory=list)
 
+    @field_validator("avoided")
+    @classmethod
+    def _is_apart(cls, avoided: Texts, read: ValidationInfo) -> Texts:
+        _require_apart(read.data.get("preferred", []), avoided, "lexicon")
+        return avoided
+
 
 class _Traits(_Record):
     formality: Formality | None = None
-    tone: OneOrMore = Field(default_factory=list)
+    tone: Tone | list[Tone] = Field(default_factory=list)
     verbosity: Verbosity | None = None
 
 
@@ -159,6 +193,12 @@ class _Policy(_Record):
 class _Safety(_Record):
     policies: list[_Policy] = Field(default_factory=list)
     topics: Texts = Field(default_factory=list)
+
+    @field_validator("policies")
+    @classmethod
+    def _are_distinct(cls, policies: list[_Policy]) -> list[_Policy]:
+        _require_distinct([policy.name for policy in policies], "policies")
+        return policies
 
 
 class _Persona(_Record):

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,8 +50,8 @@ class LabelledTurn:
 class Separation:
     """How well scores tell on-brand turns from others: the area under the ROC curve, by chance 0.5.
 
-    The interval resamples whole sessions: 95%, approximate, too narrow with fewer than about 50. It does not know how
-    another fit would have come out. At a score of `threshold` or more a turn is called on brand.
+    The interval resamples whole sessions: 95%, approximate, too narrow with fewer than about 50, NaN with one. It
+    does not know how another fit would have come out. At a score of `threshold` or more a turn is called on brand.
     """
 
     auc: float
@@ -110,7 +111,7 @@ def read_turns(path: Path) -> tuple[list[LabelledTurn], int]:
 def _turn(line: str, where: str) -> LabelledTurn | None:
     try:
         row = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DefinitionError(where, found=f"this is not JSON ({error})", do="mend it") from error
     if not isinstance(row, dict):
         raise DefinitionError(where, found=f"found {row!r:.80}", do="give an object with text, label and session")
@@ -123,7 +124,7 @@ def _turn(line: str, where: str) -> LabelledTurn | None:
         raise DefinitionError(f"{where}, label", found=f"found {label!r:.80}", do="use on or off, or 1 or 0")
     if not isinstance(text, str) or not text.strip():
         raise DefinitionError(f"{where}, text", found=f"found {text!r:.80}", do="give what the app said")
-    session = row.get("session", row.get("session_id"))
+    session = row.get("session_id") if row.get("session") is None else row["session"]
     return LabelledTurn(text=text, on_brand=LABELS[known], session=where if session is None else str(session))
 
 
@@ -152,7 +153,7 @@ def calibrate(persona: Persona, turns: Sequence[LabelledTurn], *, seed: int = 0)
         "folds": n_folds,
         "seed": seed,
         "cross_validated_auc": cross_validated.auc,
-        "interval": [cross_validated.low, cross_validated.high],
+        "interval": _interval(cross_validated),
     }
     return Calibration(
         model=replace(fit_traits(persona, turns), report=report),
@@ -228,9 +229,14 @@ def separation(
 
 
 def unseen(turns: Sequence[LabelledTurn], fitted: Sequence[LabelledTurn]) -> Sequence[LabelledTurn]:
-    """Give those turns whose text a model was not fitted to."""
-    seen = {turn.text for turn in fitted}
-    return [turn for turn in turns if turn.text not in seen]
+    """Give those turns of which a model was fitted neither to the text nor to another turn of the session."""
+    texts, sessions = {_key(turn.text) for turn in fitted}, {turn.session for turn in fitted}
+    return [turn for turn in turns if _key(turn.text) not in texts and turn.session not in sessions]
+
+
+def _key(text: str) -> str:
+    """Give a text without what makes no other one of it: case, and how its white space runs."""
+    return " ".join(text.casefold().split())
 
 
 def _by_rules(persona: Persona, turns: Sequence[LabelledTurn], seed: int) -> Separation | None:
@@ -264,7 +270,7 @@ def _groups(turns: Sequence[LabelledTurn]) -> list[str]:
         return name
 
     for turn in turns:
-        leader[root(f"session {turn.session}")] = root(f"text {turn.text.strip().casefold()}")
+        leader[root(f"session {turn.session}")] = root(f"text {_key(turn.text)}")
     return [root(f"session {turn.session}") for turn in turns]
 
 
@@ -283,11 +289,16 @@ def _present(items: Sequence[Sequence[str]], known: Sequence[str]) -> "NDArray[n
     return table
 
 
+def _interval(found: Separation) -> list[float | None]:
+    """Give the ends of an interval for JSON, which has no NaN."""
+    return [None if isnan(end) else end for end in (found.low, found.high)]
+
+
 def encode_separation(found: Separation) -> dict[str, Any]:
     """Give the form in which a separation is reported."""
     return {
         "roc_auc": found.auc,
-        "interval": [found.low, found.high],
+        "interval": _interval(found),
         "turns": found.turns,
         "on_brand": found.on_brand,
         "sessions": found.sessions,

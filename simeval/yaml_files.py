@@ -52,7 +52,7 @@ def read_yaml(path: Path, *, renamed: Mapping[str, str] = {}) -> tuple[yaml.Node
         raise SuiteFileError(
             str(path), line=1, field="", found=f"it cannot be read ({error.strerror})", do="name a file that can be"
         ) from error
-    except (yaml.YAMLError, ValueError, AttributeError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, AttributeError, LookupError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         raise SuiteFileError(
             str(path),

@@ -1,19 +1,22 @@
 """Local models by transformers: known answers from weights set by hand, MiniLM as a plain loop has it, clear errors."""
 
+import gc
 import os
+import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from itertools import pairwise
 from math import exp, sqrt, tanh
 from pathlib import Path
 from typing import Any
+from weakref import ReferenceType, ref
 
 import anyio
 import pytest
 
 from simeval import EmbeddingSimilarity
 from simeval.errors import DefinitionError, ModelUnusable
-from simeval.models.local import MINILM, LocalClassifier, classifier, encoder
+from simeval.models.local import MINILM, LocalClassifier, _loaded, classifier, encoder
 from simeval.scorers.scorer import Scorer
 from tests.tiny_checkpoints import FIVE, LONGEST, WORDS, save_classifier, save_encoder
 
@@ -92,6 +95,39 @@ async def test_a_text_longer_than_the_model_takes_is_cut_there_and_its_windows_a
     assert windows[0].split()[-1] == windows[1].split()[0]
     assert windows[-1].endswith("bad")
     assert await five.windows("good dog") == ["good dog"]
+
+
+@needs_torch
+async def test_a_text_that_fits_for_certain_takes_no_thread_and_is_read_whole(five: LocalClassifier) -> None:
+    await five.load()
+    network, room = five._loaded, LONGEST - 2
+
+    assert [network.surely_fits(text) for text in ("x" * (room - 1), "x" * room, "é", "")] == [True, False, False, True]
+    assert all(len(tokens) <= LONGEST for tokens in network.prepare(["?" * (room - 1), "? " * (room // 2)]))
+    with pytest.raises(TypeError, match="reads text"):
+        await five.windows(3)  # type: ignore[arg-type]
+
+
+def test_garbage_made_while_torch_is_loaded_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Knot:
+        def __init__(self) -> None:
+            self.itself = self
+
+    made: list[ReferenceType[Knot]] = []
+
+    def load() -> Any:
+        made.append(ref(Knot()))
+
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    try:
+        _loaded(load)
+        frozen = gc.get_freeze_count()
+    finally:
+        gc.unfreeze()
+
+    assert made[0]() is None
+    assert frozen > 0
+    assert gc.isenabled()
 
 
 @needs_torch

@@ -148,3 +148,52 @@ async def test_the_embedded_model_keeps_its_figures_on_sentences_held_out_of_its
             group.start_soon(measure, number)
 
     assert pearsonr(scores, [each.mean for each in some])[0] > 0.75
+
+
+async def test_a_long_text_of_a_tokenizer_in_python_is_read_in_windows(tmp_path: Path) -> None:
+    from simeval.models.local import classifier
+
+    (tmp_path / "vocab.txt").write_text("good 5\nbad 4\nx@@ 3\nx 3\n", encoding="utf-8")
+    (tmp_path / "bpe.codes").write_text("g o 5\ngo o 5\ngoo d</w> 5\nb a 4\nba d</w> 4\n", encoding="utf-8")
+    tokenizer = transformers.BertweetTokenizer(str(tmp_path / "vocab.txt"), str(tmp_path / "bpe.codes"))
+    config = transformers.RobertaConfig(
+        vocab_size=16,
+        hidden_size=4,
+        num_hidden_layers=1,
+        num_attention_heads=1,
+        intermediate_size=4,
+        max_position_embeddings=34,
+        pad_token_id=1,
+        tokenizer_class="BertweetTokenizer",
+    )
+    transformers.RobertaForSequenceClassification(config).save_pretrained(tmp_path / "slow")
+    tokenizer.save_pretrained(tmp_path / "slow")
+    text = "good bad " * 40 + "x" * 100 + " good"
+
+    model = classifier(str(tmp_path / "slow"))
+    windows = await model.windows(text)
+
+    assert (tokenizer.is_fast, model.longest) == (False, 32)
+    assert len(windows) > 5
+    assert all(len(tokenizer(window)["input_ids"]) <= 32 for window in windows)
+    assert (windows[0][:8], windows[-1][-4:]) == ("good bad", "good")
+    assert sum(window.count("good") for window in windows) >= 41
+    assert sum(window.count("x") for window in windows) >= 100
+
+
+@pytest.mark.parametrize(("kind", "longest"), [("Camembert", 32), ("MPNet", 32), ("XLMRoberta", 32), ("Bert", 34)])
+def test_positions_that_begin_behind_the_padding_leave_fewer(kind: str, longest: int) -> None:
+    from simeval.models.networks import _longest
+
+    config = getattr(transformers, f"{kind}Config")(
+        vocab_size=16,
+        hidden_size=4,
+        num_hidden_layers=1,
+        num_attention_heads=1,
+        intermediate_size=4,
+        max_position_embeddings=34,
+        pad_token_id=1,
+    )
+    model = getattr(transformers, f"{kind}Model")(config)
+
+    assert _longest(transformers.PreTrainedTokenizerBase(), model) == longest

@@ -13,11 +13,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Condition, Lock, Thread
 from time import monotonic
 from typing import Any, Generic, Protocol, TypeVar
 
-from simeval.capture import Caught, attempt
+from simeval.capture import Caught, attempt, attempt_all
 
 Item = TypeVar("Item")
 Item_contra = TypeVar("Item_contra", contravariant=True)
@@ -63,7 +64,7 @@ class _Request(Generic[Item, Result]):
 
     def taken(self) -> bool:
         """Whether the answer is still wanted; from now on it cannot be taken back."""
-        return self.answer.running() or self.answer.set_running_or_notify_cancel()
+        return not self.answer.done() and (self.answer.running() or self.answer.set_running_or_notify_cancel())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,6 +86,7 @@ class Batches(Generic[Item, Result]):
     load: Callable[[], Network[Item, Result]]
     loaded: Network[Item, Result] | None = field(default=None, init=False, repr=False)
     _failed: tuple[Exception, float] | None = field(default=None, init=False, repr=False)  # and how long that holds
+    _ready: "Future[Network[Item, Result]] | None" = field(default=None, init=False, repr=False)
     _loading: Lock = field(default_factory=Lock, init=False, repr=False)
     _waiting: "deque[_Request[Item, Result]]" = field(default_factory=deque, init=False, repr=False)
     _came: Condition = field(default_factory=Condition, init=False, repr=False)
@@ -116,12 +118,16 @@ class Batches(Generic[Item, Result]):
                 future.cancel()
         return results
 
+    async def ready(self) -> Network[Item, Result]:
+        """Give the loaded network; waits until it is, all callers for one load. Raises what loading it raises."""
+        return self.loaded if self.loaded is not None else await asyncio.wrap_future(self._one_load())
+
     def network(self) -> Network[Item, Result]:
         """Give the loaded network; may block until it is loaded. Raises what loading it raises."""
         with self._loading:
             if self.loaded is None:
                 if self._failed is not None and monotonic() < self._failed[1]:
-                    raise self._failed[0]
+                    raise self._failed[0].with_traceback(None)  # else it grows with each raise
                 started = monotonic()
                 found = attempt(self.load)
                 if isinstance(found, Caught):
@@ -135,6 +141,22 @@ class Batches(Generic[Item, Result]):
     def limits(self) -> Limits:
         """How batches are made: as the network says, once it is loaded."""
         return Limits() if self.loaded is None else self.loaded.limits
+
+    def _one_load(self) -> "Future[Network[Item, Result]]":
+        with self._came:
+            if self._ready is None or self._ready.done():
+                ready: Future[Network[Item, Result]] = Future()
+                ready.set_running_or_notify_cancel()  # so that no caller that is cancelled takes it from the others
+                Thread(target=self._load_for, args=(ready,), name="simeval model").start()
+                self._ready = ready
+            return self._ready
+
+    def _load_for(self, ready: "Future[Network[Item, Result]]") -> None:
+        found = attempt_all(self.network)
+        if isinstance(found, Caught):
+            ready.set_exception(found.error)
+        else:
+            ready.set_result(found)
 
     def _put(self, item: Item) -> "Future[Result]":
         request: _Request[Item, Result] = _Request(item)
@@ -150,11 +172,9 @@ class Batches(Generic[Item, Result]):
 
     def _work(self) -> None:
         while window := self._window():
-            network = attempt(self.network)
-            if isinstance(network, Caught):
-                _refuse(window, network)
-            else:
-                self._answer(network, window)
+            done = attempt_all(partial(self._answer, window))
+            if isinstance(done, Caught):
+                _refuse(window, done)
 
     def _window(self) -> list[_Request[Item, Result]]:
         """Take what waits, after a moment's wait for more; nothing ends the thread."""
@@ -165,7 +185,9 @@ class Batches(Generic[Item, Result]):
             self._at_work = count > 0
             return [self._waiting.popleft() for _ in range(count)]
 
-    def _answer(self, network: Network[Item, Result], window: Sequence[_Request[Item, Result]]) -> None:
+    def _answer(self, window: Sequence[_Request[Item, Result]]) -> None:
+        """Answer the requests of a window, each with what is its own. Raises what concerns them all."""
+        network = self.network()
         prepared: list[_Prepared[Item, Result]] = []
         wanted = [request for request in window if not request.answer.cancelled()]
         for requests, tokens in _tried(wanted, lambda some: network.prepare([request.item for request in some])):
@@ -195,7 +217,7 @@ def _tried(
     """Do work on items, and where it raises on each half by itself, so that who is at fault fails alone."""
     if not items:
         return
-    done = attempt(lambda: _one_each(items, work(items)))
+    done = attempt_all(lambda: _one_each(items, work(items)))
     if isinstance(done, Caught) and len(items) > 1:
         half = len(items) // 2
         yield from _tried(items[:half], work)

@@ -48,10 +48,12 @@ class _Local:
     async def windows(self, text: str) -> list[str]:
         """Give a text as pieces that are read whole: itself, or overlapping ones, cut between its tokens."""
         network = await self._network()
+        if network.surely_fits(text):
+            return [text]
         return await anyio.to_thread.run_sync(network.windows, text, abandon_on_cancel=True)
 
     async def _network(self) -> "TextNetwork":
-        await anyio.to_thread.run_sync(self._batches.network, abandon_on_cancel=True)
+        await self._batches.ready()
         return self._loaded
 
     @property
@@ -125,15 +127,16 @@ def _loaded(load: Callable[[], Network[Any, Any]]) -> Network[Any, Any]:
     """Load a network; where that brings torch, without the pauses of the garbage collector, then and later.
 
     Torch and transformers are 400,000 objects that stay. Each full collection looked at all of them for 0.3 s, with
-    the event loop at a stand; what is frozen is not looked at.
+    the event loop at a stand; what is frozen is not looked at. Frozen is all that is alive then, also what the user
+    made: it is freed as ever when nothing refers to it, but of it no cycle that becomes garbage later is found.
     """
     if "torch" in sys.modules or not gc.isenabled():
         return load()
-    gc.collect(1)
     gc.disable()
     try:
         return load()
     finally:
+        gc.collect()  # once: garbage that was frozen would be kept for ever
         gc.freeze()
         gc.enable()
 

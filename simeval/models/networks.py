@@ -5,6 +5,7 @@ Imported where a model is loaded, in the thread it runs in: torch is heavy.
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ OVERLAP = 0.125  # of a window's tokens stand in the one before it, too
 MOST_THREADS = 4
 ON_A_GPU = Limits(items=128, tokens=32_768)
 Tokens = list[int]
+Places = list[tuple[int, int]]
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 _loading = Lock()  # what transformers says while loading is switched off for the whole process
 
@@ -39,7 +41,11 @@ class TextNetwork:
     model: Any
     longest: int
     labels: tuple[str, ...] = ()
+    _room: int = field(init=False, repr=False)  # tokens beside the special ones
     _reading: Lock = field(default_factory=Lock, init=False, repr=False)  # a tokenizer serves one thread at a time
+
+    def __post_init__(self) -> None:
+        self._room = max(1, self.longest - self.tokenizer.num_special_tokens_to_add())
 
     @property
     def limits(self) -> Limits:
@@ -68,11 +74,44 @@ class TextNetwork:
         A word that is cut may have more tokens than it had; the overlap is larger than that. May block.
         """
         _check(text)
-        read = self._read([text], truncation=False, add_special_tokens=False, return_offsets_mapping=True)
-        places, words = read["offset_mapping"][0], read.word_ids(0)
-        room = max(1, self.longest - self.tokenizer.num_special_tokens_to_add())
-        spans = spanned(words, room, overlap=int(room * OVERLAP))
+        places, words = self._placed(text) if self.tokenizer.is_fast else self._placed_by_words(text)
+        spans = spanned(words, self._room, overlap=int(self._room * OVERLAP))
         return [text] if len(spans) < 2 else [text[places[start][0] : places[end - 1][1]] for start, end in spans]
+
+    def surely_fits(self, text: str) -> bool:
+        """Whether a text is read whole for certain: of ASCII each token takes a character, but for one in front."""
+        return isinstance(text, str) and text.isascii() and len(text) < self._room
+
+    def _placed(self, text: str) -> tuple[Places, Sequence[int | None]]:
+        """Give where each token of a text stands in it, and the number of its word."""
+        read = self._read([text], truncation=False, add_special_tokens=False, return_offsets_mapping=True)
+        return read["offset_mapping"][0], read.word_ids(0)
+
+    def _placed_by_words(self, text: str) -> tuple[Places, Sequence[int | None]]:
+        """Give the same by a tokenizer in Python, which does not know places: a token stands where its word does.
+
+        A word that could be cut is taken as its characters, which have as many tokens or more alone.
+        """
+        places: Places = []
+        words: list[int | None] = []
+        found = [(match.start(), match.end()) for match in re.finditer(r"\S+", text)]
+        for number, ((start, end), count) in enumerate(zip(found, self._counts(text, found), strict=True)):
+            if count <= int(self._room * OVERLAP):
+                places += [(start, end)] * count
+                words += [number] * count
+                continue
+            letters = [(place, place + 1) for place in range(start, end)]
+            for letter, tokens in zip(letters, self._counts(text, letters), strict=True):
+                places += [letter] * tokens
+                words += [None] * tokens
+        return places, words
+
+    def _counts(self, text: str, places: Places) -> list[int]:
+        """Give how many tokens each part of a text has alone, at least 1."""
+        parts = {text[start:end]: 1 for start, end in places}
+        read = self._read(list(parts), truncation=False, add_special_tokens=False)["input_ids"] if parts else []
+        counts = {part: max(1, len(tokens)) for part, tokens in zip(parts, read, strict=True)}
+        return [counts[text[start:end]] for start, end in places]
 
     def _read(self, texts: Sequence[str], **options: Any) -> Any:
         with self._reading:
@@ -201,10 +240,11 @@ def _unusable(path: str, problem: str) -> ModelUnusable:
 
 
 def _longest(tokenizer: Any, model: Any) -> int:
-    """Give what both take; a RoBERTa numbers its positions from behind its padding token's number."""
-    config = model.config
-    places = getattr(config, "max_position_embeddings", None) or tokenizer.model_max_length
-    first = config.pad_token_id + 1 if "roberta" in config.model_type else 0
+    """Give what both take; RoBERTa and its like number positions from behind that of padding, which has a vector."""
+    places = getattr(model.config, "max_position_embeddings", None) or tokenizer.model_max_length
+    tables = [module for name, module in model.named_modules() if name.endswith("position_embeddings")]
+    paddings = [getattr(table, "padding_idx", None) for table in tables]
+    first = max((padding + 1 for padding in paddings if padding is not None), default=0)
     return int(min(tokenizer.model_max_length, places - first))
 
 

@@ -6,8 +6,6 @@ from math import fsum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import anyio
-
 from simeval.errors import DefinitionError
 from simeval.models.checkpoints import MINILM
 from simeval.models.vectors import Encoding, TextEncoder, encoder_name, text_encoder, unit_vectors
@@ -56,7 +54,6 @@ class Authenticity(ColumnScorer):
     _avoided: Phrases = field(init=False, repr=False)
     _shares: Mapping[str, float] = field(init=False, repr=False)
     _examples: "NDArray[np.float64] | None" = field(default=None, init=False, repr=False)
-    _turn: anyio.Lock = field(default_factory=anyio.Lock, init=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -121,9 +118,8 @@ class Authenticity(ColumnScorer):
         """Give of each response the greatest cosine to an example, and which; nothing where it is not measured."""
         if vectors is None or self._encoder is None:
             return [{} for _ in texts]
-        async with self._turn:
-            if self._examples is None:
-                self._examples = await unit_vectors(self._encoder, self._persona.examples)
+        if self._examples is None:  # several at once encode them twice at worst: a lock would belong to one event loop
+            self._examples = await unit_vectors(self._encoder, self._persona.examples)
         cosines = vectors @ self._examples.T
         nearest = cosines.argmax(axis=1)
         greatest = cosines.max(axis=1).clip(0.0, 1.0)

@@ -5,7 +5,7 @@ A scorer of one number (sentiment, toxicity, bias) is a `Gauge`; a check holds o
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import erf, inf, isfinite, sqrt
+from math import inf, isfinite, sqrt
 from statistics import fmean, stdev
 from typing import Any, ClassVar, Literal, cast
 
@@ -20,6 +20,7 @@ Side = Literal["both", "at_most", "at_least"]
 Interval = Literal["sd", "prediction"]
 
 FEWEST_REFERENCES = 3
+WIDEST_PREDICTION = 30  # normal deviations; what lies outside of 38 is no number any more
 ROUNDING = 1e-9  # a border that is met but for the rounding of floats is met
 
 
@@ -142,9 +143,9 @@ class ScoreConsistency(Check):
 
     The standard deviation is the sample's (n - 1). With `interval` "prediction" it is multiplied by what makes few
     references honest, so that an equivalent answer passes as often as `scale` normal deviations promise (68% for 1,
-    95.4% for 2), if the numbers are normal: t(n - 1) * sqrt(1 + 1 / n). The interval is never narrower than `floor`
-    to each side, which matters where references are the same. Where `references` are not given they are the column
-    `references`, a list of texts.
+    95.4% for 2; where only one side is checked, 84% and 97.7%), if the numbers are normal: t(n - 1) * sqrt(1 + 1 / n).
+    The interval is never narrower than `floor` to each side, which matters where references are the same. Where
+    `references` are not given they are the column `references`, a list of texts.
     """
 
     references: Sequence[str] | None = None
@@ -152,7 +153,6 @@ class ScoreConsistency(Check):
     interval: Interval = "sd"
     floor: float = 0.01
     _known: dict[str, float] = field(default_factory=dict, init=False, repr=False)
-    _turn: anyio.Lock = field(default_factory=anyio.Lock, init=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -161,6 +161,9 @@ class ScoreConsistency(Check):
         usable = is_number(self.floor) and 0 <= self.floor < inf
         require(usable, f"{self.where}: floor", found=self.floor, do="give a number of 0 or more")
         require_one_of(self.interval, ("sd", "prediction"), f"{self.where}: interval")
+        usable = self.interval == "sd" or self.scale <= WIDEST_PREDICTION
+        do = f"give at most {WIDEST_PREDICTION}; 1 to 3 is usual"
+        require(usable, f"{self.where}: scale", found=self.scale, do=do)
         if self.references is not None:
             self._texts(self.references)
 
@@ -196,10 +199,9 @@ class ScoreConsistency(Check):
         """Give how many standard deviations are allowed to each side."""
         if self.interval == "sd":
             return self.scale
-        from scipy.special import stdtrit
+        from scipy.special import ndtr, stdtrit
 
-        below = (1 + erf(self.scale / sqrt(2))) / 2
-        return float(stdtrit(n - 1, below)) * sqrt(1 + 1 / n)
+        return -float(stdtrit(n - 1, ndtr(-self.scale))) * sqrt(1 + 1 / n)  # of the tail: what is below rounds to 1
 
     def _texts(self, references: object) -> list[str]:
         do = f"give a list of at least {FEWEST_REFERENCES} texts; 10 are better"
@@ -213,9 +215,8 @@ class ScoreConsistency(Check):
         """Give the numbers of the references; those given with the check are measured once for all answers."""
         if self.references is None:
             return await self._measured(texts)
-        async with self._turn:
-            if not self._known:
-                self._known = dict(zip(texts, await self._measured(texts), strict=True))
+        if not self._known:  # several at once measure twice at worst: a lock would belong to one event loop
+            self._known = dict(zip(texts, await self._measured(texts), strict=True))
         return [self._known[text] for text in texts]
 
     async def _measured(self, texts: Sequence[str]) -> list[float]:

@@ -52,6 +52,11 @@ def text_to_read(output: object) -> str:
     return shown if isinstance(shown, str) else "\n\n".join(shown)
 
 
+def truncated(asked: Classifier) -> bool | None:
+    """Say whether a part of a text was left out: never by a local classifier, not known of an object of the user's."""
+    return False if isinstance(asked, LocalClassifier) else None
+
+
 async def read(asked: Classifier, text: str) -> list[Piece]:
     """Classify a text, in windows where it is longer than a local classifier reads at once.
 
@@ -65,7 +70,8 @@ async def read(asked: Classifier, text: str) -> list[Piece]:
     for each in found:
         if not each or not all(-ROUNDING <= value <= 1 + ROUNDING for value in each.values()):
             raise ValueError(f"{name_of(asked)} gave no probabilities: {dict(each)!r:.200}")
-    return [Piece(*each) for each in zip(texts, found, strict=True)]
+    within = [{label: min(1.0, max(0.0, value)) for label, value in each.items()} for each in found]
+    return [Piece(*each) for each in zip(texts, within, strict=True)]
 
 
 def mean_of(pieces: Sequence[Piece]) -> dict[str, float]:
@@ -118,7 +124,7 @@ class ClassProbability(Gauge):
             "label": label,
             "distribution": dict(highest.probabilities),
             "windows": len(pieces),
-            "truncated": False,
+            "truncated": truncated(self._asked),
             "model": name_of(self._asked),
         }
 

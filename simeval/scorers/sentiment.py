@@ -12,7 +12,7 @@ from simeval.errors import DefinitionError
 from simeval.models.embedded_sentiment import embedded
 from simeval.models.valence import require_lexicon, shares_of, windows_of
 from simeval.scorers.checks import Gauge, ScoreConsistency, ScoreMatch
-from simeval.scorers.classes import Classifier, as_classifier, mean_of, name_of, read, text_to_read
+from simeval.scorers.classes import Classifier, as_classifier, mean_of, name_of, read, text_to_read, truncated
 from simeval.scorers.sentiment_labels import guessed, said
 
 HUB_MODEL = "tabularisai/multilingual-sentiment-analysis"
@@ -70,7 +70,8 @@ class SentimentScorer(Gauge):
         distribution = mean_of(pieces)
         worth = self._worth(distribution)
         sentiment, spread = _moments(distribution, worth)
-        return _result(sentiment, spread, distribution, worth, windows=len(pieces), model=name_of(self._asked))
+        found = _result(sentiment, spread, distribution, worth, windows=len(pieces), model=name_of(self._asked))
+        return {**found, "truncated": truncated(self._asked)}
 
     def _worth(self, distribution: Mapping[str, float]) -> dict[str, float]:
         where = f"scorer {self.name}"

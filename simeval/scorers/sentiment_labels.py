@@ -32,7 +32,7 @@ def guessed(labels: Sequence[str], where: str) -> dict[str, float]:
     if named is not None and len(plain) == len(named):
         return {label: named[name] for label, name in zip(labels, plain, strict=True)}
     stars = _ranks(plain, _STARS)
-    if sorted(stars) == [1, 2, 3, 4, 5]:
+    if len(labels) == len(FIVE) and sorted(stars) == [1, 2, 3, 4, 5]:
         return {label: (rank - 3) / 2 for label, rank in zip(labels, stars, strict=True)}
     numbered = _ranks(plain, _NUMBERED)
     if len(labels) in (2, 3, 5) and sorted(numbered) == list(range(len(labels))):
@@ -41,8 +41,11 @@ def guessed(labels: Sequence[str], where: str) -> dict[str, float]:
     raise DefinitionError(where, found=f"labels {sorted(labels)}, whose meaning is not clear", do=do)
 
 
-def said(label_map: Mapping[str, object], where: str) -> dict[str, float]:
-    """Give a user's label map as numbers. Raises DefinitionError for what is neither a number nor a class."""
+def said(label_map: object, where: str) -> dict[str, float]:
+    """Give a user's label map as numbers. Raises DefinitionError for what is none, or neither a number nor a class."""
+    if not isinstance(label_map, Mapping):
+        do = "give a dict: {label: number from -1 to 1, or one of the five classes}"
+        raise DefinitionError(f"{where}: label_map", found=f"found {label_map!r:.80}", do=do)
     return {label: _worth(worth, f"{where}: label_map[{label!r}]") for label, worth in label_map.items()}
 
 

@@ -50,7 +50,7 @@ _FORMAL_PHRASES = re.compile(
 _WARM_PHRASES = re.compile(r"\b(?:of course|no problem|you got this|well done|take care|happy to help)\b")
 
 _WORD = re.compile(r"\w+(?:'\w+)*")
-_BEGINNING = re.compile(r"(?:^|[.!?…]\s|\n)[^\w.!?…]*(\w)")
+_BEGINNING = re.compile(r"(?:^|[.!?…]\s|\n)[^\w.!?…]*+(\w?)")  # finds nothing too: it goes over no gap twice
 _CONTRACTION = re.compile(
     r"\b\w+(?:n't|'(?:m|re|ve|ll|d))\b|\b(?:it|that|there|here|what|who|let|he|she|how|where)'s\b"
 )
@@ -102,7 +102,7 @@ def style_of(text: str) -> Style:
     text = typed(text)
     lowered = text.lower()
     words = _WORD.findall(lowered)
-    begun = _BEGINNING.findall(text)
+    begun = [letter for letter in _BEGINNING.findall(text) if letter]
     return Style(
         words=len(words),
         sentences=len(begun),

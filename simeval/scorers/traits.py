@@ -165,7 +165,7 @@ def load_traits(path: str | Path) -> TraitsModel:
             raise ValueError(f"this is not of the format {FORMAT!r}")
         model = TraitsModel(**found)
         _check(model)
-    except (OSError, ValueError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise DefinitionError(f"traits {str(path)!r}", found=str(error), do=do) from error
     return model
 

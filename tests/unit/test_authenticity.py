@@ -166,10 +166,27 @@ def test_the_lexicon_is_the_share_of_preferred_words_less_a_tenth_for_each_avoid
         ("c++", "C++ and c", 1),
         ("wäre", "wären", 0),
         ("東京", "東京", 1),
+        ("保证收益", "我们保证收益百分之十。", 1),
+        ("返金", "返金いたします", 1),
+        ("ราคา", "ดูราคาสินค้า", 1),
+        ("ก", "กิน ก", 1),
+        ("ລາຄາ", "ເບິ່ງລາຄາສິນຄ້າ", 1),
+        ("តម្លៃ", "មើលតម្លៃទំនិញ", 1),
+        ("ဈေး", "ကုန်ဈေးနှုန်း", 1),
+        ("lit", "我lit了", 1),
+        ("कम", "कमी है, कम", 1),
+        ("हम", "हमारा", 0),
+        ("нет", "нетто", 0),
     ],
 )
-def test_phrases_are_found_as_whole_words(phrase: str, text: str, count: int) -> None:
+def test_phrases_are_found_as_whole_words_where_a_script_parts_them(phrase: str, text: str, count: int) -> None:
     assert Phrases([phrase]).counts(read(text)) == ({phrase: count} if count else {})
+
+
+def test_gaps_of_any_length_begin_one_sentence() -> None:
+    style = style_of("ok" + "\n" * 100_000 + "| - then\n\n. So? yes\n\n")
+
+    assert (style.sentences, style.lowered) == (4, 0.75)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from threading import Event, Thread
+from traceback import extract_tb
 from typing import Any
 
 import anyio
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simeval.models import batching
 from simeval.models.batching import IN_FLIGHT, Batches, Limits, batches
 
 pytestmark = pytest.mark.anyio
@@ -111,6 +113,98 @@ async def test_an_item_that_fails_fails_alone(bad: str, model: Batches[str, str]
 
     assert str(found[2]) == bad
     assert [each for each in found if isinstance(each, str)] == ["A", "B", "C", "D", "E"]
+
+
+class Panic(BaseException):
+    """As a library in Rust raises it."""
+
+
+@pytest.mark.parametrize("where", ["prepare", "run"])
+@pytest.mark.parametrize("kind", [Panic, SystemExit])
+async def test_what_is_no_exception_costs_only_its_own_item(
+    where: str, kind: type[BaseException], network: Shouting, model: Batches[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = getattr(Shouting, where)
+
+    def panicking(self: Shouting, items: Sequence[str]) -> Any:
+        if "panic" in items:
+            raise kind("panicked")
+        return whole(self, items)
+
+    monkeypatch.setattr(Shouting, where, panicking)
+
+    found = await asked(model, ["a", "panic", "b"])
+
+    assert [str(each) for each in found] == ["A", f"{kind.__name__}: panicked", "B"]
+    assert await asked(model, ["c"]) == ["C"]
+
+
+async def test_a_window_that_cannot_be_sorted_is_refused_and_the_next_is_answered(
+    network: Shouting, model: Batches[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(Shouting, "prepare", lambda _, items: [3 for _ in items])
+        found = await asked(model, ["a"])
+
+    assert str(found[0]) == "object of type 'int' has no len()"
+    assert await asked(model, ["b"]) == ["B"]
+
+
+async def test_a_load_that_panics_is_told_to_who_waits() -> None:
+    def load() -> Shouting:
+        raise Panic("panicked")
+
+    model: Batches[str, str] = Batches(load)
+
+    assert str((await asked(model, ["a"]))[0]) == "Panic: panicked"
+    with pytest.raises(RuntimeError, match="Panic: panicked"):
+        await model.ready()
+
+
+async def test_who_waits_for_a_model_takes_no_thread_of_the_pool_and_may_be_cancelled_alone() -> None:
+    loading, loads, found = Event(), [], []
+
+    def load() -> Shouting:
+        loads.append(threading.get_ident())
+        assert loading.wait(SECONDS)
+        return Shouting()
+
+    waited: Batches[str, str] = Batches(load)
+
+    async def wait() -> None:
+        found.append(await waited.ready())
+
+    async with anyio.create_task_group() as tasks:
+        async with anyio.create_task_group() as impatient:
+            for _ in range(100):
+                tasks.start_soon(wait)
+            impatient.start_soon(wait)
+            await until(lambda: len(loads) > 0)
+            impatient.cancel_scope.cancel()
+        taken = anyio.to_thread.current_default_thread_limiter().borrowed_tokens
+        loading.set()
+
+    assert taken == 0
+    assert len(loads) == 1
+    assert found == [waited.loaded] * 100
+
+
+async def test_a_remembered_failure_does_not_grow_with_those_who_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batching, "SLOW_SECONDS", -1.0)
+
+    def load() -> Shouting:
+        raise ValueError("the hub does not answer")
+
+    model: Batches[str, str] = Batches(load)
+    depths = []
+    for _ in range(20):
+        try:
+            await model.ask("a")
+        except ValueError as error:
+            depths.append(len(extract_tb(error.__traceback__)))
+
+    assert len(depths) == 20
+    assert max(depths[1:]) == min(depths[1:])
 
 
 async def test_a_model_that_loses_a_result_has_failed(model: Batches[str, str]) -> None:

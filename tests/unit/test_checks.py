@@ -1,8 +1,10 @@
 """The two checks of a classifier's number: against an expected score, and against golden texts."""
 
 from math import sqrt
+from threading import Barrier, Thread
 from typing import Any
 
+import anyio
 import pytest
 
 from simeval.errors import DefinitionError
@@ -97,6 +99,13 @@ async def test_three_references_predict_with_the_factors_of_students_t(scale: fl
     assert found["calculated_uncertainty"] == pytest.approx(0.1 * factor, rel=1e-6)
 
 
+async def test_a_prediction_of_many_deviations_is_wide_and_not_infinite() -> None:
+    found = await like(0.0, *(-0.1, 0.1) * 100, scale=10, interval="prediction").score("x")
+
+    # t with 199 degrees of freedom, of a tail of 7.6e-24: between the normal 10 and its first correction, 10 + 1.27
+    assert found["calculated_uncertainty"] == pytest.approx(1.1, abs=0.1)
+
+
 async def test_many_references_predict_about_as_wide_as_their_standard_deviation() -> None:
     found = await like(0.0, *(-0.1, 0.1) * 100, interval="prediction").score("x")
 
@@ -118,6 +127,24 @@ async def test_golden_references_are_measured_once_for_all_answers() -> None:
 
     assert scores == [[0.0, pytest.approx(0.1), pytest.approx(0.2), 0.0]] * 2
     assert set(written.asked.values()) == {1}
+
+
+def test_one_check_serves_several_event_loops_at_once() -> None:
+    class Waiting:
+        async def classify(self, text: str) -> dict[str, float]:
+            together.wait(10)
+            await anyio.sleep(0.01)
+            return leaning(0.5)
+
+    together, found = Barrier(2), []
+    check = SentimentConsistency(by=SentimentScorer(Waiting()), references=["a", "b", "c"])
+    threads = [Thread(target=lambda: found.append(anyio.run(check.score, "x")), daemon=True) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+
+    assert [each["passed"] for each in found] == [True, True]
 
 
 async def test_what_is_expected_may_stand_in_columns() -> None:
@@ -170,6 +197,7 @@ def test_a_match_that_cannot_be_meant_is_refused(settings: dict[str, Any], said:
         ({"references": ["a", "b", 3]}, "at least 3"),
         ({"references": ["a", "b", "c"], "scale": 0}, "positive"),
         ({"references": ["a", "b", "c"], "scale": -1}, "positive"),
+        ({"references": ["a", "b", "c"], "scale": 40, "interval": "prediction"}, "at most 30"),
         ({"references": ["a", "b", "c"], "floor": -1}, "0 or more"),
         ({"references": ["a", "b", "c"], "interval": "t"}, "prediction"),
     ],

@@ -92,8 +92,28 @@ def test_a_tone_that_no_detector_has_is_kept_and_named() -> None:
         ("id: a\nsafety:\n  policies:\n    - {name: p, patterns: ['(']}\n", 4, None, "mend the regular expression"),
         ("id: a\nsafety:\n  policies:\n    - {name: p, patterns: ['x*']}\n", 4, None, "matches some text"),
         ("id: a\nsafety:\n  policies:\n    - {name: p}\n", 4, None, "give phrases or patterns"),
-        ("id: a\nlexicon: {preferred: [Fresh], avoided: [fresh]}\n", 1, "", "as preferred or as avoided"),
-        ("id: a\ntraits: {tone: [freindly]}\n", 1, "", "did you mean friendly?"),
+        (
+            "id: a\nlexicon: {preferred: [Fresh], avoided: [fresh]}\n",
+            2,
+            "lexicon.avoided",
+            "as preferred or as avoided",
+        ),
+        ("id: a\ntraits: {tone: [freindly]}\n", 2, "traits.tone.0", "did you mean friendly?"),
+        ("id: a\nvoice:\n  tone: freindly\n", 3, "voice.tone", "did you mean friendly?"),
+        (
+            "id: a\nsafety:\n  policies:\n    - {name: p, phrases: [x]}\n    - {name: p, phrases: [y]}\n",
+            4,
+            "safety.policies",
+            "give each a name of its own",
+        ),
+        (
+            "id: a\nsafety:\n  policies:\n    - {name: p, patterns: ['a{99999999999999}']}\n",
+            4,
+            None,
+            "mend the regular",
+        ),
+        ("id: !!bool maybe\n", 1, "", "this is not YAML"),
+        ("id: !!int ''\n", 1, "", "this is not YAML"),
         ("id: a\ntraits: {tone: [friendly]}\nvoice: {tone: [friendly]}\n", 1, "", "traits and voice"),
         ("id: a\nexamples: [x]\nexemplars: [y]\n", 3, "", "'examples' is written twice"),
         ("", 1, "", "the file is empty"),
@@ -120,6 +140,16 @@ def test_policies_of_one_name_are_refused() -> None:
 
     with pytest.raises(DefinitionError, match="give each a name of its own"):
         Persona(id="a", policies=[policy, policy])
+
+
+def test_a_pattern_nested_too_deep_is_refused() -> None:
+    with pytest.raises(DefinitionError, match="mend the regular expression"):
+        Policy(name="p", severity="low", patterns=[f"{'(' * 3000}a{')' * 3000}"])
+
+
+def test_what_is_no_policy_is_refused() -> None:
+    with pytest.raises(DefinitionError, match="give a list of Policy"):
+        Persona(id="a", policies=["x"])  # type: ignore[list-item]
 
 
 def test_a_persona_is_given_as_itself_or_by_its_path(tmp_path: Path) -> None:

@@ -9,7 +9,15 @@ import pytest
 
 from simeval.errors import DefinitionError
 from simeval.persona import Persona
-from simeval.persona_calibration import LabelledTurn, calibrate, fit_traits, read_turns, separation, unseen
+from simeval.persona_calibration import (
+    LabelledTurn,
+    calibrate,
+    encode_separation,
+    fit_traits,
+    read_turns,
+    separation,
+    unseen,
+)
 from simeval.scorers.authenticity import Authenticity
 from simeval.scorers.traits import load_traits
 from tests.command_line import simeval
@@ -152,7 +160,73 @@ def test_a_file_that_cannot_be_read_is_named(name: str, tmp_path: Path) -> None:
 def test_turns_that_a_model_was_fitted_to_are_no_test_of_it() -> None:
     labelled = turns(3)
 
-    assert unseen(labelled, labelled[:4]) == labelled[4:]
+    assert unseen(labelled, labelled[:2]) == [labelled[2], labelled[5]]
+
+
+def test_case_and_white_space_make_no_unseen_turn_of_one_a_model_was_fitted_to() -> None:
+    labelled = turns(3)
+    again = LabelledTurn(text=f" {labelled[0].text.upper().replace(' ', '  ')}\n", on_brand=True, session="other")
+
+    assert unseen([again], labelled) == []
+
+
+def test_a_session_that_is_null_gives_way_to_the_session_id(tmp_path: Path) -> None:
+    rows = [{"text": text, "label": "on", "session": None, "session_id": "s1"} for text in "ab"]
+
+    found, _ = read_turns(written(tmp_path, "turns.jsonl", rows))
+
+    assert [turn.session for turn in found] == ["s1", "s1"]
+
+
+def test_lines_and_models_nested_too_deep_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "nested.json"
+    path.write_text("[" * 100_000)
+
+    with pytest.raises(DefinitionError, match="this is not JSON"):
+        read_turns(path)
+    with pytest.raises(DefinitionError, match="name a file that"):
+        load_traits(path)
+
+
+def test_a_weight_no_float_can_hold_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "traits.json"
+    path.write_text(json.dumps({"format": "simeval persona traits 1", "persona": "a", "bias": 10**400}))
+
+    with pytest.raises(DefinitionError, match="name a file that"):
+        load_traits(path)
+
+
+def test_one_session_has_no_interval_and_json_says_null() -> None:
+    both = [LabelledTurn(text="a", on_brand=True, session="s"), LabelledTurn(text="b", on_brand=False, session="s")]
+
+    found = encode_separation(separation(both, [0.9, 0.1], threshold=0.5))
+
+    assert found["interval"] == [None, None]
+    assert json.dumps(found, allow_nan=False)
+
+
+def test_a_test_file_that_was_seen_whole_keeps_no_model_from_being_written(tmp_path: Path) -> None:
+    (tmp_path / "persona.yaml").write_text("id: a\ntraits: {tone: [friendly]}\n")
+    rows = [{"text": turn.text, "label": int(turn.on_brand), "session": turn.session} for turn in turns()]
+    written(tmp_path, "turns.jsonl", rows)
+
+    arguments = [
+        "persona.yaml",
+        "turns.jsonl",
+        "--out",
+        "traits.json",
+        "--test",
+        "turns.jsonl",
+        "--json",
+        "report.json",
+    ]
+    done = simeval(tmp_path, "calibrate", "persona", *arguments)
+
+    assert done.returncode == 0, done.stderr
+    assert "not measured, the turns left have not both labels; 24 turns left out" in done.stdout
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert (report["test"], report["test_turns_left_out"]) == (None, 24)
+    assert load_traits(tmp_path / "traits.json").tokens
 
 
 async def test_the_command_writes_a_model_that_authenticity_loads(tmp_path: Path) -> None:

@@ -50,6 +50,7 @@ def test_what_labels_are_worth_is_guessed_from_their_names(labels: list[str], wo
         ["LABEL_0", "LABEL_1", "LABEL_2", "LABEL_3"],
         ["LABEL_1", "LABEL_2"],
         ["1 star", "2 stars", "3 stars", "4 stars"],
+        ["1 star", "2 stars", "3 stars", "4 stars", "5 stars", "none"],
         ["NEG", "negative", "positive"],
         ["positive"],
         [],
@@ -69,7 +70,7 @@ async def test_a_score_is_the_expected_worth_and_shows_what_it_was_made_of() -> 
         "distribution": {"NEGATIVE": 0.25, "POSITIVE": 0.75},
         "label_map": {"NEGATIVE": -1.0, "POSITIVE": 1.0},
         "windows": 1,
-        "truncated": False,
+        "truncated": None,
         "model": "written",
     }
 
@@ -100,6 +101,19 @@ async def test_a_label_map_must_name_all_labels_and_no_others() -> None:
 def test_a_worth_that_is_no_sentiment_is_refused(worth: Any) -> None:
     with pytest.raises(DefinitionError, match=r"label_map\['joy'\]"):
         SentimentScorer(says(), label_map={"joy": worth})
+
+
+@pytest.mark.parametrize("label_map", [["joy"], "joy", 3])
+def test_a_label_map_that_is_none_is_refused(label_map: Any) -> None:
+    with pytest.raises(DefinitionError, match=r"label_map: found .* give a dict"):
+        SentimentScorer(says(), label_map=label_map)
+
+
+async def test_probabilities_that_are_off_by_rounding_are_held_within_0_and_1() -> None:
+    found = await ToxicityScorer(says(toxic=1.0005, neutral=-0.0005)).score("x")
+
+    assert found["toxicity"] == 1.0
+    assert found["distribution"] == {"toxic": 1.0, "neutral": 0.0}
 
 
 @pytest.mark.parametrize("output", ["", "  \n", None, [], {}])
