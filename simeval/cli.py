@@ -243,7 +243,7 @@ def score(**options: Any) -> None:
 
     METRIC is a scorer's name, or that and the path of one of its numbers: valid_json.valid. Exit status: 0 every
     --share and --median is proven (or none was given); 1 some is not; 2 the command or a file could not be used; 3 the
-    run could not be completed.
+    run could not be completed; 130 it was interrupted.
     """
     from simeval.run_command import leave
     from simeval.score_command import score_file

@@ -17,21 +17,13 @@ from simeval.stored import read_json, read_result
 PASSED, NOT_PASSED = 0, 1
 
 
-def compare_runs(
-    *,
-    baseline: str,
-    candidate: str,
-    margin: float,
-    alpha: float,
-    lower_is_better: Sequence[str],
-    store: str,
-    json_path: str | None,
-) -> int:
+def compare_runs(**options: Any) -> int:
     """Compare two results and give the exit status; with a `json_path` of "-" standard output holds JSON only."""
-    return status_of(partial(_compare, baseline, candidate, margin, alpha, lower_is_better, store, json_path))
+    return status_of(partial(_compare, **options))
 
 
 def _compare(
+    *,
     baseline: str,
     candidate: str,
     margin: float,

@@ -192,13 +192,14 @@ class Engine:
 
         A Dataset gives an ExperimentResult: each of its examples is put to the app `repetitions` times (or answered
         by what was recorded, without an app), measured by all `scorers`, and `then` says what is concluded. There the
-        app may also be a function of columns by their names, which returns a text or any value JSON has. The run keeps
-        `metadata` with the dataset's version.
+        app may also be a function of the inputs by their names, which returns a text or any value JSON has. The run
+        keeps `metadata` with the dataset's version.
 
         Several evaluations of one engine may run at once and share its limits. Raises DefinitionError
         before any call is made, ModelUnusable when no call to a model can succeed, RunStopped when
-        `on_app_error` is "stop" and the app fails, StoreError when the store cannot be written; the last three
-        carry, as `partial`, what was concluded by then. What was finished is in the store and can be resumed.
+        `on_app_error` is "stop" and the app fails, StoreError when the store cannot be written, DatasetChanged when a
+        dataset is not there any more as it was; all but the first carry, as `partial`, what was concluded by then.
+        What was finished is in the store and can be resumed.
         """
         if isinstance(scenarios, Dataset):
             experiment = Experiment(scenarios, app_handler, scorers, then, repetitions, metadata or {})

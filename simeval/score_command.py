@@ -7,7 +7,16 @@ from typing import Any
 
 import anyio
 
-from simeval.console import NOT_COMPLETED, make_printable, require_writable, say, show, status_of, write_json
+from simeval.console import (
+    INTERRUPTED,
+    NOT_COMPLETED,
+    make_printable,
+    require_writable,
+    say,
+    show,
+    status_of,
+    write_json,
+)
 from simeval.dataset import Dataset
 from simeval.dataset_files import read_dataset
 from simeval.encode import encode_experiment
@@ -17,7 +26,7 @@ from simeval.evaluator import Evaluator
 from simeval.evaluators import ProportionEvaluator, QuantileEvaluator
 from simeval.experiment_results import ExperimentResult
 from simeval.importers.logs import import_log
-from simeval.interrupts import ending_on_signals
+from simeval.interrupts import INTERRUPT, ending_on_signals
 from simeval.logs import configure_logging
 from simeval.run_command import NO_STORE, STATUS, app_of
 from simeval.scenario import Expectation
@@ -50,11 +59,8 @@ def score_file(
     def work() -> int:
         made = _scorers(scorers, options)
         then = [
-            *(
-                _expectation(each, made, lambda bar: ProportionEvaluator(threshold=1, min_proportion=bar))
-                for each in shares
-            ),
-            *(_expectation(each, made, lambda bar: QuantileEvaluator(at_least=bar)) for each in medians),
+            *(_expectation(each, made, _share) for each in shares),
+            *(_expectation(each, made, _median) for each in medians),
         ]
         require_writable(json_path)
         dataset = _dataset(file, format, recorded, outputs)
@@ -72,7 +78,8 @@ def score_file(
             raise
         _report(result, json_path)
         if result.run.stopped:
-            return say(result.run.stopped, NOT_COMPLETED)
+            status = INTERRUPTED if result.run.stopped.startswith(INTERRUPT) else NOT_COMPLETED
+            return say(result.run.stopped, status)
         return 0 if result.outcome is None else STATUS[result.outcome]
 
     return status_of(work)

@@ -11,6 +11,7 @@ import anyio.to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from simeval.actors.dialogue import Dialogue, cleaned
+from simeval.actors.simulator import exchange
 from simeval.actors.targets import OWN_COLUMNS
 from simeval.actors.wanted import Wanted
 from simeval.conversation import Conversation, Ending, Message, Speaker, Transcript
@@ -62,7 +63,7 @@ class Feed:
 class Examples:
     """Answers the trials of a dataset.
 
-    With a `dialogue`, its app is given the user's side of each example, as a state too the columns where it
+    With a `dialogue`, its app is given the user's side of each example, and as its state the inputs where it
     `takes_columns`; without one, what was recorded is the answer. `keys` take the key of each example that has come.
     """
 
@@ -133,11 +134,7 @@ class Replay:
         async with inbox, outbox:
             for text in self.texts:
                 message = Message(role="user", content=text, started=datetime.now(UTC), seconds=0.0)
-                transcript.messages.append(message)
-                try:
-                    await outbox.send(message)
-                    transcript.messages.append(await inbox.receive())
-                except (anyio.EndOfStream, anyio.BrokenResourceError):
+                if not await exchange(message, transcript, inbox=inbox, outbox=outbox):
                     return "app_error"
             return "user"
 

@@ -40,11 +40,7 @@ class Simulator:
                 message, goes_on = await self._write(transcript)
                 if not message.content:
                     return "user"
-                transcript.messages.append(message)
-                try:
-                    await outbox.send(message)
-                    transcript.messages.append(await inbox.receive())
-                except (anyio.EndOfStream, anyio.BrokenResourceError):
+                if not await exchange(message, transcript, inbox=inbox, outbox=outbox):
                     return "app_error"
                 if not goes_on:
                     return "user"
@@ -63,3 +59,20 @@ class Simulator:
         reply = await self.caller.ask(request, UserReply if history else OpeningReply)
         seconds = perf_counter() - clock
         return Message(role="user", content=reply.message, started=started, seconds=seconds), reply.goes_on
+
+
+async def exchange(
+    message: Message,
+    transcript: Transcript,
+    *,
+    inbox: MemoryObjectReceiveStream[Message],
+    outbox: MemoryObjectSendStream[Message],
+) -> bool:
+    """Say one message of a user's and hear the answer, both into the transcript; give False where the app hung up."""
+    transcript.messages.append(message)
+    try:
+        await outbox.send(message)
+        transcript.messages.append(await inbox.receive())
+    except (anyio.EndOfStream, anyio.BrokenResourceError):
+        return False
+    return True

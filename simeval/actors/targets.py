@@ -1,4 +1,4 @@
-"""What is tried on a dataset: an app's handler, a function of an example's columns, or what was recorded."""
+"""What is tried on a dataset: an app's handler, or a function of an example's inputs."""
 
 import inspect
 import json
@@ -39,7 +39,7 @@ def takes_columns(target: Callable[..., Any], dataset: Dataset) -> bool:
 
 
 def column_handler(target: Callable[..., Any]) -> Handler:
-    """Give a handler of one turn whose state is the columns of an example."""
+    """Give a handler of one turn whose state is the inputs of an example, by their names."""
     names, _ = _parameters(target)
     takes_any = _takes_any(target)
 
