@@ -1,5 +1,6 @@
 """What a run's results depend on, written down so that a resumed run can be held against it."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
@@ -14,6 +15,7 @@ from simeval.transcripts import plain
 Json = dict[str, Any]
 
 LONGEST_SHOWN = 60
+_MODULE = re.compile(r" \([\w.]*\)$")
 NOT_OF_A_CALL = frozenset({"api_key", "timeout"})  # options that no call is told apart by
 NOT_OF_THE_ANSWER = NOT_OF_A_CALL | {"api_base", "base_url", "api_version", "headers", "extra_headers", "organization"}
 
@@ -50,7 +52,18 @@ def answer_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Say where two definitions differ, each difference in a line."""
-    return list(_differences(before, now, ""))
+    return list(_differences(_without_modules(before), now, ""))
+
+
+def _without_modules(definition: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a definition as it is written now: until schema version 3 a scorer's name was followed by its module."""
+
+    def named(expectation: Json) -> Json:
+        return {key: _MODULE.sub("", value) if key == "scorer" else value for key, value in expectation.items()}
+
+    scenarios = definition.get("scenarios", ())
+    shortened = [{**each, "then": [*map(named, each["then"])]} if "then" in each else each for each in scenarios]
+    return {**definition, "scenarios": shortened} if scenarios else definition
 
 
 def numbered(titles: Iterable[str]) -> list[tuple[str, int]]:
@@ -79,11 +92,11 @@ def _planned(plan: Plan) -> Json:
 
 
 def _expectation(measure: Measure) -> Json:
-    function, arguments = measure.scorer.function, getattr(measure.scorer, "__dict__", {})
+    arguments = getattr(measure.scorer, "__dict__", {})
     return {
         "title": measure.label,
         "expected_behavior": measure.expected_behavior,
-        "scorer": f"{measure.scorer.name} ({getattr(function, '__module__', '')})",
+        "scorer": measure.scorer.name,
         "arguments": {
             name: _shown_argument(value)
             for name, value in sorted(arguments.items())
