@@ -17,6 +17,7 @@ local: $(VENV)/.local  ## torch, transformers and MiniLM, too: without them the 
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-logo
 
 types: $(VENV)/.dev
 	$(BIN)/mypy

@@ -18,13 +18,13 @@ from typing import Any
 
 import anyio
 
-from simeval.conversation import Conversation, Message
-from simeval.persona import Persona, load_persona
-from simeval.persona_calibration import LabelledTurn, fit_traits, separation
-from simeval.scorers.authenticity import Authenticity
-from simeval.scorers.brand import Alignment
-from simeval.scorers.safety_rules import Rules, built_in
-from simeval.scorers.traits import TraitsModel
+from simeval.core.conversation import Conversation, Message
+from simeval.scorers.brand.alignment import Alignment
+from simeval.scorers.brand.authenticity import Authenticity
+from simeval.scorers.brand.calibration import LabelledTurn, fit_traits, separation
+from simeval.scorers.brand.persona import Persona, load_persona
+from simeval.scorers.brand.safety_rules import Rules, built_in
+from simeval.scorers.brand.traits import TraitsModel
 from simeval.stats.binomial import clopper_pearson
 from simeval.stats.logistic import grouped_folds
 

@@ -16,8 +16,8 @@ from time import perf_counter, process_time
 import anyio
 
 from simeval import Engine, RegexMatch, Scorer, ToolCallMatch, ValidJSON, ValidXML
-from simeval.conversation import Conversation, Message
-from simeval.dataset import Dataset, Example, check_dataset
+from simeval.core.conversation import Conversation, Message
+from simeval.datasets.dataset import Dataset, Example, check_dataset
 from simeval.scorers.metrics import METRICS
 
 SCORERS: list[Scorer] = [

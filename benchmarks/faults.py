@@ -17,7 +17,7 @@ import anyio
 
 from benchmarks.engine import server
 from simeval import AppResponse, Engine, Expectation, RetryConfig, ScenarioTest, SuccessRateEvaluator
-from simeval.usage import total
+from simeval.core.usage import total
 
 SCENARIOS, TRIALS = 100, 30
 FAULTS = (

@@ -18,12 +18,12 @@ import anyio
 import numpy as np
 
 from simeval import Engine, Expectation, ProportionEvaluator, ScenarioTest, SuiteResult, WritingStyleConfig, scorer
-from simeval.models.model import Completion, Request
-from simeval.models.requests import UserTurn
+from simeval.core.tables import render_table
+from simeval.models.protocol.model import Completion, Request
+from simeval.models.protocol.prompts import UserTurn
 from simeval.stats.binomial import clopper_pearson
 from simeval.stats.planning import fixed_test
 from simeval.stats.sequential import design
-from simeval.tables import render_table
 
 ALPHA = 0.05
 BARS = (0.5, 0.75, 0.9, 0.95)

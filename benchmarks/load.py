@@ -16,8 +16,8 @@ from time import perf_counter, process_time
 import anyio
 
 from simeval import Engine
-from simeval.suites import load_suite
-from simeval.usage import total
+from simeval.core.usage import total
+from simeval.suites.files import load_suite
 
 CONCURRENCY = 200
 

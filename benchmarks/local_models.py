@@ -20,8 +20,8 @@ import anyio
 import anyio.to_thread
 import psutil
 
-from simeval.models.local import MINILM, LocalEncoder, encoder
-from simeval.scorers.embeddings import EmbeddingSimilarity
+from simeval.models.local.service import MINILM, LocalEncoder, encoder
+from simeval.scorers.llm.embeddings import EmbeddingSimilarity
 
 SLEEP_SECONDS, BATCH = 0.005, 16
 Loop = Callable[[Sequence[str]], object]

@@ -13,7 +13,7 @@ from time import perf_counter, process_time
 import anyio
 
 from simeval import Engine, Expectation, ScenarioTest, SuccessRateEvaluator, SuiteResult
-from simeval.encode import encode_verdict
+from simeval.results.encoding import encode_verdict
 
 SCENARIOS, TRIALS = 100, 100
 

@@ -23,7 +23,7 @@ from typing import Any, cast
 import anyio
 from scipy.stats import pearsonr, spearmanr
 
-from simeval.scorers.sentiment import LEXICON, SentimentScorer
+from simeval.scorers.classifiers.sentiment import LEXICON, SentimentScorer
 from training.sentiment_data import HELD_OUT, SETS, Rated, apart, class_of, read
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "public_vader_sentiment.jsonl.gz"

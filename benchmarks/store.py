@@ -19,10 +19,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter, process_time, sleep
 
-from simeval.conversation import Conversation, Message
-from simeval.encode import encode_entry
-from simeval.outcome import Held, Judgement, Score, Trial
-from simeval.results import RunRecord
+from simeval.core.conversation import Conversation, Message
+from simeval.core.trial import Held, Judgement, Score, Trial
+from simeval.results.encoding import encode_entry
+from simeval.results.suite import RunRecord
 from simeval.store.database import Database
 from simeval.store.journal import Entry, Journal, JsonLinesJournal
 from simeval.store.runs import Runs

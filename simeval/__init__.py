@@ -3,47 +3,42 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from simeval.version import __version__
+from simeval.core.version import __version__
 
 if TYPE_CHECKING:
-    from simeval.comparing import compare
-    from simeval.conversation import AppResponse, Conversation, Message
-    from simeval.dataset import Dataset, Example
-    from simeval.dataset_files import dataset_of, read_dataset, write_dataset
-    from simeval.engine import Engine
-    from simeval.evaluators import (
-        MeanEvaluator,
-        ProportionEvaluator,
-        QuantileEvaluator,
-    )
-    from simeval.experiment_comparing import compare_experiments
-    from simeval.experiment_results import ExperimentResult
-    from simeval.feedback import Feedback
-    from simeval.importers.logs import ImportedLog, import_log
-    from simeval.judging import agreement
-    from simeval.logs import configure_logging
-    from simeval.models.embedding import Embedding
-    from simeval.models.lite import LiteLLMModel
-    from simeval.models.local import LocalClassifier, LocalEncoder
-    from simeval.online import OnlineEvaluator
-    from simeval.outcome import Estimate, Failure, Score, Scored, Verdict
-    from simeval.persona import Persona, Policy, load_persona
-    from simeval.planning import plan
-    from simeval.ratings import (
-        RatingAverageEvaluator,
-        RatingProportionEvaluator,
-        SuccessRateEvaluator,
-    )
-    from simeval.results import EvaluationResult, SuiteResult
-    from simeval.scenario import Expectation, ScenarioTest
-    from simeval.scorers.asking import ModelScorer
-    from simeval.scorers.authenticity import Authenticity
-    from simeval.scorers.bias import BiasConsistency, BiasMatch, BiasScorer
-    from simeval.scorers.brand import Alignment, letter_grade
-    from simeval.scorers.classification import Classification
-    from simeval.scorers.embeddings import EmbeddingSimilarity
-    from simeval.scorers.formats import PydanticScorer, ValidJSON, ValidXML
-    from simeval.scorers.graded import (
+    from simeval.analysis.experiment_comparison import compare_experiments
+    from simeval.analysis.judge_agreement import agreement
+    from simeval.analysis.suite_comparison import compare
+    from simeval.core.conversation import AppResponse, Conversation, Message
+    from simeval.core.feedback import Feedback
+    from simeval.core.logs import configure_logging
+    from simeval.core.settings import RetryConfig, WritingStyleAxes, WritingStyleConfig
+    from simeval.core.trial import Estimate, Failure, Score, Scored, Verdict
+    from simeval.datasets.dataset import Dataset, Example
+    from simeval.datasets.files import dataset_of, read_dataset, write_dataset
+    from simeval.datasets.importers.registry import ImportedLog, import_log
+    from simeval.engine.engine import Engine
+    from simeval.engine.online.evaluator import OnlineEvaluator
+    from simeval.evaluators.ratings import RatingAverageEvaluator, RatingProportionEvaluator, SuccessRateEvaluator
+    from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
+    from simeval.models.local.service import LocalClassifier, LocalEncoder
+    from simeval.models.providers.embedding import Embedding
+    from simeval.models.providers.litellm_model import LiteLLMModel
+    from simeval.results.experiment import ExperimentResult
+    from simeval.results.suite import EvaluationResult, SuiteResult
+    from simeval.scorers.base import ColumnScorer, Scorer, scorer
+    from simeval.scorers.brand.alignment import Alignment, letter_grade
+    from simeval.scorers.brand.authenticity import Authenticity
+    from simeval.scorers.brand.persona import Persona, Policy, load_persona
+    from simeval.scorers.brand.safety import Safety
+    from simeval.scorers.brand.stability import Stability
+    from simeval.scorers.brand.traits import TraitsModel, load_traits
+    from simeval.scorers.classifiers.bias import BiasConsistency, BiasMatch, BiasScorer
+    from simeval.scorers.classifiers.sentiment import SentimentConsistency, SentimentMatch, SentimentScorer
+    from simeval.scorers.classifiers.toxicity import ToxicityConsistency, ToxicityMatch, ToxicityScorer
+    from simeval.scorers.llm.base import ModelScorer
+    from simeval.scorers.llm.embeddings import EmbeddingSimilarity
+    from simeval.scorers.llm.graded import (
         ContextRelevancy,
         Correctness,
         Criteria,
@@ -53,123 +48,120 @@ if TYPE_CHECKING:
         HallucinationFree,
         Helpfulness,
     )
-    from simeval.scorers.language import Language
-    from simeval.scorers.moderation import Moderation
-    from simeval.scorers.objects import JSONMatch
-    from simeval.scorers.personal_data import PersonalData
-    from simeval.scorers.preference import Preference
-    from simeval.scorers.rag import ContextEntityRecall
-    from simeval.scorers.readability import Readability
-    from simeval.scorers.safety import Safety
-    from simeval.scorers.scorer import ColumnScorer, Scorer, scorer
-    from simeval.scorers.sentiment import SentimentConsistency, SentimentMatch, SentimentScorer
-    from simeval.scorers.stability import Stability
-    from simeval.scorers.summarization import Summarization
-    from simeval.scorers.texts import Contains, ExactMatch, LevenshteinSimilarity, RegexMatch, RougeL, TokenF1
-    from simeval.scorers.toxicity import ToxicityConsistency, ToxicityMatch, ToxicityScorer
-    from simeval.scorers.traits import TraitsModel, load_traits
-    from simeval.scorers.trajectories import ToolCallMatch
-    from simeval.settings import RetryConfig, WritingStyleAxes, WritingStyleConfig
+    from simeval.scorers.llm.moderation import Moderation
+    from simeval.scorers.llm.preference import Preference
+    from simeval.scorers.llm.rag import ContextEntityRecall
+    from simeval.scorers.llm.summarization import Summarization
+    from simeval.scorers.text.classification import Classification
+    from simeval.scorers.text.formats import PydanticScorer, ValidJSON, ValidXML
+    from simeval.scorers.text.json_match import JSONMatch
+    from simeval.scorers.text.language import Language
+    from simeval.scorers.text.personal_data import PersonalData
+    from simeval.scorers.text.readability import Readability
+    from simeval.scorers.text.similarity import Contains, ExactMatch, LevenshteinSimilarity, RegexMatch, RougeL, TokenF1
+    from simeval.scorers.text.tool_calls import ToolCallMatch
     from simeval.store.datasets import Datasets
     from simeval.store.feedback import FeedbackBook
     from simeval.store.opening import open_database
+    from simeval.suites.planning import plan
+    from simeval.suites.scenario import Expectation, ScenarioTest
 
 _HOME = {
-    "Alignment": "scorers.brand",
-    "AppResponse": "conversation",
-    "Authenticity": "scorers.authenticity",
-    "BiasConsistency": "scorers.bias",
-    "BiasMatch": "scorers.bias",
-    "BiasScorer": "scorers.bias",
-    "Classification": "scorers.classification",
-    "ColumnScorer": "scorers.scorer",
-    "Contains": "scorers.texts",
-    "ContextEntityRecall": "scorers.rag",
-    "ContextRelevancy": "scorers.graded",
-    "Conversation": "conversation",
-    "Correctness": "scorers.graded",
-    "Criteria": "scorers.graded",
-    "Dataset": "dataset",
+    "Alignment": "scorers.brand.alignment",
+    "AppResponse": "core.conversation",
+    "Authenticity": "scorers.brand.authenticity",
+    "BiasConsistency": "scorers.classifiers.bias",
+    "BiasMatch": "scorers.classifiers.bias",
+    "BiasScorer": "scorers.classifiers.bias",
+    "Classification": "scorers.text.classification",
+    "ColumnScorer": "scorers.base",
+    "Contains": "scorers.text.similarity",
+    "ContextEntityRecall": "scorers.llm.rag",
+    "ContextRelevancy": "scorers.llm.graded",
+    "Conversation": "core.conversation",
+    "Correctness": "scorers.llm.graded",
+    "Criteria": "scorers.llm.graded",
+    "Dataset": "datasets.dataset",
     "Datasets": "store.datasets",
-    "DocumentRelevance": "scorers.graded",
-    "Embedding": "models.embedding",
-    "EmbeddingSimilarity": "scorers.embeddings",
-    "Engine": "engine",
-    "Estimate": "outcome",
-    "EvaluationResult": "results",
-    "ExactMatch": "scorers.texts",
-    "Example": "dataset",
-    "Expectation": "scenario",
-    "ExperimentResult": "experiment_results",
-    "FactualAccuracy": "scorers.graded",
-    "Failure": "outcome",
-    "Faithfulness": "scorers.graded",
-    "Feedback": "feedback",
+    "DocumentRelevance": "scorers.llm.graded",
+    "Embedding": "models.providers.embedding",
+    "EmbeddingSimilarity": "scorers.llm.embeddings",
+    "Engine": "engine.engine",
+    "Estimate": "core.trial",
+    "EvaluationResult": "results.suite",
+    "ExactMatch": "scorers.text.similarity",
+    "Example": "datasets.dataset",
+    "Expectation": "suites.scenario",
+    "ExperimentResult": "results.experiment",
+    "FactualAccuracy": "scorers.llm.graded",
+    "Failure": "core.trial",
+    "Faithfulness": "scorers.llm.graded",
+    "Feedback": "core.feedback",
     "FeedbackBook": "store.feedback",
-    "HallucinationFree": "scorers.graded",
-    "Helpfulness": "scorers.graded",
-    "ImportedLog": "importers.logs",
-    "JSONMatch": "scorers.objects",
-    "Language": "scorers.language",
-    "LevenshteinSimilarity": "scorers.texts",
-    "LiteLLMModel": "models.lite",
-    "LocalClassifier": "models.local",
-    "LocalEncoder": "models.local",
-    "MeanEvaluator": "evaluators",
-    "Message": "conversation",
-    "ModelScorer": "scorers.asking",
-    "Moderation": "scorers.moderation",
-    "OnlineEvaluator": "online",
-    "Persona": "persona",
-    "PersonalData": "scorers.personal_data",
-    "Policy": "persona",
-    "Preference": "scorers.preference",
-    "ProportionEvaluator": "evaluators",
-    "PydanticScorer": "scorers.formats",
-    "QuantileEvaluator": "evaluators",
-    "RatingAverageEvaluator": "ratings",
-    "RatingProportionEvaluator": "ratings",
-    "Readability": "scorers.readability",
-    "RegexMatch": "scorers.texts",
-    "RetryConfig": "settings",
-    "RougeL": "scorers.texts",
-    "Safety": "scorers.safety",
-    "ScenarioTest": "scenario",
-    "Score": "outcome",
-    "Scored": "outcome",
-    "Scorer": "scorers.scorer",
-    "SentimentConsistency": "scorers.sentiment",
-    "SentimentMatch": "scorers.sentiment",
-    "SentimentScorer": "scorers.sentiment",
-    "Stability": "scorers.stability",
-    "SuccessRateEvaluator": "ratings",
-    "SuiteResult": "results",
-    "Summarization": "scorers.summarization",
-    "TokenF1": "scorers.texts",
-    "ToolCallMatch": "scorers.trajectories",
-    "ToxicityConsistency": "scorers.toxicity",
-    "ToxicityMatch": "scorers.toxicity",
-    "ToxicityScorer": "scorers.toxicity",
-    "TraitsModel": "scorers.traits",
-    "ValidJSON": "scorers.formats",
-    "ValidXML": "scorers.formats",
-    "Verdict": "outcome",
-    "WritingStyleAxes": "settings",
-    "WritingStyleConfig": "settings",
-    "agreement": "judging",
-    "compare": "comparing",
-    "compare_experiments": "experiment_comparing",
-    "configure_logging": "logs",
-    "dataset_of": "dataset_files",
-    "import_log": "importers.logs",
-    "letter_grade": "scorers.brand",
-    "load_persona": "persona",
-    "load_traits": "scorers.traits",
+    "HallucinationFree": "scorers.llm.graded",
+    "Helpfulness": "scorers.llm.graded",
+    "ImportedLog": "datasets.importers.registry",
+    "JSONMatch": "scorers.text.json_match",
+    "Language": "scorers.text.language",
+    "LevenshteinSimilarity": "scorers.text.similarity",
+    "LiteLLMModel": "models.providers.litellm_model",
+    "LocalClassifier": "models.local.service",
+    "LocalEncoder": "models.local.service",
+    "MeanEvaluator": "evaluators.scores",
+    "Message": "core.conversation",
+    "ModelScorer": "scorers.llm.base",
+    "Moderation": "scorers.llm.moderation",
+    "OnlineEvaluator": "engine.online.evaluator",
+    "Persona": "scorers.brand.persona",
+    "PersonalData": "scorers.text.personal_data",
+    "Policy": "scorers.brand.persona",
+    "Preference": "scorers.llm.preference",
+    "ProportionEvaluator": "evaluators.scores",
+    "PydanticScorer": "scorers.text.formats",
+    "QuantileEvaluator": "evaluators.scores",
+    "RatingAverageEvaluator": "evaluators.ratings",
+    "RatingProportionEvaluator": "evaluators.ratings",
+    "Readability": "scorers.text.readability",
+    "RegexMatch": "scorers.text.similarity",
+    "RetryConfig": "core.settings",
+    "RougeL": "scorers.text.similarity",
+    "Safety": "scorers.brand.safety",
+    "ScenarioTest": "suites.scenario",
+    "Score": "core.trial",
+    "Scored": "core.trial",
+    "Scorer": "scorers.base",
+    "SentimentConsistency": "scorers.classifiers.sentiment",
+    "SentimentMatch": "scorers.classifiers.sentiment",
+    "SentimentScorer": "scorers.classifiers.sentiment",
+    "Stability": "scorers.brand.stability",
+    "SuccessRateEvaluator": "evaluators.ratings",
+    "SuiteResult": "results.suite",
+    "Summarization": "scorers.llm.summarization",
+    "TokenF1": "scorers.text.similarity",
+    "ToolCallMatch": "scorers.text.tool_calls",
+    "ToxicityConsistency": "scorers.classifiers.toxicity",
+    "ToxicityMatch": "scorers.classifiers.toxicity",
+    "ToxicityScorer": "scorers.classifiers.toxicity",
+    "TraitsModel": "scorers.brand.traits",
+    "ValidJSON": "scorers.text.formats",
+    "ValidXML": "scorers.text.formats",
+    "Verdict": "core.trial",
+    "WritingStyleAxes": "core.settings",
+    "WritingStyleConfig": "core.settings",
+    "agreement": "analysis.judge_agreement",
+    "compare": "analysis.suite_comparison",
+    "compare_experiments": "analysis.experiment_comparison",
+    "configure_logging": "core.logs",
+    "dataset_of": "datasets.files",
+    "import_log": "datasets.importers.registry",
+    "letter_grade": "scorers.brand.alignment",
+    "load_persona": "scorers.brand.persona",
+    "load_traits": "scorers.brand.traits",
     "open_database": "store.opening",
-    "plan": "planning",
-    "read_dataset": "dataset_files",
-    "scorer": "scorers.scorer",
-    "write_dataset": "dataset_files",
+    "plan": "suites.planning",
+    "read_dataset": "datasets.files",
+    "scorer": "scorers.base",
+    "write_dataset": "datasets.files",
 }
 
 __all__ = [

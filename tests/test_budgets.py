@@ -9,10 +9,10 @@ import pytest
 
 import simeval
 from simeval import Expectation, ScenarioTest, SuccessRateEvaluator
+from simeval.core.usage import total
 from simeval.errors import DefinitionError
-from simeval.models.model import Completion
-from simeval.models.offline import OfflineModel
-from simeval.usage import total
+from simeval.models.protocol.model import Completion
+from simeval.models.providers.offline import OfflineModel
 
 pytestmark = pytest.mark.anyio
 

@@ -13,9 +13,9 @@ from benchmarks.campaign.__main__ import as_row
 from benchmarks.campaign.campaign import Campaign, NotRun, healthy
 from benchmarks.campaign.cases import Report
 from benchmarks.campaign.notes import NoteBook, Notes
-from simeval.conversation import Conversation
-from simeval.outcome import Held, Judgement, Score, Trial
-from simeval.records import PastRun
+from simeval.core.conversation import Conversation
+from simeval.core.run_records import PastRun
+from simeval.core.trial import Held, Judgement, Score, Trial
 from simeval.store.journal import Entry
 from tests.llm_server import running
 

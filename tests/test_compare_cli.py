@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from simeval import Engine, Example, scorer
-from simeval.dataset import check_dataset
+from simeval.datasets.dataset import check_dataset
 from tests.command_line import ROOT, simeval
 
 APP = """
@@ -120,7 +120,7 @@ def test_a_file_that_is_no_result_is_named_with_the_way_out(folder: Path) -> Non
 
 def test_it_starts_without_the_engine() -> None:
     heavy = ("litellm", "aiohttp", "anyio")
-    code = f"import sys, simeval.compare_command as _\nprint([m for m in {heavy!r} if m in sys.modules])"
+    code = f"import sys, simeval.cli.compare as _\nprint([m for m in {heavy!r} if m in sys.modules])"
 
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
 

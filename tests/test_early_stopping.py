@@ -19,12 +19,12 @@ from simeval import (
     SuccessRateEvaluator,
     scorer,
 )
-from simeval.actors.plan import make_plans
-from simeval.encode import encode_suite
-from simeval.models.model import Request
-from simeval.outcome import Judgement
-from simeval.scorers.scorer import as_scorer
-from simeval.settings import WritingStyleConfig
+from simeval.core.settings import WritingStyleConfig
+from simeval.core.trial import Judgement
+from simeval.engine.plans.scenario_plan import make_plans
+from simeval.models.protocol.model import Request
+from simeval.results.encoding import encode_suite
+from simeval.scorers.base import as_scorer
 from simeval.store.journal import MemoryJournal
 from tests.unit.doubles import Acting, no_caller
 

@@ -33,10 +33,10 @@ from simeval import (
     WritingStyleConfig,
     scorer,
 )
+from simeval.core.run_records import Pulse
+from simeval.core.trial import Failure, Held, Judgement
 from simeval.errors import AppError, DefinitionError, RunStopped, StoreError
-from simeval.outcome import Failure, Held, Judgement
-from simeval.records import Pulse
-from simeval.results import RunRecord
+from simeval.results.suite import RunRecord
 from simeval.scorers import metrics
 from simeval.store.journal import JsonLinesJournal, MemoryJournal
 

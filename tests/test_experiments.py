@@ -21,15 +21,15 @@ from simeval import (
     SuccessRateEvaluator,
     scorer,
 )
-from simeval.dataset import Dataset, Example, check_dataset
+from simeval.core.trial import Estimate, Failure, Score, Scored
+from simeval.datasets.dataset import Dataset, Example, check_dataset
 from simeval.errors import DatasetChanged, DefinitionError, RunStopped
-from simeval.experiment_results import ExperimentResult
-from simeval.models.replies import Reply
-from simeval.outcome import Estimate, Failure, Score, Scored
-from simeval.scenario import Expectation
-from simeval.scorers.asking import ModelScorer
+from simeval.models.protocol.replies import Reply
+from simeval.results.experiment import ExperimentResult
+from simeval.scorers.llm.base import ModelScorer
 from simeval.store.database import Database
 from simeval.store.runs import Runs
+from simeval.suites.scenario import Expectation
 from tests.unit.doubles import LEVELS, Scripted
 
 pytestmark = pytest.mark.anyio

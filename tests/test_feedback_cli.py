@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from simeval.cli import main
-from simeval.dataset_files import dataset_of
+from simeval.cli.main import main
+from simeval.datasets.files import dataset_of
 from simeval.store.database import Database
 from simeval.store.datasets import Datasets
 from tests.command_line import simeval as simeval_process

@@ -11,15 +11,16 @@ from typing import Any
 import anyio
 import pytest
 
-from simeval import Engine, Expectation, ScenarioTest, SuccessRateEvaluator, seeds
-from simeval.encode import encode_entry, encode_suite
+from simeval import Engine, Expectation, ScenarioTest, SuccessRateEvaluator
+from simeval.core import seeds
+from simeval.core.ratings import Rating, ratings_of
+from simeval.core.settings import RetryConfig
+from simeval.core.trial import Failure, Score
 from simeval.errors import DefinitionError, ModelUnusable
-from simeval.models.model import Request
-from simeval.models.requests import GradeRequest
-from simeval.outcome import Failure, Score
-from simeval.reliability import Rating, ratings_of
-from simeval.results import EvaluationResult
-from simeval.settings import RetryConfig
+from simeval.models.protocol.model import Request
+from simeval.models.protocol.prompts import GradeRequest
+from simeval.results.encoding import encode_entry, encode_suite
+from simeval.results.suite import EvaluationResult
 from simeval.store.journal import MemoryJournal
 from tests.command_line import SUITE, simeval
 from tests.unit.doubles import LEVELS, Acting, failure

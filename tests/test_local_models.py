@@ -16,8 +16,8 @@ import pytest
 
 from simeval import EmbeddingSimilarity
 from simeval.errors import DefinitionError, ModelUnusable
-from simeval.models.local import MINILM, LocalClassifier, _loaded, classifier, encoder
-from simeval.scorers.scorer import Scorer
+from simeval.models.local.service import MINILM, LocalClassifier, _loaded, classifier, encoder
+from simeval.scorers.base import Scorer
 from tests.tiny_checkpoints import FIVE, LONGEST, WORDS, save_classifier, save_encoder
 
 pytestmark = pytest.mark.anyio
@@ -132,7 +132,7 @@ def test_garbage_made_while_torch_is_loaded_is_not_kept(monkeypatch: pytest.Monk
 
 @needs_torch
 def test_windows_hold_every_token_overlap_and_cut_only_words_that_are_too_long() -> None:
-    from simeval.models.networks import spanned
+    from simeval.models.local.networks import spanned
 
     words = [number // 3 for number in range(40)] + [99] * 30
     spans = spanned(words, 10, overlap=2)
@@ -279,7 +279,7 @@ def test_a_model_that_cannot_be_there_is_said_before_anything_runs(
 def test_half_of_the_cores_are_used_unless_the_user_said_otherwise(
     given: int, cores: int, environment: dict[str, str], wanted: int
 ) -> None:
-    from simeval.models.networks import threads_for
+    from simeval.models.local.networks import threads_for
 
     assert threads_for(given=given, cores=cores, environment=environment) == wanted
 

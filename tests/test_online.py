@@ -17,15 +17,15 @@ import anyio.lowlevel
 import anyio.to_thread
 import pytest
 
-from simeval.conversation import Conversation, Message
+from simeval.core.conversation import Conversation, Message
+from simeval.core.trial import Failure, Score
+from simeval.engine.online.evaluator import OnlineEvaluator
+from simeval.engine.online.scorer_queue import MOST_METRICS
 from simeval.errors import DefinitionError, ModelUnusable, RunStopped
-from simeval.lanes import MOST_METRICS
-from simeval.models.model import Model
-from simeval.models.replies import Grade
-from simeval.online import OnlineEvaluator
-from simeval.outcome import Failure, Score
-from simeval.scorers.asking import ModelScorer
-from simeval.scorers.scorer import ColumnScorer, Scorer, scorer
+from simeval.models.protocol.model import Model
+from simeval.models.protocol.replies import Grade
+from simeval.scorers.base import ColumnScorer, Scorer, scorer
+from simeval.scorers.llm.base import ModelScorer
 from tests.unit.doubles import Acting, Scripted, failure
 
 pytestmark = pytest.mark.anyio

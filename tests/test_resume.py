@@ -22,9 +22,9 @@ from simeval import (
     SuccessRateEvaluator,
     SuiteResult,
 )
-from simeval.encode import encode_suite
 from simeval.errors import DefinitionError, ModelError, RunStopped, StoreError
-from simeval.models.requests import GradeRequest, RubricRequest
+from simeval.models.protocol.prompts import GradeRequest, RubricRequest
+from simeval.results.encoding import encode_suite
 from simeval.store.database import Database
 from simeval.store.journal import MemoryJournal
 from simeval.store.runs import Runs

@@ -13,16 +13,16 @@ import pytest
 
 import simeval as package
 from simeval import AppResponse, Engine, Expectation, ProportionEvaluator, ScenarioTest, SuccessRateEvaluator, scorer
-from simeval.encode import encode_suite
+from simeval.core.logs import LOGGER
+from simeval.core.redaction import MASK
+from simeval.core.trial import Score
 from simeval.errors import SuiteFileError
-from simeval.logs import LOGGER
-from simeval.models.model import Request
-from simeval.models.redact import MASK
-from simeval.models.requests import GradeRequest, RubricRequest, UserTurn
-from simeval.outcome import Score
-from simeval.report.junit import junit_xml
-from simeval.results import SuiteResult
-from simeval.suites import load_suite
+from simeval.models.protocol.model import Request
+from simeval.models.protocol.prompts import GradeRequest, RubricRequest, UserTurn
+from simeval.results.encoding import encode_suite
+from simeval.results.junit import junit_xml
+from simeval.results.suite import SuiteResult
+from simeval.suites.files import load_suite
 from tests.command_line import simeval
 from tests.llm_server import Behaviour, running
 from tests.unit.doubles import LEVELS, Acting

@@ -7,9 +7,9 @@ from typing import Any
 import anyio
 import pytest
 
-from simeval.models.embedded_sentiment import embedded
-from simeval.scorers.sentiment import SentimentMatch, SentimentScorer
-from simeval.scorers.toxicity import ToxicityScorer
+from simeval.models.local.sentiment import embedded
+from simeval.scorers.classifiers.sentiment import SentimentMatch, SentimentScorer
+from simeval.scorers.classifiers.toxicity import ToxicityScorer
 from tests.unit.classifiers import FIVE
 from tests.unit.golden import rows_of
 
@@ -151,7 +151,7 @@ async def test_the_embedded_model_keeps_its_figures_on_sentences_held_out_of_its
 
 
 async def test_a_long_text_of_a_tokenizer_in_python_is_read_in_windows(tmp_path: Path) -> None:
-    from simeval.models.local import classifier
+    from simeval.models.local.service import classifier
 
     (tmp_path / "vocab.txt").write_text("good 5\nbad 4\nx@@ 3\nx 3\n", encoding="utf-8")
     (tmp_path / "bpe.codes").write_text("g o 5\ngo o 5\ngoo d</w> 5\nb a 4\nba d</w> 4\n", encoding="utf-8")
@@ -183,7 +183,7 @@ async def test_a_long_text_of_a_tokenizer_in_python_is_read_in_windows(tmp_path:
 
 @pytest.mark.parametrize(("kind", "longest"), [("Camembert", 32), ("MPNet", 32), ("XLMRoberta", 32), ("Bert", 34)])
 def test_positions_that_begin_behind_the_padding_leave_fewer(kind: str, longest: int) -> None:
-    from simeval.models.networks import _longest
+    from simeval.models.local.networks import _longest
 
     config = getattr(transformers, f"{kind}Config")(
         vocab_size=16,

@@ -29,9 +29,9 @@ import torch
 from scipy.stats import pearsonr
 from torch.nn.utils import parametrize
 
-from simeval.models.checkpoints import MINILM, located
-from simeval.models.networks import load_encoder
-from simeval.models.sentiment_network import (
+from simeval.models.local.checkpoints import MINILM, located
+from simeval.models.local.networks import load_encoder
+from simeval.models.local.sentiment_network import (
     ADAPTED,
     CLASSES,
     LONGEST,
@@ -42,7 +42,7 @@ from simeval.models.sentiment_network import (
     inputs,
     upper_logits,
 )
-from simeval.models.valence import FEATURES, features_of
+from simeval.models.local.vader import FEATURES, features_of
 from training.sentiment_data import HELD_OUT, SETS, VALIDATION, Rated, apart, class_of, read
 
 RANK = 16

@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.campaign.child import Faults, sit
 from benchmarks.campaign.notes import Notes
-from simeval.records import PastRun
+from simeval.core.run_records import PastRun
 from simeval.store.opening import load_run, open_database
 
 PROCESSES = get_context("forkserver")  # so that one starts with everything loaded, in a twentieth of the time

@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from benchmarks.campaign.notes import NoteBook
 from benchmarks.campaign.work import MEASURED
-from simeval.cli import main as simeval
+from simeval.cli.main import main as simeval
 from simeval.store.database import Database
 from simeval.store.journal import Entry
 

@@ -2,5 +2,5 @@
 
 import aiohttp  # noqa: F401
 
-import simeval.run_command
+import simeval.cli.run
 import simeval.store.runs  # noqa: F401

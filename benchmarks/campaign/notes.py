@@ -9,9 +9,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from simeval.outcome import Held, Judgement, Score
-from simeval.records import PastRun
-from simeval.results import RunRecord
+from simeval.core.run_records import PastRun
+from simeval.core.trial import Held, Judgement, Score
+from simeval.results.suite import RunRecord
 from simeval.store.journal import Entry
 
 Note = tuple[Any, ...]

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from simeval.models.compatible import COMPATIBLE_PREFIX
-from simeval.models.lite import load_litellm
-from simeval.models.offline import PREFIX
-from simeval.settings import is_number
+from simeval.core.validation import is_number
+from simeval.models.providers.litellm_model import load_litellm
+from simeval.models.providers.offline import PREFIX
+from simeval.models.providers.openai_compatible import COMPATIBLE_PREFIX
 
 
 @dataclass(frozen=True, slots=True)

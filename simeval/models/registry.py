@@ -6,22 +6,22 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
+from simeval.core.redaction import Redactor, secret_options
+from simeval.core.settings import Settings
+from simeval.core.usage import Ledger
 from simeval.errors import DefinitionError
-from simeval.models.cache import ReplyCache
-from simeval.models.compatible import COMPATIBLE_PREFIX, CompatibleModel
-from simeval.models.governor import Governed
-from simeval.models.limits import Limited, Paced, Timed
-from simeval.models.lite import LiteLLMModel
-from simeval.models.model import Model, ModelKind
-from simeval.models.offline import PREFIX, OfflineModel
-from simeval.models.pace import Pace, Tokens, Window
+from simeval.models.caller import Caller
+from simeval.models.limits.bounds import Limited, Paced, Timed
+from simeval.models.limits.governor import Governed
+from simeval.models.limits.pace import Pace, Tokens, Window
+from simeval.models.limits.traffic import Traffic
+from simeval.models.metering import Metered
 from simeval.models.prices import Price, price_of
-from simeval.models.redact import Redactor, secret_options
-from simeval.models.retries import Caller
-from simeval.models.traffic import Traffic
-from simeval.models.usage import Metered
-from simeval.settings import Settings
-from simeval.usage import Ledger
+from simeval.models.protocol.model import Model, ModelKind
+from simeval.models.providers.litellm_model import LiteLLMModel
+from simeval.models.providers.offline import PREFIX, OfflineModel
+from simeval.models.providers.openai_compatible import COMPATIBLE_PREFIX, CompatibleModel
+from simeval.models.reply_cache import ReplyCache
 
 OURS = frozenset({"model", "messages", "stream", "timeout", "num_retries", "max_retries", "seed"})
 _ADDRESS = ("api_", "base_url", "headers", "extra_headers", "organization", "aws_", "azure_", "vertex_", "region_name")

@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from simeval.conversation import Conversation, Message
+from simeval.core.conversation import Conversation, Message
+from simeval.core.ratings import GOOD, TURNS
 from simeval.errors import DefinitionError
-from simeval.scorers.scorer import Scorer
-from simeval.turns import GOOD, TURNS
+from simeval.scorers.base import Scorer
 
 
 @dataclass(frozen=True, slots=True)

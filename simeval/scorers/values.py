@@ -5,8 +5,8 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any, TypeGuard
 
+from simeval.core.serialization import plain
 from simeval.errors import DefinitionError
-from simeval.transcripts import plain
 
 
 def text_of(value: object) -> str:

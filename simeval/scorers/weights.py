@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from math import fsum, inf
 
-from simeval.settings import is_number, require
+from simeval.core.validation import is_number, require
 
 
 def require_weights(weights: Mapping[str, float], known: Mapping[str, float], where: str) -> None:

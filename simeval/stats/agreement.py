@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simeval.seeds import derive
+from simeval.core.seeds import derive
 from simeval.stats.binomial import clopper_pearson
 
 Ratings = Sequence[float | None] | NDArray[np.generic]

@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from simeval.seeds import derive
+from simeval.core.seeds import derive
 
 NONE = -1  # the class of an answer that is none of the classes
 N_DRAWS = 1999

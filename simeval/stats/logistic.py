@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from simeval.seeds import derive
+from simeval.core.seeds import derive
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

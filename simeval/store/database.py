@@ -12,20 +12,20 @@ from typing import TypeVar
 from sqlalchemy import URL, Connection, make_url, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
+from simeval.core.logs import log
+from simeval.core.run_records import Pulse, ReplyRecord
+from simeval.core.trial import Held
 from simeval.errors import DefinitionError, SimevalError, StoreError
-from simeval.logs import log
-from simeval.outcome import Held
-from simeval.records import Pulse, ReplyRecord
-from simeval.results import RunRecord
+from simeval.results.suite import RunRecord
 from simeval.store import lifecycle
-from simeval.store.backend import Backend, driver_connection, problem_of
+from simeval.store.backends.base import Backend, Batch, driver_connection, problem_of
+from simeval.store.backends.postgres import PostgresServer
+from simeval.store.backends.sqlite import SqliteFile
 from simeval.store.journal import Entry, RunResult
 from simeval.store.lifecycle import Sitting
-from simeval.store.postgres import PostgresServer
-from simeval.store.rows import Batch, rows_of
+from simeval.store.rows import rows_of
 from simeval.store.schema import REPLIES, VERSION, bring_up_to_date, require_known, version_of
-from simeval.store.sqlite import SqliteFile
-from simeval.store.texts import as_written
+from simeval.store.text_encoding import as_written
 
 T = TypeVar("T")
 

@@ -11,12 +11,13 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, delete, select
 
-from simeval.dataset import ContentHash, Dataset, Example, Kind, decode_example, encode_example
+from simeval.datasets.dataset import ContentHash, Dataset, Example, Kind, decode_example, encode_example
 from simeval.errors import DefinitionError
+from simeval.store.backends.base import Row
 from simeval.store.database import Database
-from simeval.store.rows import Row, row
+from simeval.store.rows import row
 from simeval.store.schema import DATASET_TAGS, DATASETS, EXAMPLES, METADATA
-from simeval.store.texts import as_written, is_storable, to_json
+from simeval.store.text_encoding import as_written, is_storable, to_json
 
 PAGE = 200  # examples that are read at once
 BATCH = 500  # examples that are written at once, at most

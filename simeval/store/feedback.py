@@ -11,12 +11,12 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, select
 
+from simeval.core.feedback import Feedback, decode_feedback, encode_feedback
+from simeval.core.redaction import Redactor
 from simeval.errors import DefinitionError, StoreError
-from simeval.feedback import Feedback, decode_feedback, encode_feedback
-from simeval.models.redact import Redactor
 from simeval.store.database import Database
 from simeval.store.schema import DATASETS, EXAMPLES, FEEDBACK, RUNS, SCENARIOS, TRIALS
-from simeval.store.texts import as_written, exact_values, storable
+from simeval.store.text_encoding import as_written, exact_values, storable
 
 Columns = dict[str, Any]
 

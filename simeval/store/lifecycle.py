@@ -8,19 +8,19 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, select, update
 
-from simeval.encode import encode_experiment, encode_run
+from simeval.core.run_records import Pulse
+from simeval.core.trial import Held
+from simeval.core.usage import Usage, total
+from simeval.core.version import __version__
 from simeval.errors import StoreError
-from simeval.outcome import Held
-from simeval.records import Pulse
-from simeval.results import RunRecord, SuiteResult
-from simeval.store.backend import Backend
+from simeval.results.encoding import encode_experiment, encode_run
+from simeval.results.suite import RunRecord, SuiteResult
+from simeval.store.backends.base import Backend, Batch
 from simeval.store.journal import RunResult
 from simeval.store.owners import describe, host_of, is_alive, new_owner, process_of
-from simeval.store.rows import Batch, result_row, row, rows_of_conversations, scenario_rows, verdict_rows
+from simeval.store.rows import result_row, row, rows_of_conversations, scenario_rows, verdict_rows
 from simeval.store.schema import MESSAGES, RUNS, SCENARIOS, SITTINGS, TRIALS, VERDICTS
-from simeval.store.texts import storable, to_json
-from simeval.usage import Usage, total
-from simeval.version import __version__
+from simeval.store.text_encoding import storable, to_json
 
 Json = dict[str, Any]
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from simeval.core.run_records import PastRun
 from simeval.errors import DefinitionError
-from simeval.records import PastRun
 from simeval.store.journal import Journal, JsonLinesJournal
 
 if TYPE_CHECKING:

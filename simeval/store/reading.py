@@ -9,12 +9,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, select
 
-from simeval.conversation import Conversation, Message
-from simeval.outcome import Failure, Held, Score, Trial
-from simeval.records import TrialKey
+from simeval.core.conversation import Conversation, Message
+from simeval.core.run_records import TrialKey
+from simeval.core.trial import Failure, Held, Score, Trial
+from simeval.core.usage import Usage, merged
 from simeval.store.schema import MESSAGES, RUBRICS, SCORES, SITTINGS, TRIALS
-from simeval.store.texts import as_written, exact_values
-from simeval.usage import Usage, merged
+from simeval.store.text_encoding import as_written, exact_values
 
 Scores = Mapping[TrialKey, Mapping[int, Score]]
 

@@ -1,7 +1,7 @@
 """Entries of a run as rows of the store's tables, in the order of their columns."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from math import isfinite
 from operator import itemgetter
@@ -9,18 +9,16 @@ from typing import Any
 
 from sqlalchemy import Table
 
-from simeval.encode import encode_scenario, encode_verdict
-from simeval.experiment_results import ExperimentResult
-from simeval.outcome import Failure, Held, Judgement, Score, Verdict
-from simeval.records import ReplyRecord, RubricRecord
-from simeval.results import EvaluationResult, RunRecord
+from simeval.core.run_records import ReplyRecord, RubricRecord
+from simeval.core.serialization import plain
+from simeval.core.trial import Failure, Held, Judgement, Score, Verdict
+from simeval.results.encoding import encode_scenario, encode_verdict
+from simeval.results.experiment import ExperimentResult
+from simeval.results.suite import EvaluationResult, RunRecord
+from simeval.store.backends.base import Batch, Row
 from simeval.store.journal import Entry
 from simeval.store.schema import JUDGEMENTS, MESSAGES, REPLIES, RUBRICS, SCENARIOS, SCORES, TRIALS, VERDICTS
-from simeval.store.texts import kept, storable, to_iso, to_json
-from simeval.transcripts import plain
-
-Row = tuple[Any, ...]
-Batch = Mapping[Table, Sequence[Row]]
+from simeval.store.text_encoding import kept, storable, to_iso, to_json
 
 TRIAL_TEXTS = ("writing_style", "error", "cause")
 MESSAGE_TEXTS = ("content", "tool_calls", "metadata")

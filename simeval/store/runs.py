@@ -9,15 +9,15 @@ from typing import Any, Literal, cast
 
 from sqlalchemy import Connection, ScalarSelect, case, delete, func, select
 
-from simeval.encode import encode_trial
+from simeval.core.run_records import PastRun, TrialKey
+from simeval.core.trial import Held, Outcome, Score
 from simeval.errors import DefinitionError
-from simeval.outcome import Held, Outcome, Score
-from simeval.records import PastRun, TrialKey
+from simeval.results.encoding import encode_trial
 from simeval.store.database import Database
 from simeval.store.owners import describe, is_alive
 from simeval.store.reading import Scores, read_conversations, read_rubrics, read_scores, read_spent
 from simeval.store.schema import JUDGEMENTS, METADATA, RUNS, SCENARIOS, SITTINGS, TRIALS
-from simeval.store.texts import as_written
+from simeval.store.text_encoding import as_written
 
 Status = Literal["running", "interrupted", "stopped", "finished"]
 Json = dict[str, Any]

@@ -18,10 +18,10 @@ import psutil
 import pytest
 
 from simeval import AppResponse, Engine, EvaluationResult, Expectation, RetryConfig, ScenarioTest, SuccessRateEvaluator
+from simeval.core.trial import Failure, Score
+from simeval.core.usage import total
 from simeval.errors import ModelUnusable, RunStopped
-from simeval.models.lite import load_litellm
-from simeval.outcome import Failure, Score
-from simeval.usage import total
+from simeval.models.providers.litellm_model import load_litellm
 from tests.llm_server import Behaviour, ServerHandle, running
 
 pytestmark = [

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from scenarios import alice, support_bot, tau
 from simeval import AppResponse, Engine, SuiteResult
-from simeval.suites import load_file
+from simeval.suites.files import load_file
 
 ROOT = Path(__file__).resolve().parents[2]
 TAU_TASKS = ROOT.parent / "shared" / "data" / "tau_tasks.jsonl.gz"

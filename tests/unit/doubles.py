@@ -7,9 +7,9 @@ import anyio
 import anyio.lowlevel
 
 from simeval.errors import ModelError, ModelErrorKind
-from simeval.models.model import Completion, Request
-from simeval.models.requests import RubricRequest
-from simeval.models.retries import Caller
+from simeval.models.caller import Caller
+from simeval.models.protocol.model import Completion, Request
+from simeval.models.protocol.prompts import RubricRequest
 
 LEVELS = {str(level): f"level {level}" for level in range(1, 11)}
 

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
-from simeval.conversation import Conversation, Message
-from simeval.evaluator import Evaluator
-from simeval.outcome import Failure, Judgement, Score, Trial, Verdict
-from simeval.ratings import SuccessRateEvaluator
-from simeval.results import EvaluationResult, ExpectationResult, RunRecord, combine
-from simeval.usage import Usage
+from simeval.core.conversation import Conversation, Message
+from simeval.core.trial import Failure, Judgement, Score, Trial, Verdict
+from simeval.core.usage import Usage
+from simeval.evaluators.base import Evaluator
+from simeval.evaluators.ratings import SuccessRateEvaluator
+from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, combine
 
 NOON = datetime(2025, 1, 2, 12, 0, tzinfo=UTC)
 RUN = RunRecord(

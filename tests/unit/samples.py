@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from simeval.conversation import Conversation, Message
-from simeval.dataset import Dataset, Example
-from simeval.importers.logs import ImportedLog, import_log
+from simeval.core.conversation import Conversation, Message
+from simeval.datasets.dataset import Dataset, Example
+from simeval.datasets.importers.registry import ImportedLog, import_log
 from tests.unit.golden import SHARED
 
 SAMPLES = SHARED / "data" / "formats"

@@ -8,7 +8,7 @@ from math import inf
 from random import Random
 from typing import Protocol
 
-from simeval.models.traffic import Ticket, Traffic
+from simeval.models.limits.traffic import Ticket, Traffic
 
 Change = tuple[float, Callable[[], None]]
 

@@ -8,9 +8,9 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from simeval.outcome import Failure, Held, Judgement, Score, Trial
-from simeval.ratings import SuccessRateEvaluator
-from simeval.results import EvaluationResult, ExpectationResult, RunRecord, SuiteResult
+from simeval.core.trial import Failure, Held, Judgement, Score, Trial
+from simeval.evaluators.ratings import SuccessRateEvaluator
+from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult
 from simeval.store.database import Database
 from simeval.store.journal import Entry
 from tests.unit.records import RUN, conversation

@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 
 from simeval import agreement
+from simeval.analysis.agreement_report import JudgeAgreement, encode_agreement, trust_in
+from simeval.analysis.judge_agreement import load_run
+from simeval.analysis.labels import Label, draw_sample, write_sample
+from simeval.analysis.saved_run import Cut
+from simeval.core.trial import Chart
 from simeval.errors import DefinitionError
-from simeval.evaluators import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
-from simeval.judging import load_run
-from simeval.labels import Label, draw_sample, write_sample
-from simeval.outcome import Chart
-from simeval.ratings import RatingAverageEvaluator, RatingProportionEvaluator, SuccessRateEvaluator
-from simeval.results import SuiteResult
+from simeval.evaluators.ratings import RatingAverageEvaluator, RatingProportionEvaluator, SuccessRateEvaluator
+from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
+from simeval.results.suite import SuiteResult
 from simeval.stats.agreement import BootstrapInterval, cohen_kappa, krippendorff_alpha
 from simeval.stats.binomial import clopper_pearson
 from simeval.stats.calibration import CONDITIONS, corrected_rate
-from simeval.stored import Cut
-from simeval.trust import JudgeAgreement, encode_agreement, trust_in
 from tests.unit.records import RUN, rated
 from tests.unit.stored_runs import SUCCESS, requirement, run_of, scenario_of
 

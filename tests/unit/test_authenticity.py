@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from simeval.conversation import Conversation, Message
+from simeval.core.conversation import Conversation, Message
+from simeval.core.trial import Failure, Scored
 from simeval.errors import DefinitionError
-from simeval.models.hashed import HashedEncoder
-from simeval.models.vectors import text_encoder, unit_vectors
-from simeval.outcome import Failure, Scored
-from simeval.persona import Formality, Persona, Verbosity
-from simeval.scorers.authenticity import Authenticity, lexicon_score
-from simeval.scorers.phrases import Phrases, read
-from simeval.scorers.style import style_of
-from simeval.scorers.traits import TraitsModel, formality_of, load_traits, logistic, traits_of, verbosity_of
+from simeval.models.local.hashed import HashedEncoder
+from simeval.models.local.vectors import text_encoder, unit_vectors
+from simeval.scorers.brand.authenticity import Authenticity, lexicon_score
+from simeval.scorers.brand.persona import Formality, Persona, Verbosity
+from simeval.scorers.brand.style import style_of
+from simeval.scorers.brand.traits import TraitsModel, formality_of, load_traits, logistic, traits_of, verbosity_of
+from simeval.scorers.text.phrases import Phrases, read
 from tests.unit.encoders import BagOfWords, Table
 
 pytestmark = pytest.mark.anyio

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval.models import batching
-from simeval.models.batching import IN_FLIGHT, Batches, Limits, batches
+from simeval.models.local import batching
+from simeval.models.local.batching import IN_FLIGHT, Batches, Limits, batches
 
 pytestmark = pytest.mark.anyio
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval.evaluators import ProportionEvaluator
+from simeval.evaluators.scores import ProportionEvaluator
 from simeval.stats.binomial import clopper_pearson, minimum_n, n_for_power, p_at_least, p_at_most
 from tests.unit.golden import cases_of
 

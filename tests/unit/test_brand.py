@@ -5,17 +5,17 @@ from typing import Any
 import pytest
 
 from simeval import Engine
-from simeval.conversation import Conversation, Message
-from simeval.dataset import Example
-from simeval.dataset_files import dataset_of
+from simeval.core.conversation import Conversation, Message
+from simeval.core.settings import RetryConfig
+from simeval.datasets.dataset import Example
+from simeval.datasets.files import dataset_of
 from simeval.errors import DefinitionError, ModelError
-from simeval.models.retries import Caller
-from simeval.persona import Persona, Policy
-from simeval.scorers.authenticity import Authenticity
-from simeval.scorers.brand import Alignment, letter_grade
-from simeval.scorers.safety import Safety
-from simeval.scorers.stability import Stability
-from simeval.settings import RetryConfig
+from simeval.models.caller import Caller
+from simeval.scorers.brand.alignment import Alignment, letter_grade
+from simeval.scorers.brand.authenticity import Authenticity
+from simeval.scorers.brand.persona import Persona, Policy
+from simeval.scorers.brand.safety import Safety
+from simeval.scorers.brand.stability import Stability
 from tests.unit.doubles import Scripted
 from tests.unit.encoders import Table
 

@@ -6,15 +6,15 @@ from collections.abc import Callable
 import anyio
 import pytest
 
+from simeval.core.settings import RetryConfig
 from simeval.errors import ModelError, ModelErrorKind, ModelUnusable
-from simeval.models import breaker as breakers
-from simeval.models.breaker import Breaker
-from simeval.models.governor import Governed
-from simeval.models.model import Request
-from simeval.models.pace import Window
-from simeval.models.retries import Caller
-from simeval.models.traffic import Traffic
-from simeval.settings import RetryConfig
+from simeval.models.caller import Caller
+from simeval.models.limits import breaker as breakers
+from simeval.models.limits.breaker import Breaker
+from simeval.models.limits.governor import Governed
+from simeval.models.limits.pace import Window
+from simeval.models.limits.traffic import Traffic
+from simeval.models.protocol.model import Request
 from tests.unit.doubles import Acting, any_request, failure
 
 OUTAGE: list[ModelErrorKind] = ["connection", "timeout", "server"]

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval.budget import Budget, Spending, Toll, show_dollars
+from simeval.core.usage import Usage
+from simeval.engine.plans.budget import Budget, Spending, Toll, show_dollars
 from simeval.errors import DefinitionError
-from simeval.usage import Usage
 
 TRIAL = Toll(calls=11, tokens=1_000, cost_usd=0.05)
 RUBRIC = Toll(calls=1, tokens=500, cost_usd=0.01)

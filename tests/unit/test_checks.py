@@ -8,10 +8,10 @@ import anyio
 import pytest
 
 from simeval.errors import DefinitionError
-from simeval.scorers.bias import BiasConsistency, BiasMatch, BiasScorer
-from simeval.scorers.checks import Check
-from simeval.scorers.sentiment import SentimentConsistency, SentimentMatch, SentimentScorer
-from simeval.scorers.toxicity import ToxicityConsistency, ToxicityMatch, ToxicityScorer
+from simeval.scorers.classifiers.bias import BiasConsistency, BiasMatch, BiasScorer
+from simeval.scorers.classifiers.checks import Check
+from simeval.scorers.classifiers.sentiment import SentimentConsistency, SentimentMatch, SentimentScorer
+from simeval.scorers.classifiers.toxicity import ToxicityConsistency, ToxicityMatch, ToxicityScorer
 from tests.unit.classifiers import Written, leaning
 
 pytestmark = pytest.mark.anyio

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from simeval.core.trial import Estimate, Failure, Scored
 from simeval.errors import DefinitionError
-from simeval.outcome import Estimate, Failure, Scored
-from simeval.scorers.classification import Classification
+from simeval.scorers.text.classification import Classification
 from simeval.stats.binomial import clopper_pearson
 from simeval.stats.clusters import korn_graubard
 

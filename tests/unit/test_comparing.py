@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simeval import Engine, Expectation, MeanEvaluator, ScenarioTest, SuccessRateEvaluator, compare, scorer
-from simeval.changes import Change, encode_comparison
-from simeval.encode import encode_suite
+from simeval.analysis.suite_comparison_report import Change, encode_comparison
 from simeval.errors import DefinitionError
-from simeval.results import SuiteResult
+from simeval.results.encoding import encode_suite
+from simeval.results.suite import SuiteResult
 from simeval.stats.paired import mcnemar, paired_not_worse, sign_flip
 from simeval.stats.two_sample import fisher, not_worse
 from tests.unit.golden import SHARED, rows_of

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simeval.courses import EXCLUDED, Counted, Course, Taken
+from simeval.core.settings import Stop
+from simeval.core.trial import Verdict
 from simeval.errors import DefinitionError
-from simeval.evaluator import Evaluator
-from simeval.evaluators import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
-from simeval.outcome import Verdict
-from simeval.ratings import RatingAverageEvaluator, SuccessRateEvaluator
-from simeval.settings import Stop
+from simeval.evaluators.base import Evaluator
+from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvaluator
+from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
+from simeval.evaluators.stopping import EXCLUDED, Counted, Course, Taken
 
 RULE = ProportionEvaluator(min_proportion=0.9)
 LENIENT = ProportionEvaluator(min_proportion=0.6, significance_level=0.1)

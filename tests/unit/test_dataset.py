@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval.conversation import Conversation, Message
-from simeval.dataset import Dataset, Example, Kind, check_dataset, decode_example, encode_example
+from simeval.core.conversation import Conversation, Message
+from simeval.datasets.dataset import Dataset, Example, Kind, check_dataset, decode_example, encode_example
 from simeval.errors import DefinitionError
 from tests.unit.records import conversation
 

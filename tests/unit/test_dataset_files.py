@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simeval.conversation import Conversation, Message
-from simeval.dataset import RETURNED, Example
-from simeval.dataset_files import dataset_of, read_dataset, write_dataset
+from simeval.core.conversation import Conversation, Message
+from simeval.datasets.dataset import RETURNED, Example
+from simeval.datasets.files import dataset_of, read_dataset, write_dataset
 from simeval.errors import DefinitionError, StoreError
 from tests.unit.golden import SHARED
 from tests.unit.records import conversation

@@ -1,6 +1,6 @@
 """A definition says what a run's results depend on, and where two of them differ."""
 
-from simeval.definition import answer_options, changes
+from simeval.engine.plans.fingerprint import answer_options, changes
 
 
 def test_equal_definitions_have_no_changes() -> None:

@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval.conversation import Conversation
-from simeval.encode import encode_entry, encode_result, encode_suite, encode_verdict
-from simeval.evaluators import ProportionEvaluator, QuantileEvaluator
-from simeval.outcome import Failure, Held, Judgement, Score, Trial
-from simeval.ratings import SuccessRateEvaluator
-from simeval.records import Pulse, ReplyRecord, RubricRecord
-from simeval.results import SuiteResult
-from simeval.transcripts import encode_conversation, encode_message, plain
-from simeval.usage import Usage
+from simeval.core.conversation import Conversation
+from simeval.core.run_records import Pulse, ReplyRecord, RubricRecord
+from simeval.core.serialization import encode_conversation, encode_message, plain
+from simeval.core.trial import Failure, Held, Judgement, Score, Trial
+from simeval.core.usage import Usage
+from simeval.evaluators.ratings import SuccessRateEvaluator
+from simeval.evaluators.scores import ProportionEvaluator, QuantileEvaluator
+from simeval.results.encoding import encode_entry, encode_result, encode_suite, encode_verdict
+from simeval.results.suite import SuiteResult
 from tests.unit.records import NOON, RUN, conversation, message, rated, result
 
 RULE = SuccessRateEvaluator(min_proportion=0.9)

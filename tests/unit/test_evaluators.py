@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simeval.errors import DefinitionError
-from simeval.evaluator import Evaluator
-from simeval.evaluators import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
-from simeval.ratings import RatingAverageEvaluator, RatingProportionEvaluator, SuccessRateEvaluator
+from simeval.evaluators.base import Evaluator
+from simeval.evaluators.ratings import RatingAverageEvaluator, RatingProportionEvaluator, SuccessRateEvaluator
+from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
 
 VALUES = st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 1.0, nan])), max_size=60)
 LEVELS = st.floats(0.001, 0.49)

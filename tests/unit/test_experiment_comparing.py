@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from simeval.analysis.experiment_comparison import compare_experiments
+from simeval.analysis.experiment_comparison_report import encode_experiment_comparison
 from simeval.errors import DefinitionError
-from simeval.experiment_comparing import compare_experiments
-from simeval.metric_changes import encode_experiment_comparison
 from simeval.stats.paired import mcnemar, paired_difference_interval, paired_not_worse, sign_flip
 
 Values = Sequence[float | Sequence[float | None] | None]

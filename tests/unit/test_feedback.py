@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from simeval.core.feedback import Feedback, decode_feedback, encode_feedback
 from simeval.errors import DefinitionError
-from simeval.feedback import Feedback, decode_feedback, encode_feedback
 
 OF_TRIAL: dict[str, Any] = {"run_id": "run-1", "trial": 0}
 

@@ -6,20 +6,20 @@ from typing import Any
 
 import pytest
 
-from simeval.actors.plan import ScenarioPlan, make_plans
-from simeval.budget import Toll
-from simeval.evaluator import Evaluator
-from simeval.evaluators import MeanEvaluator
-from simeval.forecast import LEVEL_TOKENS, MESSAGE_TOKENS, Forecast, forecast
+from simeval.core.settings import Settings, WritingStyleConfig
+from simeval.core.usage import Usage, total
+from simeval.engine.plans.budget import Toll
+from simeval.engine.plans.cost_forecast import LEVEL_TOKENS, MESSAGE_TOKENS, Forecast, forecast
+from simeval.engine.plans.scenario_plan import ScenarioPlan, make_plans
+from simeval.evaluators.base import Evaluator
+from simeval.evaluators.ratings import SuccessRateEvaluator
+from simeval.evaluators.scores import MeanEvaluator
 from simeval.models.prices import Price
-from simeval.models.requests import GradeRequest, RubricRequest, UserTurn
-from simeval.planning import plan_suite
-from simeval.ratings import SuccessRateEvaluator
-from simeval.scenario import Expectation, ScenarioTest
+from simeval.models.protocol.prompts import GradeRequest, RubricRequest, UserTurn
+from simeval.scorers.llm.judge import RubricScorer
 from simeval.scorers.metrics import response_latency
-from simeval.scorers.rubric import RubricScorer
-from simeval.settings import Settings, WritingStyleConfig
-from simeval.usage import Usage, total
+from simeval.suites.planning import plan_suite
+from simeval.suites.scenario import Expectation, ScenarioTest
 from tests.unit.doubles import no_caller
 from tests.unit.records import conversation
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from simeval.errors import DefinitionError
-from simeval.evaluators import ProportionEvaluator
-from simeval.scorers.formats import FormatScorer, PydanticScorer, ValidJSON, ValidXML
-from simeval.scorers.scorer import select
+from simeval.evaluators.scores import ProportionEvaluator
+from simeval.scorers.base import select
+from simeval.scorers.text.formats import FormatScorer, PydanticScorer, ValidJSON, ValidXML
 
 BILLION_LAUGHS = (
     '<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY lol0 "lol">'

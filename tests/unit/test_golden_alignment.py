@@ -7,22 +7,23 @@ from typing import Any
 
 import pytest
 
-from simeval.conversation import Conversation, Message
+from simeval.core.conversation import Conversation, Message
+from simeval.core.settings import RetryConfig
 from simeval.errors import ModelError
-from simeval.models.replies import read_reply
-from simeval.models.retries import Caller
-from simeval.persona import Persona, Policy
-from simeval.scorers import authenticity, brand
-from simeval.scorers.authenticity import Authenticity, lexicon_score
-from simeval.scorers.brand import letter_grade
-from simeval.scorers.phrases import Phrases, read
-from simeval.scorers.safety import Safety, SafetyRating
-from simeval.scorers.scorer import Scorer
-from simeval.scorers.sessions import session_mean
-from simeval.scorers.stability import Stability
-from simeval.scorers.traits import TraitsModel
+from simeval.models.caller import Caller
+from simeval.models.protocol.replies import read_reply
+from simeval.scorers.base import Scorer
+from simeval.scorers.brand import alignment as brand
+from simeval.scorers.brand import authenticity
+from simeval.scorers.brand.alignment import letter_grade
+from simeval.scorers.brand.authenticity import Authenticity, lexicon_score
+from simeval.scorers.brand.persona import Persona, Policy
+from simeval.scorers.brand.safety import Safety, SafetyRating
+from simeval.scorers.brand.sessions import session_mean
+from simeval.scorers.brand.stability import Stability
+from simeval.scorers.brand.traits import TraitsModel
+from simeval.scorers.text.phrases import Phrases, read
 from simeval.scorers.weights import weighted
-from simeval.settings import RetryConfig
 from tests.unit.doubles import Scripted
 from tests.unit.encoders import BagOfWords, Table
 from tests.unit.golden import rows_of

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from simeval.errors import DefinitionError
-from simeval.scorers.formats import ValidJSON
-from simeval.scorers.scorer import scorer
-from simeval.scorers.texts import Contains, ExactMatch, LevenshteinSimilarity, RougeL, TokenF1
+from simeval.scorers.base import scorer
+from simeval.scorers.text.formats import ValidJSON
+from simeval.scorers.text.similarity import Contains, ExactMatch, LevenshteinSimilarity, RougeL, TokenF1
 from tests.unit.golden_cases import TOLERANCE, cases_in, chosen, ids
 
 JSON = ids("audacia", 33, 34, 35, 37, 39)

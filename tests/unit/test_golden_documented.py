@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from simeval.outcome import Scored
-from simeval.scorers.classification import Classification
-from simeval.scorers.formats import ValidJSON
+from simeval.core.trial import Scored
+from simeval.scorers.text.classification import Classification
+from simeval.scorers.text.formats import ValidJSON
 from simeval.stats.agreement import cohen_kappa
 from tests.unit.golden_cases import TOLERANCE, chosen, ids
 

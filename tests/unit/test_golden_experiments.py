@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from simeval import Engine, Scorer, scorer
-from simeval.dataset import Dataset, Example, check_dataset
-from simeval.estimates import estimate_mean
-from simeval.experiment_results import ExperimentResult
+from simeval.datasets.dataset import Dataset, Example, check_dataset
+from simeval.results.estimates import estimate_mean
+from simeval.results.experiment import ExperimentResult
 from tests.unit.golden_cases import chosen, ids
 
 pytestmark = pytest.mark.anyio

@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 
+from simeval.core.settings import RetryConfig
 from simeval.errors import DefinitionError, MalformedReply
-from simeval.models.model import Request
-from simeval.models.moderation import CompatibleModeration
-from simeval.models.retries import Caller
-from simeval.scorers.asking import ModelScorer
-from simeval.scorers.embeddings import EmbeddingSimilarity
-from simeval.scorers.graded import ContextRelevancy, HallucinationFree
-from simeval.scorers.moderation import Moderation
-from simeval.scorers.rag import ContextEntityRecall
-from simeval.scorers.summarization import QUALITY, Summarization
-from simeval.settings import RetryConfig
+from simeval.models.caller import Caller
+from simeval.models.protocol.model import Request
+from simeval.models.providers.moderation import CompatibleModeration
+from simeval.scorers.llm.base import ModelScorer
+from simeval.scorers.llm.embeddings import EmbeddingSimilarity
+from simeval.scorers.llm.graded import ContextRelevancy, HallucinationFree
+from simeval.scorers.llm.moderation import Moderation
+from simeval.scorers.llm.rag import ContextEntityRecall
+from simeval.scorers.llm.summarization import QUALITY, Summarization
 from tests.unit.doubles import Acting, Scripted
 from tests.unit.golden_cases import TOLERANCE, cases_in, chosen, ids
 

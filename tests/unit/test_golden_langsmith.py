@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from simeval.conversation import Conversation, Message
+from simeval.core.conversation import Conversation, Message
 from simeval.errors import DefinitionError
-from simeval.scorers.objects import JSONMatch
-from simeval.scorers.scorer import metrics_of, select, whole
-from simeval.scorers.texts import ExactMatch, LevenshteinSimilarity
-from simeval.scorers.trajectories import ToolCallMatch
+from simeval.scorers.base import metrics_of, select, whole
+from simeval.scorers.text.json_match import JSONMatch
+from simeval.scorers.text.similarity import ExactMatch, LevenshteinSimilarity
+from simeval.scorers.text.tool_calls import ToolCallMatch
 from tests.unit.golden_cases import TOLERANCE, cases_in, chosen, ids
 
 RESULTS = ids("langsmith", 1, 2, 3, 4, 5, 7, 8, 9, 10)

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from simeval.errors import DefinitionError
-from simeval.scorers.bias import BiasScorer
-from simeval.scorers.sentiment import SentimentConsistency, SentimentMatch, SentimentScorer
-from simeval.scorers.toxicity import ToxicityMatch, ToxicityScorer
+from simeval.scorers.classifiers.bias import BiasScorer
+from simeval.scorers.classifiers.sentiment import SentimentConsistency, SentimentMatch, SentimentScorer
+from simeval.scorers.classifiers.toxicity import ToxicityMatch, ToxicityScorer
 from tests.unit.classifiers import Written, leaning
 from tests.unit.golden_cases import TOLERANCE, cases_in, chosen, ids
 

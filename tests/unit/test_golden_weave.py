@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from simeval.core.trial import Scored
 from simeval.errors import DefinitionError
-from simeval.outcome import Scored
-from simeval.scorers.classification import Classification
-from simeval.scorers.formats import PydanticScorer, ValidJSON, ValidXML
-from simeval.scorers.scorer import Scorer, metrics_of, scorer
-from simeval.scorers.texts import Contains, LevenshteinSimilarity
+from simeval.scorers.base import Scorer, metrics_of, scorer
+from simeval.scorers.text.classification import Classification
+from simeval.scorers.text.formats import PydanticScorer, ValidJSON, ValidXML
+from simeval.scorers.text.similarity import Contains, LevenshteinSimilarity
 from tests.unit.golden_cases import TOLERANCE, cases_in, chosen, ids
 
 FORMATS = ids("weave", 1, 2, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 21, 24, 25, 27, 28, 31, 33)

@@ -8,16 +8,18 @@ from typing import Any
 
 import pytest
 
-from simeval.conversation import Conversation, Message
+from simeval.core.conversation import Conversation, Message
+from simeval.core.settings import RetryConfig, Settings
 from simeval.errors import DefinitionError, MalformedReply, ModelError
-from simeval.models.embedding import Embedding
-from simeval.models.model import Model, Request
+from simeval.models.caller import Caller
+from simeval.models.protocol.model import Model, Request
+from simeval.models.providers.embedding import Embedding
 from simeval.models.registry import Models
-from simeval.models.retries import Caller
-from simeval.scorers.asking import ModelScorer
-from simeval.scorers.embeddings import EmbeddingSimilarity, cosine
-from simeval.scorers.entities import both, normalised
-from simeval.scorers.graded import (
+from simeval.scorers.base import COLUMNS, metrics_of
+from simeval.scorers.llm.base import ModelScorer
+from simeval.scorers.llm.embeddings import EmbeddingSimilarity, cosine
+from simeval.scorers.llm.entities import both, normalised
+from simeval.scorers.llm.graded import (
     ContextRelevancy,
     Correctness,
     Criteria,
@@ -29,11 +31,9 @@ from simeval.scorers.graded import (
     Helpfulness,
     as_text,
 )
-from simeval.scorers.moderation import Moderation
-from simeval.scorers.rag import ContextEntityRecall
-from simeval.scorers.scorer import COLUMNS, metrics_of
-from simeval.scorers.summarization import Summarization
-from simeval.settings import RetryConfig, Settings
+from simeval.scorers.llm.moderation import Moderation
+from simeval.scorers.llm.rag import ContextEntityRecall
+from simeval.scorers.llm.summarization import Summarization
 from tests.unit.doubles import Acting, Answer, Scripted
 
 pytestmark = pytest.mark.anyio

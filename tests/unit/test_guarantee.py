@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from simeval.evaluators import ProportionEvaluator
-from simeval.guarantee import guarantee
-from simeval.outcome import Outcome, Verdict
-from simeval.report.junit import junit_xml
-from simeval.results import SuiteResult, meets_gate
-from simeval.settings import Gate
-from simeval.tables import printable
+from simeval.core.settings import Gate
+from simeval.core.tables import printable
+from simeval.core.trial import Outcome, Verdict
+from simeval.evaluators.scores import ProportionEvaluator
+from simeval.results.guarantee import guarantee
+from simeval.results.junit import junit_xml
+from simeval.results.suite import SuiteResult, meets_gate
 from tests.unit.records import RUN, rated
 
 RULE = ProportionEvaluator(min_proportion=0.9)

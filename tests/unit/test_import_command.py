@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from simeval.dataset_files import read_dataset
-from simeval.import_command import import_logs
-from simeval.importers.logs import import_log
+from simeval.cli.import_logs import import_logs
+from simeval.datasets.files import read_dataset
+from simeval.datasets.importers.registry import import_log
 from tests.command_line import simeval
 from tests.unit.samples import said, written
 

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from simeval.conversation import Conversation, Message
-from simeval.dataset import Example, encode_example
+from simeval.core.conversation import Conversation, Message
+from simeval.datasets.dataset import Example, encode_example
+from simeval.datasets.importers import records as reading
+from simeval.datasets.importers.formats import inspect_ai as inspect_logs
+from simeval.datasets.importers.registry import FORMATS, import_log, plain_name
 from simeval.errors import DefinitionError
-from simeval.importers import inspect_logs, reading
-from simeval.importers.logs import FORMATS, import_log, plain_name
 from tests.unit.samples import imported, messages, said, written
 
 ROW = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]}

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from simeval.conversation import Message
-from simeval.importers.envelopes import answered, asked
-from simeval.importers.folding import example_of
-from simeval.importers.messages import Turn, turns_of
-from simeval.importers.values import moment, usage
+from simeval.core.conversation import Message
+from simeval.datasets.importers.coercion import moment, usage
+from simeval.datasets.importers.conversations import example_of
+from simeval.datasets.importers.messages import Turn, turns_of
+from simeval.datasets.importers.payloads import answered, asked
 
 CALL = {"id": "c1", "name": "weather", "arguments": {"city": "Oslo"}}
 ARGUMENTS = '{"city": "Oslo"}'

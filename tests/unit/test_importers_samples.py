@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from simeval.dataset import Example
+from simeval.datasets.dataset import Example
+from simeval.datasets.importers.registry import import_log
 from simeval.errors import DefinitionError
-from simeval.importers.logs import import_log
 from tests.unit.samples import SAMPLES, messages, said, sample
 
 # format, examples, messages of users, messages of assistants, tool calls, what could not be read

@@ -16,12 +16,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from simeval.conversation import Message
-from simeval.models.model import Completion, Request
-from simeval.models.replies import Grade
-from simeval.models.requests import GradeRequest, RubricRequest, UserTurn
-from simeval.models.retries import Caller
-from simeval.settings import RetryConfig
+from simeval.core.conversation import Message
+from simeval.core.settings import RetryConfig
+from simeval.models.caller import Caller
+from simeval.models.protocol.model import Completion, Request
+from simeval.models.protocol.prompts import GradeRequest, RubricRequest, UserTurn
+from simeval.models.protocol.replies import Grade
 from tests.unit.doubles import LEVELS
 from tests.unit.records import NOON, message
 

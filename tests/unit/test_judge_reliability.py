@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval.outcome import Failure, Score
-from simeval.reliability import Rating, Reliability, mean_rating, ratings_of, reliability_of, show_coefficient
+from simeval.core.ratings import Rating, mean_rating, ratings_of
+from simeval.core.trial import Failure, Score
+from simeval.results.reliability import Reliability, reliability_of, show_coefficient
 from simeval.stats.agreement import krippendorff_alpha
 from simeval.stats.reliability import judge_variance, repeats_worth_paying
 

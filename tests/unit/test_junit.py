@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval.outcome import Score
-from simeval.ratings import RatingAverageEvaluator, SuccessRateEvaluator
-from simeval.report.junit import junit_xml
-from simeval.results import EvaluationResult
+from simeval.core.trial import Score
+from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvaluator
+from simeval.results.junit import junit_xml
+from simeval.results.suite import EvaluationResult
 from tests.unit.records import RUN, rated, result
 
 GOOD, BAD, OPEN = rated(*[8.0] * 30, title="Good"), rated(*[1.0] * 30, title="Bad"), rated(8.0, title="Open")

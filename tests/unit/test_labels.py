@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simeval.analysis.labels import Label, draw_sample, judged_in, read_labels, write_sample
+from simeval.analysis.saved_run import StoredRun, read_result
 from simeval.errors import DefinitionError, StoreError
-from simeval.labels import Label, draw_sample, judged_in, read_labels, write_sample
-from simeval.stored import StoredRun, read_result
 from tests.unit.stored_runs import requirement, run_of, scenario_of
 
 HEAD = "scenario,index,expectation,label,rater\n"

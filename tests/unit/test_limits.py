@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+from simeval.core.settings import RetryConfig
 from simeval.errors import ModelError
-from simeval.models.governor import Governed
-from simeval.models.limits import Limited, Paced, Timed
-from simeval.models.model import Model, Request
-from simeval.models.pace import Pace, Window
-from simeval.models.retries import REFUSALS, Caller
-from simeval.models.traffic import Traffic
-from simeval.settings import RetryConfig
+from simeval.models.caller import REFUSALS, Caller
+from simeval.models.limits.bounds import Limited, Paced, Timed
+from simeval.models.limits.governor import Governed
+from simeval.models.limits.pace import Pace, Window
+from simeval.models.limits.traffic import Traffic
+from simeval.models.protocol.model import Model, Request
 from tests.unit.doubles import Acting, Scripted, any_request, failure
 
 pytestmark = pytest.mark.anyio

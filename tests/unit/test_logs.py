@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from simeval.logs import LOGGER, configure_logging, log
-from simeval.models.replies import Grade
-from simeval.models.retries import Caller
-from simeval.settings import RetryConfig
+from simeval.core.logs import LOGGER, configure_logging, log
+from simeval.core.settings import RetryConfig
+from simeval.models.caller import Caller
+from simeval.models.protocol.replies import Grade
 from tests.unit.doubles import Scripted, any_request, failure
 
 GRADE = '{"reasoning": "it did", "score": 8}'
@@ -109,7 +109,7 @@ async def test_a_retry_is_shown_at_debug_with_its_cause(capsys: pytest.CaptureFi
 
 
 def test_nothing_is_shown_until_somebody_asks() -> None:
-    code = "from simeval.logs import log; log.debug('d'); log.info('i', a=1)"
+    code = "from simeval.core.logs import log; log.debug('d'); log.info('i', a=1)"
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
 

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval.conversation import Conversation
+from simeval.core.conversation import Conversation
+from simeval.scorers.base import select
 from simeval.scorers.metrics import (
     METRICS,
     response_latency,
@@ -14,7 +15,6 @@ from simeval.scorers.metrics import (
     total_response_time,
     turn_count,
 )
-from simeval.scorers.scorer import select
 from tests.unit.records import message
 
 HELD = Conversation(

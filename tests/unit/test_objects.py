@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from simeval.errors import DefinitionError
-from simeval.scorers.objects import JSONMatch
+from simeval.scorers.text.json_match import JSONMatch
 
 
 @pytest.mark.parametrize(

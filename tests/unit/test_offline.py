@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval.conversation import Message
+from simeval.core.conversation import Message
+from simeval.core.settings import WritingStyleConfig
 from simeval.errors import DefinitionError, ModelUnusable
-from simeval.models.model import Model, Request
-from simeval.models.offline import OfflineModel
-from simeval.models.replies import LEVELS, Grade, OpeningReply, RubricReply, UserReply, read_reply
-from simeval.models.requests import ChatRequest, GradeRequest, RubricRequest, UserTurn
-from simeval.settings import WritingStyleConfig
+from simeval.models.protocol.model import Model, Request
+from simeval.models.protocol.prompts import ChatRequest, GradeRequest, RubricRequest, UserTurn
+from simeval.models.protocol.replies import LEVELS, Grade, OpeningReply, RubricReply, UserReply, read_reply
+from simeval.models.providers.offline import OfflineModel
 from tests.unit.records import conversation
 
 USER, JUDGE, APP = (OfflineModel(f"offline/{role}") for role in ("user", "judge", "app"))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval.order import InOrder
+from simeval.engine.flow.order import InOrder
 from tests.unit.golden import cases_of
 
 

@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from simeval.models.pace import FIRST_WINDOW, Pace, Tokens, Window
-from simeval.models.traffic import Ticket, Traffic
+from simeval.models.limits.pace import FIRST_WINDOW, Pace, Tokens, Window
+from simeval.models.limits.traffic import Ticket, Traffic
 from tests.unit.servers import Bucket, Busy, Drive, FixedWindows, Server, SlidingLog
 
 RATE, SECONDS, MOST = 50, 60, 100

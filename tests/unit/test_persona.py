@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from simeval.errors import DefinitionError, SuiteFileError
-from simeval.persona import Persona, Policy, as_persona, load_persona
+from simeval.scorers.brand.persona import Persona, Policy, as_persona, load_persona
 
 OURS = """
 id: atlas

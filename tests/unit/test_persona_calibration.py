@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from simeval.errors import DefinitionError
-from simeval.persona import Persona
-from simeval.persona_calibration import (
+from simeval.scorers.brand.authenticity import Authenticity
+from simeval.scorers.brand.calibration import (
     LabelledTurn,
     calibrate,
     encode_separation,
@@ -18,8 +18,8 @@ from simeval.persona_calibration import (
     separation,
     unseen,
 )
-from simeval.scorers.authenticity import Authenticity
-from simeval.scorers.traits import load_traits
+from simeval.scorers.brand.persona import Persona
+from simeval.scorers.brand.traits import load_traits
 from tests.command_line import simeval
 from tests.unit.golden import rows_of
 

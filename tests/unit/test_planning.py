@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import simeval
+from simeval.core.settings import Settings
 from simeval.errors import DefinitionError
-from simeval.evaluators import MeanEvaluator, ProportionEvaluator
-from simeval.planning import plan_suite
-from simeval.ratings import RatingAverageEvaluator, SuccessRateEvaluator
-from simeval.scenario import Expectation, ScenarioTest
-from simeval.settings import Settings
+from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvaluator
+from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator
 from simeval.stats import planning
 from simeval.stats.binomial import most_misses, power
 from simeval.stats.sequential import design
+from simeval.suites.planning import plan_suite
+from simeval.suites.scenario import Expectation, ScenarioTest
 from tests.unit.golden import cases_of
 
 

@@ -8,8 +8,8 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from simeval.engine.flow.pool import run_pool
 from simeval.errors import ModelError, ModelUnusable, RunStopped
-from simeval.pool import run_pool
 
 pytestmark = pytest.mark.anyio
 

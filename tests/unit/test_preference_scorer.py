@@ -8,17 +8,17 @@ from typing import Any, Literal
 import anyio
 import pytest
 
-from simeval.conversation import AppResponse
+from simeval.core.conversation import AppResponse
+from simeval.core.settings import RetryConfig, Settings
+from simeval.core.trial import Estimate, Failure, Scored
+from simeval.core.usage import Ledger
 from simeval.errors import DefinitionError, MalformedReply
-from simeval.models.model import Model, Request
+from simeval.models.caller import Caller
+from simeval.models.protocol.model import Model, Request
+from simeval.models.protocol.prompts import DATA_NOTICE
 from simeval.models.registry import Models
-from simeval.models.requests import DATA_NOTICE
-from simeval.models.retries import Caller
-from simeval.outcome import Estimate, Failure, Scored
-from simeval.scorers.preference import Preference
-from simeval.settings import RetryConfig, Settings
+from simeval.scorers.llm.preference import Preference
 from simeval.stats.preference import preferences
-from simeval.usage import Ledger
 from tests.llm_server import Behaviour, running
 from tests.unit.doubles import Acting, Scripted
 

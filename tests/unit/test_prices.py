@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from simeval.models.lite import load_litellm
 from simeval.models.prices import Price, price_of
+from simeval.models.providers.litellm_model import load_litellm
 
 
 def test_the_price_is_that_of_litellm() -> None:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import anyio
 import pytest
 
-from simeval.logs import LOGGER
-from simeval.progress import WINDOW_SECONDS, Pace, Progress, progress_bar
-from simeval.usage import Usage
+from simeval.core.logs import LOGGER
+from simeval.core.usage import Usage
+from simeval.engine.progress import WINDOW_SECONDS, Pace, Progress, progress_bar
 
 MOMENT = 0.01
 

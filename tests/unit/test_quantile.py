@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from simeval.evaluators import QuantileEvaluator
+from simeval.evaluators.scores import QuantileEvaluator
 from simeval.stats.binomial import p_at_least, p_at_most
 from simeval.stats.quantile import interval_ranks, order_interval
 from tests.unit.golden import cases_of

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.errors import DefinitionError
-from simeval.evaluator import Evaluator
-from simeval.evaluators import ProportionEvaluator, QuantileEvaluator
-from simeval.ratings import RatingAverageEvaluator, RatingProportionEvaluator, SuccessRateEvaluator
+from simeval.evaluators.base import Evaluator
+from simeval.evaluators.ratings import RatingAverageEvaluator, RatingProportionEvaluator, SuccessRateEvaluator
+from simeval.evaluators.scores import ProportionEvaluator, QuantileEvaluator
 
 RATINGS = st.lists(st.one_of(st.integers(1, 10).map(float), st.just(nan)), max_size=60)
 ALL = (

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simeval.core.redaction import MASK, Redactor, clean_values, secret_options
 from simeval.errors import DefinitionError
-from simeval.models.redact import MASK, Redactor, clean_values, secret_options
 
 BASE64 = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7"
 PEM = f"-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\n{BASE64}\nAb12==\n-----END RSA PRIVATE KEY-----"

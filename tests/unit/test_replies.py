@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.errors import MalformedReply
-from simeval.models.replies import LEVELS, Grade, OpeningReply, Reply, RubricReply, UserReply, read_reply
+from simeval.models.protocol.replies import LEVELS, Grade, OpeningReply, Reply, RubricReply, UserReply, read_reply
 from tests.unit.golden import rows_of
 
 KINDS: tuple[type[Reply], ...] = (Grade, UserReply, OpeningReply, RubricReply)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval.conversation import Message
-from simeval.models.replies import Grade, OpeningReply, RubricReply, UserReply
-from simeval.models.requests import ChatRequest, GradeRequest, RubricRequest, UserTurn, render_transcript
+from simeval.core.conversation import Message
+from simeval.models.protocol.prompts import ChatRequest, GradeRequest, RubricRequest, UserTurn, render_transcript
+from simeval.models.protocol.replies import Grade, OpeningReply, RubricReply, UserReply
 from tests.unit.records import conversation
 
 SPECIAL = st.text(

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval.evaluators import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
-from simeval.outcome import Failure, Outcome, Score
-from simeval.ratings import RatingAverageEvaluator, SuccessRateEvaluator
-from simeval.results import SuiteResult, combine
+from simeval.core.trial import Failure, Outcome, Score
+from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvaluator
+from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
+from simeval.results.suite import SuiteResult, combine
 from tests.unit.golden import cases_of
 from tests.unit.records import RUN, rated, result
 

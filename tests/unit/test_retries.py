@@ -5,10 +5,10 @@ from typing import get_args
 import anyio
 import pytest
 
+from simeval.core.settings import RetryConfig
 from simeval.errors import RETRYABLE, MalformedReply, ModelError, ModelErrorKind, ModelUnusable
-from simeval.models.replies import Grade
-from simeval.models.retries import LONGEST_RETRY_AFTER, Caller
-from simeval.settings import RetryConfig
+from simeval.models.caller import LONGEST_RETRY_AFTER, Caller
+from simeval.models.protocol.replies import Grade
 from tests.unit.doubles import Scripted, any_request, failure
 
 pytestmark = pytest.mark.anyio

@@ -8,12 +8,12 @@ from typing import Any
 import anyio
 import pytest
 
+from simeval.core.settings import RetryConfig
 from simeval.errors import ModelError
-from simeval.models.model import Request
-from simeval.models.requests import RubricRequest
-from simeval.models.retries import Caller
-from simeval.rubric import RubricBook, rubric_key
-from simeval.settings import RetryConfig
+from simeval.models.caller import Caller
+from simeval.models.protocol.model import Request
+from simeval.models.protocol.prompts import RubricRequest
+from simeval.scorers.llm.rubrics import RubricBook, rubric_key
 from tests.unit.doubles import LEVELS, Acting, Scripted, failure
 
 pytestmark = pytest.mark.anyio
@@ -211,6 +211,6 @@ def test_the_key_depends_on_the_prompts_version(monkeypatch: pytest.MonkeyPatch)
     request = RubricRequest(given="g", when="w", expected_behavior="e")
     before = rubric_key("m", request)
 
-    monkeypatch.setattr("simeval.rubric.PROMPT_VERSION", "next")
+    monkeypatch.setattr("simeval.scorers.llm.rubrics.PROMPT_VERSION", "next")
 
     assert rubric_key("m", request) != before

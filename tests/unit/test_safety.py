@@ -5,16 +5,16 @@ from typing import Any, ClassVar
 
 import pytest
 
-from simeval.conversation import Conversation, Message
+from simeval.core.conversation import Conversation, Message
+from simeval.core.settings import RetryConfig
+from simeval.core.trial import Scored
 from simeval.errors import DefinitionError, ModelError
-from simeval.models.retries import Caller
-from simeval.outcome import Scored
-from simeval.persona import Persona, Policy
-from simeval.scorers.checks import Gauge
-from simeval.scorers.safety import Safety
-from simeval.scorers.safety_rules import Rules, built_in
-from simeval.scorers.scorer import Scorer
-from simeval.settings import RetryConfig
+from simeval.models.caller import Caller
+from simeval.scorers.base import Scorer
+from simeval.scorers.brand.persona import Persona, Policy
+from simeval.scorers.brand.safety import Safety
+from simeval.scorers.brand.safety_rules import Rules, built_in
+from simeval.scorers.classifiers.checks import Gauge
 from tests.unit.doubles import Scripted, failure, no_caller
 
 pytestmark = pytest.mark.anyio

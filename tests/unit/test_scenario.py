@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.errors import DefinitionError
-from simeval.ratings import RatingAverageEvaluator, SuccessRateEvaluator
-from simeval.scenario import Expectation, ScenarioTest, shorten
+from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvaluator
 from simeval.scorers.metrics import response_latency
+from simeval.suites.scenario import Expectation, ScenarioTest, shorten
 
 RULE = SuccessRateEvaluator(min_proportion=0.9)
 THEN = Expectation(expected_behavior="It answers.", evaluator=RULE)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from simeval.core.trial import Score
 from simeval.errors import DefinitionError
-from simeval.outcome import Score
-from simeval.scorers.scorer import COLUMNS, Scorer, as_scorer, scorer, select
+from simeval.scorers.base import COLUMNS, Scorer, as_scorer, scorer, select
 
 pytestmark = pytest.mark.anyio
 

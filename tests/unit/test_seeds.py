@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval import seeds
+from simeval.core import seeds
 
 PATHS = st.lists(st.one_of(st.text(), st.integers()), max_size=4)
 

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from simeval.errors import DefinitionError
-from simeval.scorers.bias import BiasScorer
-from simeval.scorers.sentiment import SentimentScorer
-from simeval.scorers.sentiment_labels import guessed
-from simeval.scorers.toxicity import ToxicityScorer
+from simeval.scorers.classifiers.bias import BiasScorer
+from simeval.scorers.classifiers.sentiment import SentimentScorer
+from simeval.scorers.classifiers.sentiment_labels import guessed
+from simeval.scorers.classifiers.toxicity import ToxicityScorer
 from tests.unit.classifiers import FIVE, Written
 
 pytestmark = pytest.mark.anyio

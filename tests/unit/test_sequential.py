@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simeval.evaluators import ProportionEvaluator
+from simeval.evaluators.scores import ProportionEvaluator
 from simeval.stats.sequential import Design, Stop, design
 from tests.unit.golden import cases_of
 

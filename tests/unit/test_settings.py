@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simeval.core.settings import RetryConfig, Settings, WritingStyleAxes, WritingStyleConfig
+from simeval.core.validation import require
 from simeval.errors import DefinitionError
-from simeval.settings import RetryConfig, Settings, WritingStyleAxes, WritingStyleConfig, require
 
 
 def test_the_defaults_are_usable() -> None:

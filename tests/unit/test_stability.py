@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from simeval.conversation import Conversation, Message
+from simeval.core.conversation import Conversation, Message
+from simeval.core.trial import Scored
 from simeval.errors import DefinitionError
-from simeval.outcome import Scored
-from simeval.scorers.stability import Stability
+from simeval.scorers.brand.stability import Stability
 from tests.unit.encoders import Table
 
 pytestmark = pytest.mark.anyio

@@ -11,16 +11,16 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from simeval.conversation import Conversation, Message
+from simeval.core.conversation import Conversation, Message
+from simeval.core.run_records import Pulse, ReplyRecord, RubricRecord
+from simeval.core.trial import UNNEEDED, Failure, Held, Judgement, Score, Trial
+from simeval.core.usage import Usage
 from simeval.errors import DefinitionError, StoreError
-from simeval.outcome import UNNEEDED, Failure, Held, Judgement, Score, Trial
-from simeval.records import Pulse, ReplyRecord, RubricRecord
 from simeval.store.database import Database
 from simeval.store.journal import JsonLinesJournal
 from simeval.store.opening import open_journal
 from simeval.store.runs import Runs
 from simeval.store.schema import VERSION
-from simeval.usage import Usage
 from tests.unit.records import NOON, conversation
 from tests.unit.stores import (
     APP_FAILED,

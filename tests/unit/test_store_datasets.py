@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from simeval.conversation import Conversation, Message
-from simeval.dataset import Dataset, Example, check_dataset
-from simeval.dataset_files import dataset_of
+from simeval.core.conversation import Conversation, Message
+from simeval.core.feedback import Feedback
+from simeval.datasets.dataset import Dataset, Example, check_dataset
+from simeval.datasets.files import dataset_of
 from simeval.errors import DefinitionError
-from simeval.feedback import Feedback
 from simeval.store.database import Database
 from simeval.store.datasets import BATCH, PAGE, Datasets
 from simeval.store.feedback import FeedbackBook

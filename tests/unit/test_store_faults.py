@@ -9,8 +9,8 @@ from time import monotonic, sleep
 
 import pytest
 
+from simeval.core.run_records import Pulse, ReplyRecord
 from simeval.errors import StoreError
-from simeval.records import Pulse, ReplyRecord
 from simeval.store.database import RECONNECT_SECONDS, Database
 from simeval.store.runs import Runs
 from tests.postgres import PostgresHandle

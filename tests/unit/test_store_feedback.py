@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from simeval.dataset_files import dataset_of
+from simeval.core.feedback import Feedback
+from simeval.datasets.files import dataset_of
 from simeval.errors import DefinitionError, StoreError
-from simeval.feedback import Feedback
 from simeval.store.database import Database
 from simeval.store.datasets import Datasets
 from simeval.store.feedback import FeedbackBook

@@ -12,15 +12,15 @@ from time import monotonic
 
 import pytest
 
-from simeval.encode import encode_suite
+from simeval.analysis.saved_run import read_result, requirements_of
+from simeval.core.run_records import Pulse
+from simeval.core.usage import Usage
+from simeval.core.version import __version__
 from simeval.errors import DefinitionError
-from simeval.records import Pulse
+from simeval.results.encoding import encode_suite
 from simeval.store.database import Database
 from simeval.store.owners import is_alive, new_owner
 from simeval.store.runs import Runs, ScenarioProgress
-from simeval.stored import read_result, requirements_of
-from simeval.usage import Usage
-from simeval.version import __version__
 from tests.unit.records import NOON, RUN
 from tests.unit.stores import APP_FAILED, MODEL_FAILED, begun, ended, held, judged, rows, run_sql, whole_run
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval.store.texts import as_written, is_storable, storable, to_iso
+from simeval.store.text_encoding import as_written, is_storable, storable, to_iso
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simeval.cli.init import SUITE
 from simeval.errors import DefinitionError, SuiteFileError
-from simeval.evaluator import Evaluator
-from simeval.evaluators import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
-from simeval.ratings import RatingAverageEvaluator, RatingProportionEvaluator, SuccessRateEvaluator
-from simeval.scenario import ScenarioTest
+from simeval.evaluators.base import Evaluator
+from simeval.evaluators.ratings import RatingAverageEvaluator, RatingProportionEvaluator, SuccessRateEvaluator
+from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
 from simeval.scorers.metrics import response_latency
-from simeval.starter import SUITE
-from simeval.suites import load_file, load_object, load_suite
+from simeval.suites.files import load_file, load_object, load_suite
+from simeval.suites.scenario import ScenarioTest
 
 ONE = """\
 - title: First

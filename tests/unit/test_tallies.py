@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simeval.engine.online.running_estimate import Bounds, Tally
 from simeval.stats.evalues import anytime_interval
 from simeval.stats.monitor import DropDetector
-from simeval.tallies import Bounds, Tally
 
 LOOKS = (10, 30, 100, 300)
 STREAMS = 50

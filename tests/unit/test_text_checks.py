@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval.conversation import Conversation, Message
+from simeval.core.conversation import Conversation, Message
 from simeval.errors import DefinitionError
-from simeval.scorers.personal_data import KINDS, PersonalData
-from simeval.scorers.readability import Readability, syllables
+from simeval.scorers.text.personal_data import KINDS, PersonalData
+from simeval.scorers.text.readability import Readability, syllables
 
 SIMPLE = "The cat sat on the mat. It was warm. The dog ran to the door and sat down."
 HARD = (

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.errors import DefinitionError
-from simeval.scorers.scorer import ColumnScorer
-from simeval.scorers.texts import Contains, ExactMatch, LevenshteinSimilarity, RegexMatch, RougeL, TokenF1
+from simeval.scorers.base import ColumnScorer
+from simeval.scorers.text.similarity import Contains, ExactMatch, LevenshteinSimilarity, RegexMatch, RougeL, TokenF1
 
 COMPOSED, DECOMPOSED = "caf\u00e9", "cafe\u0301"
 AGAINST_REFERENCE: list[Any] = [ExactMatch(), Contains(), LevenshteinSimilarity(), TokenF1(), RougeL()]

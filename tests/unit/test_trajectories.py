@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from simeval.conversation import Conversation, Message
+from simeval.core.conversation import Conversation, Message
 from simeval.errors import DefinitionError
-from simeval.scorers.trajectories import ToolCallMatch
+from simeval.scorers.text.tool_calls import ToolCallMatch
 
 FIND: dict[str, Any] = {"name": "find", "arguments": {"order": 7}}
 REFUND: dict[str, Any] = {"name": "refund", "arguments": {"order": 7, "all": True}}

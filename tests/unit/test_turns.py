@@ -2,12 +2,12 @@
 
 import pytest
 
-from simeval.conversation import Conversation
+from simeval.core.conversation import Conversation
+from simeval.core.trial import Failure, Score
 from simeval.errors import DefinitionError
-from simeval.outcome import Failure, Score
+from simeval.results.turns import TurnShare, turns_of
+from simeval.scorers.base import select
 from simeval.scorers.metrics import find_metric, response_latency, turns_within
-from simeval.scorers.scorer import select
-from simeval.turns import TurnShare, turns_of
 from tests.unit.records import message
 
 GOOD = [5, 3, 7, 4, 6, 2, 8, 5, 4, 6, 5, 1]

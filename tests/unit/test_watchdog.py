@@ -10,8 +10,8 @@ from time import monotonic, sleep
 import anyio
 import pytest
 
-from simeval.logs import LOGGER
-from simeval.watchdog import watching
+from simeval.core.logs import LOGGER
+from simeval.engine.watchdog import watching
 
 pytestmark = pytest.mark.anyio
 

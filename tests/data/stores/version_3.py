@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+
 from simeval import (
     Engine,
     ExactMatch,

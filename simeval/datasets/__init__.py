@@ -1,0 +1,1 @@
+"""Datasets: examples with inputs, references and metadata, from files, frames and logs."""

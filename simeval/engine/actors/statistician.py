@@ -1,0 +1,260 @@
+"""The statistician: takes judgements in the order dealt and concludes on each scenario."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from math import nan
+
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from simeval.core.settings import Settings
+from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Verdict
+from simeval.engine.actors.dispatcher import Places
+from simeval.engine.flow.demand import Wanted, opening_round
+from simeval.engine.flow.order import InOrder
+from simeval.engine.flow.stop import StopSignal
+from simeval.engine.plans.scenario_plan import Measure, ScenarioPlan
+from simeval.evaluators.stopping import EXCLUDED, Course, Known, Outlook, Taken
+from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult, combine
+
+ROUNDING = 1e-9  # a rate times a size may come out a little under the whole number that is meant
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What has been concluded on of one scenario so far. `failed` counts each expectation's lost trials.
+
+    `courses` holds one for each evaluator of each expectation; `extras` are judgements that came after the end.
+    """
+
+    plan: ScenarioPlan
+    courses: tuple[tuple[Course, ...], ...]
+    failed: list[int]
+    order: InOrder[Judgement] = field(default_factory=InOrder)
+    judgements: list[Judgement] = field(default_factory=list)
+    extras: list[Judgement] = field(default_factory=list)
+    granted: int = 0
+
+    def is_settled(self, position: int) -> bool:
+        """Whether all verdicts of an expectation are settled."""
+        return all(course.settled for course in self.courses[position])
+
+    def ended_by(self) -> list[str]:
+        """Say which requirement ended the scenario before the others had their verdicts, if one did."""
+        names = [
+            f"{measure.label}: {course.name}"
+            for measure, courses in zip(self.plan.measures, self.courses, strict=True)
+            for course in courses
+            if course.settled and not course.passes
+        ]
+        return [f"they ended because {name!r} was settled as no pass (--stop verdict goes on)" for name in names[:1]]
+
+    @property
+    def unsettled(self) -> list[tuple[int, Course]]:
+        """The courses that go on, each with the position of its expectation."""
+        pairs = [(position, course) for position, courses in enumerate(self.courses) for course in courses]
+        return [(position, course) for position, course in pairs if not course.settled]
+
+
+class Statistician:
+    """Concludes on scenarios.
+
+    A scenario ends when all its verdicts are settled. At a gate of passes it also ends when one is settled that
+    is no pass, unless a test of a fixed sample goes on; and anywhere, when so many of its trials are lost that
+    each of its expectations can only be an "error". No more of its trials are started than its verdicts can
+    need, and those under way that come after the end are ended and not concluded on. A run that is stopped
+    leaves scenarios without their verdicts; those are inconclusive and say why.
+    """
+
+    def __init__(
+        self,
+        plans: Sequence[ScenarioPlan],
+        settings: Settings,
+        *,
+        places: Places,
+        wanted: Wanted,
+        stop: StopSignal,
+        on_trial: Callable[[int, int], None],
+    ) -> None:
+        self._settings, self._places, self._wanted, self._on_trial = settings, places, wanted, on_trial
+        self._stop = stop
+        self._tallies = [_Tally(plan, plan.courses(settings.stop_mode), [0] * len(plan.measures)) for plan in plans]
+
+    async def conclude(
+        self, *, inbox: MemoryObjectReceiveStream[Judgement], credits: MemoryObjectSendStream[int]
+    ) -> None:
+        """Grant credits, take every judgement, and close the credits when all scenarios have ended."""
+        async with inbox, credits:
+            self._open(credits)
+            async for judgement in inbox:
+                self._places.give_back()
+                tally = self._tallies[judgement.trial.scenario]
+                if tally.plan.position in self._wanted.closed:
+                    tally.extras.append(judgement)
+                    continue
+                self._take(tally, judgement)
+                self._grant(tally, credits)
+                if self.is_done:
+                    credits.close()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether every scenario has ended by its verdicts."""
+        return len(self._wanted.closed) == len(self._tallies)
+
+    def result(self, run: RunRecord) -> SuiteResult:
+        """Give the result of every scenario, in the suite's order."""
+        return SuiteResult(tuple(self._result(tally, run) for tally in self._tallies), run)
+
+    def _open(self, credits: MemoryObjectSendStream[int]) -> None:
+        for tally in self._tallies:
+            tally.granted = self._outlook(tally).trials
+            self._wanted.raise_limit(tally.plan.position, tally.granted)
+        for position in opening_round([tally.granted for tally in self._tallies]):
+            credits.send_nowait(position)
+
+    def _grant(self, tally: _Tally, credits: MemoryObjectSendStream[int]) -> None:
+        """Grant as many credits as the verdicts can need by what is known now."""
+        position = tally.plan.position
+        if position in self._wanted.closed or self._stop.reason:
+            return
+        outlook = self._outlook(tally)
+        if outlook.ends:
+            self._wanted.end_beyond(position, outlook.trials)
+            return
+        self._wanted.raise_limit(position, outlook.trials)
+        while tally.granted < outlook.trials:
+            credits.send_nowait(position)
+            tally.granted += 1
+
+    def _outlook(self, tally: _Tally) -> Outlook:
+        """Say how many trials can be needed, and whether what has come early already forces an end there."""
+        going = tally.unsettled
+        outlooks = [course.outlook(self._known(tally, position)) for position, course in going]
+        ends = [outlook.trials for outlook in outlooks if outlook.ends]
+        if ends and not any(course.insists for _, course in going):
+            return Outlook(min(ends), ends=True)
+        return Outlook(max(outlook.trials for outlook in outlooks), ends=False)
+
+    def _known(self, tally: _Tally, position: int) -> Known:
+        """Give what has come before its turn of one expectation."""
+        return {index: self._outcome(early.results[position]) for index, early in tally.order.waiting.items()}
+
+    def _take(self, tally: _Tally, judgement: Judgement) -> None:
+        for released in tally.order.push(judgement.trial.index, judgement):
+            if tally.plan.position in self._wanted.closed:
+                tally.extras.append(released)
+                continue
+            tally.judgements.append(released)
+            for position, result in enumerate(released.results):
+                if not tally.is_settled(position):
+                    tally.failed[position] += self._is_lost(result)
+                for course in tally.courses[position]:
+                    course.take(self._outcome(result))
+                if tally.is_settled(position):
+                    self._wanted.settled.add((tally.plan.position, position))
+            ended = self._has_ended(tally)
+            unspent = tally.plan.sample_size - len(tally.judgements)
+            self._on_trial(1, unspent if ended else 0)
+            if ended:
+                self._wanted.close(tally.plan.position, len(tally.judgements))
+        if tally.plan.position in self._wanted.closed:
+            tally.extras += tally.order.waiting.values()
+
+    def _has_ended(self, tally: _Tally) -> bool:
+        going = tally.unsettled
+        if all(self._has_too_many_lost(tally, position) for position, _ in going):
+            return True
+        not_passed = any(course.settled and not course.passes for courses in tally.courses for course in courses)
+        at_gate = self._settings.stop_mode != "verdict" and not any(course.insists for _, course in going)
+        return not_passed and at_gate
+
+    def _outcome(self, result: Score | Failure) -> Taken:
+        """Give what an evaluator takes for a result."""
+        if isinstance(result, Score):
+            return result.value
+        if result.stage != "app":
+            return nan
+        return EXCLUDED if self._settings.on_app_error == "exclude" else None
+
+    def _is_lost(self, result: Score | Failure) -> bool:
+        if not isinstance(result, Failure):
+            return False
+        return result.stage != "app" or self._settings.on_app_error == "exclude"
+
+    def _has_too_many_lost(self, tally: _Tally, position: int) -> bool:
+        return tally.failed[position] > self._settings.max_error_rate * tally.plan.sample_size + ROUNDING
+
+    def _result(self, tally: _Tally, run: RunRecord) -> EvaluationResult:
+        expectations = tuple(
+            self._expectation(tally, position, measure, run) for position, measure in enumerate(tally.plan.measures)
+        )
+        return EvaluationResult(
+            title=tally.plan.scenario.title,
+            outcome=combine([expectation.outcome for expectation in expectations]),
+            expectations=expectations,
+            judgements=tuple(tally.judgements),
+            run=run,
+            sample_size=tally.plan.sample_size,
+            given=tally.plan.scenario.given,
+            when=tally.plan.scenario.when,
+            extras=tuple(sorted(self._extras(tally), key=lambda judgement: judgement.trial.index)),
+        )
+
+    def _extras(self, tally: _Tally) -> list[Judgement]:
+        early = [] if tally.plan.position in self._wanted.closed else tally.order.waiting.values()
+        return [*tally.extras, *early]
+
+    def _expectation(self, tally: _Tally, position: int, measure: Measure, run: RunRecord) -> ExpectationResult:
+        taken = max(course.index for course in tally.courses[position])
+        results = tuple(
+            judgement.results[position] if index < taken else UNNEEDED
+            for index, judgement in enumerate(tally.judgements)
+        )
+        verdicts = [self._verdict(course, tally, results, run) for course in tally.courses[position]]
+        return ExpectationResult(
+            label=measure.label,
+            evaluators=measure.evaluators,
+            verdicts=tuple(verdicts),
+            results=results,
+            expected_behavior=measure.expected_behavior,
+        )
+
+    def _verdict(self, course: Course, tally: _Tally, results: Sequence[Score | Failure], run: RunRecord) -> Verdict:
+        """Conclude; too many lost trials make an error, unless what is left proves a side against the worst case."""
+        verdict = course.verdict()
+        lost = [result for result in results[: course.index] if isinstance(result, Failure) and self._is_lost(result)]
+        proven = not verdict.inconclusive and not course.excluded  # worst cases are proven for missing trials only
+        trials = tally.plan.sample_size if proven else course.index
+        if len(lost) > self._settings.max_error_rate * trials + ROUNDING:
+            return in_error(verdict, lost, course.index, self._settings)
+        if verdict.passed:
+            return verdict
+        notes = [verdict.explanation]
+        if course.excluded:
+            notes.append(f"{len(course.excluded)} trials were left out, because the app failed on them")
+        if run.stopped and not course.settled and tally.plan.position not in self._wanted.closed:
+            notes.append(f"the run stopped: {run.stopped}")
+            verdict = replace(verdict, reason="run_stopped" if verdict.inconclusive else verdict.reason)
+        elif verdict.reason == "scenario_settled":
+            notes += tally.ended_by()
+        return replace(verdict, explanation="; ".join(notes))
+
+
+def in_error(verdict: Verdict, lost: Sequence[Failure], trials: int, settings: Settings) -> Verdict:
+    """Turn a verdict into an error: too many trials have no score to conclude on."""
+    commonest, times = Counter(f"{failure.stage}: {failure.error}" for failure in lost).most_common(1)[0]
+    explanation = (
+        f"{len(lost)} of {trials} trials have no score, more than the {settings.max_error_rate:.0%} that "
+        f"max_error_rate allows, so nothing is concluded; most often ({times} x): {commonest}"
+    )
+    return replace(
+        verdict,
+        outcome="error",
+        p_value=None,
+        p_value_fail=None,
+        n=trials,
+        missing=len(lost),
+        reason="errors",
+        explanation=explanation,
+    )

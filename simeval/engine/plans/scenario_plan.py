@@ -1,0 +1,235 @@
+"""What will be run, worked out and checked before the first call: one plan for each scenario."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from simeval.core import seeds
+from simeval.core.settings import Settings, Stop
+from simeval.core.trial import Score, Trial
+from simeval.errors import DefinitionError
+from simeval.evaluators.base import Evaluator
+from simeval.evaluators.stopping import Course
+from simeval.scorers.base import COLUMNS, Callers, Scorer, as_scorer, select, whole
+from simeval.suites.scenario import Expectation, ScenarioTest, count_requirements
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """One expectation, ready to run: its scorer, the number to take, the evaluators at their levels.
+
+    Without evaluators it is only measured.
+    """
+
+    label: str
+    scorer: Scorer
+    path: str | None
+    evaluators: tuple[Evaluator, ...] = ()
+    expected_behavior: str | None = None
+    keeps_details: bool = True
+
+    def take(self, measured: object) -> Score:
+        """Give the score of what the scorer returned: one number where it is concluded on, else all there is.
+
+        Raises DefinitionError where that number is missing, or no value for an evaluator.
+        """
+        if not self.evaluators:
+            return whole(measured, self.path)
+        score = select(measured, self.path, name=self.scorer.name)
+        self.require_usable(score.value)
+        return score if self.keeps_details else replace(score, details={})
+
+    def require_usable(self, value: float) -> None:
+        """Raise DefinitionError for a value that an evaluator cannot conclude on, NaN among them."""
+        for evaluator in self.evaluators:
+            if not evaluator.accepts(value):
+                raise DefinitionError(
+                    f"scorer {self.scorer.name}",
+                    found=f"it returned what is no value for {type(evaluator).__name__} (NaN, or out of bounds)",
+                    do="return a number within the evaluator's bounds",
+                )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan(ABC):
+    """What is to be run: so many trials, each measured in the same ways. `seed` is that which theirs derive from."""
+
+    position: int
+    measures: tuple[Measure, ...]
+    sample_size: int
+    seed: int
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """What it is called."""
+
+    @property
+    def key(self) -> str:
+        """What tells it from others when a run is resumed."""
+        return self.title
+
+    @property
+    @abstractmethod
+    def columns(self) -> Mapping[str, object]:
+        """The columns that all of its trials share."""
+
+    def trial(self, index: int) -> Trial:
+        """Give the trial that has this place in the order dealt."""
+        return Trial(self.position, index, seeds.derive(self.seed, index))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioPlan(Plan):
+    """One scenario, ready to run."""
+
+    scenario: ScenarioTest
+
+    @property
+    def title(self) -> str:
+        return self.scenario.title
+
+    @property
+    def columns(self) -> Mapping[str, object]:
+        return {"title": self.scenario.title, "given": self.scenario.given, "when": self.scenario.when}
+
+    def courses(self, stop: Stop | None) -> tuple[tuple[Course, ...], ...]:
+        """Give a course for each evaluator of each expectation."""
+        return tuple(
+            tuple(evaluator.course(self.sample_size, stop=stop) for evaluator in measure.evaluators)
+            for measure in self.measures
+        )
+
+    def acceptance(self, stop: Stop | None) -> list[tuple[str, str]]:
+        """Give each requirement with what passes it, in words, before the first trial."""
+        courses = [course for courses in self.courses(stop) for course in courses]
+        return [
+            (f"{course.name}, at most {course.n_max} trials", said)
+            for course in courses
+            if (said := course.acceptance())
+        ]
+
+    def warnings(self) -> list[str]:
+        """Name the requirements that cannot be proven with this sample size, even by perfect scores."""
+        return [
+            f"{self.scenario.title}: {evaluator.describe()} cannot be proven with {self.sample_size} trials, even if "
+            f"every one is met; at least {evaluator.minimum_trials()} are needed (significance level "
+            f"{evaluator.alpha:g})"
+            for measure in self.measures
+            for evaluator in measure.evaluators
+            if evaluator.minimum_trials() > self.sample_size
+        ]
+
+
+class Bench:
+    """The scorers of a run, each made ready once: one that several expectations use measures once for all of them."""
+
+    def __init__(self, callers: Callers) -> None:
+        self._callers = callers
+        self._bound: dict[int, tuple[object, Scorer]] = {}  # what was given is kept, so that its id stays its own
+
+    def bound(self, candidate: object) -> Scorer:
+        """Give a scorer, or a function's, as it shall be used; itself where it is ready. Raises DefinitionError."""
+        if id(candidate) not in self._bound:
+            scorer = as_scorer(candidate).bind(self._callers)
+            self._bound[id(candidate)] = (candidate, scorer)
+            self._bound[id(scorer)] = (scorer, scorer)
+        return self._bound[id(candidate)][1]
+
+
+def make_plans(
+    scenarios: Sequence[ScenarioTest],
+    *,
+    settings: Settings,
+    seed: int,
+    judge_scorer: Callable[[str], Scorer],
+    callers: Callers,
+) -> tuple[ScenarioPlan, ...]:
+    """Check every scenario and give its plan; `judge_scorer` makes the scorer of an expected behaviour.
+
+    `callers` give what asks a model, for scorers that do.
+
+    Raises DefinitionError. A scenario's seed depends on its title alone, so a suite can grow without
+    changing the trials it had.
+    """
+    if not scenarios:
+        raise DefinitionError("evaluate", found="found no scenario", do="give one or more ScenarioTests")
+    for scenario in scenarios:
+        if not isinstance(scenario, ScenarioTest):
+            raise DefinitionError("evaluate", found=f"found {scenario!r}", do="give ScenarioTests")
+    requirements = count_requirements(scenarios) if settings.joint else 1
+    bench = Bench(callers)
+    plans = []
+    times_seen: dict[str, int] = {}
+    for position, scenario in enumerate(scenarios):
+        repeat = times_seen[scenario.title] = times_seen.get(scenario.title, -1) + 1
+        plans.append(
+            ScenarioPlan(
+                position=position,
+                scenario=scenario,
+                measures=_measures(scenario, settings, judge_scorer, bench, requirements),
+                sample_size=scenario.sample_size or settings.sample_size,
+                seed=seeds.derive(seed, scenario.title, repeat),
+            )
+        )
+    return tuple(plans)
+
+
+def _measures(
+    scenario: ScenarioTest,
+    settings: Settings,
+    judge_scorer: Callable[[str], Scorer],
+    bench: Bench,
+    requirements: int,
+) -> tuple[Measure, ...]:
+    level = scenario.significance_level or settings.significance_level
+    return tuple(
+        make_measure(
+            label,
+            expectation,
+            settings,
+            judge_scorer,
+            bench,
+            where=repr(scenario.title),
+            level=level,
+            requirements=requirements,
+        )
+        for label, expectation in zip(scenario.labels, scenario.expectations, strict=True)
+    )
+
+
+def make_measure(
+    label: str,
+    expectation: Expectation,
+    settings: Settings,
+    judge_scorer: Callable[[str], Scorer],
+    bench: Bench,
+    *,
+    where: str,
+    level: float,
+    requirements: int,
+    columns: Collection[str] = COLUMNS,
+) -> Measure:
+    """Give an expectation ready to run, its evaluators at their share of the level. Raises DefinitionError."""
+    if expectation.expected_behavior is not None:
+        scorer = judge_scorer(expectation.expected_behavior)
+    else:
+        scorer = bench.bound(expectation.scorer)
+        scorer.check(columns)
+        if expectation.score is not None and scorer.paths and expectation.score not in scorer.paths:
+            raise DefinitionError(
+                f"{where}: {label}: score",
+                found=f"{scorer.name} gives no {expectation.score!r}",
+                do=f"use one of {', '.join(scorer.paths)}",
+            )
+    early = settings.early_stopping
+    return Measure(
+        label=label,
+        scorer=scorer,
+        path=expectation.score or scorer.default_score,
+        evaluators=tuple(
+            each.with_defaults(significance_level=level, early_stopping=early, requirements=requirements)
+            for each in expectation.evaluators
+        ),
+        expected_behavior=expectation.expected_behavior,
+    )

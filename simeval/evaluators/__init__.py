@@ -1,0 +1,1 @@
+"""Evaluators: statistical requirements on scores, and the verdicts they come to."""

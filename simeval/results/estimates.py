@@ -1,0 +1,57 @@
+"""Estimates over the examples of a dataset, whose repetitions are not independent of one another."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from simeval.core.trial import Estimate
+
+ALPHA = 0.025  # error on each side of the intervals
+
+
+def estimate_share(values: Sequence[float], repetitions: int = 1) -> Estimate:
+    """Estimate a share from the 1s and 0s of each answer, those to one example side by side; NaN where there is none.
+
+    The interval, for 2.5% error on each side, is Clopper and Pearson's, exact; with repetitions Korn and Graubard's,
+    for which examples are clusters. `n` counts the examples that have a value.
+    """
+    from simeval.stats.binomial import clopper_pearson
+    from simeval.stats.clusters import korn_graubard
+
+    table = np.asarray(values, dtype=float).reshape(-1, repetitions)
+    known = ~np.isnan(table)
+    sizes = known.sum(axis=1)
+    good, sizes = np.nansum(table, axis=1)[sizes > 0], sizes[sizes > 0]
+    if not sizes.size:
+        return Estimate(value=None, n=0)
+    share, n = float(good.sum() / sizes.sum()), int(sizes.size)
+    if repetitions == 1:
+        interval = clopper_pearson(int(good.sum()), n, ALPHA)
+        return Estimate(value=share, n=n, interval=interval, method="Clopper-Pearson")
+    if n < 2:
+        return Estimate(value=share, n=n)
+    found = korn_graubard(good, sizes, alpha=ALPHA)
+    return Estimate(value=share, n=n, interval=(found.low, found.high), method="Korn-Graubard, approximate")
+
+
+def estimate_mean(values: Sequence[float], repetitions: int = 1) -> Estimate:
+    """Estimate a mean over examples, each the mean of its answers; NaN where an answer has no value.
+
+    The interval, for 2.5% error on each side, is Student's, which is approximate unless the values are normal or
+    many. `n` counts the examples that have a value; of fewer than two, or equal ones, there is no interval.
+    """
+    from scipy.special import stdtrit
+
+    table = np.asarray(values, dtype=float).reshape(-1, repetitions)
+    known = ~np.isnan(table)
+    sizes = known.sum(axis=1)
+    means = np.nansum(table, axis=1)[sizes > 0] / sizes[sizes > 0]
+    n = int(means.size)
+    if not n:
+        return Estimate(value=None, n=0)
+    mean = float(means.mean())
+    if n < 2 or not means.std():  # values that are all the same say nothing of how others would spread
+        return Estimate(value=mean, n=n)
+    half = float(stdtrit(n - 1, 1 - ALPHA)) * float(means.std(ddof=1)) / n**0.5
+    method = "Student's t" if repetitions == 1 else "Student's t, by example"
+    return Estimate(value=mean, n=n, interval=(mean - half, mean + half), method=method)

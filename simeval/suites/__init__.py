@@ -1,0 +1,1 @@
+"""Scenarios, the files they are written in, and the sample sizes they need."""
