@@ -20,7 +20,7 @@ from pathlib import Path
 from time import perf_counter, process_time, sleep
 
 from simeval.core.conversation import Conversation, Message
-from simeval.core.trial import Held, Judgement, Score, Trial
+from simeval.core.trial import Judgement, Score, Trial, TrialConversation
 from simeval.results.encoding import encode_entry
 from simeval.results.suite import RunRecord
 from simeval.store.database import Database
@@ -150,7 +150,7 @@ def _delete(opening: Callable[[], Journal], name: str) -> None:
     journal.close()
 
 
-def _held(number: int) -> Held:
+def _held(number: int) -> TrialConversation:
     messages = tuple(
         Message(
             role="assistant" if place % 2 else "user",
@@ -161,10 +161,10 @@ def _held(number: int) -> Held:
         for place in range(6)
     )
     trial = Trial(number % SCENARIOS, number // SCENARIOS, 2**62 + number)
-    return Held(trial, Conversation(messages=messages, writing_style=STYLE))
+    return TrialConversation(trial, Conversation(messages=messages, writing_style=STYLE))
 
 
-def _judged(held: Held) -> Judgement:
+def _judged(held: TrialConversation) -> Judgement:
     score = Score(value=8.0, reasoning=TEXT[:100])
     results = (score,) * (1 + held.trial.index % 2)
     return Judgement(trial=held.trial, conversation=held.conversation, results=results)

@@ -74,8 +74,8 @@ def _rulings(user: str, output: str) -> Mapping[str, Any]:
 
 def _better(user: str) -> str:
     """Prefer the answer that has more of the input's long words."""
-    wanted = _content(user, "input")
-    first, second = (_share(wanted, _content(user, place)) for place in ("first", "second"))
+    demand = _content(user, "input")
+    first, second = (_share(demand, _content(user, place)) for place in ("first", "second"))
     return "tie" if first == second else "first" if first > second else "second"
 
 
@@ -100,7 +100,7 @@ def _covers(source: str, text: str) -> bool:
     return _long(text) <= _long(source)
 
 
-def _share(wanted: str, text: str) -> float:
+def _share(demand: str, text: str) -> float:
     """Give the share of the long words of one text that another has."""
-    words = _long(wanted)
+    words = _long(demand)
     return len(words & _long(text)) / len(words) if words else 0.0

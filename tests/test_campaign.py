@@ -14,8 +14,8 @@ from benchmarks.campaign.campaign import Campaign, NotRun, healthy
 from benchmarks.campaign.cases import Report
 from benchmarks.campaign.notes import NoteBook, Notes
 from simeval.core.conversation import Conversation
-from simeval.core.run_records import PastRun
-from simeval.core.trial import Held, Judgement, Score, Trial
+from simeval.core.run_records import ResumableRun
+from simeval.core.trial import Judgement, Score, Trial, TrialConversation
 from simeval.store.journal import Entry
 from tests.llm_server import running
 
@@ -67,7 +67,7 @@ def test_a_row_that_needs_a_server_says_so(campaign: Campaign) -> None:
 
 
 class TestNotes:
-    held = Held(Trial(0, 3, 77), Conversation())
+    held = TrialConversation(Trial(0, 3, 77), Conversation())
     judged = Judgement(trial=held.trial, conversation=held.conversation, results=(Score(value=0.1), Score(value=2)))
 
     def noted(self, path: Path, *batches: Sequence[Entry], cut: int = 0) -> Notes:
@@ -78,9 +78,9 @@ class TestNotes:
         path.write_bytes(path.read_bytes()[: -cut or None])
         return Notes.read(path)
 
-    def past(self, *values: float, held: Held = held) -> PastRun:
+    def past(self, *values: float, held: TrialConversation = held) -> ResumableRun:
         scores = {position: Score(value=value) for position, value in enumerate(values)}
-        return PastRun(
+        return ResumableRun(
             run_id="run",
             seed=1,
             started=datetime.now(UTC),

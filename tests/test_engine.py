@@ -33,8 +33,8 @@ from simeval import (
     WritingStyleConfig,
     scorer,
 )
-from simeval.core.run_records import Pulse
-from simeval.core.trial import Failure, Held, Judgement
+from simeval.core.run_records import Heartbeat
+from simeval.core.trial import Failure, Judgement, TrialConversation
 from simeval.errors import AppError, DefinitionError, RunStopped, StoreError
 from simeval.results.suite import RunRecord
 from simeval.scorers import metrics
@@ -417,7 +417,7 @@ class TestAppErrors:
         with pytest.raises(RunStopped, match="KeyError"):
             await Engine(seed=1, on_app_error="stop", store=journal).evaluate(scenario(), self.failing("raise"))
 
-        assert any(isinstance(entry, Held) and entry.failure for entry in journal.entries)
+        assert any(isinstance(entry, TrialConversation) and entry.failure for entry in journal.entries)
 
     async def test_a_mean_takes_a_crash_as_missing_and_not_as_the_lowest_score(self) -> None:
         mean = Expectation(
@@ -615,12 +615,12 @@ class TestJournal:
         await Engine(seed=1, store=journal).evaluate([scenario("a"), scenario("b")], good_app)
 
         kinds = Counter(type(entry).__name__ for entry in journal.entries)
-        order = [(type(e), e.trial) for e in journal.entries if isinstance(e, (Held, Judgement))]
-        del kinds["Pulse"]
-        assert kinds == {"RunRecord": 1, "RubricRecord": 1, "Held": 60, "Judgement": 60, "SuiteResult": 1}
+        order = [(type(e), e.trial) for e in journal.entries if isinstance(e, (TrialConversation, Judgement))]
+        del kinds["Heartbeat"]
+        assert kinds == {"RunRecord": 1, "RubricRecord": 1, "TrialConversation": 60, "Judgement": 60, "SuiteResult": 1}
         assert isinstance(journal.entries[0], RunRecord)
-        assert [type(entry) for entry in journal.entries[-2:]] == [Pulse, SuiteResult]
-        assert all(order.index((Held, trial)) < order.index((Judgement, trial)) for _, trial in order)
+        assert [type(entry) for entry in journal.entries[-2:]] == [Heartbeat, SuiteResult]
+        assert all(order.index((TrialConversation, trial)) < order.index((Judgement, trial)) for _, trial in order)
 
     async def test_a_json_lines_store_holds_every_trial(self, tmp_path: Path) -> None:
         path = tmp_path / "runs" / "journal.jsonl"

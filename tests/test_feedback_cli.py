@@ -71,8 +71,8 @@ def test_feedback_is_exported_and_imported(folder: Path) -> None:
 
     imported = [simeval("feedback", "run-a", "--import", "people.jsonl").stdout for _ in range(2)]
     simeval("feedback", "run-b", "--trial", "0", "--key", "tone", "--score", "yes")
-    places: list[list[str]] = [["run-a"], ["--dataset", "orders"], []]
-    exported = [simeval("feedback", *place, "--export", "out.jsonl").stdout for place in places]
+    slots: list[list[str]] = [["run-a"], ["--dataset", "orders"], []]
+    exported = [simeval("feedback", *place, "--export", "out.jsonl").stdout for place in slots]
 
     assert imported == ["3 new from people.jsonl\n", "0 new from people.jsonl\n"]
     assert exported == [f"{count} written to out.jsonl\n" for count in (3, 0, 4)]

@@ -277,11 +277,11 @@ def test_a_model_that_cannot_be_there_is_said_before_anything_runs(
     ],
 )
 def test_half_of_the_cores_are_used_unless_the_user_said_otherwise(
-    given: int, cores: int, environment: dict[str, str], wanted: int
+    given: int, cores: int, environment: dict[str, str], demand: int
 ) -> None:
     from simeval.models.local.networks import threads_for
 
-    assert threads_for(given=given, cores=cores, environment=environment) == wanted
+    assert threads_for(given=given, cores=cores, environment=environment) == demand
 
 
 @pytest.mark.skipif(find_spec("torch") is not None, reason="torch is installed")

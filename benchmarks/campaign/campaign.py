@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from benchmarks.campaign.cases import CONCLUDED, Case, Report, Sitting
+from benchmarks.campaign.cases import CONCLUDED, Case, Report, RunAttempt
 from tests.llm_server import Behaviour, ServerHandle
 from tests.postgres import PostgresHandle
 
@@ -34,7 +34,7 @@ class Campaign:
     postgres: str | None = None
     server: PostgresHandle | None = None
     random: Random = field(default_factory=lambda: Random(SEED))
-    _wholes: dict[tuple[int, str], tuple[Case, Sitting]] = field(default_factory=dict)
+    _wholes: dict[tuple[int, str], tuple[Case, RunAttempt]] = field(default_factory=dict)
     _numbers: Any = field(default_factory=lambda: count(1))
 
     def case(
@@ -62,16 +62,16 @@ class Campaign:
     def whole(self, seed: int = SEED, app: str = "handle") -> Json:
         """Give the result of a run that nothing happens to."""
         self.begin_whole(seed, app)
-        case, sitting = self._wholes[seed, app]
-        status, result = sitting.wait(), case.result()
+        case, attempt = self._wholes[seed, app]
+        status, result = attempt.wait(), case.result()
         if status not in CONCLUDED or result is None:
-            raise RuntimeError(f"an undisturbed run ended with status {status}: {sitting.message}")
+            raise RuntimeError(f"an undisturbed run ended with status {status}: {attempt.message}")
         return result
 
     def close(self) -> None:
         """End what was started beside."""
-        for _, sitting in self._wholes.values():
-            sitting.kill()
+        for _, attempt in self._wholes.values():
+            attempt.kill()
 
     def own_server(self) -> tuple[PostgresHandle, str]:
         """Give the PostgreSQL server that may be killed, and its URL. Raises NotRun."""
@@ -79,7 +79,7 @@ class Campaign:
             raise NotRun("needs a PostgreSQL server of its own")
         return self.server, self.postgres
 
-    def resumed(self, case: Case, struck: Sitting, **known: Any) -> Report:
+    def resumed(self, case: Case, struck: RunAttempt, **known: Any) -> Report:
         """Resume a case whose sitting has ended, if it did not come to its verdicts, and report on it."""
         status = struck.process.exitcode
         last = struck
@@ -96,7 +96,7 @@ def _is_complete(case: Case, status: int | None) -> bool:
     return status in CONCLUDED and not failed
 
 
-def _failed(report: Report, last: Sitting) -> Report:
+def _failed(report: Report, last: RunAttempt) -> Report:
     return replace(report, problem=f"the resumed run ended with status {last.process.exitcode}: {last.message}")
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.campaign.child import Faults, sit
 from benchmarks.campaign.notes import Notes
-from simeval.core.run_records import PastRun
+from simeval.core.run_records import ResumableRun
 from simeval.store.opening import load_run, open_database
 
 PROCESSES = get_context("forkserver")  # so that one starts with everything loaded, in a twentieth of the time
@@ -55,7 +55,7 @@ class Report:
 
 
 @dataclass(slots=True)
-class Sitting:
+class RunAttempt:
     """One process at a run."""
 
     process: ForkServerProcess
@@ -66,14 +66,14 @@ class Sitting:
     def wait(self, seconds: float = LONGEST_SECONDS) -> int | None:
         """Wait for the end and give the exit status; None where there was none in time, and it had to be killed."""
         self.process.join(timeout=seconds)
-        if self.is_there:
+        if self.must_exist:
             self.kill()
             return None
         return self.process.exitcode
 
     def send(self, number: signal.Signals) -> None:
         """Send it a signal."""
-        if self.process.pid is not None and self.is_there:
+        if self.process.pid is not None and self.must_exist:
             os.kill(self.process.pid, number)
 
     def kill(self) -> None:
@@ -82,7 +82,7 @@ class Sitting:
         self.process.join()
 
     @property
-    def is_there(self) -> bool:
+    def must_exist(self) -> bool:
         """Whether it has not ended."""
         return self.process.exitcode is None
 
@@ -138,7 +138,7 @@ class Case:
     def _notes(self) -> Path:
         return self.folder / "notes.jsonl"
 
-    def start(self, *, resume: str | None = None, json_to: str | None = "result.json", **faults: Any) -> Sitting:
+    def start(self, *, resume: str | None = None, json_to: str | None = "result.json", **faults: Any) -> RunAttempt:
         """Start a process that begins the run, or resumes it."""
         self._sittings, self._begun = self._sittings + 1, len(self.notes.of("run"))
         output, errors = (self.folder / f"{name}-{self._sittings}.txt" for name in ("output", "errors"))
@@ -148,7 +148,7 @@ class Case:
             target=sit, args=(arguments, Faults(**faults), self.folder, self._notes, output, errors), daemon=True
         )
         process.start()
-        return Sitting(process, errors, output)
+        return RunAttempt(process, errors, output)
 
     def _arguments(self) -> list[str]:
         return [
@@ -161,11 +161,11 @@ class Case:
             *("--model-timeout", "2", "--app-timeout", str(self.app_seconds)),
         ]
 
-    def begun(self, sitting: Sitting, *, scores: int = 0) -> None:
+    def begun(self, attempt: RunAttempt, *, scores: int = 0) -> None:
         """Wait until the store has the run of this sitting, and so many more scores; or the sitting has ended."""
         deadline = monotonic() + BEGINNING_SECONDS
         wanted = len(self.notes.of("score")) + scores
-        while monotonic() < deadline and sitting.is_there:
+        while monotonic() < deadline and attempt.must_exist:
             notes = self.notes
             if len(notes.of("run")) > self._begun and len(notes.of("score")) >= wanted:
                 return
@@ -173,9 +173,9 @@ class Case:
 
     def cut(self, *, scores: int = 150) -> str:
         """Start the run, kill it after so many scores, and give its id."""
-        sitting = self.start()
-        self.begun(sitting, scores=scores)
-        sitting.kill()
+        attempt = self.start()
+        self.begun(attempt, scores=scores)
+        attempt.kill()
         return str(self.notes.run_id)
 
     def lost(self) -> int:
@@ -183,7 +183,7 @@ class Case:
         notes = self.notes
         return notes.lost(self._past(notes.run_id)) if notes.run_id else 0
 
-    def _past(self, run_id: str) -> PastRun:
+    def _past(self, run_id: str) -> ResumableRun:
         database = open_database(self.store if "://" in self.store else self.folder / self.store)
         try:
             return load_run(database, run_id)
@@ -195,7 +195,7 @@ class Case:
         path = self.folder / name
         return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
-    def report(self, struck: Sitting, *, same_as: Mapping[str, Any] | None = None, **known: Any) -> Report:
+    def report(self, struck: RunAttempt, *, same_as: Mapping[str, Any] | None = None, **known: Any) -> Report:
         """Report on a case whose struck sitting, and what came after it, has ended."""
         notes, result = self.notes, self.result()
         facts: dict[str, Any] = {

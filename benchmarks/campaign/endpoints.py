@@ -23,26 +23,26 @@ def answers(campaign: Campaign, **shares: Any) -> Report:
     """Let an endpoint answer shares of its calls wrongly; what could not be scored is tried again on a healthy one."""
     with running(replace(healthy(), **shares)) as handle:
         case = campaign.case(url=handle.base_url)
-        sitting = case.start()
-        status = sitting.wait()
-    return _on_healthy_endpoint(campaign, case, sitting, status)
+        attempt = case.start()
+        status = attempt.wait()
+    return _on_healthy_endpoint(campaign, case, attempt, status)
 
 
 def key_revoked(campaign: Campaign) -> Report:
     with running(healthy()) as handle:
         case = campaign.case(url=handle.base_url)
-        sitting = case.start()
+        attempt = case.start()
         deadline = monotonic() + 60
         while handle.stats.requests < CALLS_BEFORE and monotonic() < deadline:
             sleep(0.005)
         handle.behaviour.auth = 1.0
-        status = sitting.wait()
-    return _on_healthy_endpoint(campaign, case, sitting, status)
+        status = attempt.wait()
+    return _on_healthy_endpoint(campaign, case, attempt, status)
 
 
-def _on_healthy_endpoint(campaign: Campaign, case: Case, sitting: Any, status: int | None) -> Report:
+def _on_healthy_endpoint(campaign: Campaign, case: Case, attempt: Any, status: int | None) -> Report:
     case.url = campaign.endpoint.base_url
-    return campaign.resumed(case, sitting, ended=ending(status), seconds=sitting.seconds)
+    return campaign.resumed(case, attempt, ended=ending(status), seconds=attempt.seconds)
 
 
 @dataclass(slots=True)
@@ -95,11 +95,11 @@ def down(campaign: Campaign, how: Callable[[Endpoint], None]) -> Report:
     """Let the endpoint be away in the middle of a run."""
     with _endpoint() as endpoint:
         case = campaign.case(url=endpoint.url)
-        sitting = case.start()
-        case.begun(sitting, scores=100)
+        attempt = case.start()
+        case.begun(attempt, scores=100)
         how(endpoint)
-        status = sitting.wait()
-    return _on_healthy_endpoint(campaign, case, sitting, status)
+        status = attempt.wait()
+    return _on_healthy_endpoint(campaign, case, attempt, status)
 
 
 ROWS: Mapping[str, tuple[str, Row]] = {

@@ -17,10 +17,10 @@ def misbehaves(campaign: Campaign, app: str, *, like: str = "", app_seconds: flo
     campaign.begin_whole(app=like or app)
     case = campaign.case(app=app)
     case.app_seconds = app_seconds
-    sitting = case.start()
-    status = sitting.wait()
+    attempt = case.start()
+    status = attempt.wait()
     whole = campaign.whole(app=like or app)
-    return case.report(sitting, same_as=whole, ended=ending(status), seconds=sitting.seconds)
+    return case.report(attempt, same_as=whole, ended=ending(status), seconds=attempt.seconds)
 
 
 ROWS: Mapping[str, tuple[str, Row]] = {

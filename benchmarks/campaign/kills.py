@@ -6,7 +6,7 @@ from dataclasses import replace
 from time import sleep
 
 from benchmarks.campaign.campaign import SEED, Campaign, NotRun, Row, ending
-from benchmarks.campaign.cases import CONCLUDED, Case, Report, Sitting
+from benchmarks.campaign.cases import CONCLUDED, Case, Report, RunAttempt
 
 STARTING = 0.2  # share of the kills that fall before the run has begun
 STARTING_SECONDS = 0.3
@@ -41,29 +41,29 @@ def _kill_until_done(campaign: Campaign, case: Case, most: int) -> tuple[int, Re
     kills, lost = 0, 0
     campaign.begin_whole(case.seed)
     for _ in range(MOST_SITTINGS):
-        sitting = case.start(resume=case.notes.run_id)
-        if kills < most and _kill_at_random(campaign, case, sitting):
+        attempt = case.start(resume=case.notes.run_id)
+        if kills < most and _kill_at_random(campaign, case, attempt):
             kills += 1
             lost += case.lost()
             continue
-        status = sitting.wait()
-        report = case.report(sitting, same_as=campaign.whole(case.seed), seconds=sitting.seconds)
-        problem = "" if status in CONCLUDED else f"a resumed run ended with status {status}: {sitting.message}"
+        status = attempt.wait()
+        report = case.report(attempt, same_as=campaign.whole(case.seed), seconds=attempt.seconds)
+        problem = "" if status in CONCLUDED else f"a resumed run ended with status {status}: {attempt.message}"
         return kills, replace(report, lost=report.lost + lost, problem=problem)
     return kills, Report(lost=lost, problem=f"the run was not through after {MOST_SITTINGS} sittings")
 
 
-def _kill_at_random(campaign: Campaign, case: Case, sitting: Sitting) -> bool:
+def _kill_at_random(campaign: Campaign, case: Case, attempt: RunAttempt) -> bool:
     """Kill a sitting at a random moment, if it is still there then."""
     random = campaign.random
     if random.random() < STARTING:
         moment = random.uniform(0, STARTING_SECONDS)
     else:
-        case.begun(sitting)
+        case.begun(attempt)
         moment = random.uniform(0, MOST_SECONDS)
     sleep(moment)
-    sitting.kill()
-    return sitting.process.exitcode == -signal.SIGKILL
+    attempt.kill()
+    return attempt.process.exitcode == -signal.SIGKILL
 
 
 def _added(total: Report, report: Report) -> Report:
@@ -88,12 +88,12 @@ def terminate(campaign: Campaign) -> Report:
 
 def _told_to_end(campaign: Campaign, number: signal.Signals) -> Report:
     case = campaign.case()
-    sitting = case.start()
-    case.begun(sitting, scores=100)
-    before = sitting.seconds
-    sitting.send(number)
-    status = sitting.wait()
-    return campaign.resumed(case, sitting, ended=ending(status), seconds=sitting.seconds - before)
+    attempt = case.start()
+    case.begun(attempt, scores=100)
+    before = attempt.seconds
+    attempt.send(number)
+    status = attempt.wait()
+    return campaign.resumed(case, attempt, ended=ending(status), seconds=attempt.seconds - before)
 
 
 def two_at_once(campaign: Campaign) -> Report:
@@ -101,20 +101,20 @@ def two_at_once(campaign: Campaign) -> Report:
     case = campaign.case(in_flight=4)
     run = case.cut(scores=40)
     names = ("one.json", "other.json")
-    sittings = [case.start(resume=run, json_to=name) for name in names]
-    statuses = [sitting.wait() for sitting in sittings]
+    attempts = [case.start(resume=run, json_to=name) for name in names]
+    statuses = [attempt.wait() for attempt in attempts]
     through = [status in CONCLUDED for status in statuses]
     problem = "" if through.count(True) == 1 else f"the two ended with {statuses}"
     winner = through.index(True) if any(through) else 0
     found = case.folder / names[winner]
     if found.exists():
         found.rename(case.folder / "result.json")
-    refused = sittings[1 - winner]
+    refused = attempts[1 - winner]
     return case.report(
         refused,
         same_as=campaign.whole(),
         ended=f"one {ending(statuses[winner])}, the other {ending(statuses[1 - winner])}",
-        seconds=sittings[winner].seconds,
+        seconds=attempts[winner].seconds,
         problem=problem,
     )
 

@@ -9,8 +9,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from simeval.core.run_records import PastRun
-from simeval.core.trial import Held, Judgement, Score
+from simeval.core.run_records import ResumableRun
+from simeval.core.trial import Judgement, Score, TrialConversation
 from simeval.results.suite import RunRecord
 from simeval.store.journal import Entry
 
@@ -37,7 +37,7 @@ def _notes(run_id: str, entry: Entry) -> list[Note]:
     match entry:
         case RunRecord():
             return [("run", run_id)]
-        case Held() if entry.failure is None or entry.failure.stage == "app":
+        case TrialConversation() if entry.failure is None or entry.failure.stage == "app":
             return [("held", entry.trial.scenario, entry.trial.index, _digest(entry))]
         case Judgement():
             trial = entry.trial
@@ -50,7 +50,7 @@ def _notes(run_id: str, entry: Entry) -> list[Note]:
             return []
 
 
-def _digest(held: Held) -> str:
+def _digest(held: TrialConversation) -> str:
     said = [(message.role, message.content) for message in held.conversation.messages]
     error = held.failure.error if held.failure else None
     return sha256(repr((said, held.conversation.ended, error)).encode(errors="backslashreplace")).hexdigest()[:16]
@@ -83,7 +83,7 @@ class Notes:
         """How many conversations and scores were acknowledged."""
         return len({note[1:3] for note in self.of("held")}) + len({note[1:4] for note in self.of("score")})
 
-    def lost(self, past: PastRun) -> int:
+    def lost(self, past: ResumableRun) -> int:
         """Count what was acknowledged and is not in the store, or is something else there."""
         kept = {key: _digest(held) for key, held in past.held.items()}
         held = {(scenario, index): digest for _, scenario, index, digest in self.of("held")}

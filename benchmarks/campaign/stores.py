@@ -18,50 +18,50 @@ def postgres_restarted(campaign: Campaign) -> Report:
     """Let the database crash under a run and come back."""
     server, url = campaign.own_server()
     case = campaign.case(store=url)
-    sitting = case.start()
-    case.begun(sitting, scores=100)
+    attempt = case.start()
+    case.begun(attempt, scores=100)
     server.stop(kill=True)
     try:
         sleep(AWAY_SECONDS)
     finally:
         server.start()
-    status = sitting.wait()
-    return campaign.resumed(case, sitting, ended=ending(status), seconds=sitting.seconds)
+    status = attempt.wait()
+    return campaign.resumed(case, attempt, ended=ending(status), seconds=attempt.seconds)
 
 
 def postgres_gone(campaign: Campaign) -> Report:
     """Let the database crash under a run and not come back in time."""
     server, url = campaign.own_server()
     case = campaign.case(store=url)
-    sitting = case.start(reconnect_seconds=PATIENCE_SECONDS)
-    case.begun(sitting, scores=100)
+    attempt = case.start(reconnect_seconds=PATIENCE_SECONDS)
+    case.begun(attempt, scores=100)
     server.stop(kill=True)
     try:
-        status = sitting.wait(PATIENCE_SECONDS + 30)
+        status = attempt.wait(PATIENCE_SECONDS + 30)
     finally:
         server.start()
-    return campaign.resumed(case, sitting, ended=ending(status), seconds=sitting.seconds)
+    return campaign.resumed(case, attempt, ended=ending(status), seconds=attempt.seconds)
 
 
 def locked(campaign: Campaign) -> Report:
     """Let another process hold the file."""
     case = campaign.case()
-    sitting = case.start()
-    case.begun(sitting, scores=50)
+    attempt = case.start()
+    case.begun(attempt, scores=50)
     with closing(sqlite3.connect(case.folder / case.store, isolation_level=None, timeout=10)) as other:
         other.execute("BEGIN EXCLUSIVE")
         sleep(LOCKED_SECONDS)
         other.execute("ROLLBACK")
-    status = sitting.wait()
-    return campaign.resumed(case, sitting, ended=ending(status), seconds=sitting.seconds)
+    status = attempt.wait()
+    return campaign.resumed(case, attempt, ended=ending(status), seconds=attempt.seconds)
 
 
 def disk_full(campaign: Campaign) -> Report:
     """Let no file grow beyond a size; resume without that."""
     case = campaign.case()
-    sitting = case.start(largest_file=LARGEST_FILE, json_to=None)
-    status = sitting.wait()
-    return campaign.resumed(case, sitting, ended=ending(status), seconds=sitting.seconds)
+    attempt = case.start(largest_file=LARGEST_FILE, json_to=None)
+    status = attempt.wait()
+    return campaign.resumed(case, attempt, ended=ending(status), seconds=attempt.seconds)
 
 
 def clock_jumps(campaign: Campaign) -> Report:
@@ -70,9 +70,9 @@ def clock_jumps(campaign: Campaign) -> Report:
     first = case.start(clock_jumps=True)
     case.begun(first, scores=100)
     first.kill()
-    sitting = case.start(resume=case.notes.run_id, clock_jumps=True)
-    status = sitting.wait()
-    return campaign.resumed(case, sitting, ended=ending(status), seconds=sitting.seconds)
+    attempt = case.start(resume=case.notes.run_id, clock_jumps=True)
+    status = attempt.wait()
+    return campaign.resumed(case, attempt, ended=ending(status), seconds=attempt.seconds)
 
 
 ROWS: Mapping[str, tuple[str, Row]] = {

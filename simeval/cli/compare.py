@@ -57,7 +57,7 @@ def load_result(name: str, store: str, where: str) -> Any:
         return read_json(Path(name), where)
     from simeval.store.runs import Runs
 
-    database = open_database(store, is_there=True)
+    database = open_database(store, must_exist=True)
     try:
         runs = Runs(database)
         return runs.document(runs.find(name))

@@ -49,7 +49,7 @@ def feedback(store: str, options: FeedbackOptions) -> int:
 
 def _feedback(store: str, options: FeedbackOptions) -> None:
     work = _chosen(options)
-    database = open_database(store, is_there=True)
+    database = open_database(store, must_exist=True)
     try:
         show(work(database, options), None)
     finally:

@@ -77,7 +77,7 @@ def list_datasets(store: str) -> int:
 
 def _with(store: str, work: Callable[[Database], None]) -> None:
     """Do something with a store that is there."""
-    database = open_database(store, is_there=True)
+    database = open_database(store, must_exist=True)
     try:
         work(database)
     finally:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from simeval.core.trial import Held, Score
+from simeval.core.trial import Score, TrialConversation
 from simeval.core.usage import Usage
 
 TrialKey = tuple[int, int]  # the scenario's position in the suite, and the trial's index
@@ -34,7 +34,7 @@ class ReplyRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pulse:
+class Heartbeat:
     """A sign of life of a run, with the seconds and usage of its present sitting so far."""
 
     seconds: float
@@ -42,7 +42,7 @@ class Pulse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PastRun:
+class ResumableRun:
     """What a store holds of a run that is to be resumed.
 
     `held` are the conversations that were finished, also those that the app failed in; `scores` the scores there
@@ -57,6 +57,6 @@ class PastRun:
     seconds: float = 0.0
     usage: Mapping[str, Usage] = field(default_factory=dict)
     owner: str = ""
-    held: Mapping[TrialKey, Held] = field(default_factory=dict)
+    held: Mapping[TrialKey, TrialConversation] = field(default_factory=dict)
     scores: Mapping[TrialKey, Mapping[int, Score]] = field(default_factory=dict)
     rubrics: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

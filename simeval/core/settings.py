@@ -10,7 +10,7 @@ from simeval.core.validation import is_number, require, require_level, require_o
 OnAppError = Literal["fail", "exclude", "stop"]
 EarlyStopping = bool | Literal["anytime"]
 Gate = Literal["pass", "not_fail"]
-Stop = Literal["gate", "verdict"]
+StopAt = Literal["gate", "verdict"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +129,7 @@ class Settings:
     significance_level: float = 0.05
     early_stopping: EarlyStopping = True
     gate: Gate = "pass"
-    stop: Stop | None = None
+    stop: StopAt | None = None
     joint: bool = False
     judge_repeats: int = 1
     seed: int | None = None
@@ -167,6 +167,6 @@ class Settings:
             require_one_of(getattr(self, name), choices, name)
 
     @property
-    def stop_mode(self) -> Stop | None:
+    def stop_mode(self) -> StopAt | None:
         """What ends a scenario: where only a proven fail matters, a proven side; None leaves it to evaluators."""
         return self.stop or (None if self.gate == "pass" else "verdict")

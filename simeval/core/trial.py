@@ -85,7 +85,7 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class TrialConversation:
     """A trial's conversation, as far as it went, and why it went no further.
 
     `columns` are what scorers may name beside it: those of the trial's example.

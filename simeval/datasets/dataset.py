@@ -67,7 +67,7 @@ class Example:
             return value
         return text_of(value[-1]) if is_chat(value) else _canonical(value)
 
-    def given(self) -> dict[str, Any]:
+    def app_inputs(self) -> dict[str, Any]:
         """Give what an app that takes columns may name: the inputs; the messages of a chat are "messages"."""
         found = dict(self.inputs)
         if isinstance(found.get("input"), list):

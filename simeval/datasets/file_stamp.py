@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
+class FileStamp:
     """When a file was last written and how long it was, by which it is known again."""
 
     path: Path
@@ -20,7 +20,7 @@ class Stamp:
     size: int
 
     @classmethod
-    def of(cls, path: Path) -> "Stamp":
+    def of(cls, path: Path) -> "FileStamp":
         """Take the stamp of a file. Raises DefinitionError where it cannot be read."""
         try:
             found = os.stat(path)  # noqa: PTH116 (half the time of Path.stat, once a row)
@@ -45,5 +45,5 @@ class Stamp:
         self._require_same()
 
     def _require_same(self) -> None:
-        if Stamp.of(self.path) != self:
+        if FileStamp.of(self.path) != self:
             raise DefinitionError(str(self.path), found="it has changed since it was read", do="read it again")

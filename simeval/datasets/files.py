@@ -11,7 +11,7 @@ from secrets import token_hex
 from typing import IO, Any, cast
 
 from simeval.datasets.dataset import Dataset, Example, Kind, check_dataset, encode_example
-from simeval.datasets.file_stamp import Stamp
+from simeval.datasets.file_stamp import FileStamp
 from simeval.datasets.frames import frame_rows, parquet_rows
 from simeval.datasets.rows import Fields, example_of, fields_of
 from simeval.errors import DefinitionError, StoreError
@@ -117,7 +117,7 @@ class _File:
 
     path: Path
     form: str
-    stamp: Stamp
+    stamp: FileStamp
 
     @classmethod
     def of(cls, path: Path) -> "_File":
@@ -125,7 +125,7 @@ class _File:
         if form not in (*JSON_LINES, *DELIMITERS, PARQUET) or (form == PARQUET and path.suffix == ".gz"):
             do = "name a file *.jsonl, *.csv, *.tsv (each also .gz) or *.parquet"
             raise DefinitionError(str(path), found=f"found the suffix {path.suffix!r}", do=do)
-        return cls(path, form, Stamp.of(path))
+        return cls(path, form, FileStamp.of(path))
 
     @property
     def place(self) -> str:

@@ -10,14 +10,14 @@ import anyio
 import anyio.to_thread
 
 from simeval.core.capture import first_leaf
-from simeval.core.settings import EarlyStopping, Gate, OnAppError, RetryConfig, Settings, Stop, WritingStyleConfig
+from simeval.core.settings import EarlyStopping, Gate, OnAppError, RetryConfig, Settings, StopAt, WritingStyleConfig
 from simeval.core.validation import require
 from simeval.datasets.dataset import Dataset
 from simeval.engine.experiment_run import Experiment
 from simeval.engine.flow.stop import StopSignal
 from simeval.engine.pipeline import END_SECONDS
 from simeval.engine.plans.budget import Budget
-from simeval.engine.run_context import AppHandler, Equipment, Evaluation
+from simeval.engine.run_context import AppHandler, EngineResources, RunContext
 from simeval.engine.suite_run import simulate
 from simeval.models.protocol.model import Model
 from simeval.models.providers.offline import PREFIX
@@ -85,7 +85,7 @@ class Engine:
         significance_level: float = DEFAULTS.significance_level,
         early_stopping: EarlyStopping = DEFAULTS.early_stopping,
         gate: Gate = DEFAULTS.gate,
-        stop: Stop | None = DEFAULTS.stop,
+        stop: StopAt | None = DEFAULTS.stop,
         joint: bool = DEFAULTS.joint,
         judge_repeats: int = DEFAULTS.judge_repeats,
         seed: int | None = None,
@@ -146,7 +146,7 @@ class Engine:
             user = self._models.get(DEFAULT_USER) if embedded_judge else panel[0]
         self._store = store
         self._signals: list[StopSignal] = []
-        self._equipment = Equipment(
+        self._engine_resources = EngineResources(
             settings=self.settings,
             models=self._models,
             panel=panel,
@@ -212,13 +212,13 @@ class Engine:
         result = await self._run(partial(simulate, suite=suite, app_handler=cast("AppHandler", app_handler)))
         return result[0] if isinstance(scenarios, ScenarioTest) else result
 
-    async def _run(self, work: Callable[[Evaluation], Awaitable[T]]) -> T:
+    async def _run(self, work: Callable[[RunContext], Awaitable[T]]) -> T:
         """Do the work of an evaluation with the store and the models open; a group of errors is raised as its first."""
         stop = StopSignal()
         self._signals.append(stop)
         try:
             async with self._resources(stop) as store:
-                result = await work(await Evaluation.open(self._equipment, store, stop))
+                result = await work(await RunContext.open(self._engine_resources, store, stop))
         except ExceptionGroup as group:
             raise first_leaf(group) from group
         finally:
@@ -238,13 +238,13 @@ class Engine:
     @property
     def trials_in_flight(self) -> int:
         """How many trials are under way now, over all evaluations of this engine."""
-        return self.settings.concurrency - self._equipment.in_flight.value
+        return self.settings.concurrency - self._engine_resources.in_flight.value
 
     @asynccontextmanager
     async def _resources(self, stop: StopSignal) -> AsyncIterator[Journal | None]:
         """Hold the journal and the models open; close them whatever happens."""
         is_ours = isinstance(self._store, (str, Path))
-        journal = await anyio.to_thread.run_sync(_journal, self._store, self._equipment.resume is not None)
+        journal = await anyio.to_thread.run_sync(_journal, self._store, self._engine_resources.resume is not None)
         self._models.open()
         try:
             yield journal
@@ -256,5 +256,5 @@ class Engine:
                     await anyio.to_thread.run_sync(journal.close, abandon_on_cancel=True)
 
 
-def _journal(store: Path | str | Journal | None, is_there: bool) -> Journal | None:
-    return open_journal(store, is_there=is_there) if isinstance(store, (str, Path)) else store
+def _journal(store: Path | str | Journal | None, must_exist: bool) -> Journal | None:
+    return open_journal(store, must_exist=must_exist) if isinstance(store, (str, Path)) else store

@@ -15,18 +15,18 @@ from simeval.core.validation import require, require_whole
 from simeval.datasets.dataset import Dataset
 from simeval.engine.actors.app import App
 from simeval.engine.actors.dialogue import Dialogue
-from simeval.engine.actors.dispatcher import Places
-from simeval.engine.actors.examples import Examples, Feed
+from simeval.engine.actors.dispatcher import TrialSlots
+from simeval.engine.actors.examples import ExampleReader, Examples
 from simeval.engine.actors.judge import Judge
 from simeval.engine.actors.tabulator import Tabulator, record_of
 from simeval.engine.actors.targets import column_handler, takes_columns
-from simeval.engine.flow.demand import Wanted
+from simeval.engine.flow.demand import Demand
 from simeval.engine.meter import Meter
-from simeval.engine.pipeline import Line
-from simeval.engine.plans.budget import Spending, Toll
+from simeval.engine.pipeline import Pipeline
+from simeval.engine.plans.budget import Cost, Spending
 from simeval.engine.plans.dataset_plan import DatasetPlan, make_dataset_plan
 from simeval.engine.progress import progress_bar
-from simeval.engine.run_context import AppHandler, Evaluation, embedded_notes, name_of
+from simeval.engine.run_context import AppHandler, RunContext, embedded_notes, name_of
 from simeval.engine.watchdog import watching
 from simeval.errors import DefinitionError
 from simeval.models.protocol.prompts import RubricRequest
@@ -54,32 +54,32 @@ class Experiment:
         """What is concluded, always as a list; anything else is one thing that is no Expectation."""
         return self.then if isinstance(self.then, (list, tuple)) else [cast("Expectation", self.then)]
 
-    async def run(self, evaluation: Evaluation) -> ExperimentResult:
+    async def run(self, context: RunContext) -> ExperimentResult:
         """Answer, measure and conclude. Raises DefinitionError before any call is made."""
         self._check()
-        settings, clean, meter, stop = evaluation.settings, evaluation.clean, evaluation.meter, evaluation.stop
+        settings, clean, meter, stop = context.settings, context.clean, context.meter, context.stop
         plan = make_dataset_plan(
             self.dataset,
             self.scorers,
             self.expectations,
             repetitions=self.repetitions,
             settings=settings,
-            seed=evaluation.seed,
-            judge_scorer=evaluation.judge_scorer,
-            callers=evaluation.scorer_caller,
+            seed=context.seed,
+            judge_scorer=context.judge_scorer,
+            callers=context.scorer_caller,
             clean=clean,
         )
-        app, app_name, by_columns = self._app(evaluation)
-        await evaluation.models.check()
-        run, known = evaluation.begin(
+        app, app_name, by_columns = self._app(context)
+        await context.models.check()
+        run, known = context.begin(
             [plan],
             app_name,
             user="",
-            notes=[*embedded_notes(_cast(plan, evaluation, app_name)), *_warnings(plan)],
+            notes=[*embedded_notes(_cast(plan, context, app_name)), *_warnings(plan)],
             dataset=record_of(plan),
             metadata=clean_values(plain(self.metadata), clean),
         )
-        spending = await self._spending(plan, evaluation, is_model=isinstance(self.target, str))
+        spending = await self._spending(plan, context, is_model=isinstance(self.target, str))
         log.info(
             "experiment started",
             run=run.run_id,
@@ -89,29 +89,29 @@ class Experiment:
             target=app_name,
             seed=run.seed,
         )
-        wanted, keys, masked = Wanted(1), [""] * self.dataset.size, set[int]()
+        demand, keys, masked = Demand(1), [""] * self.dataset.size, set[int]()
         with (
-            progress_bar(plan.sample_size, show=evaluation.equipment.progress) as progress,
-            Places(evaluation.equipment.in_flight) as places,
+            progress_bar(plan.sample_size, show=context.shared.progress) as progress,
+            TrialSlots(context.shared.in_flight) as slots,
         ):
-            line = Line(
+            line = Pipeline(
                 plans=[plan],
                 conversations=Examples(
-                    feed=Feed(self.dataset, self.repetitions),
+                    feed=ExampleReader(self.dataset, self.repetitions),
                     title=plan.title,
-                    wanted=wanted,
+                    demand=demand,
                     clean=clean,
                     keys=keys,
-                    dialogue=Dialogue(app, wanted, clean) if app else None,
+                    dialogue=Dialogue(app, demand, clean) if app else None,
                     takes_columns=by_columns,
                     masked=masked,
                 ),
-                judge=Judge([plan], wanted, clean),
+                judge=Judge([plan], demand, clean),
                 statistician=Tabulator(
-                    plan, settings, places=places, wanted=wanted, keys=keys, clean=clean, on_trial=progress.advance
+                    plan, settings, slots=slots, demand=demand, keys=keys, clean=clean, on_trial=progress.advance
                 ),
-                recorder=evaluation.recorder,
-                places=places,
+                recorder=context.recorder,
+                slots=slots,
                 stop=stop,
                 spending=spending,
                 known=known,
@@ -120,7 +120,7 @@ class Experiment:
                 recorded=app is None,
                 quick=all(measure.scorer.quick for measure in plan.measures),
             )
-            async with watching(), progress.watched(lambda: total(meter.usage()), lambda: places.taken):
+            async with watching(), progress.watched(lambda: total(meter.usage()), lambda: slots.taken):
                 measured = partial(_measured, meter, run, masked)
                 return await line.run(run, min(settings.concurrency, plan.sample_size), measured)
 
@@ -146,37 +146,37 @@ class Experiment:
                 "repetitions", found=f"found {self.repetitions} of what was recorded", do="leave it out"
             )
 
-    def _app(self, evaluation: Evaluation) -> tuple[App | None, str, bool]:
+    def _app(self, context: RunContext) -> tuple[App | None, str, bool]:
         """Give the app's actor, its name, and whether it takes columns."""
         target = self.target
         if target is None:
             return None, RECORDED, False
         if isinstance(target, str) or not _is_function(target) or not takes_columns(target, self.dataset):
-            return (*evaluation.app(target), False)
-        return (*evaluation.app(column_handler(target), name_of(target)), True)
+            return (*context.app(target), False)
+        return (*context.app(column_handler(target), name_of(target)), True)
 
-    async def _spending(self, plan: DatasetPlan, evaluation: Evaluation, *, is_model: bool) -> Spending:
+    async def _spending(self, plan: DatasetPlan, context: RunContext, *, is_model: bool) -> Spending:
         """Give what a budget is held against: for a trial, the calls of its scorers, its judges and its app."""
         behaviours = [measure.expected_behavior for measure in plan.measures if measure.expected_behavior]
         scorers = {id(measure.scorer): measure.scorer.calls for measure in plan.measures}
-        judged = len(behaviours) * len(evaluation.judges) * evaluation.settings.judge_repeats
+        judged = len(behaviours) * len(context.judges) * context.settings.judge_repeats
         calls = sum(scorers.values()) + judged + is_model
-        names = {*evaluation.asked, *([str(self.target)] if is_model else [])}
-        names |= {caller.model.name for caller in evaluation.judges} if behaviours else set()
-        priced = {name: await anyio.to_thread.run_sync(evaluation.models.price, name) for name in names}
+        names = {*context.asked, *([str(self.target)] if is_model else [])}
+        names |= {caller.model.name for caller in context.judges} if behaviours else set()
+        priced = {name: await anyio.to_thread.run_sync(context.models.price, name) for name in names}
         dearest = max((price.of(CALL_TOKENS, 0) for price in priced.values() if price), default=0.0)
-        toll = Toll(calls=calls, tokens=calls * CALL_TOKENS, cost_usd=calls * dearest)
+        cost = Cost(calls=calls, tokens=calls * CALL_TOKENS, cost_usd=calls * dearest)
         given, when = str(plan.columns["given"]), str(plan.columns["when"])
         requests = [RubricRequest(given=given, when=when, expected_behavior=each) for each in dict.fromkeys(behaviours)]
         spending = Spending(
-            budget=evaluation.equipment.budget,
-            trial=toll,
-            rubric=Toll(calls=1, tokens=CALL_TOKENS, cost_usd=dearest),
-            rubrics_left=await evaluation.book.unwritten(requests),
-            usage=evaluation.meter.usage,
-            seconds=evaluation.meter.seconds,
+            budget=context.shared.budget,
+            trial=cost,
+            rubric=Cost(calls=1, tokens=CALL_TOKENS, cost_usd=dearest),
+            rubrics_left=await context.book.unwritten(requests),
+            usage=context.meter.usage,
+            seconds=context.meter.seconds,
         )
-        spending.check([n for n, price in priced.items() if price is None and not evaluation.models.tells_cost(n)])
+        spending.check([n for n, price in priced.items() if price is None and not context.models.tells_cost(n)])
         log.info(f"forecast: {plan.sample_size:,} answers, {plan.sample_size * calls:,} model calls (without retries)")
         return spending
 
@@ -191,11 +191,11 @@ def _is_function(target: Callable[..., Any]) -> bool:
     return callable(target) and not isinstance(target, type)
 
 
-def _cast(plan: DatasetPlan, evaluation: Evaluation, app_name: str) -> list[tuple[str, str]]:
+def _cast(plan: DatasetPlan, context: RunContext, app_name: str) -> list[tuple[str, str]]:
     """Name the models that the experiment asks, each with its role."""
     judged = any(measure.expected_behavior for measure in plan.measures)
-    judges = [("judge", model.name) for model in evaluation.equipment.panel] if judged else []
-    return [*judges, *(("scorer", name) for name in sorted(evaluation.asked)), ("app", app_name)]
+    judges = [("judge", model.name) for model in context.shared.panel] if judged else []
+    return [*judges, *(("scorer", name) for name in sorted(context.asked)), ("app", app_name)]
 
 
 def _warnings(plan: DatasetPlan) -> list[str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
-from simeval.core.run_records import PastRun, Pulse
+from simeval.core.run_records import Heartbeat, ResumableRun
 from simeval.core.usage import Ledger, Usage, merged
 
 
@@ -14,12 +14,12 @@ class Meter:
     """Counts from when it is made; `before` is what the sittings before this one came to."""
 
     ledger: Ledger = field(default_factory=Ledger)
-    before: PastRun | None = None
+    before: ResumableRun | None = None
     _started: float = field(default_factory=perf_counter)
 
-    def pulse(self) -> Pulse:
+    def pulse(self) -> Heartbeat:
         """Give what this sitting has come to."""
-        return Pulse(seconds=perf_counter() - self._started, usage=self.ledger.by_role())
+        return Heartbeat(seconds=perf_counter() - self._started, usage=self.ledger.by_role())
 
     def seconds(self) -> float:
         """Give the seconds of the whole run."""

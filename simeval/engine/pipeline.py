@@ -18,16 +18,16 @@ from simeval.core.capture import first_leaf
 from simeval.core.conversation import Conversation
 from simeval.core.logs import log
 from simeval.core.settings import OnAppError
-from simeval.core.trial import Failure, Held, Judgement, Trial, failure_of
-from simeval.engine.actors.dispatcher import Places, deal
+from simeval.core.trial import Failure, Judgement, Trial, TrialConversation, failure_of
+from simeval.engine.actors.dispatcher import TrialSlots, deal
 from simeval.engine.actors.judge import Judge
 from simeval.engine.actors.recorder import Recorder
-from simeval.engine.flow.demand import Wanted
+from simeval.engine.flow.demand import Demand
 from simeval.engine.flow.pool import run_pool
 from simeval.engine.flow.stop import StopSignal
 from simeval.engine.plans.budget import Spending
-from simeval.engine.plans.resume import Known
-from simeval.engine.plans.scenario_plan import Plan
+from simeval.engine.plans.resume import RestoredTrials
+from simeval.engine.plans.scenario_plan import RunPlan
 from simeval.errors import RunStopped, SimevalError, StoreError
 from simeval.results.suite import RunRecord
 from simeval.store.journal import RunResult
@@ -42,13 +42,13 @@ class Source(Protocol):
     """Where conversations come from: simulated users, a dataset."""
 
     @property
-    def wanted(self) -> Wanted:
+    def demand(self) -> Demand:
         """Which trials can still be needed."""
 
-    async def hold(self, trial: Trial) -> Held:
+    async def hold(self, trial: Trial) -> TrialConversation:
         """Give the conversation of a trial."""
 
-    async def recall(self, held: Held) -> Held:
+    async def recall(self, held: TrialConversation) -> TrialConversation:
         """Give one that was held before as `hold` gave it."""
 
 
@@ -69,21 +69,21 @@ class Conclusion(Protocol[R]):
 
 
 @dataclass(slots=True, kw_only=True)
-class Line(Generic[R]):
+class Pipeline(Generic[R]):
     """The actors of one run, joined by channels.
 
     `recorded` conversations, and `quick` scores, need not be safe before they are counted: nothing was paid for them.
     """
 
-    plans: Sequence[Plan]
+    plans: Sequence[RunPlan]
     conversations: Source
     judge: Judge
     statistician: Conclusion[R]
     recorder: Recorder
-    places: Places
+    slots: TrialSlots
     stop: StopSignal
     spending: Spending
-    known: Known
+    known: RestoredTrials
     on_app_error: OnAppError
     clean: Callable[[str], str]
     recorded: bool = False
@@ -141,28 +141,30 @@ class Line(Generic[R]):
 
     async def _run_pools(self, workers: int) -> None:
         total = sum(plan.sample_size for plan in self.plans)
-        wanted = self.conversations.wanted
+        demand = self.conversations.demand
         credit, credits = anyio.create_memory_object_stream[int](total)
         dealt, trials = anyio.create_memory_object_stream[Trial](0)
-        said, held = anyio.create_memory_object_stream[Held](workers)
+        said, held = anyio.create_memory_object_stream[TrialConversation](workers)
         judged, judgements = anyio.create_memory_object_stream[Judgement](workers)
         pool = partial(run_pool, workers=workers)
-        deals = partial(deal, self.plans, wanted=wanted, stop=self.stop, admit=self._admit)
+        deals = partial(deal, self.plans, demand=demand, stop=self.stop, admit=self._admit)
         async with AsyncExitStack() as ends:
             for stream in (credit, credits, dealt, trials, said, held, judged, judgements):
                 await ends.enter_async_context(stream)
             async with anyio.create_task_group() as line:
-                line.start_soon(partial(deals, credits=credits, outbox=dealt, places=self.places))
+                line.start_soon(partial(deals, credits=credits, outbox=dealt, slots=self.slots))
                 line.start_soon(self.judge.prepare)
-                line.start_soon(partial(pool, self._hold, inbox=trials, outbox=said, on_error=self._unheld))
-                line.start_soon(partial(pool, self._give, inbox=held, outbox=judged, on_error=self._unjudged))
+                line.start_soon(
+                    partial(pool, self._hold, inbox=trials, outbox=said, on_error=self._conversation_failure)
+                )
+                line.start_soon(partial(pool, self._give, inbox=held, outbox=judged, on_error=self._judging_failure))
                 await self.statistician.conclude(inbox=judgements, credits=credit)
 
     def _admit(self, trial: Trial) -> str:
         """Say whether a trial can be paid for; what is known costs nothing."""
         if self._is_known(trial):
             return "go"
-        return self.spending.admits(in_flight=self.places.taken - 1, finished=self._paid)
+        return self.spending.admits(in_flight=self.slots.taken - 1, finished=self._paid)
 
     def _is_known(self, trial: Trial) -> bool:
         """Whether all that a trial can come to is known."""
@@ -171,7 +173,7 @@ class Line(Generic[R]):
             return False
         return held.failure is not None or len(self.known.scores_of(trial)) == len(self.plans[trial.scenario].measures)
 
-    async def _hold(self, trial: Trial) -> Held:
+    async def _hold(self, trial: Trial) -> TrialConversation:
         known = self.known.conversation(trial)
         if known is not None:
             known = await self.conversations.recall(known)
@@ -179,12 +181,12 @@ class Line(Generic[R]):
         made = await self.conversations.hold(trial)
         await (self.recorder.note(made) if self.recorded else self.recorder.record(made))
         failed = made.failure is not None and made.failure.stage == "app"
-        needed = self.conversations.wanted.needs(trial.scenario, trial.index)
+        needed = self.conversations.demand.needs(trial.scenario, trial.index)
         if made.failure and failed and needed and self.on_app_error == "stop":
             raise RunStopped(self.plans[trial.scenario].title, trial.index, made.failure.error)
         return made
 
-    async def _give(self, held: Held) -> Judgement:
+    async def _give(self, held: TrialConversation) -> Judgement:
         trial = held.trial
         scores = self.known.scores_of(trial) if self.known.conversation(trial) else {}
         made = await self.judge.judge(held, scores)
@@ -194,10 +196,12 @@ class Line(Generic[R]):
         await (self.recorder.note(made) if self.quick else self.recorder.record(made))
         return made
 
-    def _unheld(self, trial: Trial, error: Exception) -> Held:
-        return Held(trial, Conversation(ended="model_error"), failure_of(error, "engine", clean=self.clean))
+    def _conversation_failure(self, trial: Trial, error: Exception) -> TrialConversation:
+        return TrialConversation(
+            trial, Conversation(ended="model_error"), failure_of(error, "engine", clean=self.clean)
+        )
 
-    def _unjudged(self, held: Held, error: Exception) -> Judgement:
+    def _judging_failure(self, held: TrialConversation, error: Exception) -> Judgement:
         failure: Failure = failure_of(error, "engine", clean=self.clean)
         results = (failure,) * len(self.plans[held.trial.scenario].measures)
         return Judgement(trial=held.trial, conversation=held.conversation, results=results, failure=failure)

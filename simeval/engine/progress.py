@@ -25,7 +25,7 @@ class _Bar(tqdm):  # type: ignore[type-arg]  # generic in its stubs only
 
 
 @dataclass(slots=True)
-class Pace:
+class Throughput:
     """How fast trials have been concluded and calls made of late."""
 
     _seen: deque[tuple[float, int, int]] = field(default_factory=deque)
@@ -80,7 +80,7 @@ class Progress:
             if not self._bar.disable:
                 tasks.start_soon(self._keep_the_bar, usage, in_flight)
             elif self._writes_lines:
-                pace = Pace()
+                pace = Throughput()
                 pace.note(anyio.current_time(), trials=self._concluded, calls=usage().calls)
                 tasks.start_soon(self._write_lines, usage, pace, line_seconds)
             yield
@@ -91,14 +91,14 @@ class Progress:
             self._bar.set_postfix_str(f"{_spent(usage())}, {in_flight()} in flight")
             await anyio.sleep(BAR_SECONDS)
 
-    async def _write_lines(self, usage: Callable[[], Usage], pace: Pace, line_seconds: float) -> None:
+    async def _write_lines(self, usage: Callable[[], Usage], pace: Throughput, line_seconds: float) -> None:
         while True:
             await anyio.sleep(line_seconds)
             used = usage()
             pace.note(anyio.current_time(), trials=self._concluded, calls=used.calls)
             log.info(self._line(used, pace))
 
-    def _line(self, used: Usage, pace: Pace) -> str:
+    def _line(self, used: Usage, pace: Throughput) -> str:
         left = pace.seconds_for(self._total - self._concluded)
         parts = [
             f"{self._concluded:,} of at most {self._total:,} trials",

@@ -11,7 +11,7 @@ import anyio
 import anyio.to_thread
 
 from simeval.core.redaction import clean_values
-from simeval.core.run_records import PastRun
+from simeval.core.run_records import ResumableRun
 from simeval.core.settings import Settings
 from simeval.engine.actors.app import App, Handler, model_handler
 from simeval.engine.actors.recorder import Recorder
@@ -19,8 +19,8 @@ from simeval.engine.flow.stop import StopSignal
 from simeval.engine.meter import Meter
 from simeval.engine.plans.budget import Budget
 from simeval.engine.plans.fingerprint import NOT_OF_A_CALL, define
-from simeval.engine.plans.resume import Known, take_up
-from simeval.engine.plans.scenario_plan import Plan
+from simeval.engine.plans.resume import RestoredTrials, restore
+from simeval.engine.plans.scenario_plan import RunPlan
 from simeval.errors import DefinitionError
 from simeval.models.caller import Caller
 from simeval.models.protocol.model import Model
@@ -37,7 +37,7 @@ AppHandler = Callable[..., Any] | str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Equipment:
+class EngineResources:
     """What all evaluations of an engine share: its settings and models, their limits, and the places in flight."""
 
     settings: Settings
@@ -54,32 +54,34 @@ class Equipment:
     app_slots: anyio.Semaphore
 
 
-class Evaluation:
+class RunContext:
     """What one evaluation works with. `past` is the run it goes on with, where it is to be resumed.
 
     `asked` names the models that its scorers ask, beside those of the roles.
     """
 
-    def __init__(self, equipment: Equipment, store: Journal | None, stop: StopSignal, past: PastRun | None) -> None:
-        self.equipment, self.stop, self.past = equipment, stop, past
-        self.settings, self.models = equipment.settings, equipment.models
+    def __init__(
+        self, shared: EngineResources, store: Journal | None, stop: StopSignal, past: ResumableRun | None
+    ) -> None:
+        self.shared, self.stop, self.past = shared, stop, past
+        self.settings, self.models = shared.settings, shared.models
         self.clean = self.models.redactor().clean
         self.meter = Meter()
         self.recorder = Recorder(store, self.meter.pulse)
         self.seed = self._seed()
         self.asked: set[str] = set()
-        self._cache = self._reply_cache(store) if equipment.caches else None
-        self.judges = [self.caller(model) for model in equipment.panel]
+        self._cache = self._reply_cache(store) if shared.caches else None
+        self.judges = [self.caller(model) for model in shared.panel]
         rubrics = past.rubrics if past else {}
-        self.book = RubricBook(self.judges[0], equipment.rubric_folder, known=rubrics, record=self.recorder.record)
+        self.book = RubricBook(self.judges[0], shared.rubric_folder, known=rubrics, record=self.recorder.record)
 
     @classmethod
-    async def open(cls, equipment: Equipment, store: Journal | None, stop: StopSignal) -> "Evaluation":
+    async def open(cls, shared: EngineResources, store: Journal | None, stop: StopSignal) -> "RunContext":
         """Give an evaluation with the run it resumes, if it does one."""
-        if equipment.resume is None:
-            return cls(equipment, store, stop, None)
-        past = await anyio.to_thread.run_sync(load_run, as_database(store, "resume"), equipment.resume)
-        return cls(equipment, store, stop, past)
+        if shared.resume is None:
+            return cls(shared, store, stop, None)
+        past = await anyio.to_thread.run_sync(load_run, as_database(store, "resume"), shared.resume)
+        return cls(shared, store, stop, past)
 
     def caller(self, model: Model) -> Caller:
         """Give what asks a model, within its limits and counted."""
@@ -87,7 +89,7 @@ class Evaluation:
 
     def scorer_caller(self, named: Any) -> Caller:
         """Give what asks the model of a scorer; without one, the judge."""
-        model = self.equipment.panel[0] if named is None else self.models.get(named)
+        model = self.shared.panel[0] if named is None else self.models.get(named)
         if model.name.startswith(PREFIX):
             do = "name the engine's judge_model, or the scorer's own model, such as openai/gpt-5-nano"
             raise DefinitionError("scorer", found=f"it would ask {model.name}, which cannot grade answers", do=do)
@@ -109,11 +111,11 @@ class Evaluation:
         elif not isinstance(handler, Handler):
             name, handler = name_of(handler), Handler.of(handler)
         threads = anyio.CapacityLimiter(settings.app_concurrency or settings.concurrency)
-        return App(handler, self.equipment.app_slots, threads, settings.app_timeout_seconds, is_model), name
+        return App(handler, self.shared.app_slots, threads, settings.app_timeout_seconds, is_model), name
 
     def begin(
-        self, plans: Sequence[Plan], app_name: str, *, user: str, notes: Sequence[str] = (), **more: Any
-    ) -> tuple[RunRecord, Known]:
+        self, plans: Sequence[RunPlan], app_name: str, *, user: str, notes: Sequence[str] = (), **more: Any
+    ) -> tuple[RunRecord, RestoredTrials]:
         """Give the record of the run, new or resumed, and what of it is known. Raises DefinitionError.
 
         `more` are further fields of the record.
@@ -123,16 +125,16 @@ class Evaluation:
             self.settings,
             seed=self.seed,
             app=app_name,
-            judges=[model.name for model in self.equipment.panel],
+            judges=[model.name for model in self.shared.panel],
             user=user,
             model_options=self.models.options,
         )
         definition = clean_values(definition, self.clean)
-        past, known = self.past, Known()
+        past, known = self.past, RestoredTrials()
         if past is not None:
-            accepts = self.equipment.accept_changes
+            accepts = self.shared.accept_changes
             on_app_error = self.settings.on_app_error
-            known = take_up(past, plans, definition, on_app_error=on_app_error, accept_changes=accepts)
+            known = restore(past, plans, definition, on_app_error=on_app_error, accept_changes=accepts)
         now = datetime.now(UTC)
         resumed = None if known.from_another else past
         if resumed is not None:
@@ -140,7 +142,7 @@ class Evaluation:
         return RunRecord(
             run_id=resumed.run_id if resumed else f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}",
             seed=self.seed,
-            judge_model=" + ".join(model.name for model in self.equipment.panel),
+            judge_model=" + ".join(model.name for model in self.shared.panel),
             judge_repeats=self.settings.judge_repeats,
             user_model=user,
             app=app_name,

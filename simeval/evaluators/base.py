@@ -9,11 +9,11 @@ from typing import Literal, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from simeval.core.settings import EarlyStopping, Stop
+from simeval.core.settings import EarlyStopping, StopAt
 from simeval.core.trial import Verdict
 from simeval.core.validation import require, require_level, require_one_of, require_size
 from simeval.errors import DefinitionError
-from simeval.evaluators.stopping import Counted, Course, FixedCourse, SequentialCourse
+from simeval.evaluators.stopping import Counted, FixedSampleTest, RunningTest, SequentialTest
 from simeval.stats import binomial, open_ended
 from simeval.stats.multiple import joint_level
 from simeval.stats.open_ended import open_design
@@ -86,13 +86,13 @@ class Evaluator(ABC):
         missing = int(np.count_nonzero(lost))
         return self.conclude(numbers[~lost] if missing else numbers, missing=missing, misses=misses)
 
-    def course(self, n_max: int, *, stop: Stop | None = None) -> Course:  # noqa: ARG002
+    def running_test(self, n_max: int, *, stop: StopAt | None = None) -> RunningTest:  # noqa: ARG002
         """Give the way of this requirement through at most `n_max` trials of a scenario.
 
         `stop` says what ends it before: "gate", also that no pass can be reached any more; "verdict", only a
         proven side; without a value the evaluator decides.
         """
-        return FixedCourse(self.describe(), n_max, self.evaluate)
+        return FixedSampleTest(self.describe(), n_max, self.evaluate)
 
     @abstractmethod
     def check(self) -> None:
@@ -167,7 +167,7 @@ class ShareEvaluator(Evaluator):
         least = open_ended.minimum_n if self.early_stopping == "anytime" else binomial.minimum_n
         return least(self.required_share, self.alpha)
 
-    def plan(self, n_max: int, *, stop: Stop | None = None) -> Design:
+    def plan(self, n_max: int, *, stop: StopAt | None = None) -> Design:
         """Give the sequential design of at most `n_max` trials.
 
         Without `stop` it is a gate, unless that could not tell an app that always fails: where a pass is out of
@@ -180,12 +180,12 @@ class ShareEvaluator(Evaluator):
             return plan
         return make(self.required_share, n_max, alpha=self.alpha, stop="verdict")
 
-    def course(self, n_max: int, *, stop: Stop | None = None) -> Course:
+    def running_test(self, n_max: int, *, stop: StopAt | None = None) -> RunningTest:
         require_size(n_max, f"{type(self).__name__}.course: n_max")
         require_one_of(stop, (None, "gate", "verdict"), f"{type(self).__name__}.course: stop")
         if self.early_stopping is not False:
-            return SequentialCourse(self.describe(), self.plan(n_max, stop=stop), self, self.method(n_max))
-        return FixedCourse(
+            return SequentialTest(self.describe(), self.plan(n_max, stop=stop), self, self.method(n_max))
+        return FixedSampleTest(
             self.describe(),
             n_max,
             self.evaluate,

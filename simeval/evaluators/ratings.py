@@ -8,12 +8,12 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from simeval.core.settings import Stop
+from simeval.core.settings import StopAt
 from simeval.core.trial import Verdict
 from simeval.core.validation import is_number, require, require_share
 from simeval.evaluators.base import Cut, Evaluator, Floats
 from simeval.evaluators.scores import ProportionEvaluator, QuantileEvaluator
-from simeval.evaluators.stopping import Course
+from simeval.evaluators.stopping import RunningTest
 
 SUCCESS_RATING = 6.0
 RATING_BOUNDS = (1.0, 10.0)
@@ -69,10 +69,10 @@ class _RatingEvaluator(Evaluator):
     def minimum_trials(self) -> int:
         return self.rule.minimum_trials()
 
-    def course(self, n_max: int, *, stop: Stop | None = None) -> Course:
-        course = self.rule.course(n_max, stop=stop)
-        course.name = self.describe()
-        return course
+    def running_test(self, n_max: int, *, stop: StopAt | None = None) -> RunningTest:
+        test = self.rule.running_test(n_max, stop=stop)
+        test.name = self.describe()
+        return test
 
     def conclude(self, values: Floats, *, missing: int, misses: int) -> Verdict:
         outside = values[(values < RATING_BOUNDS[0]) | (values > RATING_BOUNDS[1])]

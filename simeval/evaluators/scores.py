@@ -18,11 +18,11 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from simeval.core.settings import Stop
+from simeval.core.settings import StopAt
 from simeval.core.trial import Verdict
 from simeval.core.validation import LARGEST_SAMPLE, is_number, require, require_share
 from simeval.evaluators.base import Cut, Evaluator, Floats, ShareEvaluator
-from simeval.evaluators.stopping import BettingCourse, Counted, Course, FixedCourse
+from simeval.evaluators.stopping import BettingTest, Counted, FixedSampleTest, RunningTest
 from simeval.evaluators.verdicts import MOST_DIGITS, Counts, mean_verdict, share_verdict, show_share
 from simeval.stats import binomial, mean, quantile
 from simeval.stats.betting import p_values
@@ -310,14 +310,14 @@ class MeanEvaluator(_BarEvaluator):
     def describe(self) -> str:
         return f"mean {self.bar_in_words}"
 
-    def course(self, n_max: int, *, stop: Stop | None = None) -> Course:
+    def running_test(self, n_max: int, *, stop: StopAt | None = None) -> RunningTest:
         if self.early_stopping is False:
-            return FixedCourse(self.describe(), n_max, self.evaluate)
-        course = self._betting(n_max, stop or "gate")
-        return course if stop is not None or not course.outlook({}).ends else self._betting(n_max, "verdict")
+            return FixedSampleTest(self.describe(), n_max, self.evaluate)
+        test = self._betting(n_max, stop or "gate")
+        return test if stop is not None or not test.trials_needed({}).ends else self._betting(n_max, "verdict")
 
-    def _betting(self, n_max: int, stop: Stop) -> Course:
-        return BettingCourse(
+    def _betting(self, n_max: int, stop: StopAt) -> RunningTest:
+        return BettingTest(
             self.describe(),
             n_max,
             self.bar,

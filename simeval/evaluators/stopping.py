@@ -3,9 +3,9 @@
 A course takes the trials in the order dealt, says after each whether its verdict is settled, and how far ahead
 trials may be started: none that no verdict can need.
 
-    Course ── FixedCourse        a fixed sample: settled when it is complete
-           ├─ SequentialCourse   a share: settled at a boundary of an exact sequential design
-           └─ BettingCourse      a mean: settled when a bet against it has won enough
+    Course ── FixedSampleTest        a fixed sample: settled when it is complete
+           ├─ SequentialTest   a share: settled at a boundary of an exact sequential design
+           └─ BettingTest      a mean: settled when a bet against it has won enough
 """
 
 from abc import ABC, abstractmethod
@@ -20,27 +20,27 @@ from simeval.core.trial import Chart, Verdict
 from simeval.core.validation import require_size
 from simeval.evaluators.verdicts import Counts, Ended, mean_verdict, share_verdict
 from simeval.stats.betting import Betting, betting_path, lower_bound, upper_bound
-from simeval.stats.sequential import Design, Ending, Stop
+from simeval.stats.sequential import Boundary, Design, StopRule
 
 MOST_POINTS = 8  # of an acceptance table, in words
 Counted = float | None  # a score; NaN where it is missing; None where the app failed
 Taken = Counted | Literal["excluded"]  # or a trial that does not count
 EXCLUDED: Literal["excluded"] = "excluded"
-Known = Mapping[int, Taken]  # trials that have come before their turn, by their index
+EarlyOutcomes = Mapping[int, Taken]  # trials that have come before their turn, by their index
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class TrialsNeeded:
     """How many trials of a scenario a course can need, and whether it ends the scenario there, without a pass."""
 
     trials: int
     ends: bool
 
 
-class Course(ABC):
+class RunningTest(ABC):
     """One requirement's way through at most `n_max` trials. `name` is the requirement in words."""
 
-    insists = False  # on all of its trials, whatever becomes of other requirements
+    needs_full_sample = False  # on all of its trials, whatever becomes of other requirements
 
     def __init__(self, name: str, n_max: int) -> None:
         require_size(n_max, f"{name}: trials")
@@ -79,7 +79,7 @@ class Course(ABC):
         """Weigh the trial that was taken last, and settle the verdict where it is enough."""
 
     @abstractmethod
-    def outlook(self, later: Known) -> Outlook:
+    def trials_needed(self, later: EarlyOutcomes) -> TrialsNeeded:
         """Say how many trials a course that is not settled can need, given those that have come before their turn."""
 
     @abstractmethod
@@ -91,10 +91,10 @@ class Course(ABC):
         return ""
 
 
-class FixedCourse(Course):
+class FixedSampleTest(RunningTest):
     """The way of a test that needs its whole sample. Trials it did not get count as missing."""
 
-    insists = True
+    needs_full_sample = True
 
     def __init__(
         self,
@@ -108,8 +108,8 @@ class FixedCourse(Course):
         super().__init__(name, n_max)
         self._evaluate, self._meets, self._most_misses = evaluate, meets, most_misses
 
-    def outlook(self, later: Known) -> Outlook:  # noqa: ARG002
-        return Outlook(self.n_max, ends=False)
+    def trials_needed(self, later: EarlyOutcomes) -> TrialsNeeded:  # noqa: ARG002
+        return TrialsNeeded(self.n_max, ends=False)
 
     def conclude(self, ended: Ended) -> Verdict:  # noqa: ARG002
         scores = [score for score in self.taken if score is not None]
@@ -155,7 +155,7 @@ class ShareRule(Protocol):
         """Give estimate and interval in the evaluator's own terms; `share` is the interval of the good share."""
 
 
-class SequentialCourse(Course):
+class SequentialTest(RunningTest):
     """The way of a test of a share that stops at a boundary.
 
     Two sequences walk the design: one in which missing trials are bad, which may pass, and one in which they
@@ -181,14 +181,14 @@ class SequentialCourse(Course):
         else:
             self.settled = self.passes or best == "bad" or (worst is not None and best is not None)
 
-    def outlook(self, later: Known) -> Outlook:
+    def trials_needed(self, later: EarlyOutcomes) -> TrialsNeeded:
         trials, ending = self._look_ahead(self._worst, later, unknown=True)
         if ending != "pass" and self._plan.stop == "verdict":
             trials, _ = self._look_ahead(self._best, later, unknown=False)
-        return Outlook(trials, ends=ending != "pass" and self._plan.stop == "gate")
+        return TrialsNeeded(trials, ends=ending != "pass" and self._plan.stop == "gate")
 
     def is_dead_end(self) -> bool:
-        return self._plan.stop == "gate" and self.outlook({}).ends
+        return self._plan.stop == "gate" and self.trials_needed({}).ends
 
     def conclude(self, ended: Ended) -> Verdict:
         """Conclude stage-wise; what a run that was cut short might still have brought counts against both sides."""
@@ -232,7 +232,7 @@ class SequentialCourse(Course):
             return said
         return f"{said}; {self._plan.within[0] + 1} misses end it without a pass"
 
-    def _look_ahead(self, walker: "_Walker", later: Known, *, unknown: bool) -> tuple[int, Ending | None]:
+    def _look_ahead(self, walker: "_Walker", later: EarlyOutcomes, *, unknown: bool) -> tuple[int, Boundary | None]:
         """Walk on to an ending, as if each trial that is not known were good, or bad."""
         if not later and unknown and walker.ending is None and walker.failures <= self._plan.within[walker.n]:
             trials = len(self.excluded) + self._plan.launch_limit(walker.n, walker.failures)
@@ -248,7 +248,7 @@ class SequentialCourse(Course):
         return self.n_max, None
 
 
-class BettingCourse(Course):
+class BettingTest(RunningTest):
     """The way of a test of a mean that bets on it after each trial, and against it.
 
     A trial without a score counts as the worst one where a pass is tested and as the best where a fail is. With
@@ -264,7 +264,7 @@ class BettingCourse(Course):
         at_least: bool,
         bounds: tuple[float, float],
         alpha: float,
-        stop: Stop,
+        stop: StopRule,
     ) -> None:
         super().__init__(name, n_max)
         self._sign, self._bounds, self._alpha, self._stop = 1 if at_least else -1, bounds, alpha, stop
@@ -279,7 +279,7 @@ class BettingCourse(Course):
         self.passes = self._above.p_value <= self._alpha
         self.settled = self.passes or self._below.p_value <= self._alpha
 
-    def outlook(self, later: Known) -> Outlook:
+    def trials_needed(self, later: EarlyOutcomes) -> TrialsNeeded:
         best = self._sign * self._high
         ahead = {index: later.get(index, best) for index in range(self.index, self.n_max)}
         counted = {index: outcome for index, outcome in ahead.items() if outcome != EXCLUDED}
@@ -288,11 +288,11 @@ class BettingCourse(Course):
         path = betting_path(values, self._bar, bounds=scale, alpha=self._alpha, n_max=self.n_max)
         wins = np.flatnonzero(path[len(self.taken) :] * self._alpha >= 1)
         if wins.size:
-            return Outlook(list(counted)[int(wins[0])] + 1, ends=False)
-        return Outlook(self.n_max, ends=self._stop == "gate")
+            return TrialsNeeded(list(counted)[int(wins[0])] + 1, ends=False)
+        return TrialsNeeded(self.n_max, ends=self._stop == "gate")
 
     def is_dead_end(self) -> bool:
-        return self._stop == "gate" and self.outlook({}).ends
+        return self._stop == "gate" and self.trials_needed({}).ends
 
     def conclude(self, ended: Ended) -> Verdict:
         low, high = self._bounds
@@ -323,7 +323,7 @@ class _Walker:
     missing_is_good: bool
     n: int = 0
     failures: int = 0
-    ending: Ending | None = None
+    ending: Boundary | None = None
 
     def step(self, met: bool | None) -> None:
         if self.ending is None:

@@ -13,7 +13,7 @@ from simeval.core.usage import Ledger
 from simeval.models.protocol.model import Completion, Request
 
 
-class Shelf(Protocol):
+class StoredReplies(Protocol):
     """Where replies are found again."""
 
     def reply(self, key: str) -> ReplyRecord | None:
@@ -29,7 +29,7 @@ class ReplyCache:
     from here: it is what is measured. Replies that could not be read are not kept. Hits are counted in `ledger`.
     """
 
-    shelf: Shelf
+    shelf: StoredReplies
     note: Callable[[ReplyRecord], Awaitable[None]]
     options: Mapping[str, Any]
     ledger: Ledger

@@ -6,9 +6,9 @@ from math import isfinite
 from typing import Any
 
 from simeval.core.conversation import Conversation
-from simeval.core.run_records import Pulse, ReplyRecord, RubricRecord
+from simeval.core.run_records import Heartbeat, ReplyRecord, RubricRecord
 from simeval.core.serialization import encode_conversation, plain
-from simeval.core.trial import Failure, Held, Judgement, Score, Verdict
+from simeval.core.trial import Failure, Judgement, Score, TrialConversation, Verdict
 from simeval.core.usage import total
 from simeval.core.version import __version__
 from simeval.evaluators.base import Evaluator
@@ -28,13 +28,20 @@ def encode_result(result: Score | Failure) -> Json:
 
 
 def encode_entry(
-    entry: RunRecord | Held | Judgement | RubricRecord | ReplyRecord | Pulse | SuiteResult | ExperimentResult,
+    entry: RunRecord
+    | TrialConversation
+    | Judgement
+    | RubricRecord
+    | ReplyRecord
+    | Heartbeat
+    | SuiteResult
+    | ExperimentResult,
 ) -> list[Json]:
     """Give what a journal of JSON lines keeps of one record; "type" says which it is."""
     match entry:
         case RunRecord():
             return [{"type": "run", **encode_run(entry, suite=True)}]
-        case Held():
+        case TrialConversation():
             failure = asdict(entry.failure) if entry.failure else None
             conversation = encode_conversation(entry.conversation)
             return [{"type": "conversation", **asdict(entry.trial), **conversation, "failure": failure}]
@@ -45,7 +52,7 @@ def encode_entry(
             return [{"type": "rubric", **plain(asdict(entry))}]
         case ReplyRecord():
             return [{"type": "reply", **asdict(entry)}]
-        case Pulse():
+        case Heartbeat():
             usage = {role: asdict(each) for role, each in entry.usage.items()}
             return [{"type": "usage", "seconds": round(entry.seconds, 3), "by_role": usage}]
         case SuiteResult():

@@ -28,7 +28,7 @@ CONDITIONS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class CorrectedEstimate:
     """An estimate with its asymptotic interval."""
 
     estimate: float  # may lie outside the scale by chance
@@ -74,7 +74,7 @@ def ppi_mean(
     *,
     alpha: float,
     bounds: tuple[float, float] | None = None,
-) -> Estimate:
+) -> CorrectedEstimate:
     """Give the prediction-powered estimate of the human mean, with `alpha` on each side.
 
     Hypothesis: none is tested; the interval holds the means that two one-sided z-tests of level `alpha` would not
@@ -94,7 +94,7 @@ def ppi_mean(
     error = sqrt(float(others.var()) / others.size + float(difference.var()) / difference.size)
     estimate, margin = float(others.mean() + difference.mean()), float(ndtri(1 - alpha)) * error
     cut = np.clip([estimate, estimate - margin, estimate + margin], *(bounds or (-np.inf, np.inf)))
-    return Estimate(float(cut[0]), error, lower=float(cut[1]), upper=float(cut[2]))
+    return CorrectedEstimate(float(cut[0]), error, lower=float(cut[1]), upper=float(cut[2]))
 
 
 def rogan_gladen(
@@ -106,7 +106,7 @@ def rogan_gladen(
     n_negative: int,
     *,
     alpha: float,
-) -> Estimate:
+) -> CorrectedEstimate:
     """Give the true rate behind a judge's, from its sensitivity and specificity on other labelled conversations.
 
     Hypothesis: none is tested. (judge_rate + specificity - 1) / (sensitivity + specificity - 1), with the standard
@@ -136,7 +136,7 @@ def rogan_gladen(
     error = sqrt(variance) / informed
     margin = float(ndtri(1 - alpha)) * error
     lower, upper = np.clip([estimate - margin, estimate + margin], 0.0, 1.0)
-    return Estimate(estimate, error, lower=float(lower), upper=float(upper))
+    return CorrectedEstimate(estimate, error, lower=float(lower), upper=float(upper))
 
 
 def corrected_rate(human: Labels, judge: Labels, *, alpha: float) -> CorrectedRate:
@@ -230,7 +230,7 @@ def _powered(
     alpha: float,
     *,
     bounds: tuple[float, float],
-) -> Estimate | None:
+) -> CorrectedEstimate | None:
     if min(people.size, judged.size - people.size) < MINIMUM_LABELS or np.ptp(people - judged[labelled]) == 0:
         return None
     return ppi_mean(people, judged[labelled], judged[~labelled], alpha=alpha, bounds=bounds)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simeval.stats.evalues import anytime_interval, mixture
-from simeval.stats.sequential import Design, Inference, OperatingCharacteristics, Stop, later_passes
+from simeval.stats.sequential import Design, Inference, OperatingCharacteristics, StopRule, later_passes
 
 _ROUNDING = 1e-9  # how far below 1/alpha rounding may put an e-value that equals it
 
@@ -59,7 +59,7 @@ def minimum_n(p0: float, alpha: float) -> int:
 
 
 @lru_cache(maxsize=256)
-def open_design(p0: float, n_max: int, *, alpha: float, stop: Stop = "gate") -> OpenDesign:
+def open_design(p0: float, n_max: int, *, alpha: float, stop: StopRule = "gate") -> OpenDesign:
     """Give the open-ended test of "the rate is above p0", tabulated up to `n_max` trials.
 
     Hypotheses: for a pass, the rate is at most p0; for a fail, at least p0. Each is ever rejected wrongly with a

@@ -12,7 +12,7 @@ from scipy.special import bdtr, bdtrc
 
 from simeval.stats import binomial
 from simeval.stats.betting import p_values
-from simeval.stats.sequential import RHO, Design, Stop, design
+from simeval.stats.sequential import RHO, Design, StopRule, design
 
 LARGEST_N = 10_000
 _EXACT_UP_TO = 400  # trials; the size of a larger sequential sample is found to about one per cent
@@ -70,7 +70,7 @@ def cheap_sizes(p0: float, *, alpha: float, count: int) -> list[tuple[int, int]]
 
 
 def sequential_sample(
-    p0: float, p1: float, *, alpha: float, power: float, rho: float = RHO, stop: Stop = "gate"
+    p0: float, p1: float, *, alpha: float, power: float, rho: float = RHO, stop: StopRule = "gate"
 ) -> Design | None:
     """Give the smallest sequential design with which a true rate of p1 proves "above p0" with this chance.
 

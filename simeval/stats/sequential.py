@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr
 
-Stop = Literal["gate", "verdict"]
-Ending = Literal["pass", "end", "bad"]
+StopRule = Literal["gate", "verdict"]
+Boundary = Literal["pass", "end", "bad"]
 
 RHO = 2.0
 _TIE = 1e-12  # how far above its limit rounding may put a chance that equals it
@@ -67,7 +67,7 @@ class Design:
     n_max: int
     alpha: float
     rho: float
-    stop: Stop
+    stop: StopRule
     pass_at: NDArray[np.int64]
     fail_at: NDArray[np.int64]
     within: NDArray[np.int64]
@@ -88,7 +88,7 @@ class Design:
         """The acceptance table: (n, failures) such that a run passes at n with at most that many failures."""
         return [(int(n), int(self.pass_at[n])) for n in np.flatnonzero(self.pass_at >= 0)]
 
-    def ending(self, n: int, failures: int) -> Ending | None:
+    def ending(self, n: int, failures: int) -> Boundary | None:
         """Say how a run that has come to `failures` in `n` trials ends there; None where it goes on."""
         if n == 0:
             return None
@@ -202,7 +202,7 @@ class _Ends:
 
 
 @lru_cache(maxsize=256)
-def design(p0: float, n_max: int, *, alpha: float, rho: float = RHO, stop: Stop = "gate") -> Design:
+def design(p0: float, n_max: int, *, alpha: float, rho: float = RHO, stop: StopRule = "gate") -> Design:
     """Give the exact sequential test of "the rate is above p0" with at most `n_max` trials.
 
     Hypotheses: for a pass, the rate is at most p0; for a fail, at least p0. Each is rejected wrongly with a

@@ -172,10 +172,10 @@ def _keep(connection: Connection, found: Sequence[_Given]) -> int:
             made = _row(feedback, places.columns(feedback))
         except DefinitionError as error:
             raise _at(given.where, error) from error
-        is_there = places.has(FEEDBACK, feedback_id=feedback.feedback_id)
-        if is_there and given.has_content_id:
+        must_exist = places.has(FEEDBACK, feedback_id=feedback.feedback_id)
+        if must_exist and given.has_content_id:
             continue
-        replaced += is_there
+        replaced += must_exist
         connection.execute(delete(FEEDBACK).where(FEEDBACK.c.feedback_id == feedback.feedback_id))
         rows.append(made)
     if rows:

@@ -11,21 +11,21 @@ from sqlalchemy import Connection, Table, select
 
 from simeval.core.conversation import Conversation, Message
 from simeval.core.run_records import TrialKey
-from simeval.core.trial import Failure, Held, Score, Trial
+from simeval.core.trial import Failure, Score, Trial, TrialConversation
 from simeval.core.usage import Usage, merged
-from simeval.store.schema import MESSAGES, RUBRICS, SCORES, SITTINGS, TRIALS
+from simeval.store.schema import ATTEMPTS, MESSAGES, RUBRICS, SCORES, TRIALS
 from simeval.store.text_encoding import as_written, exact_values
 
 Scores = Mapping[TrialKey, Mapping[int, Score]]
 
 
-def read_conversations(connection: Connection, run_id: str) -> dict[TrialKey, Held]:
+def read_conversations(connection: Connection, run_id: str) -> dict[TrialKey, TrialConversation]:
     """Give every conversation of a run, also those that were broken off."""
     messages = _messages(connection, run_id)
     columns = [TRIALS.c[name] for name in ("trial", "scenario", "seed", "ended")]
     texts = [TRIALS.c[name] for name in ("writing_style", "stage", "error", "cause", "exact")]
     query = _of_run(TRIALS, run_id, [*columns, *texts])
-    found: dict[TrialKey, Held] = {}
+    found: dict[TrialKey, TrialConversation] = {}
     for index, scenario, seed, ended, style, stage, error, cause, exact in connection.execute(query):
         if exact is not None:
             odd = exact_values(exact)
@@ -37,7 +37,7 @@ def read_conversations(connection: Connection, run_id: str) -> dict[TrialKey, He
             ended=ended,
         )
         failure = None if stage is None else Failure(stage=stage, error=error, cause=cause)
-        found[key] = Held(Trial(scenario, index, seed), conversation, failure)
+        found[key] = TrialConversation(Trial(scenario, index, seed), conversation, failure)
     return found
 
 
@@ -66,8 +66,8 @@ def read_rubrics(connection: Connection, run_id: str) -> dict[str, Mapping[str, 
 
 def read_spent(connection: Connection, run_id: str) -> tuple[float, Mapping[str, Usage]]:
     """Give the seconds and the usage by role of all sittings together."""
-    columns = (SITTINGS.c.seconds, SITTINGS.c.usage)
-    rows = connection.execute(select(*columns).where(SITTINGS.c.run_id == run_id).order_by(SITTINGS.c.started))
+    columns = (ATTEMPTS.c.seconds, ATTEMPTS.c.usage)
+    rows = connection.execute(select(*columns).where(ATTEMPTS.c.run_id == run_id).order_by(ATTEMPTS.c.started))
     seconds, usage = 0.0, dict[str, Usage]()
     for more_seconds, more_usage in rows:
         more = {role: Usage(**each) for role, each in json.loads(more_usage).items()}

@@ -11,7 +11,7 @@ from sqlalchemy import Table
 
 from simeval.core.run_records import ReplyRecord, RubricRecord
 from simeval.core.serialization import plain
-from simeval.core.trial import Failure, Held, Judgement, Score, Verdict
+from simeval.core.trial import Failure, Judgement, Score, TrialConversation, Verdict
 from simeval.results.encoding import encode_scenario, encode_verdict
 from simeval.results.experiment import ExperimentResult
 from simeval.results.suite import EvaluationResult, RunRecord
@@ -30,12 +30,12 @@ def rows_of(run_id: str, entries: Iterable[Entry], *, now: str) -> Batch:
 
     What was not made because no verdict needs it leaves none.
     """
-    helds: dict[object, Held] = {}
+    helds: dict[object, TrialConversation] = {}
     judgements: dict[object, Judgement] = {}
     rubrics, replies = [], []
     for entry in entries:
         match entry:
-            case Held():
+            case TrialConversation():
                 if entry.failure is None or not entry.failure.is_unneeded:
                     helds[entry.trial] = entry
             case Judgement():
@@ -56,7 +56,7 @@ def rows_of(run_id: str, entries: Iterable[Entry], *, now: str) -> Batch:
     }
 
 
-def rows_of_conversations(run_id: str, helds: Iterable[Held]) -> dict[Table, Sequence[Row]]:
+def rows_of_conversations(run_id: str, helds: Iterable[TrialConversation]) -> dict[Table, Sequence[Row]]:
     """Give the rows of conversations."""
     trials: list[Row] = []
     messages: list[Row] = []
@@ -125,7 +125,7 @@ def _verdict(verdict: Verdict, **place: Any) -> Row:
     )
 
 
-def _trial(run_id: str, held: Held) -> Row:
+def _trial(run_id: str, held: TrialConversation) -> Row:
     trial, conversation, failure = held.trial, held.conversation, held.failure
     style = None if conversation.writing_style is None else to_json(dict(conversation.writing_style))
     stage, error, cause = (failure.stage, failure.error, failure.cause) if failure else (None, None, None)
@@ -134,7 +134,7 @@ def _trial(run_id: str, held: Held) -> Row:
     return (*at, trial.seed, conversation.ended, style, stage, error, cause, exact)
 
 
-def _messages(run_id: str, held: Held) -> list[Row]:
+def _messages(run_id: str, held: TrialConversation) -> list[Row]:
     index, scenario = held.trial.index, held.trial.scenario
     rows: list[Row] = []
     for position, message in enumerate(held.conversation.messages):

@@ -9,14 +9,14 @@ from typing import Any, Literal, cast
 
 from sqlalchemy import Connection, ScalarSelect, case, delete, func, select
 
-from simeval.core.run_records import PastRun, TrialKey
-from simeval.core.trial import Held, Outcome, Score
+from simeval.core.run_records import ResumableRun, TrialKey
+from simeval.core.trial import Outcome, Score, TrialConversation
 from simeval.errors import DefinitionError
 from simeval.results.encoding import encode_trial
 from simeval.store.database import Database
 from simeval.store.owners import describe, is_alive
 from simeval.store.reading import Scores, read_conversations, read_rubrics, read_scores, read_spent
-from simeval.store.schema import JUDGEMENTS, METADATA, RUNS, SCENARIOS, SITTINGS, TRIALS
+from simeval.store.schema import ATTEMPTS, JUDGEMENTS, METADATA, RUNS, SCENARIOS, TRIALS
 from simeval.store.text_encoding import as_written
 
 Status = Literal["running", "interrupted", "stopped", "finished"]
@@ -75,7 +75,7 @@ class Runs:
         rows = self._database.read(lambda connection: connection.execute(query).mappings().all())
         return [self._summary(as_written(row)) for row in rows]
 
-    def load(self, run_id: str) -> PastRun:
+    def load(self, run_id: str) -> ResumableRun:
         """Give what there is of a run that is to be resumed. Raises DefinitionError where there is none."""
         return self._database.read(lambda connection: self._load(connection, run_id))
 
@@ -95,11 +95,11 @@ class Runs:
         """Remove everything of a run. Raises DefinitionError where a process is at it, or there is none."""
         self._database.write(lambda connection: self._delete(connection, run_id))
 
-    def _load(self, connection: Connection, run_id: str) -> PastRun:
+    def _load(self, connection: Connection, run_id: str) -> ResumableRun:
         run = _row(connection, run_id)
         seconds, usage = read_spent(connection, run_id)
         held = read_conversations(connection, run_id)
-        return PastRun(
+        return ResumableRun(
             run_id=run_id,
             seed=int(run["seed"]),
             started=datetime.fromisoformat(run["started"]),
@@ -195,7 +195,7 @@ def _counts() -> list[Any]:
     def of(found: Any, table: Any, *conditions: Any) -> ScalarSelect[Any]:
         return select(found).select_from(table).where(table.c.run_id == RUNS.c.run_id, *conditions).scalar_subquery()
 
-    spent = {name: of(func.sum(SITTINGS.c[name]), SITTINGS) for name in ("calls", "cost_usd", "seconds")}
+    spent = {name: of(func.sum(ATTEMPTS.c[name]), ATTEMPTS) for name in ("calls", "cost_usd", "seconds")}
     return [
         of(func.count(), SCENARIOS).label("scenarios"),
         of(func.count(), TRIALS, _is_finished()).label("trials"),
@@ -248,7 +248,7 @@ def _document(connection: Connection, run: Mapping[str, Any]) -> Json:
 
 
 def _answered(
-    connection: Connection, result: Mapping[str, Any], held: Mapping[TrialKey, Held], scores: Scores
+    connection: Connection, result: Mapping[str, Any], held: Mapping[TrialKey, TrialConversation], scores: Scores
 ) -> list[Json]:
     """Give what was answered in an experiment, with its example and what was measured, in the dataset's order."""
     run_id = result["run_id"]

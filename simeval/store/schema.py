@@ -71,7 +71,7 @@ RUNS = _table(
     *_texts("seed"),  # may have more digits than a number of a database
     *_texts("started resumed pulse owner definition result report exact"),
 )
-SITTINGS = _table(
+ATTEMPTS = _table(
     "sittings",
     *_texts("run_id owner", key=True),
     *_texts("host"),

@@ -19,7 +19,7 @@ HEADERS = ("scenario", "requirement", "trials", "passes with", "chance of a pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class SampleSizePlan:
     """What it takes to prove a share of good trials.
 
     `level` and `needed_power` are those of each of the `requirements`; `minimum` is the fewest trials that can
@@ -74,7 +74,7 @@ def plan(
     power: float = 0.8,
     requirements: int = 1,
     joint: bool = False,
-) -> Plan:
+) -> SampleSizePlan:
     """Plan the sample size of a requirement on a share of trials.
 
     `bar` is the share to prove (for "at most" requirements 1 minus it, for a median 0.5), `true_rate` the share
@@ -89,7 +89,7 @@ def plan(
     require_whole(requirements, "plan: requirements")
     level = joint_level(significance_level, requirements) if joint else significance_level
     needed = planning.suite_power(power, requirements)
-    return Plan(
+    return SampleSizePlan(
         bar=bar,
         true_rate=true_rate,
         significance_level=significance_level,
@@ -105,7 +105,7 @@ def plan(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Forecast:
+class RequirementForecast:
     """What one requirement of a suite will come to: None where only a simulation could tell (means).
 
     `minimum_trials` is the smallest sample that can pass at all.
@@ -130,7 +130,7 @@ class Forecast:
 class SuitePlan:
     """What a suite will come to, requirement by requirement, if the app is as good as is said."""
 
-    forecasts: tuple[Forecast, ...]
+    forecasts: tuple[RequirementForecast, ...]
 
     @property
     def prob_pass(self) -> float | None:
@@ -194,18 +194,18 @@ def plan_suite(scenarios: Sequence[ScenarioTest], settings: Settings, *, true_ra
                 used = evaluator.with_defaults(
                     significance_level=level, early_stopping=settings.early_stopping, requirements=requirements
                 )
-                course = used.course(size, stop=settings.stop_mode)
+                test = used.running_test(size, stop=settings.stop_mode)
                 rule = used.rule
                 forecast: tuple[float | None, ...] = (None, None, None)
                 if isinstance(rule, ShareEvaluator):
                     rate = (1 + rule.required_share) / 2 if true_rate is None else true_rate
                     forecast = (rate, *_forecast(rule, size, rate, settings))
                 found.append(
-                    Forecast(
+                    RequirementForecast(
                         scenario=scenario.title,
                         requirement=f"{label}: {used.describe()}",
                         sample_size=size,
-                        acceptance=course.acceptance().removeprefix("passes with "),
+                        acceptance=test.acceptance().removeprefix("passes with "),
                         true_rate=forecast[0],
                         prob_pass=forecast[1],
                         expected_trials=forecast[2],

@@ -417,12 +417,12 @@ async def test_the_key_is_not_shown_by_the_engine(llm: ServerHandle, make_engine
     engine = make_engine(llm)
 
     assert KEY not in repr(engine)
-    assert KEY not in repr(engine._equipment)
+    assert KEY not in repr(engine._engine_resources)
 
 
 def one_model(make_engine: MakeEngine, llm: ServerHandle) -> dict[str, str]:
     """Name one model for both roles, so that one limit holds for all calls."""
-    name = make_engine(llm)._equipment.panel[0].name
+    name = make_engine(llm)._engine_resources.panel[0].name
     return {"judge_model": name, "user_simulator_model": name}
 
 

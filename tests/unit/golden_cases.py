@@ -25,10 +25,10 @@ def ids(system: str, *numbers: int) -> frozenset[str]:
     return frozenset(f"{system}-{number:03}" for number in numbers)
 
 
-def chosen(name: str, wanted: frozenset[str]) -> list[Any]:
+def chosen(name: str, demand: frozenset[str]) -> list[Any]:
     """Give cases of a file as pytest parameters: one that is skipped where there are none."""
     found = cases_in(name)
     skip = pytest.mark.skip(reason=f"no cases of {name}: the folder 'shared' is not beside the repository")
     if not found:
         return [pytest.param(None, id=name, marks=skip)]
-    return [pytest.param(found[each], id=each) for each in sorted(wanted)]
+    return [pytest.param(found[each], id=each) for each in sorted(demand)]

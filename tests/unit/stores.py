@@ -8,7 +8,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from simeval.core.trial import Failure, Held, Judgement, Score, Trial
+from simeval.core.trial import Failure, Judgement, Score, Trial, TrialConversation
 from simeval.evaluators.ratings import SuccessRateEvaluator
 from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult
 from simeval.store.database import Database
@@ -30,8 +30,8 @@ def begun(run_id: str = "run-1", *, titles: Sequence[str] = ("A", "B"), **change
 
 def held(
     index: int, scenario: int = 0, *, said: Sequence[str] = ("hi", "hello"), failure: Failure | None = None
-) -> Held:
-    return Held(Trial(scenario, index, 2**62 + index), conversation(*said), failure)
+) -> TrialConversation:
+    return TrialConversation(Trial(scenario, index, 2**62 + index), conversation(*said), failure)
 
 
 def judged(index: int, scenario: int = 0, *, ratings: Sequence[float | Failure] = (8.0, 7.5)) -> Judgement:
@@ -54,7 +54,7 @@ def whole_run(run: RunRecord) -> tuple[list[Entry], SuiteResult]:
     entries: list[Entry] = [run]
     for scenario in judgements:
         for judgement in scenario:
-            entries += [Held(judgement.trial, judgement.conversation), judgement]
+            entries += [TrialConversation(judgement.trial, judgement.conversation), judgement]
     return entries, ended(run, judgements)
 
 

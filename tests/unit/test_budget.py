@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.core.usage import Usage
-from simeval.engine.plans.budget import Budget, Spending, Toll, show_dollars
+from simeval.engine.plans.budget import Budget, Cost, Spending, show_dollars
 from simeval.errors import DefinitionError
 
-TRIAL = Toll(calls=11, tokens=1_000, cost_usd=0.05)
-RUBRIC = Toll(calls=1, tokens=500, cost_usd=0.01)
+TRIAL = Cost(calls=11, tokens=1_000, cost_usd=0.05)
+RUBRIC = Cost(calls=1, tokens=500, cost_usd=0.01)
 MOST_STEPS = 100_000
 
 
@@ -22,7 +22,7 @@ def spending(
     budget: Budget,
     usage: Mapping[str, Usage] | None = None,
     *,
-    trial: Toll = TRIAL,
+    trial: Cost = TRIAL,
     rubrics_left: Callable[[], int] = lambda: 0,
     seconds: float = 0.0,
 ) -> Spending:
@@ -41,8 +41,8 @@ class Run:
     """A run as the dealer sees it: trials in flight make their calls in any order, each up to what it takes."""
 
     budget: Budget
-    bound: Toll
-    draw: Callable[[], Toll]
+    bound: Cost
+    draw: Callable[[], Cost]
     random: Random
     concurrency: int
     work: int
@@ -60,7 +60,7 @@ class Run:
             usage=lambda: self.used,
             seconds=lambda: 0.0,
         )
-        flying: list[list[Toll]] = []
+        flying: list[list[Cost]] = []
         for _ in range(MOST_STEPS):
             answer = "wait"
             if self.work and len(flying) < self.concurrency:
@@ -80,11 +80,11 @@ class Run:
                 self.used["rubric"] = self.used.get("rubric", Usage()) + Usage(calls=1, prompt_tokens=500)
         raise AssertionError("the run does not end")
 
-    def _calls(self) -> list[Toll]:
+    def _calls(self) -> list[Cost]:
         trial = self.draw()
         return [trial * (1 / trial.calls)] * int(trial.calls)
 
-    def _go_on(self, flying: list[list[Toll]]) -> None:
+    def _go_on(self, flying: list[list[Cost]]) -> None:
         trial = self.random.choice(flying)
         call = trial.pop()
         self.used["user"] += Usage(calls=1, prompt_tokens=round(call.tokens), cost_usd=call.cost_usd)
@@ -106,8 +106,8 @@ def test_a_run_without_retries_never_exceeds_its_calls_and_leaves_less_than_one_
     random = Random(seed)
     run = Run(
         Budget(max_calls=limit),
-        Toll(calls=bound),
-        lambda: Toll(calls=random.randint(1, bound)),
+        Cost(calls=bound),
+        lambda: Cost(calls=random.randint(1, bound)),
         random,
         concurrency,
         work=10**6,
@@ -124,7 +124,7 @@ def test_a_run_without_retries_never_exceeds_its_calls_and_leaves_less_than_one_
 @given(st.integers(1, 50), st.integers(0, 300), st.integers(0, 10**6))
 def test_a_run_that_fits_is_never_stopped(concurrency: int, work: int, seed: int) -> None:
     random = Random(seed)
-    draw = lambda: Toll(calls=random.randint(1, 11), tokens=random.uniform(0, 2_000))  # noqa: E731
+    draw = lambda: Cost(calls=random.randint(1, 11), tokens=random.uniform(0, 2_000))  # noqa: E731
     budget = Budget(max_calls=11 * work + 11, max_tokens=10_000 * (work + 1), max_seconds=1.0)
     run = Run(budget, TRIAL, draw, random, concurrency, work)
 
@@ -138,8 +138,8 @@ def test_the_cost_exceeds_its_limit_by_little_and_leaves_little_whatever_was_for
     concurrency: int, forecast_is_off_by: float, seed: int
 ) -> None:
     random = Random(seed)
-    draw = lambda: Toll(calls=random.randint(2, 11), cost_usd=random.uniform(0.5, 1.5))  # noqa: E731
-    bound = Toll(calls=11, cost_usd=forecast_is_off_by)
+    draw = lambda: Cost(calls=random.randint(2, 11), cost_usd=random.uniform(0.5, 1.5))  # noqa: E731
+    bound = Cost(calls=11, cost_usd=forecast_is_off_by)
     run = Run(Budget(max_cost_usd=300.0), bound, draw, random, concurrency, work=10**6)
 
     run.play()

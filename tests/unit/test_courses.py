@@ -8,31 +8,33 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simeval.core.settings import Stop
+from simeval.core.settings import StopAt
 from simeval.core.trial import Verdict
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvaluator
 from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
-from simeval.evaluators.stopping import EXCLUDED, Counted, Course, Taken
+from simeval.evaluators.stopping import EXCLUDED, Counted, RunningTest, Taken
 
 RULE = ProportionEvaluator(min_proportion=0.9)
 LENIENT = ProportionEvaluator(min_proportion=0.6, significance_level=0.1)
 OUTCOMES: st.SearchStrategy[Taken] = st.sampled_from([1.0, 1.0, 1.0, 0.0, nan, None, EXCLUDED])
 
 
-def run(evaluator: Evaluator, outcomes: list[Any], *, n_max: int | None = None, stop: Stop | None = None) -> Course:
-    course = evaluator.course(n_max or len(outcomes), stop=stop)
+def run(
+    evaluator: Evaluator, outcomes: list[Any], *, n_max: int | None = None, stop: StopAt | None = None
+) -> RunningTest:
+    test = evaluator.running_test(n_max or len(outcomes), stop=stop)
     for outcome in outcomes:
-        course.take(outcome)
-    return course
+        test.take(outcome)
+    return test
 
 
 def test_a_share_passes_at_its_first_pass_point() -> None:
-    course = run(RULE, [1.0] * 45, n_max=100)
+    test = run(RULE, [1.0] * 45, n_max=100)
 
-    verdict = course.verdict()
-    assert (course.settled, course.passes) == (True, True)
+    verdict = test.verdict()
+    assert (test.settled, test.passes) == (True, True)
     assert (verdict.outcome, verdict.n) == ("pass", 45)
     assert verdict.p_value == pytest.approx(0.9**45)
     assert verdict.confidence_interval == pytest.approx((0.05 ** (1 / 45), 1.0))
@@ -62,10 +64,10 @@ def test_with_stop_verdict_only_a_proven_side_ends_it() -> None:
 
 @pytest.mark.parametrize("n_max", [5, 20, 28, 29, 30, 40])
 def test_an_app_that_always_fails_is_failed_soon_however_small_the_sample(n_max: int) -> None:
-    course = run(RULE, [0.0] * n_max)
+    test = run(RULE, [0.0] * n_max)
 
-    assert course.verdict().failed
-    assert course.verdict().n <= 5
+    assert test.verdict().failed
+    assert test.verdict().n <= 5
 
 
 def test_a_sample_that_can_never_pass_is_taken_whole_and_says_what_is_needed() -> None:
@@ -85,10 +87,10 @@ def test_a_crash_of_the_app_is_a_miss_and_a_missing_trial_counts_against_both_si
 
 
 def test_excluded_trials_leave_the_sample_and_are_named_in_the_chart() -> None:
-    course = run(RULE, [EXCLUDED, *[1.0] * 44, EXCLUDED, 1.0], n_max=100)
+    test = run(RULE, [EXCLUDED, *[1.0] * 44, EXCLUDED, 1.0], n_max=100)
 
-    verdict = course.verdict()
-    assert (verdict.passed, verdict.n, course.index) == (True, 45, 47)
+    verdict = test.verdict()
+    assert (verdict.passed, verdict.n, test.index) == (True, 45, 47)
     assert verdict.chart
     assert verdict.chart.excluded == (0, 45)
 
@@ -101,14 +103,14 @@ def test_a_course_that_is_cut_short_concludes_nothing() -> None:
 
 def test_without_early_stopping_the_whole_sample_is_needed() -> None:
     fixed = ProportionEvaluator(min_proportion=0.9, early_stopping=False)
-    course = run(fixed, [0.0] * 49, n_max=50)
+    test = run(fixed, [0.0] * 49, n_max=50)
 
-    assert not course.settled
-    assert course.outlook({}).trials == 50
-    course.take(1.0)
-    assert course.verdict().n == 50
-    assert course.verdict().chart is not None
-    assert course.verdict().p_value == fixed.evaluate([0.0] * 49 + [1.0]).p_value
+    assert not test.settled
+    assert test.trials_needed({}).trials == 50
+    test.take(1.0)
+    assert test.verdict().n == 50
+    assert test.verdict().chart is not None
+    assert test.verdict().p_value == fixed.evaluate([0.0] * 49 + [1.0]).p_value
 
 
 def test_what_a_fixed_sample_did_not_get_is_missing() -> None:
@@ -120,7 +122,7 @@ def test_what_a_fixed_sample_did_not_get_is_missing() -> None:
 
 @settings(max_examples=300)
 @given(st.lists(OUTCOMES, min_size=1, max_size=30), st.sampled_from(["gate", "verdict"]))
-def test_missing_trials_can_only_hide_a_verdict_never_make_one(outcomes: list[Taken], stop: Stop) -> None:
+def test_missing_trials_can_only_hide_a_verdict_never_make_one(outcomes: list[Taken], stop: StopAt) -> None:
     def taken_as(value: float) -> Verdict:
         filled = [value if isinstance(each, float) and each != each else each for each in outcomes]
         return run(LENIENT, filled, n_max=30, stop=stop).verdict()
@@ -137,12 +139,12 @@ def test_missing_trials_can_only_hide_a_verdict_never_make_one(outcomes: list[Ta
 @given(st.lists(st.sampled_from([1.0, 1.0, 0.0, nan]), min_size=24, max_size=24), st.data())
 def test_no_trial_beyond_the_outlook_can_be_needed(outcomes: list[Counted], data: st.DataObject) -> None:
     taken = data.draw(st.integers(0, 20))
-    course = run(LENIENT, outcomes[:taken], n_max=24, stop="gate")
-    if course.settled:
+    test = run(LENIENT, outcomes[:taken], n_max=24, stop="gate")
+    if test.settled:
         return
     early = data.draw(st.sets(st.integers(taken + 1, 23)))
 
-    outlook = course.outlook({index: outcomes[index] for index in early})
+    trials_needed = test.trials_needed({index: outcomes[index] for index in early})
 
     for _ in range(5):
         guessed = [data.draw(st.sampled_from([1.0, 0.0])) for _ in outcomes]
@@ -152,14 +154,14 @@ def test_no_trial_beyond_the_outlook_can_be_needed(outcomes: list[Counted], data
             n_max=24,
             stop="gate",
         )
-        if outlook.ends:  # whatever the others are, it ends by then without a pass
+        if trials_needed.ends:  # whatever the others are, it ends by then without a pass
             assert not completed.passes
-            assert completed.verdict().n <= outlook.trials
+            assert completed.verdict().n <= trials_needed.trials
         elif completed.passes:  # a pass may take longer, but never comes sooner
-            assert completed.verdict().n >= outlook.trials
+            assert completed.verdict().n >= trials_needed.trials
     best = run(LENIENT, [outcomes[i] if i < taken or i in early else 1.0 for i in range(24)], n_max=24, stop="gate")
-    assert best.passes == (not outlook.ends)
-    assert best.verdict().n == outlook.trials
+    assert best.passes == (not trials_needed.ends)
+    assert best.verdict().n == trials_needed.trials
 
 
 @settings(max_examples=100)
@@ -192,15 +194,15 @@ def test_the_interval_of_a_quantile_covers_however_a_run_is_stopped() -> None:
 
 def test_a_mean_is_settled_by_a_bet_that_has_won() -> None:
     rule = MeanEvaluator(at_least=0.5)
-    course = run(rule, [1.0] * 100)
+    test = run(rule, [1.0] * 100)
 
-    verdict = course.verdict()
+    verdict = test.verdict()
     assert verdict.passed
     assert verdict.n < 30
     assert "betting" in verdict.method
     assert verdict.confidence_interval
     assert verdict.confidence_interval[0] >= 0.5
-    assert course.outlook({}).trials >= verdict.n
+    assert test.trials_needed({}).trials >= verdict.n
 
 
 @pytest.mark.parametrize("rule", [MeanEvaluator(at_least=7, bounds=(1, 10)), MeanEvaluator(at_most=4, bounds=(1, 10))])
@@ -242,14 +244,15 @@ def test_anytime_uses_no_largest_n() -> None:
 
 
 def test_the_acceptance_table_is_said_in_words() -> None:
-    assert RULE.course(100).acceptance() == (
+    assert RULE.running_test(100).acceptance() == (
         "passes with 0 misses in 45, ≤ 1 in 60, ≤ 2 in 74, ≤ 3 in 86, ≤ 4 in 97; 5 misses end it without a pass"
     )
     assert (
-        ProportionEvaluator(min_proportion=0.9, early_stopping=False).course(50).acceptance() == "passes with ≤ 1 in 50"
+        ProportionEvaluator(min_proportion=0.9, early_stopping=False).running_test(50).acceptance()
+        == "passes with ≤ 1 in 50"
     )
-    assert RULE.course(20).acceptance() == ""
-    assert RULE.course(400).acceptance().count(",") == 7
+    assert RULE.running_test(20).acceptance() == ""
+    assert RULE.running_test(400).acceptance().count(",") == 7
 
 
 def test_at_most_is_the_mirror_image_of_at_least() -> None:
@@ -257,7 +260,7 @@ def test_at_most_is_the_mirror_image_of_at_least() -> None:
     most = run(ProportionEvaluator(0.5, max_proportion=0.1), [0.0] * 40 + [1.0], n_max=100)
 
     assert least.verdict().p_value == most.verdict().p_value
-    assert least.outlook({}) == most.outlook({})
+    assert least.trials_needed({}) == most.trials_needed({})
 
 
 def test_excluded_trials_that_leave_too_few_for_a_pass_end_a_gate() -> None:
@@ -275,14 +278,14 @@ def test_excluded_trials_that_leave_too_few_for_a_pass_end_a_gate() -> None:
 def test_a_course_never_wants_trials_that_there_are_not_and_always_one_more(
     outcomes: list[Taken], rule: Evaluator
 ) -> None:
-    course = rule.course(40)
+    test = rule.running_test(40)
     for outcome in outcomes:
-        course.take(outcome)
-        if course.settled:
+        test.take(outcome)
+        if test.settled:
             return
-        outlook = course.outlook({})
-        assert course.index < outlook.trials <= 40
-        assert not outlook.ends
+        trials_needed = test.trials_needed({})
+        assert test.index < trials_needed.trials <= 40
+        assert not trials_needed.ends
 
 
 def test_a_mean_that_can_never_pass_is_taken_whole_and_says_how_many_it_needs() -> None:
@@ -304,7 +307,7 @@ def test_anytime_says_its_own_minimum_and_no_number_of_the_fixed_test() -> None:
 
     assert (small.reason, "at least 43 are needed" in small.explanation) == ("never_possible", True)
     assert enough.explanation.endswith("more trials may still prove it")
-    assert rule.course(200).acceptance().startswith("passes with 0 misses in 43, ≤ 1 in 66, ")
+    assert rule.running_test(200).acceptance().startswith("passes with 0 misses in 43, ≤ 1 in 66, ")
 
 
 def test_an_anytime_course_that_is_cut_short_says_what_it_knows() -> None:
@@ -324,4 +327,4 @@ def test_missing_trials_are_named_as_the_cause_where_they_are() -> None:
 @pytest.mark.parametrize("arguments", [{"n_max": 0}, {"n_max": 20_000}, {"n_max": 30, "stop": "soon"}])
 def test_a_course_that_cannot_be_is_refused(arguments: dict[str, Any]) -> None:
     with pytest.raises(DefinitionError, match=r"ProportionEvaluator\.course"):
-        RULE.course(**arguments)
+        RULE.running_test(**arguments)

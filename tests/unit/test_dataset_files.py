@@ -328,8 +328,8 @@ def test_a_row_that_cannot_be_used_is_named_with_its_field(row: Any, options: An
 
 def _fitting(row: Any, options: Mapping[str, Any]) -> Any:
     """Give a first row that can be used with the same options."""
-    wanted = [options.get(name) for name in ("inputs", "outputs", "recorded")]
-    return {"input": "a", "x": "b", **{name: "c" for name in wanted if name}}
+    demand = [options.get(name) for name in ("inputs", "outputs", "recorded")]
+    return {"input": "a", "x": "b", **{name: "c" for name in demand if name}}
 
 
 def test_a_value_that_is_nested_too_deeply_is_named() -> None:
@@ -423,10 +423,10 @@ class Columns(list[str]):
     def duplicated(self) -> list[bool]:
         return [name in self[:place] for place, name in enumerate(self)]
 
-    def __getitem__(self, wanted: Any) -> Any:
-        if isinstance(wanted, list):
-            return [name for name, is_wanted in zip(self, wanted, strict=True) if is_wanted]
-        return super().__getitem__(wanted)
+    def __getitem__(self, demand: Any) -> Any:
+        if isinstance(demand, list):
+            return [name for name, is_wanted in zip(self, demand, strict=True) if is_wanted]
+        return super().__getitem__(demand)
 
 
 @dataclass

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.core.conversation import Conversation
-from simeval.core.run_records import Pulse, ReplyRecord, RubricRecord
+from simeval.core.run_records import Heartbeat, ReplyRecord, RubricRecord
 from simeval.core.serialization import encode_conversation, encode_message, plain
-from simeval.core.trial import Failure, Held, Judgement, Score, Trial
+from simeval.core.trial import Failure, Judgement, Score, Trial, TrialConversation
 from simeval.core.usage import Usage
 from simeval.evaluators.ratings import SuccessRateEvaluator
 from simeval.evaluators.scores import ProportionEvaluator, QuantileEvaluator
@@ -189,8 +189,12 @@ def test_details_are_shown_only_where_there_are_any() -> None:
     ("entry", "kind", "keys"),
     [
         (RUN, "run", {"run_id", "models", "app", "seed", "started"}),
-        (Held(Trial(0, 3, 5), conversation("hi")), "conversation", {"scenario", "index", "seed", "turns", "failure"}),
-        (Held(Trial(0, 3, 5), conversation("hi"), LOST), "conversation", {"failure"}),
+        (
+            TrialConversation(Trial(0, 3, 5), conversation("hi")),
+            "conversation",
+            {"scenario", "index", "seed", "turns", "failure"},
+        ),
+        (TrialConversation(Trial(0, 3, 5), conversation("hi"), LOST), "conversation", {"failure"}),
         (
             Judgement(trial=Trial(1, 2, 3), conversation=conversation(), results=(Score(value=8.0), LOST)),
             "judgement",
@@ -198,7 +202,7 @@ def test_details_are_shown_only_where_there_are_any() -> None:
         ),
         (RubricRecord(key="k", model="m", expected_behavior="b", levels={"1": "bad"}), "rubric", {"key", "levels"}),
         (ReplyRecord(key="k", model="m", role="judge", text="{}"), "reply", {"key", "text"}),
-        (Pulse(seconds=1.5, usage={"judge": Usage(calls=2)}), "usage", {"seconds", "by_role"}),
+        (Heartbeat(seconds=1.5, usage={"judge": Usage(calls=2)}), "usage", {"seconds", "by_role"}),
         (SuiteResult((rated(8.0),), RUN), "verdicts", {"title", "outcome", "expectations"}),
     ],
 )

@@ -315,10 +315,10 @@ def test_the_smallest_sample_proves_the_requirement_when_all_is_well(evaluator: 
     n = evaluator.minimum_trials()
     if isinstance(evaluator, MeanEvaluator):
         best = evaluator.bounds[1] if evaluator.prefers_high else evaluator.bounds[0]
-        fewer, enough = (evaluator.course(max(1, size), stop="verdict") for size in (n - 1, n))
-        for course in (fewer, enough):
-            for _ in range(course.n_max):
-                course.take(best)
+        fewer, enough = (evaluator.running_test(max(1, size), stop="verdict") for size in (n - 1, n))
+        for test in (fewer, enough):
+            for _ in range(test.n_max):
+                test.take(best)
         assert enough.passes
         assert n == 1 or not fewer.passes
     elif n < 5000:

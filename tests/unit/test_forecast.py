@@ -8,8 +8,8 @@ import pytest
 
 from simeval.core.settings import Settings, WritingStyleConfig
 from simeval.core.usage import Usage, total
-from simeval.engine.plans.budget import Toll
-from simeval.engine.plans.cost_forecast import LEVEL_TOKENS, MESSAGE_TOKENS, Forecast, forecast
+from simeval.engine.plans.budget import Cost
+from simeval.engine.plans.cost_forecast import LEVEL_TOKENS, MESSAGE_TOKENS, CostForecast, forecast
 from simeval.engine.plans.scenario_plan import ScenarioPlan, make_plans
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.ratings import SuccessRateEvaluator
@@ -45,7 +45,7 @@ def forecast_of(
     judges: Sequence[str] = ("judge/a",),
     app_model: str | None = None,
     prices: Callable[[str], Price | None] = lambda _: None,
-) -> Forecast:
+) -> CostForecast:
     made = plans(*scenarios, settings=settings)
     return forecast(made, settings, judges=judges, user_model="user/u", app_model=app_model, prices=prices)
 
@@ -188,13 +188,13 @@ def test_what_is_kept_for_a_trial_is_that_of_the_dearest_scenario() -> None:
 
 
 def test_a_forecast_reads_like_this() -> None:
-    found = Forecast(
+    found = CostForecast(
         trials_at_most=2_000,
         trials_expected=912.4,
         at_most={"judge": Usage(2_000, prompt_tokens=4_300_000, cost_usd=1.5), "user": Usage(20_000, cost_usd=2.6)},
         typical={"judge": Usage(912, completion_tokens=64_321, cost_usd=0.1), "user": Usage(2_737, cost_usd=1.1)},
-        trial=Toll(),
-        rubric=Toll(),
+        trial=Cost(),
+        rubric=Cost(),
         unpriced=(),
     )
 

@@ -30,13 +30,13 @@ def test_classes_are_measured_as_defined(case: dict[str, Any]) -> None:
     found = classes.summarize([Scored(example=at, columns={}, measured=classes.score(*row)) for at, row in rows])
 
     expected = case["expected"]
-    wanted = {"accuracy": expected["accuracy"]}
-    wanted |= {
+    demand = {"accuracy": expected["accuracy"]}
+    demand |= {
         f"{name}.{key}": expected[name][key] for name in ("macro", "micro", "weighted") for key in expected[name]
     }
     by_class = expected["per_class"].items()
-    wanted |= {f"class.{label}.{key}": row[key] for label, row in by_class for key in row if key != "support"}
-    assert {name: estimate.value for name, estimate in found.items()} == pytest.approx(wanted, abs=TOLERANCE)
+    demand |= {f"class.{label}.{key}": row[key] for label, row in by_class for key in row if key != "support"}
+    assert {name: estimate.value for name, estimate in found.items()} == pytest.approx(demand, abs=TOLERANCE)
     assert {label: found[f"class.{label}.recall"].n for label, _ in by_class} == {"0": 3, "1": 3}
     assert cohen_kappa(reference, prediction).value == pytest.approx(expected["cohen_kappa"], abs=TOLERANCE)
     assert expected.keys() - {"accuracy", "macro", "micro", "weighted", "per_class", "cohen_kappa"} == NOT_ASKED_FOR

@@ -170,7 +170,7 @@ ANSWERS = [
     (DOCUMENTED_RECALLS, of_documented_recall),
     (OF_LANGSMITH, of_vectors),
 ]
-CASES = [case for file, wanted in COVERED.items() for case in chosen(file, wanted)]
+CASES = [case for file, demand in COVERED.items() for case in chosen(file, demand)]
 
 
 async def ours(case: dict[str, Any]) -> object:
@@ -197,5 +197,5 @@ async def test_a_case_comes_out_the_same_where_no_reason_is_given(case: dict[str
 
 def test_each_reason_is_of_a_case_and_says_what_is_right() -> None:
     assert WRONG.keys() == EXPECTED_INSTEAD.keys()
-    assert WRONG.keys() <= {case for wanted in COVERED.values() for case in wanted}
-    assert all(not cases_in(file) or cases_in(file).keys() >= wanted for file, wanted in COVERED.items())
+    assert WRONG.keys() <= {case for demand in COVERED.values() for case in demand}
+    assert all(not cases_in(file) or cases_in(file).keys() >= demand for file, demand in COVERED.items())

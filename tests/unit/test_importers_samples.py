@@ -165,8 +165,8 @@ class TestChat:
         read = messages(import_log(path).dataset)
 
         for role in ("user", "assistant"):
-            wanted = [each["content"] for each in raw if each["role"] == role and each["content"]]
-            assert [message.content for message in read if message.role == role and message.content] == wanted
+            demand = [each["content"] for each in raw if each["role"] == role and each["content"]]
+            assert [message.content for message in read if message.role == role and message.content] == demand
         calls = [call for message in read for call in message.tool_calls]
         wanted_calls = [call for each in raw for call in each.get("tool_calls") or []]
         results = [each["content"] for each in raw if each["role"] == "tool"]

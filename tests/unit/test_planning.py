@@ -50,9 +50,9 @@ def test_the_power_of_a_fixed_sample_equals_the_reference(case: dict[str, Any]) 
     ],
 )
 def test_sequential_sizes_at_known_points(
-    p0: float, p1: float, wanted: float, n_max: int, at_p1: int, at_p0: int
+    p0: float, p1: float, demand: float, n_max: int, at_p1: int, at_p0: int
 ) -> None:
-    found = planning.sequential_sample(p0, p1, alpha=0.05, power=wanted)
+    found = planning.sequential_sample(p0, p1, alpha=0.05, power=demand)
 
     assert found
     assert found.n_max == n_max

@@ -8,7 +8,7 @@ import pytest
 
 from simeval.core.logs import LOGGER
 from simeval.core.usage import Usage
-from simeval.engine.progress import WINDOW_SECONDS, Pace, Progress, progress_bar
+from simeval.engine.progress import WINDOW_SECONDS, Progress, Throughput, progress_bar
 
 MOMENT = 0.01
 
@@ -32,7 +32,7 @@ def nothing() -> int:
 
 
 def test_no_time_is_told_before_five_trials() -> None:
-    pace = Pace()
+    pace = Throughput()
 
     pace.note(0.0, trials=0, calls=0)
     pace.note(10.0, trials=4, calls=40)
@@ -45,7 +45,7 @@ def test_no_time_is_told_before_five_trials() -> None:
 
 
 def test_only_the_recent_rate_counts() -> None:
-    pace = Pace()
+    pace = Throughput()
     for second in range(0, 1_000, 10):
         pace.note(float(second), trials=100 * second, calls=0)
 
@@ -56,7 +56,7 @@ def test_only_the_recent_rate_counts() -> None:
 
 
 def test_a_run_that_stands_still_has_no_time_to_go() -> None:
-    pace = Pace()
+    pace = Throughput()
     pace.note(0.0, trials=0, calls=0)
 
     for second in range(0, 1_000, 10):
@@ -68,7 +68,7 @@ def test_a_run_that_stands_still_has_no_time_to_go() -> None:
 
 @pytest.mark.parametrize("notes", [0, 1, 2])
 def test_one_moment_is_no_rate(notes: int) -> None:
-    pace = Pace()
+    pace = Throughput()
 
     for _ in range(notes):
         pace.note(5.0, trials=10, calls=10)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simeval.evaluators.scores import ProportionEvaluator
-from simeval.stats.sequential import Design, Stop, design
+from simeval.stats.sequential import Design, StopRule, design
 from tests.unit.golden import cases_of
 
 DESIGNS = [
@@ -23,7 +23,7 @@ DESIGNS = [
 
 
 def of(inputs: dict[str, Any]) -> Design:
-    stop: Stop = inputs.get("stop", "gate")
+    stop: StopRule = inputs.get("stop", "gate")
     return design(inputs["p0"], inputs["n_max"], alpha=inputs.get("alpha", 0.05), rho=inputs.get("rho", 2), stop=stop)
 
 
@@ -91,12 +91,12 @@ def test_no_trial_is_launched_that_no_pass_can_need(case: dict[str, Any]) -> Non
 @pytest.mark.parametrize("case", cases_of("sequential_run"))
 def test_an_evaluators_course_stops_where_the_reference_does(case: dict[str, Any]) -> None:
     given, expected = case["inputs"], case["expected"]
-    course = ProportionEvaluator(min_proportion=given["p0"]).course(given["n_max"], stop=given["stop"])
+    test = ProportionEvaluator(min_proportion=given["p0"]).running_test(given["n_max"], stop=given["stop"])
 
     for outcome in given["outcomes"]:
-        course.take(float(outcome))
+        test.take(float(outcome))
 
-    verdict = course.verdict()
+    verdict = test.verdict()
     assert (verdict.outcome.upper(), verdict.n) == (expected["verdict"], expected["n_stop"])
     assert verdict.chart
     assert verdict.chart.met.count(False) == expected["failures"]
@@ -128,7 +128,7 @@ def test_the_boundary_spends_what_may_be_spent_in_exact_arithmetic() -> None:
 
 
 @pytest.mark.parametrize("stop", ["gate", "verdict"])
-def test_operating_characteristics_are_those_of_all_sequences(stop: Stop) -> None:
+def test_operating_characteristics_are_those_of_all_sequences(stop: StopRule) -> None:
     plan, rate, n_max = design(0.6, 12, alpha=0.1, stop=stop), 0.8, 12
     passed, trials = 0.0, 0.0
 
@@ -148,7 +148,7 @@ def test_operating_characteristics_are_those_of_all_sequences(stop: Stop) -> Non
 
 
 @pytest.mark.parametrize(("p0", "n_max", "stop"), DESIGNS)
-def test_neither_error_rate_is_above_the_level_at_any_rate(p0: float, n_max: int, stop: Stop) -> None:
+def test_neither_error_rate_is_above_the_level_at_any_rate(p0: float, n_max: int, stop: StopRule) -> None:
     plan = design(p0, n_max, alpha=0.05, stop=stop)
     rates = np.unique([*np.linspace(0.01, 0.999, 50), p0])
     found = [(rate, plan.characteristics(rate)) for rate in rates]
@@ -158,7 +158,7 @@ def test_neither_error_rate_is_above_the_level_at_any_rate(p0: float, n_max: int
 
 
 @pytest.mark.parametrize(("p0", "n_max", "stop"), DESIGNS)
-def test_interval_p_values_and_verdict_agree_at_every_ending(p0: float, n_max: int, stop: Stop) -> None:
+def test_interval_p_values_and_verdict_agree_at_every_ending(p0: float, n_max: int, stop: StopRule) -> None:
     plan = design(p0, n_max, alpha=0.05, stop=stop)
     for n, failures in all_endings(plan):
         found = plan.infer(n, failures)
@@ -170,7 +170,7 @@ def test_interval_p_values_and_verdict_agree_at_every_ending(p0: float, n_max: i
 
 
 @pytest.mark.parametrize(("p0", "n_max", "stop"), [(0.9, 50, "gate"), (0.75, 30, "verdict"), (0.5, 30, "gate")])
-def test_each_side_of_the_interval_covers_at_every_rate(p0: float, n_max: int, stop: Stop) -> None:
+def test_each_side_of_the_interval_covers_at_every_rate(p0: float, n_max: int, stop: StopRule) -> None:
     plan = design(p0, n_max, alpha=0.05, stop=stop)
     intervals = {end: plan.infer(*end).interval for end in all_endings(plan)}
     ends = plan.ends
@@ -190,7 +190,7 @@ def test_each_side_of_the_interval_covers_at_every_rate(p0: float, n_max: int, s
     st.floats(0.5, 3),
     st.sampled_from(["gate", "verdict"]),
 )
-def test_every_design_keeps_its_level(p0: float, n_max: int, alpha: float, rho: float, stop: Stop) -> None:
+def test_every_design_keeps_its_level(p0: float, n_max: int, alpha: float, rho: float, stop: StopRule) -> None:
     plan = design(p0, n_max, alpha=alpha, rho=rho, stop=stop)
 
     assert plan.type_one <= alpha * (1 + 1e-9)
@@ -201,7 +201,7 @@ def test_every_design_keeps_its_level(p0: float, n_max: int, alpha: float, rho: 
 
 @settings(max_examples=40)
 @given(st.sampled_from(DESIGNS), st.floats(0.02, 0.95))
-def test_the_chance_of_a_pass_rises_with_the_rate(plan: tuple[float, int, Stop], rate: float) -> None:
+def test_the_chance_of_a_pass_rises_with_the_rate(plan: tuple[float, int, StopRule], rate: float) -> None:
     p0, n_max, stop = plan
     found = design(p0, n_max, alpha=0.05, stop=stop)
 

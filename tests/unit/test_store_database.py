@@ -12,8 +12,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from simeval.core.conversation import Conversation, Message
-from simeval.core.run_records import Pulse, ReplyRecord, RubricRecord
-from simeval.core.trial import UNNEEDED, Failure, Held, Judgement, Score, Trial
+from simeval.core.run_records import Heartbeat, ReplyRecord, RubricRecord
+from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Trial, TrialConversation
 from simeval.core.usage import Usage
 from simeval.errors import DefinitionError, StoreError
 from simeval.store.database import Database
@@ -76,8 +76,8 @@ def test_a_run_is_read_back_as_it_was_written(database: Database) -> None:
     )
     def check(conversations: list[Conversation], scores: list[Score], title: str, seed: int, failure: Failure) -> None:
         run = begun(f"run-{next(numbers)}", titles=[title], seed=seed, definition={"title": title})
-        helds = [Held(Trial(0, index, index), each) for index, each in enumerate(conversations)]
-        helds.append(Held(Trial(0, len(helds), 0), conversations[0], failure))
+        helds = [TrialConversation(Trial(0, index, index), each) for index, each in enumerate(conversations)]
+        helds.append(TrialConversation(Trial(0, len(helds), 0), conversations[0], failure))
         judgement = Judgement(trial=helds[0].trial, conversation=helds[0].conversation, results=tuple(scores))
 
         database.append(run.run_id, [run, *helds, judgement])
@@ -169,9 +169,9 @@ def test_what_failed_for_want_of_a_model_is_to_be_made_anew_but_not_what_the_app
 def test_usage_and_seconds_are_those_of_all_sittings(where: str) -> None:
     for seconds, calls in ((2.0, 3), (0.5, 4)):
         database = Database(where)
-        early = Pulse(seconds=0.1, usage={"judge": Usage(calls=1)})
+        early = Heartbeat(seconds=0.1, usage={"judge": Usage(calls=1)})
         database.append("run-1", [begun(), early])
-        late = Pulse(seconds=seconds, usage={"judge": Usage(calls=calls, cost_usd=0.25), "user": Usage(calls=1)})
+        late = Heartbeat(seconds=seconds, usage={"judge": Usage(calls=calls, cost_usd=0.25), "user": Usage(calls=1)})
         database.append("run-1", [late])
         database.close()
     database = Database(where)
@@ -316,7 +316,7 @@ def test_times_are_read_back_in_their_zone(database: Database) -> None:
     started = datetime(2025, 1, 2, 3, 4, 5, 6, timezone(timedelta(hours=2)))
     said = Conversation(messages=(Message(role="user", content="hi", started=started, seconds=0.1),))
 
-    database.append("run-1", [begun(), Held(Trial(0, 0, 0), said)])
+    database.append("run-1", [begun(), TrialConversation(Trial(0, 0, 0), said)])
 
     read_back = Runs(database).load("run-1").held[0, 0].conversation.messages[0].started
     assert read_back is not None
@@ -327,7 +327,7 @@ def test_a_message_of_a_log_is_read_back_without_times_and_with_its_metadata(dat
     logged = Message(role="assistant", content="hi", metadata={"model": "m\0", "prompt_tokens": 3})
     said = Conversation(messages=(Message(role="user", content="hi"), logged), ended="recorded")
 
-    database.append("run-1", [begun(), Held(Trial(0, 0, 0), said)])
+    database.append("run-1", [begun(), TrialConversation(Trial(0, 0, 0), said)])
 
     read_back = Runs(database).load("run-1").held[0, 0].conversation
     assert read_back.ended == "recorded"

@@ -9,7 +9,7 @@ from time import monotonic, sleep
 
 import pytest
 
-from simeval.core.run_records import Pulse, ReplyRecord
+from simeval.core.run_records import Heartbeat, ReplyRecord
 from simeval.errors import StoreError
 from simeval.store.database import RECONNECT_SECONDS, Database
 from simeval.store.runs import Runs
@@ -79,12 +79,12 @@ def test_a_run_that_was_taken_over_is_not_written_any_more(where: str) -> None:
     run_sql(database, "UPDATE runs SET owner = 'elsewhere:4711:1:ff'")
 
     with pytest.raises(StoreError, match="run run-1 was taken over by process 4711 on elsewhere"):
-        database.append("run-1", [held(0), Pulse(seconds=1.0)])
+        database.append("run-1", [held(0), Heartbeat(seconds=1.0)])
     with pytest.raises(StoreError, match="taken over"):
         database.append("run-1", [suite])
     run_sql(database, "DELETE FROM runs")
     with pytest.raises(StoreError, match="run run-1 was deleted"):
-        database.append("run-1", [Pulse(seconds=1.0)])
+        database.append("run-1", [Heartbeat(seconds=1.0)])
 
     assert rows(database, "SELECT * FROM trials") == []
     database.close()
@@ -96,7 +96,7 @@ def test_a_run_that_a_process_is_at_is_not_begun_again(where: str) -> None:
 
     with pytest.raises(StoreError, match="run run-1 is being run by process"):
         second.append("run-1", [begun()])
-    first.append("run-1", [Pulse(seconds=1.0)])
+    first.append("run-1", [Heartbeat(seconds=1.0)])
 
     first.close()
     second.close()
@@ -112,7 +112,7 @@ def test_a_connection_that_was_ended_is_made_again(
     )
 
     with caplog.at_level(logging.WARNING):
-        database.append("run-1", [held(1), Pulse(seconds=1.0)])
+        database.append("run-1", [held(1), Heartbeat(seconds=1.0)])
 
     assert [record.message for record in caplog.records] == ["the store does not answer; it is tried again"]
     assert set(Runs(database).load("run-1").held) == {(0, 0), (0, 1)}

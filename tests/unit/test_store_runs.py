@@ -13,7 +13,7 @@ from time import monotonic
 import pytest
 
 from simeval.analysis.saved_run import read_result, requirements_of
-from simeval.core.run_records import Pulse
+from simeval.core.run_records import Heartbeat
 from simeval.core.usage import Usage
 from simeval.core.version import __version__
 from simeval.errors import DefinitionError
@@ -81,7 +81,7 @@ def test_runs_are_listed_with_what_became_of_them(where: str) -> None:
     for number, stopped in enumerate(("", "the budget was spent")):
         run = begun(f"run-{number}", stopped=stopped, started=NOON + number * HOUR)
         entries, suite = whole_run(run)
-        pulse = Pulse(seconds=2.5, usage={"judge": Usage(calls=7, cost_usd=0.5), "user": Usage(calls=1)})
+        pulse = Heartbeat(seconds=2.5, usage={"judge": Usage(calls=7, cost_usd=0.5), "user": Usage(calls=1)})
         database.append(run.run_id, [*entries, pulse, suite])
     other.append("run-2", [begun("run-2"), held(0), held(1, failure=APP_FAILED), held(2, failure=MODEL_FAILED)])
     other.close()

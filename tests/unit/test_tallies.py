@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval.engine.online.running_estimate import Bounds, Tally
+from simeval.engine.online.running_estimate import Bounds, MetricTally
 from simeval.stats.evalues import anytime_interval
 from simeval.stats.monitor import DropDetector
 
@@ -17,8 +17,8 @@ LOOKS = (10, 30, 100, 300)
 STREAMS = 50
 
 
-def fed(values: Sequence[float | None], *, bounds: Bounds | None = None, window: int = 5) -> Tally:
-    tally = Tally(window, bounds)
+def fed(values: Sequence[float | None], *, bounds: Bounds | None = None, window: int = 5) -> MetricTally:
+    tally = MetricTally(window, bounds)
     for value in values:
         tally.add(value)
     return tally
@@ -28,7 +28,7 @@ def share_that_ever_misses(mean: float, streams: Sequence[Sequence[float]], boun
     """Give the share of streams of which an interval, at any of the looks, leaves the mean out."""
     missed = 0
     for stream in streams:
-        tally, misses = Tally(1, bounds), False
+        tally, misses = MetricTally(1, bounds), False
         for n, value in enumerate(stream, 1):
             tally.add(value)
             low, high = tally.estimate(0.05).interval or (inf, -inf) if n in LOOKS else (-inf, inf)
@@ -117,7 +117,7 @@ def test_intervals_of_bounded_numbers_hold_the_mean(a: float, b: float) -> None:
 
 
 def test_a_drop_raises_one_alarm() -> None:
-    tally = Tally(10, (0, 1), DropDetector(0.9, false_alarm_every=100))
+    tally = MetricTally(10, (0, 1), DropDetector(0.9, false_alarm_every=100))
 
     alarms = [tally.add(value) for value in [True] * 50 + [False] * 50]
 
@@ -127,6 +127,6 @@ def test_a_drop_raises_one_alarm() -> None:
 
 
 def test_missing_values_prove_no_drop() -> None:
-    tally = Tally(10, (0, 1), DropDetector(0.5, false_alarm_every=100))
+    tally = MetricTally(10, (0, 1), DropDetector(0.5, false_alarm_every=100))
 
     assert not any(tally.add(value) for value in [None, nan, 7.0] * 100)

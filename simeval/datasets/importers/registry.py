@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from simeval.datasets.dataset import Dataset, Example, check_dataset
-from simeval.datasets.file_stamp import Stamp
+from simeval.datasets.file_stamp import FileStamp
 from simeval.datasets.importers.formats import (
     botium,
     chatml,
@@ -82,7 +82,7 @@ def import_log(path: str | Path, *, format: str = AUTO, name: str | None = None)
     """
     path = Path(path)
     told, reader = _reader_of(path, format)
-    stamp = Stamp.of(path)
+    stamp = FileStamp.of(path)
     problems: list[Unreadable] = []
     found = _Counted(stamp.watched(reader.read(path)), problems)
     try:
@@ -118,7 +118,7 @@ class _Counted:
                 yield each
 
 
-def _read_again(reader: Reader, stamp: Stamp) -> Iterator[Example]:
+def _read_again(reader: Reader, stamp: FileStamp) -> Iterator[Example]:
     """Give the examples of a file that is still what it was: the dataset's version is that of its content."""
     return own_ids(each for each in stamp.watched(reader.read(stamp.path)) if isinstance(each, Example))
 

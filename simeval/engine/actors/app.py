@@ -16,7 +16,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from simeval.core.capture import Caught, capture, place_of
 from simeval.core.conversation import UNCHANGED, AppResponse, ChatMessage, Message, Transcript
-from simeval.engine.flow.demand import Stay
+from simeval.engine.flow.demand import TrialScope
 from simeval.errors import AppError, DefinitionError
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompts import ChatRequest
@@ -100,7 +100,7 @@ class App:
         state: Any,
         inbox: MemoryObjectReceiveStream[Message],
         outbox: MemoryObjectSendStream[Message],
-        stay: Stay,
+        stay: TrialScope,
     ) -> None:
         """Answer until the user leaves, or `stay` ends. Raises AppError at the first turn that fails."""
         turn = 0
@@ -111,7 +111,7 @@ class App:
                 await outbox.send(answer)
 
     async def _answer(
-        self, turn: int, message: Message, state: Any, transcript: Transcript, stay: Stay
+        self, turn: int, message: Message, state: Any, transcript: Transcript, stay: TrialScope
     ) -> tuple[Message, Any]:
         heard = _chat(transcript) if self.handler.takes_history else message.content
         arguments = (heard, state) if self.handler.takes_state else (heard,)

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from simeval.core.conversation import Transcript
 from simeval.core.settings import WritingStyleConfig
-from simeval.core.trial import Held, Trial
+from simeval.core.trial import Trial, TrialConversation
 from simeval.engine.actors.dialogue import Dialogue
 from simeval.engine.actors.simulator import Simulator
-from simeval.engine.flow.demand import Wanted
+from simeval.engine.flow.demand import Demand
 from simeval.engine.plans.scenario_plan import ScenarioPlan
 from simeval.models.caller import Caller
 from simeval.suites.scenario import ScenarioTest
@@ -29,11 +29,11 @@ class Conversations:
     scenarios: Sequence[ScenarioTest] = ()
 
     @property
-    def wanted(self) -> Wanted:
+    def demand(self) -> Demand:
         """Which trials can still be needed."""
-        return self.dialogue.wanted
+        return self.dialogue.demand
 
-    async def hold(self, trial: Trial) -> Held:
+    async def hold(self, trial: Trial) -> TrialConversation:
         """Hold the conversation of a trial."""
         plan = self.plans[trial.scenario]
         scenario = self.scenarios[trial.scenario] if self.scenarios else plan.scenario
@@ -47,6 +47,6 @@ class Conversations:
             writing_style=style,
         )
 
-    async def recall(self, held: Held) -> Held:
+    async def recall(self, held: TrialConversation) -> TrialConversation:
         """Give a conversation that was held before as `hold` gave it."""
         return held

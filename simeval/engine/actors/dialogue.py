@@ -15,9 +15,9 @@ from simeval.core.conversation import Conversation, Ending, Message, Transcript
 from simeval.core.logs import log
 from simeval.core.redaction import clean_values
 from simeval.core.serialization import plain
-from simeval.core.trial import UNNEEDED, Failure, Held, Trial, failure_of
+from simeval.core.trial import UNNEEDED, Failure, Trial, TrialConversation, failure_of
 from simeval.engine.actors.app import App
-from simeval.engine.flow.demand import Stay, Wanted
+from simeval.engine.flow.demand import Demand, TrialScope
 from simeval.errors import AppError, ModelError
 
 
@@ -39,7 +39,7 @@ class Dialogue:
     """Holds the dialogues of trials with an app."""
 
     app: App
-    wanted: Wanted
+    demand: Demand
     clean: Callable[[str], str]
 
     async def hold(
@@ -51,7 +51,7 @@ class Dialogue:
         title: str,
         state: Any,
         writing_style: Mapping[str, str] | None = None,
-    ) -> Held:
+    ) -> TrialConversation:
         """Hold one dialogue. What the app or the simulator's model got wrong is part of the result.
 
         A dialogue that is not wanted any more ends where it is. What was said is clean of secrets from here
@@ -60,16 +60,16 @@ class Dialogue:
         ended: Ending = "settled"
         failure: Failure | None = UNNEEDED  # stays where the scope is cancelled
         with bound_contextvars(scenario=title, trial=trial.index):
-            with self.wanted.stay(trial) as stay:
+            with self.demand.stay(trial) as stay:
                 ended, failure = await self._held(user, transcript, state, stay)
             said = transcript.finish(writing_style=writing_style, ended=ended)
-            held = Held(trial, cleaned(said, self.clean), failure)
+            held = TrialConversation(trial, cleaned(said, self.clean), failure)
             if log.isEnabledFor(DEBUG):
                 log.debug("conversation", transcript=_as_lines(held), ended=held.conversation.ended)
         return held
 
     async def _held(
-        self, user: UserSide, transcript: Transcript, state: Any, stay: Stay
+        self, user: UserSide, transcript: Transcript, state: Any, stay: TrialScope
     ) -> tuple[Ending, Failure | None]:
         failure: Failure | None = None
         ended: Ending = "user"
@@ -84,7 +84,7 @@ class Dialogue:
             failure = Failure(stage="app", error="the app hung up", cause="app")
         return ended, failure
 
-    async def _talk(self, user: UserSide, transcript: Transcript, state: Any, stay: Stay) -> Ending:
+    async def _talk(self, user: UserSide, transcript: Transcript, state: Any, stay: TrialScope) -> Ending:
         to_app, from_user = anyio.create_memory_object_stream[Message](1)
         to_user, from_app = anyio.create_memory_object_stream[Message](1)
         async with to_app, from_user, to_user, from_app, anyio.create_task_group() as actors:
@@ -108,5 +108,5 @@ def cleaned(conversation: Conversation, clean: Callable[[str], str]) -> Conversa
     return replace(conversation, messages=messages)
 
 
-def _as_lines(held: Held) -> str:
+def _as_lines(held: TrialConversation) -> str:
     return "\n".join(f"{message.role}: {message.content}" for message in held.conversation.messages)

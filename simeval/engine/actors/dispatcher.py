@@ -12,13 +12,13 @@ import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from simeval.core.trial import Trial
-from simeval.engine.flow.demand import Wanted
+from simeval.engine.flow.demand import Demand
 from simeval.engine.flow.stop import StopSignal
 from simeval.engine.plans.budget import Admission
-from simeval.engine.plans.scenario_plan import Plan
+from simeval.engine.plans.scenario_plan import RunPlan
 
 
-class Places:
+class TrialSlots:
     """The places in flight that one run has taken of those all runs share; left, the context gives all back."""
 
     def __init__(self, shared: anyio.Semaphore) -> None:
@@ -50,12 +50,12 @@ class Places:
 
 
 async def deal(
-    plans: Sequence[Plan],
+    plans: Sequence[RunPlan],
     *,
     credits: MemoryObjectReceiveStream[int],
     outbox: MemoryObjectSendStream[Trial],
-    places: Places,
-    wanted: Wanted,
+    slots: TrialSlots,
+    demand: Demand,
     stop: StopSignal,
     admit: Callable[[Trial], Admission],
 ) -> None:
@@ -68,16 +68,16 @@ async def deal(
     with stop.dealing:
         async with credits, outbox:
             async for position in credits:
-                if not wanted.needs(position, next_index[position]):
+                if not demand.needs(position, next_index[position]):
                     continue
-                await places.take()
+                await slots.take()
                 trial = plans[position].trial(next_index[position])
-                while wanted.needs(position, trial.index) and (admission := admit(trial)) != "go":
+                while demand.needs(position, trial.index) and (admission := admit(trial)) != "go":
                     if admission != "wait":
                         stop.stop(admission)  # cancels this scope
-                    await places.wait_for_one()
-                if not wanted.needs(position, trial.index):
-                    places.give_back()
+                    await slots.wait_for_one()
+                if not demand.needs(position, trial.index):
+                    slots.give_back()
                     continue
                 await outbox.send(trial)
                 next_index[position] += 1

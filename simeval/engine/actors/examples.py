@@ -11,18 +11,18 @@ import anyio.to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from simeval.core.conversation import Conversation, Ending, Message, Speaker, Transcript
-from simeval.core.trial import Failure, Held, Trial
+from simeval.core.trial import Failure, Trial, TrialConversation
 from simeval.datasets.dataset import RETURNED, Dataset, Example, text_of
 from simeval.engine.actors.dialogue import Dialogue, cleaned
 from simeval.engine.actors.simulator import exchange
 from simeval.engine.actors.targets import OWN_COLUMNS
-from simeval.engine.flow.demand import Wanted
+from simeval.engine.flow.demand import Demand
 from simeval.errors import DatasetChanged, SimevalError
 
 READ_AT_ONCE = 256  # examples, in a worker thread
 
 
-class Feed:
+class ExampleReader:
     """Reads a dataset as its trials come, which is in its order, and holds no more of it than is in flight."""
 
     def __init__(self, dataset: Dataset, repetitions: int) -> None:
@@ -67,31 +67,31 @@ class Examples:
     `takes_columns`; without one, what was recorded is the answer. `keys` take the key of each example that has come.
     """
 
-    feed: Feed
+    feed: ExampleReader
     title: str
-    wanted: Wanted
+    demand: Demand
     clean: Callable[[str], str]
     keys: list[str]
     dialogue: Dialogue | None = None
     takes_columns: bool = False
     masked: set[int] = field(default_factory=set)  # the answers in which a secret was
 
-    async def hold(self, trial: Trial) -> Held:
+    async def hold(self, trial: Trial) -> TrialConversation:
         """Give what is answered to the example of a trial, with the example's columns."""
         example = await self._example(trial)
         if self.dialogue is None:
             recorded = example.conversation or Conversation(ended="recorded")
-            held = Held(trial, cleaned(recorded, self.clean))
+            held = TrialConversation(trial, cleaned(recorded, self.clean))
             if any(map(_differ, held.conversation.messages, recorded.messages)):
                 self.masked.add(trial.index)
             return self._with_columns(held, example)
         return self._with_columns(await self._answered(self.dialogue, trial, example), example)
 
-    async def recall(self, held: Held) -> Held:
+    async def recall(self, held: TrialConversation) -> TrialConversation:
         """Give an answer that was held before with the columns of its example."""
         return self._with_columns(held, await self._example(held.trial))
 
-    def _with_columns(self, held: Held, example: Example) -> Held:
+    def _with_columns(self, held: TrialConversation, example: Example) -> TrialConversation:
         """Add the columns of an example, the message that was answered last, and the output where that is no text."""
         columns: dict[str, Any] = {name: _own(value, self.clean) for name, value in example.columns().items()}
         asked = [message.content for message in held.conversation.messages if message.role == "user"]
@@ -106,15 +106,15 @@ class Examples:
         self.keys[trial.index // self.feed.repetitions] = self.clean(example.key)
         return example
 
-    async def _answered(self, dialogue: Dialogue, trial: Trial, example: Example) -> Held:
+    async def _answered(self, dialogue: Dialogue, trial: Trial, example: Example) -> TrialConversation:
         state: Any = dialogue.app.first_state(trial.seed)
         if self.takes_columns:
             own = dict(zip(OWN_COLUMNS, (dict(example.inputs), trial.seed), strict=True))
-            state = _own({**own, **example.given()}, str)  # secrets too: the app must be told
+            state = _own({**own, **example.app_inputs()}, str)  # secrets too: the app must be told
         transcript, messages = _beginning(example, takes_history=dialogue.app.handler.takes_history)
         if not messages:
             failure = Failure(stage="engine", error="no message of a user to put to the app", cause="no_input")
-            return Held(trial, transcript.finish(writing_style=None, ended="settled"), failure)
+            return TrialConversation(trial, transcript.finish(writing_style=None, ended="settled"), failure)
         return await dialogue.hold(trial, Replay(messages), transcript, title=self.title, state=state)
 
 

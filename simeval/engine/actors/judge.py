@@ -10,9 +10,9 @@ from structlog.contextvars import bound_contextvars
 from simeval.core.capture import Caught, capture, place_of
 from simeval.core.redaction import clean_values
 from simeval.core.serialization import plain
-from simeval.core.trial import UNNEEDED, Failure, Held, Judgement, Score, failure_of
-from simeval.engine.flow.demand import Wanted
-from simeval.engine.plans.scenario_plan import Measure, Plan
+from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, TrialConversation, failure_of
+from simeval.engine.flow.demand import Demand
+from simeval.engine.plans.scenario_plan import Measure, RunPlan
 from simeval.errors import SimevalError
 from simeval.scorers.base import Scorer
 
@@ -23,8 +23,8 @@ NOTHING: Mapping[int, Score] = {}
 class Judge:
     """Scores conversations. Expectations of one conversation are measured at once, each on its own."""
 
-    plans: Sequence[Plan]
-    wanted: Wanted
+    plans: Sequence[RunPlan]
+    demand: Demand
     clean: Callable[[str], str]
 
     async def prepare(self) -> None:
@@ -34,10 +34,10 @@ class Judge:
         """
         for plan in self.plans:
             for measure in plan.measures:
-                if plan.position not in self.wanted.closed:
+                if plan.position not in self.demand.closed:
                     await capture(partial(measure.scorer.prepare, plan.columns))
 
-    async def judge(self, held: Held, known: Mapping[int, Score] = NOTHING) -> Judgement:
+    async def judge(self, held: TrialConversation, known: Mapping[int, Score] = NOTHING) -> Judgement:
         """Give a score or a failure for each expectation; all fail where the conversation did, or is unwanted now.
 
         `known` are scores, by the position of their expectation, that there are already.
@@ -48,7 +48,7 @@ class Judge:
             results = [held.failure] * len(plan.measures)
         else:
             results = [known.get(position, UNNEEDED) for position in range(len(plan.measures))]
-            with bound_contextvars(scenario=plan.title, trial=held.trial.index), self.wanted.stay(held.trial):
+            with bound_contextvars(scenario=plan.title, trial=held.trial.index), self.demand.stay(held.trial):
                 results = await self._measure_all(plan, held, known)
         return Judgement(
             trial=held.trial,
@@ -58,7 +58,9 @@ class Judge:
             columns=held.columns,
         )
 
-    async def _measure_all(self, plan: Plan, held: Held, known: Mapping[int, Score]) -> list[Score | Failure]:
+    async def _measure_all(
+        self, plan: RunPlan, held: TrialConversation, known: Mapping[int, Score]
+    ) -> list[Score | Failure]:
         conversation = held.conversation
         columns: dict[str, object] = {
             **plan.columns,
@@ -70,7 +72,7 @@ class Judge:
         }
         found: dict[int, Score | Failure] = dict.fromkeys(range(len(plan.measures)), UNNEEDED)
         found.update(known)
-        settled = self.wanted.settled
+        settled = self.demand.settled
         needed: dict[int, dict[int, Measure]] = {}  # each scorer measures once, whatever is taken from that
         for place, measure in enumerate(plan.measures):
             if place not in known and (plan.position, place) not in settled:

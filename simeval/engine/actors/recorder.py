@@ -8,7 +8,7 @@ from typing import Self, TypeVar
 import anyio
 import anyio.to_thread
 
-from simeval.core.run_records import Pulse
+from simeval.core.run_records import Heartbeat
 from simeval.errors import StoreError
 from simeval.results.suite import RunRecord
 from simeval.store.journal import Entry, Journal, RunResult
@@ -31,7 +31,7 @@ class _Item:
 class Recorder:
     """Writes the entries of a run to a journal; whoever records waits until the entry is written.
 
-    Without a journal nothing is kept. With the entries goes now and then a Pulse, as `pulse` gives it: what was
+    Without a journal nothing is kept. With the entries goes now and then a Heartbeat, as `pulse` gives it: what was
     spent by then, and a sign of life.
 
     Used as a context: leaving it in order waits for what is queued, leaving it by an error or a
@@ -39,7 +39,7 @@ class Recorder:
     its StoreError, from then on.
     """
 
-    def __init__(self, journal: Journal | None, pulse: Callable[[], Pulse]) -> None:
+    def __init__(self, journal: Journal | None, pulse: Callable[[], Heartbeat]) -> None:
         self._journal, self._pulse, self._run_id = journal, pulse, ""
         self._next_pulse = self._next_write = 0.0
         self._error: StoreError | None = None

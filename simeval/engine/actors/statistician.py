@@ -9,12 +9,12 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from simeval.core.settings import Settings
 from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Verdict
-from simeval.engine.actors.dispatcher import Places
-from simeval.engine.flow.demand import Wanted, opening_round
+from simeval.engine.actors.dispatcher import TrialSlots
+from simeval.engine.flow.demand import Demand, opening_round
 from simeval.engine.flow.order import InOrder
 from simeval.engine.flow.stop import StopSignal
 from simeval.engine.plans.scenario_plan import Measure, ScenarioPlan
-from simeval.evaluators.stopping import EXCLUDED, Course, Known, Outlook, Taken
+from simeval.evaluators.stopping import EXCLUDED, EarlyOutcomes, RunningTest, Taken, TrialsNeeded
 from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult, combine
 
 ROUNDING = 1e-9  # a rate times a size may come out a little under the whole number that is meant
@@ -28,7 +28,7 @@ class _Tally:
     """
 
     plan: ScenarioPlan
-    courses: tuple[tuple[Course, ...], ...]
+    tests: tuple[tuple[RunningTest, ...], ...]
     failed: list[int]
     order: InOrder[Judgement] = field(default_factory=InOrder)
     judgements: list[Judgement] = field(default_factory=list)
@@ -37,23 +37,23 @@ class _Tally:
 
     def is_settled(self, position: int) -> bool:
         """Whether all verdicts of an expectation are settled."""
-        return all(course.settled for course in self.courses[position])
+        return all(test.settled for test in self.tests[position])
 
     def ended_by(self) -> list[str]:
         """Say which requirement ended the scenario before the others had their verdicts, if one did."""
         names = [
-            f"{measure.label}: {course.name}"
-            for measure, courses in zip(self.plan.measures, self.courses, strict=True)
-            for course in courses
-            if course.settled and not course.passes
+            f"{measure.label}: {test.name}"
+            for measure, tests in zip(self.plan.measures, self.tests, strict=True)
+            for test in tests
+            if test.settled and not test.passes
         ]
         return [f"they ended because {name!r} was settled as no pass (--stop verdict goes on)" for name in names[:1]]
 
     @property
-    def unsettled(self) -> list[tuple[int, Course]]:
+    def unsettled(self) -> list[tuple[int, RunningTest]]:
         """The courses that go on, each with the position of its expectation."""
-        pairs = [(position, course) for position, courses in enumerate(self.courses) for course in courses]
-        return [(position, course) for position, course in pairs if not course.settled]
+        pairs = [(position, test) for position, tests in enumerate(self.tests) for test in tests]
+        return [(position, test) for position, test in pairs if not test.settled]
 
 
 class Statistician:
@@ -71,14 +71,14 @@ class Statistician:
         plans: Sequence[ScenarioPlan],
         settings: Settings,
         *,
-        places: Places,
-        wanted: Wanted,
+        slots: TrialSlots,
+        demand: Demand,
         stop: StopSignal,
         on_trial: Callable[[int, int], None],
     ) -> None:
-        self._settings, self._places, self._wanted, self._on_trial = settings, places, wanted, on_trial
+        self._settings, self._slots, self._demand, self._on_trial = settings, slots, demand, on_trial
         self._stop = stop
-        self._tallies = [_Tally(plan, plan.courses(settings.stop_mode), [0] * len(plan.measures)) for plan in plans]
+        self._tallies = [_Tally(plan, plan.tests(settings.stop_mode), [0] * len(plan.measures)) for plan in plans]
 
     async def conclude(
         self, *, inbox: MemoryObjectReceiveStream[Judgement], credits: MemoryObjectSendStream[int]
@@ -87,9 +87,9 @@ class Statistician:
         async with inbox, credits:
             self._open(credits)
             async for judgement in inbox:
-                self._places.give_back()
+                self._slots.give_back()
                 tally = self._tallies[judgement.trial.scenario]
-                if tally.plan.position in self._wanted.closed:
+                if tally.plan.position in self._demand.closed:
                     tally.extras.append(judgement)
                     continue
                 self._take(tally, judgement)
@@ -100,7 +100,7 @@ class Statistician:
     @property
     def is_done(self) -> bool:
         """Whether every scenario has ended by its verdicts."""
-        return len(self._wanted.closed) == len(self._tallies)
+        return len(self._demand.closed) == len(self._tallies)
 
     def result(self, run: RunRecord) -> SuiteResult:
         """Give the result of every scenario, in the suite's order."""
@@ -108,65 +108,65 @@ class Statistician:
 
     def _open(self, credits: MemoryObjectSendStream[int]) -> None:
         for tally in self._tallies:
-            tally.granted = self._outlook(tally).trials
-            self._wanted.raise_limit(tally.plan.position, tally.granted)
+            tally.granted = self._trials_needed(tally).trials
+            self._demand.raise_limit(tally.plan.position, tally.granted)
         for position in opening_round([tally.granted for tally in self._tallies]):
             credits.send_nowait(position)
 
     def _grant(self, tally: _Tally, credits: MemoryObjectSendStream[int]) -> None:
         """Grant as many credits as the verdicts can need by what is known now."""
         position = tally.plan.position
-        if position in self._wanted.closed or self._stop.reason:
+        if position in self._demand.closed or self._stop.reason:
             return
-        outlook = self._outlook(tally)
-        if outlook.ends:
-            self._wanted.end_beyond(position, outlook.trials)
+        trials_needed = self._trials_needed(tally)
+        if trials_needed.ends:
+            self._demand.end_beyond(position, trials_needed.trials)
             return
-        self._wanted.raise_limit(position, outlook.trials)
-        while tally.granted < outlook.trials:
+        self._demand.raise_limit(position, trials_needed.trials)
+        while tally.granted < trials_needed.trials:
             credits.send_nowait(position)
             tally.granted += 1
 
-    def _outlook(self, tally: _Tally) -> Outlook:
+    def _trials_needed(self, tally: _Tally) -> TrialsNeeded:
         """Say how many trials can be needed, and whether what has come early already forces an end there."""
         going = tally.unsettled
-        outlooks = [course.outlook(self._known(tally, position)) for position, course in going]
-        ends = [outlook.trials for outlook in outlooks if outlook.ends]
-        if ends and not any(course.insists for _, course in going):
-            return Outlook(min(ends), ends=True)
-        return Outlook(max(outlook.trials for outlook in outlooks), ends=False)
+        all_needed = [test.trials_needed(self._known(tally, position)) for position, test in going]
+        ends = [trials_needed.trials for trials_needed in all_needed if trials_needed.ends]
+        if ends and not any(test.needs_full_sample for _, test in going):
+            return TrialsNeeded(min(ends), ends=True)
+        return TrialsNeeded(max(trials_needed.trials for trials_needed in all_needed), ends=False)
 
-    def _known(self, tally: _Tally, position: int) -> Known:
+    def _known(self, tally: _Tally, position: int) -> EarlyOutcomes:
         """Give what has come before its turn of one expectation."""
         return {index: self._outcome(early.results[position]) for index, early in tally.order.waiting.items()}
 
     def _take(self, tally: _Tally, judgement: Judgement) -> None:
         for released in tally.order.push(judgement.trial.index, judgement):
-            if tally.plan.position in self._wanted.closed:
+            if tally.plan.position in self._demand.closed:
                 tally.extras.append(released)
                 continue
             tally.judgements.append(released)
             for position, result in enumerate(released.results):
                 if not tally.is_settled(position):
                     tally.failed[position] += self._is_lost(result)
-                for course in tally.courses[position]:
-                    course.take(self._outcome(result))
+                for test in tally.tests[position]:
+                    test.take(self._outcome(result))
                 if tally.is_settled(position):
-                    self._wanted.settled.add((tally.plan.position, position))
+                    self._demand.settled.add((tally.plan.position, position))
             ended = self._has_ended(tally)
             unspent = tally.plan.sample_size - len(tally.judgements)
             self._on_trial(1, unspent if ended else 0)
             if ended:
-                self._wanted.close(tally.plan.position, len(tally.judgements))
-        if tally.plan.position in self._wanted.closed:
+                self._demand.close(tally.plan.position, len(tally.judgements))
+        if tally.plan.position in self._demand.closed:
             tally.extras += tally.order.waiting.values()
 
     def _has_ended(self, tally: _Tally) -> bool:
         going = tally.unsettled
         if all(self._has_too_many_lost(tally, position) for position, _ in going):
             return True
-        not_passed = any(course.settled and not course.passes for courses in tally.courses for course in courses)
-        at_gate = self._settings.stop_mode != "verdict" and not any(course.insists for _, course in going)
+        not_passed = any(test.settled and not test.passes for tests in tally.tests for test in tests)
+        at_gate = self._settings.stop_mode != "verdict" and not any(test.needs_full_sample for _, test in going)
         return not_passed and at_gate
 
     def _outcome(self, result: Score | Failure) -> Taken:
@@ -202,16 +202,16 @@ class Statistician:
         )
 
     def _extras(self, tally: _Tally) -> list[Judgement]:
-        early = [] if tally.plan.position in self._wanted.closed else tally.order.waiting.values()
+        early = [] if tally.plan.position in self._demand.closed else tally.order.waiting.values()
         return [*tally.extras, *early]
 
     def _expectation(self, tally: _Tally, position: int, measure: Measure, run: RunRecord) -> ExpectationResult:
-        taken = max(course.index for course in tally.courses[position])
+        taken = max(test.index for test in tally.tests[position])
         results = tuple(
             judgement.results[position] if index < taken else UNNEEDED
             for index, judgement in enumerate(tally.judgements)
         )
-        verdicts = [self._verdict(course, tally, results, run) for course in tally.courses[position]]
+        verdicts = [self._verdict(test, tally, results, run) for test in tally.tests[position]]
         return ExpectationResult(
             label=measure.label,
             evaluators=measure.evaluators,
@@ -220,20 +220,20 @@ class Statistician:
             expected_behavior=measure.expected_behavior,
         )
 
-    def _verdict(self, course: Course, tally: _Tally, results: Sequence[Score | Failure], run: RunRecord) -> Verdict:
+    def _verdict(self, test: RunningTest, tally: _Tally, results: Sequence[Score | Failure], run: RunRecord) -> Verdict:
         """Conclude; too many lost trials make an error, unless what is left proves a side against the worst case."""
-        verdict = course.verdict()
-        lost = [result for result in results[: course.index] if isinstance(result, Failure) and self._is_lost(result)]
-        proven = not verdict.inconclusive and not course.excluded  # worst cases are proven for missing trials only
-        trials = tally.plan.sample_size if proven else course.index
+        verdict = test.verdict()
+        lost = [result for result in results[: test.index] if isinstance(result, Failure) and self._is_lost(result)]
+        proven = not verdict.inconclusive and not test.excluded  # worst cases are proven for missing trials only
+        trials = tally.plan.sample_size if proven else test.index
         if len(lost) > self._settings.max_error_rate * trials + ROUNDING:
-            return in_error(verdict, lost, course.index, self._settings)
+            return in_error(verdict, lost, test.index, self._settings)
         if verdict.passed:
             return verdict
         notes = [verdict.explanation]
-        if course.excluded:
-            notes.append(f"{len(course.excluded)} trials were left out, because the app failed on them")
-        if run.stopped and not course.settled and tally.plan.position not in self._wanted.closed:
+        if test.excluded:
+            notes.append(f"{len(test.excluded)} trials were left out, because the app failed on them")
+        if run.stopped and not test.settled and tally.plan.position not in self._demand.closed:
             notes.append(f"the run stopped: {run.stopped}")
             verdict = replace(verdict, reason="run_stopped" if verdict.inconclusive else verdict.reason)
         elif verdict.reason == "scenario_settled":

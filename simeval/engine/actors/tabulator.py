@@ -13,9 +13,9 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from simeval.core.capture import Caught, attempt, place_of
 from simeval.core.settings import Settings
 from simeval.core.trial import UNNEEDED, Estimate, Failure, Judgement, Score, Scored, Verdict, failure_of
-from simeval.engine.actors.dispatcher import Places
+from simeval.engine.actors.dispatcher import TrialSlots
 from simeval.engine.actors.statistician import ROUNDING, in_error
-from simeval.engine.flow.demand import Wanted
+from simeval.engine.flow.demand import Demand
 from simeval.engine.plans.dataset_plan import DatasetPlan
 from simeval.engine.plans.scenario_plan import Measure
 from simeval.evaluators.base import Evaluator
@@ -39,13 +39,13 @@ class Tabulator:
         plan: DatasetPlan,
         settings: Settings,
         *,
-        places: Places,
-        wanted: Wanted,
+        slots: TrialSlots,
+        demand: Demand,
         keys: Sequence[str],
         clean: Callable[[str], str],
         on_trial: Callable[[int, int], None],
     ) -> None:
-        self._plan, self._settings, self._places, self._wanted = plan, settings, places, wanted
+        self._plan, self._settings, self._slots, self._demand = plan, settings, slots, demand
         self._keys, self._clean, self._on_trial = keys, clean, on_trial
         self._columns = [_Column(measure, plan.sample_size) for measure in plan.measures]
         self._crashed = bytearray(plan.sample_size)
@@ -57,12 +57,12 @@ class Tabulator:
     ) -> None:
         """Grant a credit for every answer, and take them all."""
         async with inbox, credits:
-            self._wanted.raise_limit(0, self._plan.sample_size)
+            self._demand.raise_limit(0, self._plan.sample_size)
             for _ in range(self._plan.sample_size):
                 credits.send_nowait(0)
             credits.close()
             async for judgement in inbox:
-                self._places.give_back()
+                self._slots.give_back()
                 self._take(judgement)
                 self._on_trial(1, 0)
 

@@ -26,7 +26,7 @@ def takes_columns(target: Callable[..., Any], dataset: Dataset) -> bool:
     unnamed = [each for each in inspect.signature(target).parameters.values() if each.kind is each.POSITIONAL_ONLY]
     if (names and names[0] in _TALKS) or (unnamed and dataset.kind != "kv"):
         return False
-    columns = (*next(iter(dataset)).given(), *OWN_COLUMNS)
+    columns = (*next(iter(dataset)).app_inputs(), *OWN_COLUMNS)
     if not unnamed and (required or _takes_any(target)) and all(name in columns for name in required):
         return True
     if dataset.kind != "kv":

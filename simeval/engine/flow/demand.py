@@ -10,7 +10,7 @@ from simeval.core.trial import Trial
 
 
 @dataclass(slots=True)
-class Stay:
+class TrialScope:
     """The permission of a trial to go on; where it is taken away, the scope around its work is cancelled."""
 
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
@@ -35,7 +35,7 @@ class Stay:
                 self.scope.cancel()
 
 
-class Wanted:
+class Demand:
     """How many trials of each scenario can be needed.
 
     `closed` are the scenarios that need no more; `settled` the expectations, each by its scenario and its place,
@@ -46,7 +46,7 @@ class Wanted:
         self.closed: set[int] = set()
         self.settled: set[tuple[int, int]] = set()
         self._limits = [0] * scenarios
-        self._under_way: list[dict[int, list[Stay]]] = [{} for _ in range(scenarios)]
+        self._under_way: list[dict[int, list[TrialScope]]] = [{} for _ in range(scenarios)]
 
     def needs(self, scenario: int, index: int) -> bool:
         """Whether the trial with this index can be needed."""
@@ -70,10 +70,10 @@ class Wanted:
         self.end_beyond(scenario, trials)
 
     @contextmanager
-    def stay(self, trial: Trial) -> Iterator[Stay]:
+    def stay(self, trial: Trial) -> Iterator[TrialScope]:
         """Hold a scope that is cancelled when the trial is not needed any more."""
         stays = self._under_way[trial.scenario].setdefault(trial.index, [])
-        stay = Stay()
+        stay = TrialScope()
         if not self.needs(trial.scenario, trial.index):
             stay.end()
         stays.append(stay)

@@ -22,8 +22,8 @@ from simeval.core.logs import log
 from simeval.core.settings import Settings
 from simeval.core.usage import Ledger, Usage
 from simeval.core.validation import is_number, require, require_level, require_whole
-from simeval.engine.online.running_estimate import UNIT, Bounds, RunningEstimate, Tally
-from simeval.engine.online.scorer_queue import Lane, OnDrop, OnScore, ScorerCounts, Submission, isolated
+from simeval.engine.online.running_estimate import UNIT, Bounds, MetricTally, RunningEstimate
+from simeval.engine.online.scorer_queue import OnDrop, OnScore, ScorerCounts, ScorerQueue, Submission, isolated
 from simeval.errors import DefinitionError
 from simeval.models.caller import Caller
 from simeval.models.protocol.model import Model, ModelKind
@@ -98,8 +98,8 @@ class OnlineEvaluator:
         self._detectors = self._watches(watch, false_alarm_every)
         new_tally = partial(self._tally, window=window)
         clean = self._models.redactor().clean
-        self._lanes = [
-            Lane(
+        self._queues = [
+            ScorerQueue(
                 scorer=scorer.bind(self._callers),
                 queue_size=queue_size,
                 workers=1 if scorer.quick else workers,  # in the event loop more would only share one place
@@ -123,16 +123,16 @@ class OnlineEvaluator:
         self._models.open()
         self._loop, self._thread = asyncio.get_running_loop(), get_ident()
         self._tasks = await anyio.create_task_group().__aenter__()
-        for lane in self._lanes:
-            lane.start(self._tasks)
+        for queue in self._queues:
+            queue.start(self._tasks)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         assert self._tasks is not None
-        for lane in self._lanes:
-            lane.close()
+        for queue in self._queues:
+            queue.close()
         if error is None:
             self._tasks.cancel_scope.deadline = anyio.current_time() + self._drain_seconds
         else:
@@ -141,8 +141,8 @@ class OnlineEvaluator:
         try:  # an error of the app's goes on as it is, and not as a group of the scorers'
             await self._tasks.__aexit__(*((kind, error, trace) if cancelled else (None, None, None)))
         finally:
-            for lane in self._lanes:
-                lane.settle()
+            for queue in self._queues:
+                queue.settle()
             with anyio.CancelScope(shield=True, deadline=anyio.current_time() + CLOSING_SECONDS):
                 closed = await isolated(self._models.close)
                 if isinstance(closed, Caught):
@@ -182,7 +182,7 @@ class OnlineEvaluator:
     @property
     def counts(self) -> Mapping[str, ScorerCounts]:
         """What became of the others, by the scorer's name."""
-        return {lane.scorer.name: lane.counts for lane in self._lanes}
+        return {queue.scorer.name: queue.counts for queue in self._queues}
 
     @property
     def usage(self) -> Mapping[str, Usage]:
@@ -196,7 +196,7 @@ class OnlineEvaluator:
         Takes about a millisecond for each metric with an interval.
         """
         return {
-            name: tally.estimate(self._level) for lane in self._lanes for name, tally in sorted(lane.tallies.items())
+            name: tally.estimate(self._level) for queue in self._queues for name, tally in sorted(queue.tallies.items())
         }
 
     def rearm(self, metric: str) -> None:
@@ -204,9 +204,9 @@ class OnlineEvaluator:
         require(metric in self._detectors, "rearm", found=metric, do=f"use one of {', '.join(self._detectors)}")
         old = self._detectors[metric]
         self._detectors[metric] = new = DropDetector(old.p0, false_alarm_every=old.false_alarm_every)
-        for lane in self._lanes:
-            if metric in lane.tallies:
-                lane.tallies[metric].detector = new
+        for queue in self._queues:
+            if metric in queue.tallies:
+                queue.tallies[metric].detector = new
 
     def _take(self, said: Any, columns: Mapping[str, Any]) -> bool:
         number = self._submitted
@@ -216,8 +216,8 @@ class OnlineEvaluator:
             return False
         submission = Submission(said, columns, self._seed, number)
         is_taken = False
-        for lane in self._lanes:
-            is_taken = lane.offer(submission) or is_taken
+        for queue in self._queues:
+            is_taken = queue.offer(submission) or is_taken
         return is_taken
 
     def _callers(self, named: str | Model | ModelKind | None) -> Caller:
@@ -227,11 +227,11 @@ class OnlineEvaluator:
             raise DefinitionError("OnlineEvaluator", found="a scorer that asks a model, and no model", do=do)
         return self._models.caller(self._models.get(model), self._ledger)
 
-    def _tally(self, scorer: str, path: str, *, window: int) -> tuple[str, Tally]:
+    def _tally(self, scorer: str, path: str, *, window: int) -> tuple[str, MetricTally]:
         """Make the tally of a scorer's metric, and give it with the metric's name."""
         name = f"{scorer}.{path}" if path else scorer
         detector = self._detectors.get(name)
-        return name, Tally(window, self._bounds.get(name, UNIT if detector else None), detector)
+        return name, MetricTally(window, self._bounds.get(name, UNIT if detector else None), detector)
 
     def _watches(self, watch: Mapping[str, float], false_alarm_every: float) -> dict[str, DropDetector]:
         found = {}
@@ -246,9 +246,9 @@ class OnlineEvaluator:
     def _check_metrics(self, metrics: set[str]) -> None:
         """Raise DefinitionError where `bounds` or `watch` name what no scorer gives."""
         for metric in sorted(metrics):
-            of = [lane.scorer for lane in self._lanes if f"{metric}.".startswith(f"{lane.scorer.name}.")]
+            of = [queue.scorer for queue in self._queues if f"{metric}.".startswith(f"{queue.scorer.name}.")]
             paths = [f"{scorer.name}.{path}" for scorer in of for path in scorer.paths]
-            there = paths or [lane.scorer.name for lane in self._lanes]
+            there = paths or [queue.scorer.name for queue in self._queues]
             do = f"name a scorer, a dot and the path of a number; there are {', '.join(there)}"
             require(bool(of) and (not paths or metric in paths), "bounds and watch", found=metric, do=do)
 

@@ -33,7 +33,7 @@ class RunningEstimate:
 
 
 @dataclass(slots=True, eq=False)
-class Tally:
+class MetricTally:
     """Sums up one metric: how many values, their sum, the last few, and how many are missing.
 
     `bounds` are those of the values, where they are known; booleans need none. A value that is NaN or outside its

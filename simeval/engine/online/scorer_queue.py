@@ -26,7 +26,7 @@ from simeval.datasets.importers.conversations import example_of
 from simeval.datasets.importers.messages import turns_of
 from simeval.engine.actors.app import is_async
 from simeval.engine.flow.order import InOrder
-from simeval.engine.online.running_estimate import RunningEstimate, Tally
+from simeval.engine.online.running_estimate import MetricTally, RunningEstimate
 from simeval.errors import DefinitionError, SimevalError
 from simeval.scorers.base import Scorer, metrics_of, whole
 
@@ -110,7 +110,7 @@ def _text(value: Any) -> str:
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Lane:
+class ScorerQueue:
     """Scores conversations with one scorer, and counts.
 
     What its scorer does cannot end it, nor the app: an exception is a failure, one that never returns holds one of
@@ -122,12 +122,12 @@ class Lane:
     scorer: Scorer
     queue_size: int
     workers: int
-    new_tally: Callable[[str], tuple[str, Tally]]
+    new_tally: Callable[[str], tuple[str, MetricTally]]
     clean: Callable[[str], str]
     level: float
     on_score: OnScore | None
     on_drop: OnDrop | None
-    tallies: dict[str, Tally] = field(default_factory=dict)  # by the metric's name
+    tallies: dict[str, MetricTally] = field(default_factory=dict)  # by the metric's name
     _names: dict[str, str] = field(default_factory=dict, init=False)  # of metrics, by their path
     _taken: int = field(default=0, init=False)
     _scored: int = field(default=0, init=False)

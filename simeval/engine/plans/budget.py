@@ -37,7 +37,7 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Toll:
+class Cost:
     """What something takes or has taken: calls, tokens of prompts and replies, US dollars."""
 
     calls: float = 0
@@ -45,7 +45,7 @@ class Toll:
     cost_usd: float = 0.0
 
     @classmethod
-    def of(cls, usage: Usage) -> "Toll":
+    def of(cls, usage: Usage) -> "Cost":
         """Give what was used; a cost that is not known is none."""
         return cls(
             calls=usage.calls + usage.ended_calls,
@@ -53,8 +53,8 @@ class Toll:
             cost_usd=usage.cost_usd or 0.0,
         )
 
-    def __mul__(self, times: float) -> "Toll":
-        return Toll(calls=times * self.calls, tokens=times * self.tokens, cost_usd=times * self.cost_usd)
+    def __mul__(self, times: float) -> "Cost":
+        return Cost(calls=times * self.calls, tokens=times * self.tokens, cost_usd=times * self.cost_usd)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +73,8 @@ class Spending:
     """
 
     budget: Budget
-    trial: Toll
-    rubric: Toll
+    trial: Cost
+    rubric: Cost
     rubrics_left: Callable[[], int]
     usage: Callable[[], Mapping[str, Usage]]
     seconds: Callable[[], float]
@@ -91,7 +91,7 @@ class Spending:
                 do="use max_calls or max_tokens",
             )
         rubrics = self.rubric * self.rubrics_left()
-        for limit in self._limits(spent=Toll(), rubrics=rubrics, trial=self.trial):
+        for limit in self._limits(spent=Cost(), rubrics=rubrics, trial=self.trial):
             if not limit.allows(1):
                 raise DefinitionError(limit.name, found=limit.too_little(), do="raise it, or leave it out")
 
@@ -108,7 +108,7 @@ class Spending:
             return f"max_seconds of {most:g} is reached ({seconds:.0f} spent)"
         usage = self.usage()
         limits = self._limits(
-            spent=Toll.of(total(usage)),
+            spent=Cost.of(total(usage)),
             rubrics=self.rubric * self.rubrics_left(),
             trial=self._next_trial(usage, finished),
         )
@@ -117,15 +117,15 @@ class Spending:
                 return "wait" if in_flight else limit.reason()
         return "go"
 
-    def _next_trial(self, usage: Mapping[str, Usage], finished: int) -> Toll:
+    def _next_trial(self, usage: Mapping[str, Usage], finished: int) -> Cost:
         """Reckon what one more trial takes."""
         if not finished:
             return self.trial
-        of_trials = Toll.of(total({role: used for role, used in usage.items() if role != "rubric"}))
+        of_trials = Cost.of(total({role: used for role, used in usage.items() if role != "rubric"}))
         mean = of_trials * (MARGIN / finished)
-        return Toll(calls=self.trial.calls, tokens=mean.tokens, cost_usd=mean.cost_usd)
+        return Cost(calls=self.trial.calls, tokens=mean.tokens, cost_usd=mean.cost_usd)
 
-    def _limits(self, *, spent: Toll, rubrics: Toll, trial: Toll) -> list["_Limit"]:
+    def _limits(self, *, spent: Cost, rubrics: Cost, trial: Cost) -> list["_Limit"]:
         budget, parts = self.budget, (spent, rubrics, trial)
         amounts = (
             ("max_calls", budget.max_calls, [part.calls for part in parts]),

@@ -9,7 +9,7 @@ from itertools import islice
 from simeval.core.conversation import Message
 from simeval.core.settings import Settings
 from simeval.core.usage import Usage, total
-from simeval.engine.plans.budget import Toll, show_dollars
+from simeval.engine.plans.budget import Cost, show_dollars
 from simeval.engine.plans.scenario_plan import ScenarioPlan
 from simeval.models.prices import Price, price_of
 from simeval.models.protocol.model import Request
@@ -58,7 +58,7 @@ class _Work:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Forecast:
+class CostForecast:
     """What a run will come to, retries apart.
 
     `at_most` is the usage of each role where every trial is run and every user writes as many messages as they
@@ -76,8 +76,8 @@ class Forecast:
     trials_expected: float | None
     at_most: Mapping[str, Usage]
     typical: Mapping[str, Usage]
-    trial: Toll
-    rubric: Toll
+    trial: Cost
+    rubric: Cost
     unpriced: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -103,7 +103,7 @@ def forecast(
     user_model: str,
     app_model: str | None,
     prices: Callable[[str], Price | None] = price_of,
-) -> Forecast:
+) -> CostForecast:
     """Forecast a run of these plans with the models of these names; `app_model` is None where the app is a handler.
 
     `prices` gives the price of a model. What the app and scorers of the user's own cost is not known here.
@@ -123,7 +123,7 @@ def forecast(
     ]
     most_calls = max(sum(work.calls for work in trial) for trial in longest)
     known = [trials for trials in expected if trials is not None]
-    return Forecast(
+    return CostForecast(
         trials_at_most=sum(plan.sample_size for plan in plans),
         trials_expected=sum(known) if len(known) == len(plans) else None,
         at_most=_by_role([*at_most, *rubrics], price),
@@ -239,13 +239,13 @@ def _by_role(works: Iterable[_Work], price: Mapping[str, Price | None]) -> Mappi
     return dict(sorted(found.items()))
 
 
-def _dearest(jobs: Iterable[Sequence[_Work]], price: Mapping[str, Price | None]) -> Toll:
+def _dearest(jobs: Iterable[Sequence[_Work]], price: Mapping[str, Price | None]) -> Cost:
     """Give the most that any of these takes of each, calls, tokens and dollars."""
-    tolls = [Toll.of(total(_by_role(job, price))) for job in jobs]
-    return Toll(
-        calls=max((toll.calls for toll in tolls), default=0),
-        tokens=max((toll.tokens for toll in tolls), default=0.0),
-        cost_usd=max((toll.cost_usd for toll in tolls), default=0.0),
+    tolls = [Cost.of(total(_by_role(job, price))) for job in jobs]
+    return Cost(
+        calls=max((cost.calls for cost in tolls), default=0),
+        tokens=max((cost.tokens for cost in tolls), default=0.0),
+        cost_usd=max((cost.cost_usd for cost in tolls), default=0.0),
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from simeval.core import seeds
 from simeval.core.settings import Settings
 from simeval.datasets.dataset import Dataset
-from simeval.engine.plans.scenario_plan import Bench, Measure, Plan, make_measure
+from simeval.engine.plans.scenario_plan import Measure, RunPlan, ScorerBinder, make_measure
 from simeval.errors import DefinitionError
 from simeval.scorers.base import Callers, Scorer
 from simeval.suites.scenario import Expectation
@@ -19,7 +19,7 @@ SITUATION = {  # for a judge, who is told of a scenario where there is one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DatasetPlan(Plan):
+class DatasetPlan(RunPlan):
     """A dataset, ready to run: each example so many times, measured by every scorer, then concluded on."""
 
     dataset: Dataset
@@ -59,10 +59,10 @@ def make_dataset_plan(
     if not scorers and not then:
         raise DefinitionError("evaluate", found="found no scorer", do="give scorers=[...], or then=[Expectation(...)]")
     columns = (*dataset.columns, *TRIAL_COLUMNS, *SITUATION)
-    bench = Bench(callers)
+    binder = ScorerBinder(callers)
     named: dict[str, Scorer] = {}
     for candidate in scorers:
-        scorer = bench.bound(candidate)
+        scorer = binder.bound(candidate)
         scorer.check(columns)
         named[_unique(clean(scorer.name), named)] = scorer
     measures = [Measure(label=label, scorer=scorer, path=scorer.default_score) for label, scorer in named.items()]
@@ -76,7 +76,7 @@ def make_dataset_plan(
             _with_scorer(expectation, named),
             settings,
             judge_scorer,
-            bench,
+            binder,
             where=f"dataset {dataset.name!r}",
             level=settings.significance_level,
             requirements=requirements,

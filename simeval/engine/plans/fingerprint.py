@@ -8,7 +8,7 @@ from typing import Any
 
 from simeval.core.serialization import plain
 from simeval.core.settings import Settings, WritingStyleConfig
-from simeval.engine.plans.scenario_plan import Measure, Plan, ScenarioPlan
+from simeval.engine.plans.scenario_plan import Measure, RunPlan, ScenarioPlan
 from simeval.models.protocol.prompts import PROMPT_VERSION
 from simeval.suites.scenario import shorten
 
@@ -21,7 +21,7 @@ NOT_OF_THE_ANSWER = NOT_OF_A_CALL | {"api_base", "base_url", "api_version", "hea
 
 
 def define(
-    plans: Sequence[Plan],
+    plans: Sequence[RunPlan],
     settings: Settings,
     *,
     seed: int,
@@ -82,7 +82,7 @@ def _styles(config: WritingStyleConfig) -> Json | None:
     )
 
 
-def _planned(plan: Plan) -> Json:
+def _planned(plan: RunPlan) -> Json:
     found: Json = {"title": plan.key}
     if isinstance(plan, ScenarioPlan):
         scenario = plan.scenario

@@ -4,30 +4,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from simeval.core.run_records import PastRun, TrialKey
+from simeval.core.run_records import ResumableRun, TrialKey
 from simeval.core.settings import OnAppError
-from simeval.core.trial import Held, Score, Trial
+from simeval.core.trial import Score, Trial, TrialConversation
 from simeval.engine.plans.fingerprint import changes, numbered
-from simeval.engine.plans.scenario_plan import Plan
+from simeval.engine.plans.scenario_plan import RunPlan
 from simeval.errors import DefinitionError
 
 MOST_CHANGES = 5  # named in an error or a note
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class RestoredTrials:
     """What need not be paid for again: finished conversations, and scores by their expectation's position.
 
     `notes` say where it comes from; `from_another` is set where it was made by a run that is not gone on with but
     taken over, because something has changed.
     """
 
-    held: Mapping[TrialKey, Held] = field(default_factory=dict)
+    held: Mapping[TrialKey, TrialConversation] = field(default_factory=dict)
     scores: Mapping[TrialKey, Mapping[int, Score]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     from_another: bool = False
 
-    def conversation(self, trial: Trial) -> Held | None:
+    def conversation(self, trial: Trial) -> TrialConversation | None:
         """Give the conversation of a trial, where it is known."""
         return self.held.get((trial.scenario, trial.index))
 
@@ -36,14 +36,14 @@ class Known:
         return self.scores.get((trial.scenario, trial.index), {})
 
 
-def take_up(
-    past: PastRun,
-    plans: Sequence[Plan],
+def restore(
+    past: ResumableRun,
+    plans: Sequence[RunPlan],
     definition: Mapping[str, Any],
     *,
     on_app_error: OnAppError,
     accept_changes: bool,
-) -> Known:
+) -> RestoredTrials:
     """Give what a stored run has of these plans.
 
     Raises DefinitionError where the run is still going on elsewhere, or something that its results depend on has
@@ -61,7 +61,7 @@ def take_up(
             "over what there is",
         )
     held = {key: each for key, each in past.held.items() if each.failure is None or on_app_error != "stop"}
-    known = Known(held=held, scores=past.scores)
+    known = RestoredTrials(held=held, scores=past.scores)
     if not changed:
         return replace(known, notes=(f"resumed: {_count(known)} were there",))
     known = _moved(known, past.definition, plans)
@@ -74,16 +74,16 @@ def _more(changed: Sequence[str]) -> list[str]:
     return [f"{len(changed) - MOST_CHANGES} more changes"] if len(changed) > MOST_CHANGES else []
 
 
-def _count(known: Known) -> str:
+def _count(known: RestoredTrials) -> str:
     return f"{len(known.held)} conversations and {sum(map(len, known.scores.values()))} scores"
 
 
-def _moved(known: Known, definition: Mapping[str, Any], plans: Sequence[Plan]) -> Known:
+def _moved(known: RestoredTrials, definition: Mapping[str, Any], plans: Sequence[RunPlan]) -> RestoredTrials:
     """Give what is known under the places that scenarios and expectations have now, found by title and label."""
     then = numbered(scenario["title"] for scenario in definition["scenarios"])
     before = {key: position for position, key in enumerate(then)}
     titles = numbered(plan.key for plan in plans)
-    held: dict[TrialKey, Held] = {}
+    held: dict[TrialKey, TrialConversation] = {}
     scores: dict[TrialKey, Mapping[int, Score]] = {}
     for plan, key in zip(plans, titles, strict=True):
         if key not in before:
@@ -91,12 +91,12 @@ def _moved(known: Known, definition: Mapping[str, Any], plans: Sequence[Plan]) -
         old = before[key]
         labels = numbered(each["title"] for each in definition["scenarios"][old]["then"])
         now = numbered(measure.label for measure in plan.measures)
-        places = {labels.index(label): place for place, label in enumerate(now) if label in labels}
+        slots = {labels.index(label): place for place, label in enumerate(now) if label in labels}
         for (position, index), each in known.held.items():
             if position == old:
                 held[plan.position, index] = replace(each, trial=plan.trial(index))
         for (position, index), found in known.scores.items():
             if position == old:
-                kept = {places[place]: score for place, score in found.items() if place in places}
+                kept = {slots[place]: score for place, score in found.items() if place in slots}
                 scores[plan.position, index] = kept
     return replace(known, held=held, scores=scores)

@@ -5,11 +5,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from simeval.core import seeds
-from simeval.core.settings import Settings, Stop
+from simeval.core.settings import Settings, StopAt
 from simeval.core.trial import Score, Trial
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
-from simeval.evaluators.stopping import Course
+from simeval.evaluators.stopping import RunningTest
 from simeval.scorers.base import COLUMNS, Callers, Scorer, as_scorer, select, whole
 from simeval.suites.scenario import Expectation, ScenarioTest, count_requirements
 
@@ -51,7 +51,7 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan(ABC):
+class RunPlan(ABC):
     """What is to be run: so many trials, each measured in the same ways. `seed` is that which theirs derive from."""
 
     position: int
@@ -80,7 +80,7 @@ class Plan(ABC):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScenarioPlan(Plan):
+class ScenarioPlan(RunPlan):
     """One scenario, ready to run."""
 
     scenario: ScenarioTest
@@ -93,21 +93,17 @@ class ScenarioPlan(Plan):
     def columns(self) -> Mapping[str, object]:
         return {"title": self.scenario.title, "given": self.scenario.given, "when": self.scenario.when}
 
-    def courses(self, stop: Stop | None) -> tuple[tuple[Course, ...], ...]:
+    def tests(self, stop: StopAt | None) -> tuple[tuple[RunningTest, ...], ...]:
         """Give a course for each evaluator of each expectation."""
         return tuple(
-            tuple(evaluator.course(self.sample_size, stop=stop) for evaluator in measure.evaluators)
+            tuple(evaluator.running_test(self.sample_size, stop=stop) for evaluator in measure.evaluators)
             for measure in self.measures
         )
 
-    def acceptance(self, stop: Stop | None) -> list[tuple[str, str]]:
+    def acceptance(self, stop: StopAt | None) -> list[tuple[str, str]]:
         """Give each requirement with what passes it, in words, before the first trial."""
-        courses = [course for courses in self.courses(stop) for course in courses]
-        return [
-            (f"{course.name}, at most {course.n_max} trials", said)
-            for course in courses
-            if (said := course.acceptance())
-        ]
+        tests = [test for tests in self.tests(stop) for test in tests]
+        return [(f"{test.name}, at most {test.n_max} trials", said) for test in tests if (said := test.acceptance())]
 
     def warnings(self) -> list[str]:
         """Name the requirements that cannot be proven with this sample size, even by perfect scores."""
@@ -121,7 +117,7 @@ class ScenarioPlan(Plan):
         ]
 
 
-class Bench:
+class ScorerBinder:
     """The scorers of a run, each made ready once: one that several expectations use measures once for all of them."""
 
     def __init__(self, callers: Callers) -> None:
@@ -158,7 +154,7 @@ def make_plans(
         if not isinstance(scenario, ScenarioTest):
             raise DefinitionError("evaluate", found=f"found {scenario!r}", do="give ScenarioTests")
     requirements = count_requirements(scenarios) if settings.joint else 1
-    bench = Bench(callers)
+    binder = ScorerBinder(callers)
     plans = []
     times_seen: dict[str, int] = {}
     for position, scenario in enumerate(scenarios):
@@ -167,7 +163,7 @@ def make_plans(
             ScenarioPlan(
                 position=position,
                 scenario=scenario,
-                measures=_measures(scenario, settings, judge_scorer, bench, requirements),
+                measures=_measures(scenario, settings, judge_scorer, binder, requirements),
                 sample_size=scenario.sample_size or settings.sample_size,
                 seed=seeds.derive(seed, scenario.title, repeat),
             )
@@ -179,7 +175,7 @@ def _measures(
     scenario: ScenarioTest,
     settings: Settings,
     judge_scorer: Callable[[str], Scorer],
-    bench: Bench,
+    binder: ScorerBinder,
     requirements: int,
 ) -> tuple[Measure, ...]:
     level = scenario.significance_level or settings.significance_level
@@ -189,7 +185,7 @@ def _measures(
             expectation,
             settings,
             judge_scorer,
-            bench,
+            binder,
             where=repr(scenario.title),
             level=level,
             requirements=requirements,
@@ -203,7 +199,7 @@ def make_measure(
     expectation: Expectation,
     settings: Settings,
     judge_scorer: Callable[[str], Scorer],
-    bench: Bench,
+    binder: ScorerBinder,
     *,
     where: str,
     level: float,
@@ -214,7 +210,7 @@ def make_measure(
     if expectation.expected_behavior is not None:
         scorer = judge_scorer(expectation.expected_behavior)
     else:
-        scorer = bench.bound(expectation.scorer)
+        scorer = binder.bound(expectation.scorer)
         scorer.check(columns)
         if expectation.score is not None and scorer.paths and expectation.score not in scorer.paths:
             raise DefinitionError(

@@ -27,8 +27,8 @@ from simeval.models.local.batching import Limits
 OVERLAP = 0.125  # of a window's tokens stand in the one before it, too
 MOST_THREADS = 4
 ON_A_GPU = Limits(items=128, tokens=32_768)
-Tokens = list[int]
-Places = list[tuple[int, int]]
+_TokenIds = list[int]
+_Positions = list[tuple[int, int]]
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 _loading = Lock()  # what transformers says while loading is switched off for the whole process
 
@@ -51,13 +51,13 @@ class TextNetwork:
     def limits(self) -> Limits:
         return Limits() if self.model.device.type == "cpu" else ON_A_GPU
 
-    def prepare(self, items: Sequence[str]) -> list[Tokens]:
+    def prepare(self, items: Sequence[str]) -> list[_TokenIds]:
         """Give the tokens of each text. Raises TypeError or UnicodeEncodeError for what is no text."""
         for item in items:
             _check(item)
         return self._read(items, truncation=True, max_length=self.longest)["input_ids"]  # type: ignore[no-any-return]
 
-    def run(self, prepared: Sequence[Tokens]) -> list[Any]:
+    def run(self, prepared: Sequence[_TokenIds]) -> list[Any]:
         """Give the result of each text's tokens."""
         width = max(map(len, prepared))
         tokens = torch.full((len(prepared), width), self.tokenizer.pad_token_id or 0)
@@ -82,17 +82,17 @@ class TextNetwork:
         """Whether a text is read whole for certain: of ASCII each token takes a character, but for one in front."""
         return isinstance(text, str) and text.isascii() and len(text) < self._room
 
-    def _placed(self, text: str) -> tuple[Places, Sequence[int | None]]:
+    def _placed(self, text: str) -> tuple[_Positions, Sequence[int | None]]:
         """Give where each token of a text stands in it, and the number of its word."""
         read = self._read([text], truncation=False, add_special_tokens=False, return_offsets_mapping=True)
         return read["offset_mapping"][0], read.word_ids(0)
 
-    def _placed_by_words(self, text: str) -> tuple[Places, Sequence[int | None]]:
+    def _placed_by_words(self, text: str) -> tuple[_Positions, Sequence[int | None]]:
         """Give the same by a tokenizer in Python, which does not know places: a token stands where its word does.
 
         A word that could be cut is taken as its characters, which have as many tokens or more alone.
         """
-        places: Places = []
+        places: _Positions = []
         words: list[int | None] = []
         found = [(match.start(), match.end()) for match in re.finditer(r"\S+", text)]
         for number, ((start, end), count) in enumerate(zip(found, self._counts(text, found), strict=True)):
@@ -106,7 +106,7 @@ class TextNetwork:
                 words += [None] * tokens
         return places, words
 
-    def _counts(self, text: str, places: Places) -> list[int]:
+    def _counts(self, text: str, places: _Positions) -> list[int]:
         """Give how many tokens each part of a text has alone, at least 1."""
         parts = {text[start:end]: 1 for start, end in places}
         read = self._read(list(parts), truncation=False, add_special_tokens=False)["input_ids"] if parts else []
