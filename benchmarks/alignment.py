@@ -47,7 +47,7 @@ def rows_of(folder: Path, name: str) -> list[dict[str, Any]]:
 
 
 def sessions_of(rows: Sequence[Mapping[str, Any]]) -> list[Conversation]:
-    """Give the conversations of rows that each hold one message."""
+    """Return the conversations of rows that each hold one message."""
     found: dict[str, list[Message]] = {}
     for row in rows:
         found.setdefault(row["session_id"], []).append(Message(role=row["role"], content=row["text"]))

@@ -31,7 +31,7 @@ SIZES = (2_000, 10_000, 30_000)
 
 
 def conversations(count: int) -> Iterator[Example]:
-    """Give conversations of three turns, two thirds of which end in valid JSON."""
+    """Return conversations of three turns, two thirds of which end in valid JSON."""
     for number in range(count):
         said: list[Message] = []
         for turn in range(3):
@@ -49,7 +49,7 @@ def dataset(count: int) -> Dataset:
 
 
 def bare(count: int) -> float:
-    """Give the CPU seconds of calling each scorer on each conversation in a loop."""
+    """Return the CPU seconds of calling each scorer on each conversation in a loop."""
     started = process_time()
     for example in conversations(count):
         held = example.conversation

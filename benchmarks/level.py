@@ -90,7 +90,7 @@ class SeedSpeaker:
 
 @scorer
 def is_good(output: str) -> bool:
-    """Whether the app did well."""
+    """Return whether the app did well."""
     return output == "good"
 
 

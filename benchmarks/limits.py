@@ -76,7 +76,7 @@ async def measure(url: str) -> Row:
 
 
 def show(latency: float, retry_after: str, row: Row) -> Mapping[str, str]:
-    """Give the columns of a row."""
+    """Return the columns of a row."""
     calls = row.accepted + row.refused
     return {
         "latency s": f"{latency:g}",

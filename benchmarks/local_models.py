@@ -72,7 +72,7 @@ async def watched(work: Callable[[], Awaitable[object]]) -> tuple[float, float, 
 
 
 def plain(asked: LocalEncoder) -> Loop:
-    """Give the plain loop over texts, with a tokenizer and a model of its own."""
+    """Return the plain loop over texts, with a tokenizer and a model of its own."""
     import torch
     from transformers import AutoModel, AutoTokenizer
     from transformers.utils.logging import disable_progress_bar

@@ -49,7 +49,7 @@ async def measured(scorer: SentimentScorer, texts: Sequence[str]) -> list[dict[s
 
 
 def by_class(result: Mapping[str, Any]) -> int | None:
-    """Give the number from 0 to 4 of the most probable class, where there are five."""
+    """Return the number from 0 to 4 of the most probable class, where there are five."""
     worth: Mapping[str, float] = result["label_map"]
     probabilities: Mapping[str, float] = result["distribution"]
     if len(set(worth.values())) != CLASSES:
@@ -58,20 +58,20 @@ def by_class(result: Mapping[str, Any]) -> int | None:
 
 
 def by_score(result: Mapping[str, Any]) -> int:
-    """Give the number from 0 to 4 of the class that the score lies in."""
+    """Return the number from 0 to 4 of the class that the score lies in."""
     cuts = LEXICON_CUTS if result["model"].startswith("lexicon") else CUTS
     return sum(result["sentiment"] > cut for cut in cuts)
 
 
 def macro_f1(found: Sequence[int | None], wanted: Sequence[int]) -> float:
-    """Give the mean F1 of the classes that occur among the wanted."""
+    """Return the mean F1 of the classes that occur among the wanted."""
     both = list(zip(found, wanted, strict=True))
     hits = {each: both.count((each, each)) for each in set(wanted)}
     return sum(2 * hits[each] / (found.count(each) + wanted.count(each)) for each in hits) / len(hits)
 
 
 def row(domain: str, rated: Sequence[Rated], results: Sequence[Mapping[str, Any]]) -> str:
-    """Give a line of the table."""
+    """Return a line of the table."""
     scores, means = [result["sentiment"] for result in results], [each.mean for each in rated]
     pearson, spearman = float(pearsonr(scores, means)[0]), float(spearmanr(scores, means)[0])
     margin = 1.96 / sqrt(len(rated) - 3)

@@ -94,7 +94,7 @@ def report(name: str, opening: Callable[[], Journal], size: Callable[[], int]) -
 
 
 def records(run_id: str) -> Iterator[Entry]:
-    """Give the entries of a run in the order in which they come: conversations, their judgements a little later."""
+    """Return the entries of a run in the order in which they come: conversations, their judgements a little later."""
     yield replace(RUN, run_id=run_id)
     held = [_held(number) for number in range(TRIALS)]
     for number, one in enumerate(held):
@@ -105,7 +105,7 @@ def records(run_id: str) -> Iterator[Entry]:
 
 
 def _fill(opening: Callable[[], Journal], run_id: str) -> float:
-    """Give the microseconds of CPU a record at full speed."""
+    """Return the microseconds of CPU a record at full speed."""
     journal, entries = opening(), list(records(run_id))
     started = process_time()
     for batch in _batches(entries, BATCH_AT_FULL_SPEED):
@@ -116,7 +116,7 @@ def _fill(opening: Callable[[], Journal], run_id: str) -> float:
 
 
 def _paced(opening: Callable[[], Journal], run_id: str) -> float:
-    """Give the microseconds of CPU a record at a thousand a second, in fifty batches."""
+    """Return the microseconds of CPU a record at a thousand a second, in fifty batches."""
     journal, entries = opening(), list(records(run_id))[: RECORDS_A_SECOND * PACED_SECONDS]
     spent, started = 0.0, perf_counter()
     for number, batch in enumerate(_batches(entries, RECORDS_A_SECOND // BATCHES_A_SECOND)):
@@ -129,7 +129,7 @@ def _paced(opening: Callable[[], Journal], run_id: str) -> float:
 
 
 def _load(opening: Callable[[], Journal], run_id: str) -> float | None:
-    """Give the seconds to load a run, of which everything must be there."""
+    """Return the seconds to load a run, of which everything must be there."""
     journal = opening()
     if not isinstance(journal, Database):
         journal.close()

@@ -19,7 +19,7 @@ scenarios:
 
 
 def command(*arguments: str) -> list[str]:
-    """Give the command line that runs simeval."""
+    """Return the command line that runs simeval."""
     return [sys.executable, "-m", "simeval.cli", *arguments]
 
 

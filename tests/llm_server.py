@@ -282,7 +282,7 @@ def _rating(prompt: str) -> float:
 
 
 def _malformed(role: Role, reply: dict[str, Any] | str, number: int) -> str:
-    """Give a reply that is not what was asked for, each time in another way."""
+    """Return a reply that is not what was asked for, each time in another way."""
     if isinstance(reply, str):
         return ""
     text = json.dumps(reply)

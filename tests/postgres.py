@@ -30,7 +30,7 @@ class PostgresHandle:
     _names: Iterator[int] = field(default_factory=count)
 
     def fresh(self) -> str:
-        """Give the URL of an empty schema."""
+        """Return the URL of an empty schema."""
         name = f"store_{next(self._names)}"
         self.execute(f"CREATE SCHEMA {name}")
         return f"postgresql://{USER}@/postgres?host={self.folder}&options=-csearch_path%3D{name}"
@@ -92,7 +92,7 @@ def serving(binaries: Path) -> Iterator[PostgresHandle]:
 
 
 def installed() -> Path | None:
-    """Give the folder of PostgreSQL's programs; None where it is not installed."""
+    """Return the folder of PostgreSQL's programs; None where it is not installed."""
     found = [Path(path).parent for path in [shutil.which("initdb")] if path]
     found += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     return next((folder for folder in found if (folder / "postgres").exists()), None)
@@ -103,7 +103,7 @@ def _owner() -> Any:
 
 
 def _nobody() -> Any:
-    """Give what runs a program as a user without rights, where that is needed."""
+    """Return what runs a program as a user without rights, where that is needed."""
     return {**_owner(), "extra_groups": []} if os.geteuid() == 0 else {}
 
 

@@ -44,7 +44,7 @@ def embeddings(model: str, texts: Sequence[str]) -> dict[str, Any]:
 
 
 def vector(text: str) -> list[float]:
-    """Give the vector of a text; zero where it has no word."""
+    """Return the vector of a text; zero where it has no word."""
     counts = [0.0] * DIMENSIONS
     for word in _words(text):
         counts[crc32(word.encode()) % DIMENSIONS] += 1
@@ -101,6 +101,6 @@ def _covers(source: str, text: str) -> bool:
 
 
 def _share(demand: str, text: str) -> float:
-    """Give the share of the long words of one text that another has."""
+    """Return the share of the long words of one text that another has."""
     words = _long(demand)
     return len(words & _long(text)) / len(words) if words else 0.0

@@ -35,7 +35,7 @@ scenarios:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a folder with the results of two good runs and a bad one, all of the same seed."""
+    """Return a folder with the results of two good runs and a bad one, all of the same seed."""
     folder = tmp_path_factory.mktemp("runs")
     (folder / "shop.py").write_text(APP)
     (folder / "suite.yaml").write_text(SUITE, encoding="utf-8")

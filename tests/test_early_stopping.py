@@ -37,7 +37,7 @@ async def _speak_seed(request: Request) -> str:
 
 
 def engine(**options: Any) -> Engine:
-    """Give an engine whose user says the trial's seed and leaves."""
+    """Return an engine whose user says the trial's seed and leaves."""
     defaults: dict[str, Any] = {"seed": 3, "store": None, "writing_style_config": WritingStyleConfig(enabled=False)}
     return Engine("offline/judge", Acting(_speak_seed), **{**defaults, **options})
 
@@ -76,7 +76,7 @@ def scenario(*expectations: Expectation, title: str = "s", sample_size: int = 10
 
 
 def trial_seeds(made: Engine, test: ScenarioTest) -> list[int]:
-    """Give the seeds of a scenario's trials, in the order dealt."""
+    """Return the seeds of a scenario's trials, in the order dealt."""
     seed = made.settings.seed
     assert seed is not None
     [plan] = make_plans([test], settings=made.settings, seed=seed, judge_scorer=as_scorer, callers=no_caller)

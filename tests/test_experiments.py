@@ -46,7 +46,7 @@ def sums(count: int = 40, **changes: Any) -> Dataset:
 
 
 def logged(*dialogues: Sequence[str]) -> Dataset:
-    """Give recorded conversations; the user speaks first."""
+    """Return recorded conversations; the user speaks first."""
     roles = ("user", "assistant")
     examples = [
         Example(

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.anyio
 
 
 def judge(rate: Callable[[Request], float], name: str = "judge/a", asked: list[Request] | None = None) -> Acting:
-    """Give a judge that rates as a function of the request says."""
+    """Return a judge that rates as a function of the request says."""
 
     async def act(request: Request) -> str:
         if asked is not None:

@@ -23,7 +23,7 @@ def again(message):
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Give a folder with a log of twenty conversations, in fifteen of which the last answer is JSON."""
+    """Return a folder with a log of twenty conversations, in fifteen of which the last answer is JSON."""
     answers = ['{"answer": "ok"}'] * 15 + ["not JSON \u2713"] * 5
     rows = [
         {"messages": [{"role": "user", "content": f"question {n}"}, {"role": "assistant", "content": answer}]}

@@ -36,7 +36,7 @@ AMONG = "the app knows"
 
 
 def told(text: str) -> list[str]:
-    """Give the secrets that a text tells, also in part."""
+    """Return the secrets that a text tells, also in part."""
     return [secret for secret in SECRETS if secret[:12] in text]
 
 
@@ -80,7 +80,7 @@ SUITE = f"""
 
 
 def everything_in(folder: Path) -> Mapping[str, str]:
-    """Give what the files of a folder hold, by their names; of a database, its pages and its rows."""
+    """Return what the files of a folder hold, by their names; of a database, its pages and its rows."""
     found = {}
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.suffix != ".pyc":
@@ -320,7 +320,7 @@ def test_no_module_unpickles_or_runs_a_text(path: Path) -> None:
 
 
 def _without_pickle(call: ast.Call) -> bool:
-    """Whether a call says that nothing may be unpickled."""
+    """Return whether a call says that nothing may be unpickled."""
     return any(each.arg == "allow_pickle" and ast.unparse(each.value) == "False" for each in call.keywords)
 
 

@@ -51,7 +51,7 @@ def main() -> int:
 
 @contextmanager
 def prepared(kill_count: int, postgres: str | None) -> Iterator[Campaign]:
-    """Give what the rows need; all that was started has been stopped in the end."""
+    """Return what the rows need; all that was started has been stopped in the end."""
     with TemporaryDirectory(prefix="simeval-campaign-") as folder, running(healthy()) as endpoint, ExitStack() as ends:
         server = None
         if postgres is None and (binaries := installed()) is not None:
@@ -63,7 +63,7 @@ def prepared(kill_count: int, postgres: str | None) -> Iterator[Campaign]:
 
 
 def as_row(title: str, report: Report) -> str:
-    """Give a row of the table."""
+    """Return a row of the table."""
     message = "; ".join(text for text in (report.problem and f"**{report.problem}**", report.message) if text)
     cells = (
         title,

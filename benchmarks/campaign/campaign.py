@@ -60,7 +60,7 @@ class Campaign:
             self._wholes[seed, app] = case, case.start()
 
     def whole(self, seed: int = SEED, app: str = "handle") -> Json:
-        """Give the result of a run that nothing happens to."""
+        """Return the result of a run that nothing happens to."""
         self.begin_whole(seed, app)
         case, attempt = self._wholes[seed, app]
         status, result = attempt.wait(), case.result()
@@ -74,7 +74,7 @@ class Campaign:
             attempt.kill()
 
     def own_server(self) -> tuple[PostgresHandle, str]:
-        """Give the PostgreSQL server that may be killed, and its URL. Raises NotRun."""
+        """Return the PostgreSQL server that may be killed, and its URL. Raises NotRun."""
         if self.server is None or self.postgres is None:
             raise NotRun("needs a PostgreSQL server of its own")
         return self.server, self.postgres
@@ -111,5 +111,5 @@ Row = Callable[[Campaign], Report]
 
 
 def healthy() -> Behaviour:
-    """Give the behaviour of an endpoint that nothing is wrong with."""
+    """Return the behaviour of an endpoint that nothing is wrong with."""
     return Behaviour(reads=True, latency_seconds=LATENCY_SECONDS)

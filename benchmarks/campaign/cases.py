@@ -191,7 +191,7 @@ class Case:
             database.close()
 
     def result(self, name: str = "result.json") -> Mapping[str, Any] | None:
-        """Give the machine-readable result, if there is one."""
+        """Return the machine-readable result, if there is one."""
         path = self.folder / name
         return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
@@ -209,7 +209,7 @@ class Case:
 
 
 def findings(result: Mapping[str, Any]) -> Any:
-    """Give all that a run concluded and what it rests on, without what differs from moment to moment."""
+    """Return all that a run concluded and what it rests on, without what differs from moment to moment."""
     kept = ("title", "outcome", "passed", "sample_size", "trials", "errors", "expectations", "conversations")
     return [{name: _timeless(scenario[name]) for name in kept} for scenario in result["scenarios"]]
 

@@ -69,7 +69,7 @@ class Notes:
         return cls(tuple(tuple(json.loads(line)) for line in text.splitlines(keepends=True) if line.endswith("\n")))
 
     def of(self, kind: str) -> list[Note]:
-        """Give the notes of a kind."""
+        """Return the notes of a kind."""
         return [note for note in self.notes if note[0] == kind]
 
     @property

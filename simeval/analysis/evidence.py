@@ -72,12 +72,12 @@ def unpaired_evidence(before: Outcomes, now: Outcomes, *, margin: float, alpha: 
 
 
 def least_trials(*, margin: float, alpha: float) -> int:
-    """Give the fewest trials that prove "not worse" where all are good in both runs: (1 - margin)^n <= alpha."""
+    """Return the fewest trials that prove "not worse" where all are good in both runs: (1 - margin)^n <= alpha."""
     return ceil(log(alpha) / log(1 - margin) * (1 - ROUNDING))
 
 
 def about_trials(evidence: Evidence, n: int, difference: float, *, margin: float, alpha: float) -> int | None:
-    """Give about how many trials of each run prove "not worse" (4 times in 5), if what `n` trials show is the truth.
+    """Return about how many trials of each run prove "not worse" (4 times in 5), if what `n` trials show is the truth.
 
     None where the loss is the margin or more. The normal approximation with a continuity correction (after J. T.
     Casagrande, M. C. Pike and P. G. Smith 1978, Biometrics 34), rounded up to two digits. At such numbers the

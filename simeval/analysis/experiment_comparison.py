@@ -64,15 +64,15 @@ class StoredExperiment(_Stored):
         return f"run {self.run_id}, target {self.app}, dataset {self.dataset.name} ({self.dataset.version}){times}"
 
     def kind_of(self, name: str) -> Literal["share", "mean"] | None:
-        """Give the kind of a metric; None where the run has no value of it."""
+        """Return the kind of a metric; None where the run has no value of it."""
         return next((metric.kind for metric in self.metrics if metric.name == name), None)
 
     def measured(self, name: str) -> bool:
-        """Whether the scorer of a metric was in the run."""
+        """Return whether the scorer of a metric was in the run."""
         return any(name == scorer or name.startswith(f"{scorer}.") for scorer in self.scorers)
 
     def value(self, name: str, place: int, *, is_share: bool) -> float:
-        """Give the mean of the answers to the example at a place, NaN where there is none.
+        """Return the mean of the answers to the example at a place, NaN where there is none.
 
         Of a share, an answer that the app failed on is no.
         """
@@ -84,7 +84,7 @@ class StoredExperiment(_Stored):
         return sum(known) / len(known) if known else nan
 
     def crashes(self, place: int) -> float:
-        """Give the share of the answers to the example at a place that the app failed on."""
+        """Return the share of the answers to the example at a place that the app failed on."""
         times = self.dataset.repetitions
         return sum(at in self.examples.crashed for at in range(place * times, (place + 1) * times)) / times
 
@@ -126,7 +126,7 @@ class _Pairs:
 
 
 def is_experiment(found: object) -> bool:
-    """Whether something is the result of an experiment."""
+    """Return whether something is the result of an experiment."""
     return isinstance(found, ExperimentResult) or (isinstance(found, Mapping) and "metrics" in found)
 
 
@@ -178,7 +178,7 @@ def compare_experiments(
 
 
 def _names(old: StoredExperiment, new: StoredExperiment) -> list[str]:
-    """Give the metrics of both; one that a run has no value of, although its scorer was in it, is missing there."""
+    """Return the metrics of both; one that a run has no value of, although its scorer was in it, is missing there."""
     found = dict.fromkeys(metric.name for metric in (*new.metrics, *old.metrics))
     return [name for name in found if all(run.kind_of(name) or run.measured(name) for run in (old, new))]
 
@@ -194,7 +194,10 @@ def _read(source: Experimental, where: str) -> StoredExperiment:
 
 
 def _by_key(run: StoredExperiment) -> dict[str, int]:
-    """Give the places of examples by their keys, numbered where one has come before; what was not reached has none."""
+    """Return the places of examples by their keys, numbered where one has come before.
+
+    What was not reached has none.
+    """
     found: dict[str, int] = {}
     seen: dict[str, int] = {}
     for index, key in enumerate(run.examples.keys):
@@ -218,7 +221,7 @@ def _pairs(name: str, old: StoredExperiment, new: StoredExperiment, places: _Pla
 
 
 def _crashes(old: StoredExperiment, new: StoredExperiment, places: _Places) -> list[_Pairs]:
-    """Give how often the app failed, where it did: numbers do not show it."""
+    """Return how often the app failed, where it did: numbers do not show it."""
     if not old.examples.crashed and not new.examples.crashed:
         return []
     return [
@@ -278,7 +281,7 @@ def _change(pairs: _Pairs, *, margin: float, alpha: float) -> MetricChange:
 
 
 def _share_interval(known: Sequence[ExampleChange], higher: bool, alpha: float) -> tuple[float, float] | None:
-    """Give the interval of the difference of shares over the pairs that are known."""
+    """Return the interval of the difference of shares over the pairs that are known."""
     if not known:
         return None
     good = 1.0 if higher else 0.0

@@ -93,7 +93,7 @@ class ExperimentComparison:
 
 
 def encode_experiment_comparison(comparison: ExperimentComparison) -> dict[str, Any]:
-    """Give a comparison in the form JSON has."""
+    """Return a comparison in the form JSON has."""
     found = plain(asdict(comparison))
     return {"simeval": __version__, "passed": comparison.passed, **found}
 

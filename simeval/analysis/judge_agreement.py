@@ -62,7 +62,7 @@ def agreement(
 
 
 def load_run(result: Source | Path | str) -> StoredRun:
-    """Give the run of a result, or of the path of its JSON. Raises DefinitionError where there is none."""
+    """Return the run of a result, or of the path of its JSON. Raises DefinitionError where there is none."""
     if not isinstance(result, (str, Path)):
         return read_result(result, "result")
     return read_file(Path(result), f"result {str(result)!r}")
@@ -92,7 +92,7 @@ class _Labelled:
         return any(not isinstance(label.value, bool) for found in self.labels.values() for label in found)
 
     def passes(self, label: Label) -> bool:
-        """Whether a person passes a trial: in words, or by a rating on the good side of the evaluator's cut."""
+        """Return whether a person passes a trial: in words, or by a rating on the good side of the evaluator's cut."""
         if isinstance(label.value, bool):
             return label.value
         if self.requirement.cut is None:
@@ -101,19 +101,19 @@ class _Labelled:
         return self.requirement.cut.holds(label.value)
 
     def majority(self, index: int) -> bool | None:
-        """Give what most people say of a trial; None without a label, and for a tie."""
+        """Return what most people say of a trial; None without a label, and for a tie."""
         said = [self.passes(label) for label in self.labels.get(index, ())]
         return None if 2 * sum(said) == len(said) else 2 * sum(said) > len(said)
 
     def values(self) -> tuple[Floats, Floats]:
-        """Give people's and the judge's ratings of each pair, or passes and failures where labels are that."""
+        """Return people's and the judge's ratings of each pair, or passes and failures where labels are that."""
         if not self.are_ratings:
             return self.outcomes()
         people = np.array([label.value for _, label in self.pairs], dtype=np.float64)
         return people, np.array([self.requirement.scores[index] for index, _ in self.pairs], dtype=np.float64)
 
     def outcomes(self) -> tuple[Floats, Floats]:
-        """Give people's and the judge's passes (1) and failures (0) of each pair."""
+        """Return people's and the judge's passes (1) and failures (0) of each pair."""
         people = np.array([self.passes(label) for _, label in self.pairs], dtype=np.float64)
         return people, np.array([self.met[index] for index, _ in self.pairs], dtype=np.float64)
 
@@ -156,7 +156,7 @@ def _agreement(labelled: _Labelled, alpha: float) -> JudgeAgreement:
 
 
 def _overall(labelled: Sequence[_Labelled], alpha: float) -> BootstrapInterval:
-    """Give the alpha of all passes and failures, by conversation, which may stand in several expectations."""
+    """Return the alpha of all passes and failures, by conversation, which may stand in several expectations."""
     values = [each.outcomes() for each in labelled]
     people, judge = (np.concatenate([pair[side] for pair in values]) for side in (0, 1))
     clusters = [f"{index} {each.key[0]}" for each in labelled for index, _ in each.pairs]
@@ -191,7 +191,7 @@ def _among_people(labelled: _Labelled) -> float | None:
 
 
 def _matched(labels: Sequence[Label], run: StoredRun) -> dict[tuple[str, str], dict[int, list[Label]]]:
-    """Give the labels of each expectation by trial, in the run's order."""
+    """Return the labels of each expectation by trial, in the run's order."""
     every, reasoned, scenarios = judged_in(run, reasoned_only=False), judged_in(run), scenarios_of(run)
     found: dict[tuple[str, str], dict[int, list[Label]]] = {}
     for number, label in enumerate(labels):

@@ -47,7 +47,7 @@ class Label:
 
 
 def read_labels(path: Path) -> list[Label]:
-    """Give the labels of a CSV file, or of one JSON object a line; rows with an empty label are none.
+    """Return the labels of a CSV file, or of one JSON object a line; rows with an empty label are none.
 
     The columns scenario, index and label are needed, expectation, rater and run may be there, others are not read.
     The numbers 1 and 0 are a pass and a failure, unless any label of the file is another number: then all are
@@ -74,7 +74,7 @@ def read_labels(path: Path) -> list[Label]:
 
 
 def judged_in(run: StoredRun, *, reasoned_only: bool = True) -> Judged:
-    """Give the requirements that each trial meets or not, by default only those on scores with a reasoning.
+    """Return the requirements that each trial meets or not, by default only those on scores with a reasoning.
 
     Where no score of the run has one, such as those of metrics, all are taken.
     """
@@ -90,7 +90,7 @@ def judged_in(run: StoredRun, *, reasoned_only: bool = True) -> Judged:
 
 
 def draw_sample(run: StoredRun, size: int, *, seed: int) -> tuple[list[list[str]], int]:
-    """Give the rows of a label file for `size` trials of the run, drawn at random, and how many trials there are.
+    """Return the rows of a label file for `size` trials of the run, drawn at random, and how many trials there are.
 
     A trial has a row for each of its judged expectations; trials without an outcome are not drawn. The rows
     stand in random order, so that the first ones are a random subset too. All trials where there are fewer.

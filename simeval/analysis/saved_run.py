@@ -39,7 +39,7 @@ class Cut(_Stored):
     score: float
 
     def holds(self, score: float) -> bool:
-        """Whether a score is on the good side."""
+        """Return whether a score is on the good side."""
         return {
             ">=": score >= self.score,
             "<=": score <= self.score,
@@ -125,7 +125,7 @@ Source = SuiteResult | EvaluationResult | StoredRun | Mapping[str, Any]
 
 
 def read_result(source: Source, where: str) -> StoredRun:
-    """Give the run that a result holds, or raise DefinitionError naming `where` and the key that is at fault."""
+    """Return the run that a result holds, or raise DefinitionError naming `where` and the key that is at fault."""
     if isinstance(source, StoredRun):
         return source
     if isinstance(source, EvaluationResult):
@@ -145,12 +145,12 @@ def read_result(source: Source, where: str) -> StoredRun:
 
 
 def read_file(path: Path, where: str) -> StoredRun:
-    """Give the run of a file that `simeval run --json` wrote. Raises DefinitionError where it is none."""
+    """Return the run of a file that `simeval run --json` wrote. Raises DefinitionError where it is none."""
     return read_result(read_json(path, where), where)
 
 
 def read_json(path: Path, where: str) -> Any:
-    """Give what a file of JSON holds. Raises DefinitionError where it is none."""
+    """Return what a file of JSON holds. Raises DefinitionError where it is none."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -160,12 +160,12 @@ def read_json(path: Path, where: str) -> Any:
 
 
 def scenarios_of(run: StoredRun) -> dict[str, StoredScenario]:
-    """Give the scenarios of a run by their titles; titles that come again are numbered."""
+    """Return the scenarios of a run by their titles; titles that come again are numbered."""
     return {title: scenario for scenario, title in _numbered((each, each.title) for each in run.scenarios)}
 
 
 def requirements_of(run: StoredRun) -> dict[Key, Requirement]:
-    """Give the requirements of a run by their words; words that come again are numbered."""
+    """Return the requirements of a run by their words; words that come again are numbered."""
     return {
         (title, expectation.label, evaluator): _requirement(scenario, expectation.label, verdict)
         for title, scenario in scenarios_of(run).items()
@@ -201,7 +201,7 @@ def _requirement(scenario: StoredScenario, label: str, verdict: _Verdict) -> Req
 
 
 def _by_index(chart: _Chart) -> Met:
-    """Give each trial's outcome by its index; trials that a fixed sample did not get are missing."""
+    """Return each trial's outcome by its index; trials that a fixed sample did not get are missing."""
     length = len(chart.met) + len(chart.excluded)
     counted = [index for index in range(length) if index not in chart.excluded]
     taken: dict[int, bool | None] = dict(zip(counted, chart.met, strict=False))

@@ -122,7 +122,7 @@ class Comparison:
 
 
 def encode_comparison(comparison: Comparison) -> dict[str, Any]:
-    """Give a comparison in a form JSON can hold."""
+    """Return a comparison in a form JSON can hold."""
     sides = {"baseline": comparison.baseline, "candidate": comparison.candidate}
     names = ("title", "label", "evaluator")
     return {

@@ -52,7 +52,10 @@ def _compare(
 
 
 def load_result(name: str, store: str, where: str) -> Any:
-    """Give the JSON result that a file holds, or the store has of a run. Raises DefinitionError where there is none."""
+    """Return the JSON result that a file holds, or the store has of a run.
+
+    Raises DefinitionError where there is none.
+    """
     if Path(name).is_file() or Path(name).suffix == ".json":
         return read_json(Path(name), where)
     from simeval.store.runs import Runs

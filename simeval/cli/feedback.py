@@ -57,7 +57,7 @@ def _feedback(store: str, options: FeedbackOptions) -> None:
 
 
 def _chosen(options: FeedbackOptions) -> Callable[[Database, FeedbackOptions], str]:
-    """Give the one thing that is asked for. Raises DefinitionError for several."""
+    """Return the one thing that is asked for. Raises DefinitionError for several."""
     wanted = {
         "--export": (options.export_path is not None, _export),
         "--import": (options.import_path is not None, _import),

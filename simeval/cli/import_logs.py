@@ -66,7 +66,7 @@ def _import(files: Sequence[Path], format: str, out: Path | None, name: str | No
 
 
 def _target(files: Sequence[Path], out: Path | None, name: str | None) -> Path:
-    """Give the file to write. Raises DefinitionError where it is one that is read, or none for JSON lines."""
+    """Return the file to write. Raises DefinitionError where it is one that is read, or none for JSON lines."""
     if out is None and len(files) > 1:
         raise DefinitionError("--out", found="several files make one dataset", do="say where to write it")
     if out is None and name is not None and Path(name).name != name:
@@ -103,7 +103,7 @@ def _keep(dataset: Dataset, store: str) -> str:
 
 
 def _summary(logs: Sequence[ImportedLog], dataset: Dataset, tally: _Tally) -> list[tuple[str, str]]:
-    """Give what was read, in rows."""
+    """Return what was read, in rows."""
     what = "conversations" if dataset.recorded else "examples"
     formats = ", ".join(dict.fromkeys(log.format for log in logs))
     unread = sum(len(log.problems) for log in logs)

@@ -20,7 +20,7 @@ def make_printable() -> None:
 
 
 def status_of(act: Callable[[], int | None]) -> int:
-    """Give what `act` gives, else 0; say what it raises, and give the status of that."""
+    """Return what `act` gives, else 0; say what it raises, and give the status of that."""
     make_printable()
     try:
         return act() or 0

@@ -177,7 +177,7 @@ def _report(result: SuiteResult, reports: Sequence[str | None]) -> None:
 
 
 def app_of(named: str | None) -> AppHandler:
-    """Give the app that MODULE:HANDLER or a model's name means. Raises DefinitionError."""
+    """Return the app that MODULE:HANDLER or a model's name means. Raises DefinitionError."""
     if named is None:
         log.warning(f"no --app was given: the embedded {DEFAULT_APP} is evaluated, not an app of yours")
         return DEFAULT_APP

@@ -85,7 +85,7 @@ def _with(store: str, work: Callable[[Database], None]) -> None:
 
 
 def _report(runs: Runs, run_id: str) -> str:
-    """Give what was printed at the end of a run or, where it has not ended, how far it has come."""
+    """Return what was printed at the end of a run or, where it has not ended, how far it has come."""
     try:
         return runs.report(run_id)
     except DefinitionError as error:

@@ -65,7 +65,7 @@ def place_of(error: BaseException) -> str:
 
 
 def first_leaf(error: Exception) -> Exception:
-    """Give the first exception inside nested groups: one that stops the run, where there is one."""
+    """Return the first exception inside nested groups: one that stops the run, where there is one."""
     leaves = _leaves(error)
     leaf = next((leaf for leaf in leaves if isinstance(leaf, STOPS_THE_RUN)), leaves[0])
     if leaf is not error and leaf.__cause__ is None:

@@ -74,7 +74,7 @@ class Conversation:
         return next((message.content for message in self.messages if message.role == "user"), "")
 
     def as_chat(self) -> list[ChatMessage]:
-        """Give the transcript as chat messages."""
+        """Return the transcript as chat messages."""
         return [{"role": message.role, "content": message.content} for message in self.messages]
 
 
@@ -89,5 +89,5 @@ class Transcript:
     system: str = ""
 
     def finish(self, *, writing_style: Mapping[str, str] | None, ended: Ending) -> Conversation:
-        """Give what has been said so far as a record."""
+        """Return what has been said so far as a record."""
         return Conversation(messages=tuple(self.messages), writing_style=writing_style, ended=ended)

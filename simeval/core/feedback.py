@@ -73,7 +73,7 @@ NAMES = tuple(each.name for each in fields(Feedback))
 
 
 def encode_feedback(feedback: Feedback) -> dict[str, Any]:
-    """Give feedback as it is exported, one JSON object a line; what is empty is left out."""
+    """Return feedback as it is exported, one JSON object a line; what is empty is left out."""
     values = {name: getattr(feedback, name) for name in NAMES}
     return {
         name: value.isoformat() if isinstance(value, datetime) else value
@@ -83,7 +83,7 @@ def encode_feedback(feedback: Feedback) -> dict[str, Any]:
 
 
 def decode_feedback(found: Mapping[str, Any]) -> Feedback:
-    """Give the feedback that a line of an export, or of people's own, holds. Raises DefinitionError."""
+    """Return the feedback that a line of an export, or of people's own, holds. Raises DefinitionError."""
     strange = [name for name in found if name not in NAMES]
     if strange:
         raise DefinitionError("feedback", found=f"found {', '.join(strange)}", do=f"name only {', '.join(NAMES)}")

@@ -20,7 +20,7 @@ class Rating:
 
 
 def mean_rating(ratings: Sequence[Rating]) -> Score:
-    """Give the score that several ratings of one conversation make: their mean, with each of them in its details.
+    """Return the score that several ratings of one conversation make: their mean, with each of them in its details.
 
     A single rating is the score itself.
     """
@@ -38,7 +38,7 @@ def mean_rating(ratings: Sequence[Rating]) -> Score:
 
 
 def ratings_of(score: Score) -> tuple[Rating, ...]:
-    """Give the ratings a score is the mean of; none where it is no mean of ratings."""
+    """Return the ratings a score is the mean of; none where it is no mean of ratings."""
     found = score.details.get(DETAIL)
     names = {field.name for field in fields(Rating)}
     if not isinstance(found, (list, tuple)) or not all(isinstance(r, Mapping) and r.keys() == names for r in found):

@@ -62,7 +62,7 @@ _KINDS: Sequence[tuple[Sequence[str], str]] = (
 
 
 def _shapes() -> Sequence[tuple[str, re.Pattern[str], str]]:
-    """Give a row for each text that tells a kind of key: finding it is twenty times as quick as the pattern."""
+    """Return a row for each text that tells a kind of key: finding it is twenty times as quick as the pattern."""
     compiled = [(markers, re.compile(pattern, re.ASCII)) for markers, pattern in _KINDS]
     return tuple(
         (marker, pattern, "".join(rf"\{group}" for group in range(1, pattern.groups + 1)) + MASK)
@@ -93,7 +93,7 @@ class Redactor:
         return cls(tuple(sorted(found, key=len, reverse=True)), tuple(_compiled(pattern) for pattern in patterns))
 
     def clean(self, text: str) -> str:
-        """Give the text with every secret masked."""
+        """Return the text with every secret masked."""
         for secret in self.secrets:
             text = text.replace(secret, MASK)
         for pattern in self.patterns:
@@ -106,7 +106,7 @@ class Redactor:
 
 
 def clean_values(value: object, clean: Callable[[str], str]) -> Any:
-    """Give a value with `clean` applied to every text in it, however deep; what is neither text nor number is one."""
+    """Return a value with `clean` applied to every text in it, however deep; what is neither text nor number is one."""
     match value:
         case str():
             return clean(value)
@@ -126,7 +126,7 @@ def clean_values(value: object, clean: Callable[[str], str]) -> Any:
 
 
 def _unused(name: str, taken: Mapping[str, Any]) -> str:
-    """Give a name that is not taken: two that differ in what is masked stay two."""
+    """Return a name that is not taken: two that differ in what is masked stay two."""
     number, free = 1, name
     while free in taken:
         number += 1
@@ -135,7 +135,7 @@ def _unused(name: str, taken: Mapping[str, Any]) -> str:
 
 
 def secret_options(options: Mapping[str, object]) -> list[object]:
-    """Give the values of those options whose name says that they are secret, and of all headers."""
+    """Return the values of those options whose name says that they are secret, and of all headers."""
     found: list[object] = []
     for name, value in options.items():
         if isinstance(value, Mapping):
@@ -146,7 +146,7 @@ def secret_options(options: Mapping[str, object]) -> list[object]:
 
 
 def _secret_headers(headers: Mapping[object, object]) -> list[object]:
-    """Give what headers hold, and of one that names a scheme ("Bearer ...") what stands behind it too."""
+    """Return what headers hold, and of one that names a scheme ("Bearer ...") what stands behind it too."""
     values = [value for name, value in headers.items() if str(name).lower() not in _OPEN_HEADERS]
     return [*values, *(str(value).split()[-1] for value in values if str(value).strip())]
 
@@ -156,7 +156,7 @@ def _is_secret(value: str) -> bool:
 
 
 def _forms(value: str) -> set[str]:
-    """Give a secret as it is, and as JSON and URLs write it."""
+    """Return a secret as it is, and as JSON and URLs write it."""
     return {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], _in_url(value)}
 
 

@@ -5,7 +5,7 @@ from random import Random
 
 
 def derive(seed: int, *path: str | int) -> int:
-    """Give the 63-bit seed that belongs to `path` under `seed`; distinct paths give distinct seeds.
+    """Return the 63-bit seed that belongs to `path` under `seed`; distinct paths give distinct seeds.
 
     63 bits, because some providers and databases take signed 64-bit integers only.
     """
@@ -14,5 +14,5 @@ def derive(seed: int, *path: str | int) -> int:
 
 
 def generator(seed: int, *path: str | int) -> Random:
-    """Give a generator of its own for `path` under `seed`."""
+    """Return a generator of its own for `path` under `seed`."""
     return Random(derive(seed, *path))

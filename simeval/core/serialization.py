@@ -11,7 +11,7 @@ Json = dict[str, Any]
 
 
 def plain(value: object) -> Any:
-    """Give a value in a form JSON can hold: decimals and fractions as floats, what is unknown as text.
+    """Return a value in a form JSON can hold: decimals and fractions as floats, what is unknown as text.
 
     A float that is no number is null.
     """
@@ -43,7 +43,7 @@ def _number(value: SupportsFloat) -> float | str | None:
 
 
 def encode_message(message: Message) -> Json:
-    """Give a message, with tool calls and metadata only where there are any."""
+    """Return a message, with tool calls and metadata only where there are any."""
     calls = {"tool_calls": [plain(call) for call in message.tool_calls]} if message.tool_calls else {}
     metadata = {"metadata": plain(message.metadata)} if message.metadata else {}
     return {
@@ -57,7 +57,7 @@ def encode_message(message: Message) -> Json:
 
 
 def encode_conversation(conversation: Conversation) -> Json:
-    """Give a transcript with its writing style."""
+    """Return a transcript with its writing style."""
     return {
         "turns": [encode_message(message) for message in conversation.messages],
         "writing_style": dict(conversation.writing_style or {}),
@@ -66,7 +66,7 @@ def encode_conversation(conversation: Conversation) -> Json:
 
 
 def decode_conversation(found: Mapping[str, Any]) -> Conversation:
-    """Give the transcript that `encode_conversation` wrote. Raises KeyError, TypeError or ValueError for another."""
+    """Return the transcript that `encode_conversation` wrote. Raises KeyError, TypeError or ValueError for another."""
     return Conversation(
         messages=tuple(decode_message(each) for each in found["turns"]),
         writing_style=found.get("writing_style") or None,
@@ -75,7 +75,7 @@ def decode_conversation(found: Mapping[str, Any]) -> Conversation:
 
 
 def decode_message(found: Mapping[str, Any]) -> Message:
-    """Give the message that `encode_message` wrote. Raises KeyError, TypeError or ValueError for another."""
+    """Return the message that `encode_message` wrote. Raises KeyError, TypeError or ValueError for another."""
     if found["role"] not in ("user", "assistant") or not isinstance(found["content"], str):
         raise ValueError("a turn has the role user or assistant, and a text as content")
     started, seconds = found.get("started"), found.get("seconds")

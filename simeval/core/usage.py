@@ -42,11 +42,11 @@ class Ledger:
     roles: dict[str, Usage] = field(default_factory=dict)
 
     def of(self, role: str) -> Usage:
-        """Give the usage of a role, to be added to."""
+        """Return the usage of a role, to be added to."""
         return self.roles.setdefault(role, Usage())
 
     def by_role(self) -> Mapping[str, Usage]:
-        """Give the usage of each role that made calls, in alphabetical order."""
+        """Return the usage of each role that made calls, in alphabetical order."""
         return dict(sorted(self.roles.items()))
 
 

@@ -14,7 +14,7 @@ def require(condition: bool, where: str, *, found: object, do: str) -> None:
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a number: no boolean, no NaN, nothing that merely looks like one."""
+    """Return whether a value is a number: no boolean, no NaN, nothing that merely looks like one."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
 
 

@@ -42,7 +42,7 @@ class _Loader(yaml.SafeLoader):
 
 
 def read_yaml(path: Path, *, renamed: Mapping[str, str] = {}) -> tuple[yaml.Node | None, Any]:
-    """Give the nodes of a YAML file, which know their lines, and what it holds; None where it is empty.
+    """Return the nodes of a YAML file, which know their lines, and what it holds; None where it is empty.
 
     `renamed` gives keys, wherever they stand, the name that is read. Raises SuiteFileError.
     """
@@ -93,7 +93,7 @@ def located(
 
 
 def _read(text: str, renamed: Mapping[str, str]) -> tuple[yaml.Node | None, Any]:
-    """Give nodes and content of a text. Raises YAMLError, and what it stands on."""
+    """Return nodes and content of a text. Raises YAMLError, and what it stands on."""
     nodes, loader = _Loader(text), _Loader(text)
     try:
         node, twin = nodes.get_single_node(), loader.get_single_node()  # to construct a node may change it
@@ -118,7 +118,7 @@ def _rename(node: yaml.Node | None, names: Mapping[str, str]) -> None:
 
 
 def _require_readable(node: yaml.Node, sizes: dict[yaml.Node, int]) -> int:
-    """Give how many values a node stands for, every reference written out; those of `sizes` are known.
+    """Return how many values a node stands for, every reference written out; those of `sizes` are known.
 
     Raises ConstructorError for a node that holds itself, or that references make too large.
     """
@@ -152,7 +152,7 @@ def _meant(name: str, known: Sequence[str]) -> str:
 
 
 def _place(node: yaml.Node | None, location: Sequence[int | str]) -> tuple[int | str, ...]:
-    """Give the part of a pydantic location that exists in the file; names of union members are left out."""
+    """Return the part of a pydantic location that exists in the file; names of union members are left out."""
     place: list[int | str] = []
     for step in location:
         inner = _child(node, step)

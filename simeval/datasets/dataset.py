@@ -68,14 +68,14 @@ class Example:
         return text_of(value[-1]) if is_chat(value) else _canonical(value)
 
     def app_inputs(self) -> dict[str, Any]:
-        """Give what an app that takes columns may name: the inputs; the messages of a chat are "messages"."""
+        """Return what an app that takes columns may name: the inputs; the messages of a chat are "messages"."""
         found = dict(self.inputs)
         if isinstance(found.get("input"), list):
             found["messages"] = found.pop("input")
         return found
 
     def columns(self) -> dict[str, Any]:
-        """Give what scorers may name: inputs, reference outputs and metadata, in this order where names are equal.
+        """Return what scorers may name: inputs, reference outputs and metadata, in this order where names are equal.
 
         The reference output that is the only one, or is called "output", or the text of a reference message, is also
         the column "reference". The messages of a chat are the column "messages".
@@ -116,20 +116,20 @@ class Dataset:
         return self.size
 
     def split(self, name: str) -> "Dataset":
-        """Give the examples of a split. Raises DefinitionError where there is none."""
+        """Return the examples of a split. Raises DefinitionError where there is none."""
         return self._marked("split", name, lambda example: (example.split,))
 
     def tagged(self, tag: str) -> "Dataset":
-        """Give the examples with a tag. Raises DefinitionError where there is none."""
+        """Return the examples with a tag. Raises DefinitionError where there is none."""
         return self._marked("tag", tag, lambda example: example.tags)
 
     def first(self, number: int) -> "Dataset":
-        """Give the first examples, all where there are fewer."""
+        """Return the first examples, all where there are fewer."""
         require_whole(number, f"dataset {self.name!r}, first")
         return check_dataset(lambda: islice(self.source(), number), name=self.name, kind=self.kind)
 
     def only(self, wanted: Callable[[Example], bool], what: str = "the filter") -> "Dataset":
-        """Give the examples that `wanted` holds for; `what` names it in the error where there is none."""
+        """Return the examples that `wanted` holds for; `what` names it in the error where there is none."""
         source = self.source
         if not any(wanted(example) for example in source()):
             raise DefinitionError(f"dataset {self.name!r}", found=f"no example for {what}", do="see what it has")
@@ -234,7 +234,7 @@ def check_dataset(
 
 
 def encode_example(example: Example) -> dict[str, Any]:
-    """Give an example in the form that datasets are written in, one JSON object a line; what is empty is left out."""
+    """Return an example in the form that datasets are written in, one JSON object a line; what is empty is left out."""
     found = {
         "id": example.example_id,
         "inputs": plain(example.inputs),
@@ -248,7 +248,7 @@ def encode_example(example: Example) -> dict[str, Any]:
 
 
 def decode_example(found: Mapping[str, Any]) -> Example:
-    """Give the example that `encode_example` wrote. Raises KeyError, TypeError or ValueError for another."""
+    """Return the example that `encode_example` wrote. Raises KeyError, TypeError or ValueError for another."""
     conversation = found.get("conversation")
     return Example(
         inputs=dict(found.get("inputs") or {}),
@@ -262,12 +262,12 @@ def decode_example(found: Mapping[str, Any]) -> Example:
 
 
 def is_chat(value: object) -> TypeGuard[list[Mapping[str, Any]]]:
-    """Whether a value is a list of messages, each with role and content."""
+    """Return whether a value is a list of messages, each with role and content."""
     return isinstance(value, list) and bool(value) and all(_is_message(each) for each in value)
 
 
 def text_of(message: Mapping[str, Any]) -> str:
-    """Give the text of a chat message; of one in parts, that of all parts."""
+    """Return the text of a chat message; of one in parts, that of all parts."""
     content = message["content"]
     parts = content if isinstance(content, list) else [content]
     texts = [part.get("text") if isinstance(part, Mapping) else part for part in parts]

@@ -30,7 +30,7 @@ class FileStamp:
         return cls(path, found.st_mtime_ns, found.st_size)
 
     def watched(self, read: Iterable[T]) -> Iterator[T]:
-        """Give what is read from the file, each of it only where the file is still as it was.
+        """Return what is read from the file, each of it only where the file is still as it was.
 
         Raises DefinitionError where it is not, at the beginning, after each item and at the end (3 µs each).
         """

@@ -133,7 +133,7 @@ class _File:
         return f"{self.path}, row" if self.form == PARQUET else f"{self.path}, line"
 
     def rows(self) -> Iterator[Numbered]:
-        """Give the rows with their numbers. Raises DefinitionError where the file is not as it was, or changes."""
+        """Return the rows with their numbers. Raises DefinitionError where the file is not as it was, or changes."""
         return self.stamp.watched(self._read())
 
     def _read(self) -> Iterator[Numbered]:
@@ -149,7 +149,7 @@ class _File:
 
 
 def _reader(rows: Any) -> Callable[[], Iterable[object]]:
-    """Give what reads rows anew each time."""
+    """Return what reads rows anew each time."""
     if isinstance(rows, Mapping):
         splits = ", ".join(f"[{name!r}]" for name in list(rows)[:8])
         do = f"give one of its values ({splits}), where it is a mapping of splits, or a list of rows"
@@ -232,7 +232,7 @@ def _opened(path: Path) -> IO[bytes]:
 
 
 def _form_of(path: Path) -> str:
-    """Give the suffix that says how a file is written, in lower case."""
+    """Return the suffix that says how a file is written, in lower case."""
     plain = path.with_suffix("") if path.suffix == ".gz" else path
     return plain.suffix.lower()
 

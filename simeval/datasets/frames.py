@@ -15,7 +15,7 @@ PART = 1_000  # rows at once
 
 
 def frame_rows(frame: Any) -> Callable[[], Iterable[Row]] | None:
-    """Give what reads the rows of a pandas or polars frame; None for what is none.
+    """Return what reads the rows of a pandas or polars frame; None for what is none.
 
     Raises DefinitionError where two columns have one name.
     """
@@ -30,7 +30,7 @@ def frame_rows(frame: Any) -> Callable[[], Iterable[Row]] | None:
 
 
 def parquet_rows(path: Path) -> Iterator[Row]:
-    """Give the rows of a Parquet file, through pyarrow or polars. Raises DefinitionError."""
+    """Return the rows of a Parquet file, through pyarrow or polars. Raises DefinitionError."""
     try:
         import pyarrow.parquet
     except ImportError:

@@ -59,7 +59,7 @@ class Fields:
 def fields_of(
     kind: Kind | None, inputs: str | Sequence[str] | None, outputs: str | Sequence[str] | None, recorded: str | None
 ) -> Fields:
-    """Give the columns as they were named. Raises DefinitionError where one is named twice."""
+    """Return the columns as they were named. Raises DefinitionError where one is named twice."""
     fields = Fields(kind=kind, inputs=_names(inputs), outputs=_names(outputs), recorded=recorded)
     twice = sorted({name for name in fields.named if fields.named.count(name) > 1})
     if twice:
@@ -69,7 +69,7 @@ def fields_of(
 
 
 def example_of(row: object, fields: Fields, where: str) -> Example:
-    """Give a row as an example, its values in the form JSON can hold. Raises DefinitionError naming the field."""
+    """Return a row as an example, its values in the form JSON can hold. Raises DefinitionError naming the field."""
     if isinstance(row, Example):
         return _recorded_inside(_plain_sides(row, where), fields, where)
     if not isinstance(row, Mapping):
@@ -87,7 +87,7 @@ def example_of(row: object, fields: Fields, where: str) -> Example:
 
 
 def json_value(value: object, where: str, *, depth: int = 0) -> Any:
-    """Give a value in the form JSON can hold: NaN as null, dates as text, arrays as lists.
+    """Return a value in the form JSON can hold: NaN as null, dates as text, arrays as lists.
 
     Raises DefinitionError for what has no such form, so that a dataset is the same wherever it is read.
     """
@@ -116,7 +116,7 @@ def json_value(value: object, where: str, *, depth: int = 0) -> Any:
 
 
 def _whole(value: int, where: str) -> int:
-    """Give a whole number. Raises DefinitionError where it is too long to be written."""
+    """Return a whole number. Raises DefinitionError where it is too long to be written."""
     if value.bit_length() > MOST_BITS:
         found = f"found a whole number of more than {MOST_DIGITS:,} digits"
         raise DefinitionError(where, found=found, do="give it as a text")
@@ -227,7 +227,7 @@ def _flat(row: Row, fields: Fields, where: str) -> Example:
 
 
 def _marks(row: Row, names: Sequence[str], where: str) -> dict[str, Any]:
-    """Give id, split and tags, those of `names` that the row has."""
+    """Return id, split and tags, those of `names` that the row has."""
     found: dict[str, Any] = {}
     for name, field in (("id", "example_id"), ("split", "split")):
         value = row.get(name) if name in names else None

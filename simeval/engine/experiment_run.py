@@ -147,7 +147,7 @@ class Experiment:
             )
 
     def _app(self, context: RunContext) -> tuple[App | None, str, bool]:
-        """Give the app's actor, its name, and whether it takes columns."""
+        """Return the app's actor, its name, and whether it takes columns."""
         target = self.target
         if target is None:
             return None, RECORDED, False
@@ -156,7 +156,7 @@ class Experiment:
         return (*context.app(column_handler(target), name_of(target)), True)
 
     async def _spending(self, plan: DatasetPlan, context: RunContext, *, is_model: bool) -> Spending:
-        """Give what a budget is held against: for a trial, the calls of its scorers, its judges and its app."""
+        """Return what a budget is held against: for a trial, the calls of its scorers, its judges and its app."""
         behaviours = [measure.expected_behavior for measure in plan.measures if measure.expected_behavior]
         scorers = {id(measure.scorer): measure.scorer.calls for measure in plan.measures}
         judged = len(behaviours) * len(context.judges) * context.settings.judge_repeats
@@ -182,7 +182,7 @@ class Experiment:
 
 
 def _measured(meter: Meter, run: RunRecord, masked: Collection[int]) -> dict[str, Any]:
-    """Give what completes the record of a run, and say how many answers were measured with secrets taken out."""
+    """Return what completes the record of a run, and say how many answers were measured with secrets taken out."""
     said = [f"secrets were masked in {len(masked)} answers before they were measured"] if masked else []
     return {**meter.measured(), "notes": (*run.notes, *said)}
 

@@ -18,18 +18,18 @@ class Meter:
     _started: float = field(default_factory=perf_counter)
 
     def pulse(self) -> Heartbeat:
-        """Give what this sitting has come to."""
+        """Return what this sitting has come to."""
         return Heartbeat(seconds=perf_counter() - self._started, usage=self.ledger.by_role())
 
     def seconds(self) -> float:
-        """Give the seconds of the whole run."""
+        """Return the seconds of the whole run."""
         return perf_counter() - self._started + (self.before.seconds if self.before else 0.0)
 
     def usage(self) -> Mapping[str, Usage]:
-        """Give the usage of the whole run, by role."""
+        """Return the usage of the whole run, by role."""
         now = self.ledger.by_role()
         return merged(self.before.usage, now) if self.before else now
 
     def measured(self) -> dict[str, Any]:
-        """Give what completes the record of a run at its end."""
+        """Return what completes the record of a run at its end."""
         return {"seconds": self.seconds(), "usage": self.usage()}

@@ -46,10 +46,10 @@ class Source(Protocol):
         """Which trials can still be needed."""
 
     async def hold(self, trial: Trial) -> TrialConversation:
-        """Give the conversation of a trial."""
+        """Return the conversation of a trial."""
 
     async def recall(self, held: TrialConversation) -> TrialConversation:
-        """Give one that was held before as `hold` gave it."""
+        """Return one that was held before as `hold` gave it."""
 
 
 class Conclusion(Protocol[R]):
@@ -65,7 +65,7 @@ class Conclusion(Protocol[R]):
         """Whether all that was to be concluded is."""
 
     def result(self, run: RunRecord) -> R:
-        """Give what was found by now."""
+        """Return what was found by now."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -167,7 +167,7 @@ class Pipeline(Generic[R]):
         return self.spending.admits(in_flight=self.slots.taken - 1, finished=self._paid)
 
     def _is_known(self, trial: Trial) -> bool:
-        """Whether all that a trial can come to is known."""
+        """Return whether all that a trial can come to is known."""
         held = self.known.conversation(trial)
         if held is None:
             return False

@@ -77,18 +77,18 @@ class RunContext:
 
     @classmethod
     async def open(cls, shared: EngineResources, store: Journal | None, stop: StopSignal) -> "RunContext":
-        """Give an evaluation with the run it resumes, if it does one."""
+        """Return an evaluation with the run it resumes, if it does one."""
         if shared.resume is None:
             return cls(shared, store, stop, None)
         past = await anyio.to_thread.run_sync(load_run, as_database(store, "resume"), shared.resume)
         return cls(shared, store, stop, past)
 
     def caller(self, model: Model) -> Caller:
-        """Give what asks a model, within its limits and counted."""
+        """Return what asks a model, within its limits and counted."""
         return self.models.caller(model, self.meter.ledger, self._cache)
 
     def scorer_caller(self, named: Any) -> Caller:
-        """Give what asks the model of a scorer; without one, the judge."""
+        """Return what asks the model of a scorer; without one, the judge."""
         model = self.shared.panel[0] if named is None else self.models.get(named)
         if model.name.startswith(PREFIX):
             do = "name the engine's judge_model, or the scorer's own model, such as openai/gpt-5-nano"
@@ -97,11 +97,11 @@ class RunContext:
         return self.caller(model)
 
     def judge_scorer(self, behavior: str) -> RubricScorer:
-        """Give the scorer of an expected behaviour."""
+        """Return the scorer of an expected behaviour."""
         return RubricScorer(self.judges, self.book, behavior, self.settings.judge_repeats)
 
     def app(self, handler: Handler | AppHandler, name: str = "") -> tuple[App, str]:
-        """Give the actor of an app and the name reports show for it; without a `name`, its own."""
+        """Return the actor of an app and the name reports show for it; without a `name`, its own."""
         settings = self.settings
         is_model = isinstance(handler, str)
         if isinstance(handler, str):
@@ -116,7 +116,7 @@ class RunContext:
     def begin(
         self, plans: Sequence[RunPlan], app_name: str, *, user: str, notes: Sequence[str] = (), **more: Any
     ) -> tuple[RunRecord, RestoredTrials]:
-        """Give the record of the run, new or resumed, and what of it is known. Raises DefinitionError.
+        """Return the record of the run, new or resumed, and what of it is known. Raises DefinitionError.
 
         `more` are further fields of the record.
         """
@@ -178,6 +178,6 @@ def embedded_notes(cast: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def name_of(handler: Callable[..., Any]) -> str:
-    """Give the name that reports show for a function."""
+    """Return the name that reports show for a function."""
     module = getattr(handler, "__module__", None) or type(handler).__module__
     return f"{module}:{getattr(handler, '__qualname__', type(handler).__qualname__)}"

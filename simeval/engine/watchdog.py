@@ -54,12 +54,12 @@ class _Watchdog:
     timer: asyncio.TimerHandle | None = None
 
     def beat(self) -> None:
-        """Give a sign of life, and arrange for the next."""
+        """Return a sign of life, and arrange for the next."""
         self.last_beat = monotonic()
         self.timer = self.loop.call_later(self._beat_seconds, self.beat)
 
     def end(self) -> None:
-        """Give the last sign of life."""
+        """Return the last sign of life."""
         self.last_beat = monotonic()
         if self.timer is not None:
             self.timer.cancel()

@@ -54,7 +54,7 @@ class Evaluator(ABC):
         return self
 
     def with_defaults(self, *, significance_level: float, early_stopping: EarlyStopping, requirements: int = 1) -> Self:
-        """Give this evaluator with these settings where it has none of its own.
+        """Return this evaluator with these settings where it has none of its own.
 
         As one of several `requirements` of a joint claim it gets its share of the level.
         """
@@ -87,7 +87,7 @@ class Evaluator(ABC):
         return self.conclude(numbers[~lost] if missing else numbers, missing=missing, misses=misses)
 
     def running_test(self, n_max: int, *, stop: StopAt | None = None) -> RunningTest:  # noqa: ARG002
-        """Give the way of this requirement through at most `n_max` trials of a scenario.
+        """Return the way of this requirement through at most `n_max` trials of a scenario.
 
         `stop` says what ends it before: "gate", also that no pass can be reached any more; "verdict", only a
         proven side; without a value the evaluator decides.
@@ -112,7 +112,7 @@ class Evaluator(ABC):
 
     @abstractmethod
     def reduce(self, group: Sequence[float]) -> float:
-        """Give the one value that stands for values that belong together."""
+        """Return the one value that stands for values that belong together."""
 
     @abstractmethod
     def conclude(self, values: Floats, *, missing: int, misses: int) -> Verdict:
@@ -124,11 +124,11 @@ class Evaluator(ABC):
         """Whether higher scores speak for the requirement."""
 
     def minimum_trials(self) -> int:
-        """Give the smallest number of trials that can prove the requirement; 1 where it is not known."""
+        """Return the smallest number of trials that can prove the requirement; 1 where it is not known."""
         return 1
 
     def accepts(self, value: float) -> bool:
-        """Whether `value` is one this evaluator can conclude on."""
+        """Return whether `value` is one this evaluator can conclude on."""
         return not isnan(value)
 
     @property
@@ -142,7 +142,7 @@ class Evaluator(ABC):
     def meets(self, value: Floats) -> NDArray[np.bool_]: ...
     @abstractmethod
     def meets(self, value: float | Floats) -> bool | NDArray[np.bool_]:
-        """Whether a trial with this value speaks for the requirement; of an array, for each."""
+        """Return whether a trial with this value speaks for the requirement; of an array, for each."""
 
 
 class ShareEvaluator(Evaluator):
@@ -157,7 +157,7 @@ class ShareEvaluator(Evaluator):
     def summarise(
         self, taken: Sequence[Counted], plan: Design, share: tuple[float, float]
     ) -> tuple[float | None, tuple[float, float]]:
-        """Give estimate and interval of a sequential test; `share` is the interval of the good share."""
+        """Return estimate and interval of a sequential test; `share` is the interval of the good share."""
 
     @abstractmethod
     def method(self, n_max: int) -> str:
@@ -168,7 +168,7 @@ class ShareEvaluator(Evaluator):
         return least(self.required_share, self.alpha)
 
     def plan(self, n_max: int, *, stop: StopAt | None = None) -> Design:
-        """Give the sequential design of at most `n_max` trials.
+        """Return the sequential design of at most `n_max` trials.
 
         Without `stop` it is a gate, unless that could not tell an app that always fails: where a pass is out of
         reach at once, or after a first miss, a run goes on until a side is proven.

@@ -335,7 +335,7 @@ class MeanEvaluator(_BarEvaluator):
         return high
 
     def _can_prove(self, n: int) -> bool:
-        """Whether n of the best scores there can be prove the requirement."""
+        """Return whether n of the best scores there can be prove the requirement."""
         room = self.bounds[1] - self.bounds[0]
         worst = (self.bar - self.bounds[0]) / room if self.prefers_high else (self.bounds[1] - self.bar) / room
         if self.early_stopping is False:

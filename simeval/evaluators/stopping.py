@@ -67,11 +67,11 @@ class RunningTest(ABC):
         self.settled = self.settled or self.index == self.n_max or self.is_dead_end()
 
     def is_dead_end(self) -> bool:
-        """Whether the way ends here because no pass can be reached any more."""
+        """Return whether the way ends here because no pass can be reached any more."""
         return False
 
     def verdict(self) -> Verdict:
-        """Give the verdict on what was taken; a course that is not settled was cut short."""
+        """Return the verdict on what was taken; a course that is not settled was cut short."""
         ended: Ended = "full" if self.index == self.n_max else "boundary" if self.settled else "cut"
         return replace(self.conclude(ended), evaluator=self.name, left_out=len(self.excluded))
 
@@ -84,7 +84,7 @@ class RunningTest(ABC):
 
     @abstractmethod
     def conclude(self, ended: Ended) -> Verdict:
-        """Give the verdict on what was taken."""
+        """Return the verdict on what was taken."""
 
     def acceptance(self) -> str:
         """Say in words what passes, before the first trial; empty where there is no table."""
@@ -144,15 +144,15 @@ class ShareRule(Protocol):
         """The share of trials that must be good."""
 
     def minimum_trials(self) -> int:
-        """Give the smallest number of trials that can pass."""
+        """Return the smallest number of trials that can pass."""
 
     def meets(self, value: float) -> bool:
-        """Whether a trial is good."""
+        """Return whether a trial is good."""
 
     def summarise(
         self, taken: Sequence[Counted], plan: Design, share: tuple[float, float]
     ) -> tuple[float | None, tuple[float, float]]:
-        """Give estimate and interval in the evaluator's own terms; `share` is the interval of the good share."""
+        """Return estimate and interval in the evaluator's own terms; `share` is the interval of the good share."""
 
 
 class SequentialTest(RunningTest):
@@ -340,7 +340,7 @@ def is_met(outcome: Counted, meets: Callable[[float], bool]) -> bool | None:
 
 
 def filled(taken: Sequence[Counted], lost: float) -> list[float]:
-    """Give the scores, with `lost` in the place of trials that have none."""
+    """Return the scores, with `lost` in the place of trials that have none."""
     return [lost if score is None or isnan(score) else score for score in taken]
 
 

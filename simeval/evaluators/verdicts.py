@@ -157,7 +157,7 @@ def show_share(share: float) -> str:
 
 
 def decide(p_pass: float, p_fail: float, alpha: float) -> Outcome:
-    """Give the outcome of two opposite tests at the level alpha."""
+    """Return the outcome of two opposite tests at the level alpha."""
     limit = alpha * (1 + ROUNDING)
     return "pass" if p_pass <= limit else "fail" if p_fail <= limit else "inconclusive"
 

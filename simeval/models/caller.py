@@ -43,11 +43,11 @@ class Caller:
     _answers: int = field(default=0, init=False, repr=False)
 
     async def ask(self, request: Request, kind: type[R], *, heard: Sequence[str] = ()) -> R:
-        """Give the model's answer as `kind`; what `heard` holds is no answer where the model repeats it."""
+        """Return the model's answer as `kind`; what `heard` holds is no answer where the model repeats it."""
         return await self._attempt(request, lambda text: read_reply(text, kind, model=self.model.name, heard=heard))
 
     async def text(self, request: Request) -> str:
-        """Give the model's answer as it stands; an empty one is malformed."""
+        """Return the model's answer as it stands; an empty one is malformed."""
         return await self._attempt(request, self._not_empty)
 
     def _not_empty(self, text: str) -> str:
@@ -133,7 +133,7 @@ class _Tries:
         self._unlucky += self.is_unlucky
 
     def are_spent(self, attempts: int) -> bool:
-        """Whether there may be no further attempt."""
+        """Return whether there may be no further attempt."""
         return attempts - self._unlucky >= self.most or self._unlucky > REFUSALS * (self.most - 1)
 
 
@@ -151,7 +151,7 @@ def _retry_after(state: RetryCallState) -> float:
 
 
 def _may_pass(error: BaseException) -> bool:
-    """Whether it is worth calling again: the cause may pass, and in a time that can be waited for."""
+    """Return whether it is worth calling again: the cause may pass, and in a time that can be waited for."""
     if not isinstance(error, ModelError) or error.waited_out:
         return False
     return error.retryable and (error.retry_after or 0.0) <= LONGEST_RETRY_AFTER

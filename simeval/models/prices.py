@@ -18,12 +18,12 @@ class Price:
     completion_token_usd: float
 
     def of(self, prompt_tokens: float, completion_tokens: float) -> float:
-        """Give the cost of so many tokens, in US dollars."""
+        """Return the cost of so many tokens, in US dollars."""
         return prompt_tokens * self.prompt_token_usd + completion_tokens * self.completion_token_usd
 
 
 def price_of(model_name: str) -> Price | None:
-    """Give the price of a model by its LiteLLM name, or None where the table has none.
+    """Return the price of a model by its LiteLLM name, or None where the table has none.
 
     The table is read as it is, prices registered with LiteLLM included: LiteLLM's own look-up asks a server about
     models it does not know. Loads LiteLLM, unless the model is none of LiteLLM's.

@@ -17,7 +17,7 @@ class StoredReplies(Protocol):
     """Where replies are found again."""
 
     def reply(self, key: str) -> ReplyRecord | None:
-        """Give the reply of a key; may block. Raises StoreError."""
+        """Return the reply of a key; may block. Raises StoreError."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class ReplyCache:
     clean: Callable[[str], str]
 
     async def find(self, model: str, request: Request) -> str | None:
-        """Give the reply to a request, if there is one."""
+        """Return the reply to a request, if there is one."""
         if request.role == "app":
             return None
         kept = await anyio.to_thread.run_sync(self.shelf.reply, self.key(model, request), abandon_on_cancel=True)
@@ -61,7 +61,7 @@ class ReplyCache:
         )
 
     def key(self, model: str, request: Request) -> str:
-        """Give the key of a request: a hash of all that its answer depends on."""
+        """Return the key of a request: a hash of all that its answer depends on."""
         form = None if request.reply is None else [request.reply.__name__, request.reply.json_schema]
         options = {name: str(value) for name, value in self.options.items()}
         parts = [model, options, request.messages(), request.temperature, request.seed, form]

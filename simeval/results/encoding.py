@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 
 def encode_result(result: Score | Failure) -> Json:
-    """Give a score with its reasoning, or a failure with its stage and cause."""
+    """Return a score with its reasoning, or a failure with its stage and cause."""
     if isinstance(result, Failure):
         return asdict(result)
     return {"score": plain(result.value), "reasoning": result.reasoning} | (
@@ -37,7 +37,7 @@ def encode_entry(
     | SuiteResult
     | ExperimentResult,
 ) -> list[Json]:
-    """Give what a journal of JSON lines keeps of one record; "type" says which it is."""
+    """Return what a journal of JSON lines keeps of one record; "type" says which it is."""
     match entry:
         case RunRecord():
             return [{"type": "run", **encode_run(entry, suite=True)}]
@@ -67,7 +67,7 @@ def _encode_verdicts(result: EvaluationResult) -> Json:
 
 
 def encode_verdict(verdict: Verdict) -> Json:
-    """Give a verdict; an unbounded side of the interval is null."""
+    """Return a verdict; an unbounded side of the interval is null."""
     interval = verdict.confidence_interval
     return {
         "evaluator": verdict.evaluator,
@@ -89,7 +89,7 @@ def encode_verdict(verdict: Verdict) -> Json:
 
 
 def encode_suite(results: Sequence[EvaluationResult], run: RunRecord, *, version: str) -> Json:
-    """Give a whole run as the machine-readable result."""
+    """Return a whole run as the machine-readable result."""
     outcome = combine([result.outcome for result in results])
     return {
         "simeval": version,
@@ -107,7 +107,7 @@ def encode_suite(results: Sequence[EvaluationResult], run: RunRecord, *, version
 
 
 def encode_experiment(result: ExperimentResult, *, version: str) -> Json:
-    """Give an experiment as the machine-readable result; what was answered is in the store."""
+    """Return an experiment as the machine-readable result; what was answered is in the store."""
     return {
         "simeval": version,
         "run_id": result.run.run_id,
@@ -139,7 +139,7 @@ def _encode_metric(metric: MetricResult) -> Json:
 
 
 def encode_run(run: RunRecord, *, suite: bool = False) -> Json:
-    """Give what is true of a whole run; with `suite`, what its scenarios were to be."""
+    """Return what is true of a whole run; with `suite`, what its scenarios were to be."""
     by_role = {role: asdict(usage) for role, usage in run.usage.items()}
     return {
         "run_id": run.run_id,
@@ -165,7 +165,7 @@ def encode_run(run: RunRecord, *, suite: bool = False) -> Json:
 
 
 def encode_scenario(result: EvaluationResult) -> Json:
-    """Give what a scenario came to, without its conversations."""
+    """Return what a scenario came to, without its conversations."""
     return {
         "title": result.title,
         "given": result.given,
@@ -208,6 +208,6 @@ def _encode_judgement(result: EvaluationResult, judgement: Judgement) -> Json:
 
 
 def encode_trial(index: int, conversation: Conversation, scores: Mapping[str, Score]) -> Json:
-    """Give a trial with its conversation and its scores, by the labels of their expectations."""
+    """Return a trial with its conversation and its scores, by the labels of their expectations."""
     found = {label: encode_result(score) for label, score in scores.items()}
     return {"index": index, **encode_conversation(conversation), "scores": found}

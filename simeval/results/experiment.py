@@ -92,11 +92,11 @@ class ExperimentResult:
         return guarantee(self.verdicts, gate=self.run.gate, joint=self.run.joint)
 
     def meets(self, gate: Gate) -> bool:
-        """Whether the experiment gets through a gate; one without expectations does."""
+        """Return whether the experiment gets through a gate; one without expectations does."""
         return self.outcome is None or meets_gate(self.outcome, gate)
 
     def metric(self, name: str) -> MetricResult:
-        """Give a metric by its name. Raises KeyError naming those there are."""
+        """Return a metric by its name. Raises KeyError naming those there are."""
         found = next((metric for metric in self.metrics if metric.name == name), None)
         if found is None:
             raise KeyError(f"{name}: the metrics are {', '.join(metric.name for metric in self.metrics)}")

@@ -166,7 +166,7 @@ class EvaluationResult:
         return tuple((j.trial.index, failure) for j in self.judgements for failure in j.failures)
 
     def worst(self, expectation: ExpectationResult) -> Judgement | None:
-        """Give the trial that speaks most against an expectation: a crash of the app, else the worst score.
+        """Return the trial that speaks most against an expectation: a crash of the app, else the worst score.
 
         None where every trial speaks for it.
         """
@@ -208,7 +208,10 @@ class SuiteResult(Sequence[EvaluationResult]):
         return self.outcome == "pass"
 
     def meets(self, gate: Gate) -> bool:
-        """Whether the suite gets through a gate: "pass", all verdicts are; "not_fail", none is a fail or an error."""
+        """Return whether the suite gets through a gate: "pass", all verdicts are.
+
+        "not_fail", none is a fail or an error.
+        """
         return meets_gate(self.outcome, gate)
 
     @property
@@ -234,7 +237,7 @@ class SuiteResult(Sequence[EvaluationResult]):
 
 
 def combine(outcomes: Sequence[Outcome]) -> Outcome:
-    """Give the outcome of several together: error over fail over inconclusive; pass only if all pass."""
+    """Return the outcome of several together: error over fail over inconclusive; pass only if all pass."""
     for outcome in ("error", "fail", "inconclusive"):
         if outcome in outcomes:
             return outcome
@@ -309,7 +312,7 @@ def _explain(result: EvaluationResult) -> str:
 
 
 def _is_cut(result: EvaluationResult) -> bool:
-    """Whether a scenario would have gone on if the run had, and has nothing against it by then."""
+    """Return whether a scenario would have gone on if the run had, and has nothing against it by then."""
     return result.outcome == "inconclusive" and any(verdict.reason == "run_stopped" for verdict in result.verdicts)
 
 
@@ -318,12 +321,12 @@ def _guaranteed(results: Sequence[EvaluationResult], run: RunRecord) -> str:
 
 
 def meets_gate(outcome: Outcome, gate: Gate) -> bool:
-    """Whether an outcome gets through a gate: "pass", it is one; "not_fail", it is no fail and no error."""
+    """Return whether an outcome gets through a gate: "pass", it is one; "not_fail", it is no fail and no error."""
     return outcome == "pass" or (gate == "not_fail" and outcome == "inconclusive")
 
 
 def counted_of(number: int, noun: str) -> str:
-    """Give a number with its noun, in the plural where that is meant."""
+    """Return a number with its noun, in the plural where that is meant."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 

@@ -26,7 +26,7 @@ def legend(verdicts: Sequence[Verdict]) -> str:
 
 
 def verdict_row(label: str, evaluator: Evaluator, verdict: Verdict, sample_size: int) -> list[str]:
-    """Give the cells of a verdict under VERDICT_HEADERS."""
+    """Return the cells of a verdict under VERDICT_HEADERS."""
     return [
         label,
         MARKS[verdict.outcome],
@@ -58,7 +58,7 @@ def _show_interval(verdict: Verdict, evaluator: Evaluator) -> str:
 
 
 def speaks_against(result: Score | Failure, evaluators: Sequence[Evaluator]) -> bool:
-    """Whether a result is no evidence for what is required."""
+    """Return whether a result is no evidence for what is required."""
     if isinstance(result, Failure):
         return not result.is_unneeded
     return not all(evaluator.meets(result.value) for evaluator in evaluators)

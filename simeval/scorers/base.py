@@ -79,11 +79,11 @@ class Scorer:
         require(not missing, where, found=f"parameters {missing}", do=do)
 
     def bind(self, callers: Callers) -> "Scorer":  # noqa: ARG002
-        """Give this scorer as it shall be used in a run: one that asks models gets what asks them there."""
+        """Return this scorer as it shall be used in a run: one that asks models gets what asks them there."""
         return self
 
     def summarize(self, scored: Sequence[Scored]) -> Mapping[str, Estimate]:  # noqa: ARG002
-        """Give what is to be said of all examples of a dataset together, beside the summary of each metric.
+        """Return what is to be said of all examples of a dataset together, beside the summary of each metric.
 
         A scorer of a whole dataset overrides this; `scored` stands in the dataset's order, failures among it.
         """
@@ -110,7 +110,7 @@ class Scorer:
         raise TimeoutError(f"no score within {self.timeout_seconds} seconds")
 
     def arguments(self, columns: Mapping[str, Any]) -> dict[str, Any]:
-        """Give what `score` is called with. Raises DefinitionError where a column that it requires is not there."""
+        """Return what `score` is called with. Raises DefinitionError where a column that it requires is not there."""
         function, mapped = self.function, self.column_map
         found = dict(columns) if _takes_any(function) else {n: columns[n] for n in _named(function) if n in columns}
         for name, column in mapped.items():
@@ -123,7 +123,7 @@ class Scorer:
         return found
 
     def chosen(self, columns: Mapping[str, Any]) -> dict[str, Any]:
-        """Give what `score` is given of a dataset's columns, by its parameters' names: what a `Scored` holds."""
+        """Return what `score` is given of a dataset's columns, by its parameters' names: what a `Scored` holds."""
         wanted = self.summarized if self.summarized is not None else _named(self.function)
         found = [(name, _column(columns, self.column_map.get(name, name))) for name in wanted]
         return {name: values[0] for name, values in found if values and name not in _OF_THE_TRIAL}
@@ -223,7 +223,7 @@ def whole(measured: object, path: str | None) -> Score:
 
 
 def metrics_of(measured: object, path: str = "") -> dict[str, float | bool]:
-    """Give the numbers and booleans in what a scorer returned, by their paths; of a bare one the path is empty."""
+    """Return the numbers and booleans in what a scorer returned, by their paths; of a bare one the path is empty."""
     if isinstance(measured, Mapping):
         return {
             inner: value
@@ -239,7 +239,7 @@ def metrics_of(measured: object, path: str = "") -> dict[str, float | bool]:
 
 
 def _column(columns: Mapping[str, Any], name: str) -> list[Any]:
-    """Give the value of a column, or of a path with dots into one, as the only element; none where there is none."""
+    """Return the value of a column, or of a path with dots into one, as the only element; none where there is none."""
     if name in columns:
         return [columns[name]]
     found: Any = columns
@@ -265,7 +265,7 @@ def _required(function: Callable[..., Any]) -> list[str]:
 
 
 def _parameters(function: Callable[..., Any]) -> Sequence[inspect.Parameter]:
-    """Give the parameters of a function; a method's are found once for all of its class's instances."""
+    """Return the parameters of a function; a method's are found once for all of its class's instances."""
     return _signature(function.__func__)[1:] if isinstance(function, MethodType) else _signature(function)
 
 

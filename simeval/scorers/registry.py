@@ -55,7 +55,7 @@ NAMES = (*METRICS, *NAMED)
 
 
 def named_scorer(name: str, options: ScorerOptions | None = None) -> Scorer:
-    """Give the scorer of a name, called by it. Raises DefinitionError where there is none, or it lacks an option."""
+    """Return the scorer of a name, called by it. Raises DefinitionError where there is none, or it lacks an option."""
     if name in METRICS:
         return METRICS[name]
     if name not in NAMED:

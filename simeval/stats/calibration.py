@@ -75,7 +75,7 @@ def ppi_mean(
     alpha: float,
     bounds: tuple[float, float] | None = None,
 ) -> CorrectedEstimate:
-    """Give the prediction-powered estimate of the human mean, with `alpha` on each side.
+    """Return the prediction-powered estimate of the human mean, with `alpha` on each side.
 
     Hypothesis: none is tested; the interval holds the means that two one-sided z-tests of level `alpha` would not
     reject. The judge's mean on the unlabelled conversations plus the mean of human - judge on the labelled ones
@@ -107,7 +107,7 @@ def rogan_gladen(
     *,
     alpha: float,
 ) -> CorrectedEstimate:
-    """Give the true rate behind a judge's, from its sensitivity and specificity on other labelled conversations.
+    """Return the true rate behind a judge's, from its sensitivity and specificity on other labelled conversations.
 
     Hypothesis: none is tested. (judge_rate + specificity - 1) / (sensitivity + specificity - 1), with the standard
     error of the delta method for three independent binomial samples: `n_judged` conversations judged, `n_positive`
@@ -140,7 +140,7 @@ def rogan_gladen(
 
 
 def corrected_rate(human: Labels, judge: Labels, *, alpha: float) -> CorrectedRate:
-    """Give the rate a human would find, with `alpha` on each side, by the best method the labels allow.
+    """Return the rate a human would find, with `alpha` on each side, by the best method the labels allow.
 
     Hypothesis: none is tested. `judge` holds true or false for every conversation, `human` the same with None or
     NaN where a conversation is not labelled. With 50 labels and 50 unlabelled conversations or more, and some
@@ -175,7 +175,7 @@ def corrected_rate(human: Labels, judge: Labels, *, alpha: float) -> CorrectedRa
 
 
 def corrected_mean(human: Labels, judge: Labels, *, alpha: float, bounds: tuple[float, float]) -> CorrectedMean:
-    """Give the mean score a human would find, with `alpha` on each side, by the best method the labels allow.
+    """Return the mean score a human would find, with `alpha` on each side, by the best method the labels allow.
 
     Hypothesis: none is tested. As `corrected_rate` for scores between `bounds`: PPI under the same conditions,
     otherwise Gaffke's bounds of the human scores alone, which hold at any number of labels as far as is known but

@@ -95,7 +95,7 @@ class Database:
         self.write(lambda connection: self._backend.write(connection, rows))
 
     def reply(self, key: str) -> ReplyRecord | None:
-        """Give the reply that is kept under a key."""
+        """Return the reply that is kept under a key."""
         query = select(REPLIES).where(REPLIES.c.key == key)
         row = self.read(lambda connection: connection.execute(query).mappings().one_or_none())
         if row is None:
@@ -194,7 +194,7 @@ class Database:
 
 
 def _backend_of(where: str | Path) -> Backend:
-    """Give the backend that an address names. Raises DefinitionError where it names none."""
+    """Return the backend that an address names. Raises DefinitionError where it names none."""
     if isinstance(where, Path) or "://" not in where:
         return _file(Path(where))
     url = _parsed(where)

@@ -62,7 +62,7 @@ class Datasets:
         self._database.put({DATASETS: [_dataset_row(dataset)], DATASET_TAGS: tagged})
 
     def load(self, name: str, version: str | None = None) -> Dataset:
-        """Give a dataset by its name; of several versions the one saved last, or that of this version or tag.
+        """Return a dataset by its name; of several versions the one saved last, or that of this version or tag.
 
         Its examples are read a page at a time, while the database is open. Raises DefinitionError naming what there is.
         """
@@ -82,7 +82,7 @@ class Datasets:
         self._database.write(lambda connection: _delete(connection, name))
 
     def list(self) -> Sequence[DatasetSummary]:
-        """Give the versions of all datasets, by name, of each the one saved last first."""
+        """Return the versions of all datasets, by name, of each the one saved last first."""
         return self._database.read(_summaries)
 
     def _save_examples(self, dataset: Dataset) -> None:
@@ -108,7 +108,7 @@ class Datasets:
 
 
 def _example_rows(dataset: Dataset, content: ContentHash) -> Iterator[Row]:
-    """Give the rows of a dataset's examples, and count their content in."""
+    """Return the rows of a dataset's examples, and count their content in."""
     for position, example in enumerate(dataset):
         content.add(example)
         found = encode_example(example)
@@ -154,7 +154,7 @@ def _dataset_row(dataset: Dataset) -> Row:
 
 
 def _versions(connection: Connection, *, name: str, version: str | None = None) -> list[dict[str, Any]]:
-    """Give what there is of a dataset, the version saved last first."""
+    """Return what there is of a dataset, the version saved last first."""
     query = select(DATASETS).where(DATASETS.c.dataset == name).order_by(DATASETS.c.saved.desc(), DATASETS.c.version)
     if version is not None:
         query = query.where(DATASETS.c.version == version)

@@ -39,7 +39,7 @@ class RunAttempt:
 
 
 def new_attempt(now: datetime, *, after: RunAttempt | None) -> RunAttempt:
-    """Give a sitting of this process that begins now."""
+    """Return a sitting of this process that begins now."""
     return RunAttempt(new_owner(), now.isoformat(), after.owner if after else "")
 
 
@@ -137,7 +137,7 @@ def _run_row(run: RunRecord, attempt: RunAttempt) -> tuple[Any, ...]:
 
 
 def _present(run: RunRecord, attempt: RunAttempt) -> Json:
-    """Give what every sitting says of its run."""
+    """Return what every sitting says of its run."""
     return {
         "status": "running",
         "stopped": "",
@@ -196,7 +196,7 @@ def _update_own(
 
 
 def _head(suite: SuiteResult) -> Json:
-    """Give what a run's JSON result says before its scenarios."""
+    """Return what a run's JSON result says before its scenarios."""
     return {
         "simeval": __version__,
         "run_id": suite.run.run_id,
@@ -209,7 +209,7 @@ def _head(suite: SuiteResult) -> Json:
 
 
 def _never_kept(connection: Connection, suite: SuiteResult) -> list[TrialConversation]:
-    """Give the trials that verdicts rest on but whose conversation was not recorded: a fault ended them before."""
+    """Return the trials that verdicts rest on but whose conversation was not recorded: a fault ended them before."""
     query = select(TRIALS.c.trial, TRIALS.c.scenario).where(TRIALS.c.run_id == suite.run.run_id)
     kept = {tuple(each) for each in connection.execute(query)}
     return [

@@ -26,7 +26,7 @@ def open_journal(where: str | Path, *, must_exist: bool = False) -> Journal:
 
 
 def as_database(journal: Journal | None, what: str) -> "Database":
-    """Give a journal that is a database. Raises DefinitionError for another, naming `what` needs one."""
+    """Return a journal that is a database. Raises DefinitionError for another, naming `what` needs one."""
     from simeval.store.database import Database
 
     if not isinstance(journal, Database):
@@ -35,7 +35,7 @@ def as_database(journal: Journal | None, what: str) -> "Database":
 
 
 def load_run(database: "Database", name: str) -> ResumableRun:
-    """Give what there is of a run, by its id, how that begins, or "last". Raises DefinitionError."""
+    """Return what there is of a run, by its id, how that begins, or "last". Raises DefinitionError."""
     from simeval.store.runs import Runs
 
     runs = Runs(database)

@@ -20,7 +20,7 @@ Scores = Mapping[TrialKey, Mapping[int, Score]]
 
 
 def read_conversations(connection: Connection, run_id: str) -> dict[TrialKey, TrialConversation]:
-    """Give every conversation of a run, also those that were broken off."""
+    """Return every conversation of a run, also those that were broken off."""
     messages = _messages(connection, run_id)
     columns = [TRIALS.c[name] for name in ("trial", "scenario", "seed", "ended")]
     texts = [TRIALS.c[name] for name in ("writing_style", "stage", "error", "cause", "exact")]
@@ -42,7 +42,7 @@ def read_conversations(connection: Connection, run_id: str) -> dict[TrialKey, Tr
 
 
 def read_scores(connection: Connection, run_id: str) -> Scores:
-    """Give the scores of a run, by the position of their expectation; failures are left out."""
+    """Return the scores of a run, by the position of their expectation; failures are left out."""
     names = ("trial", "scenario", "expectation", "value", "reasoning", "details", "exact")
     query = _of_run(SCORES, run_id, [SCORES.c[name] for name in names]).where(SCORES.c.stage.is_(None))
     found: defaultdict[TrialKey, dict[int, Score]] = defaultdict(dict)
@@ -59,13 +59,13 @@ def read_scores(connection: Connection, run_id: str) -> Scores:
 
 
 def read_rubrics(connection: Connection, run_id: str) -> dict[str, Mapping[str, str]]:
-    """Give the levels of a run's rubrics, by their keys."""
+    """Return the levels of a run's rubrics, by their keys."""
     rows = connection.execute(select(RUBRICS).where(RUBRICS.c.run_id == run_id)).mappings()
     return {row["key"]: json.loads(as_written(row)["levels"]) for row in rows}
 
 
 def read_spent(connection: Connection, run_id: str) -> tuple[float, Mapping[str, Usage]]:
-    """Give the seconds and the usage by role of all sittings together."""
+    """Return the seconds and the usage by role of all sittings together."""
     columns = (ATTEMPTS.c.seconds, ATTEMPTS.c.usage)
     rows = connection.execute(select(*columns).where(ATTEMPTS.c.run_id == run_id).order_by(ATTEMPTS.c.started))
     seconds, usage = 0.0, dict[str, Usage]()

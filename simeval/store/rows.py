@@ -26,7 +26,7 @@ SCORE_TEXTS = ("reasoning", "details", "error", "cause")
 
 
 def rows_of(run_id: str, entries: Iterable[Entry], *, now: str) -> Batch:
-    """Give the rows of conversations, judgements, rubrics and replies; the last of two of one trial counts.
+    """Return the rows of conversations, judgements, rubrics and replies; the last of two of one trial counts.
 
     What was not made because no verdict needs it leaves none.
     """
@@ -57,7 +57,7 @@ def rows_of(run_id: str, entries: Iterable[Entry], *, now: str) -> Batch:
 
 
 def rows_of_conversations(run_id: str, helds: Iterable[TrialConversation]) -> dict[Table, Sequence[Row]]:
-    """Give the rows of conversations."""
+    """Return the rows of conversations."""
     trials: list[Row] = []
     messages: list[Row] = []
     for held in helds:
@@ -67,13 +67,13 @@ def rows_of_conversations(run_id: str, helds: Iterable[TrialConversation]) -> di
 
 
 def row(table: Table, **values: Any) -> Row:
-    """Give a row of a table, with nothing in the columns that are not named."""
+    """Return a row of a table, with nothing in the columns that are not named."""
     found = storable(values)
     return tuple(found.get(column.name) for column in table.columns)
 
 
 def scenario_rows(run: RunRecord) -> list[Row]:
-    """Give the rows of the scenarios of a run that begins."""
+    """Return the rows of the scenarios of a run that begins."""
     return [
         row(SCENARIOS, run_id=run.run_id, scenario=position, title=title, sample_size=size, labels=to_json(labels))
         for position, (title, size, labels) in enumerate(run.scenarios)
@@ -81,7 +81,7 @@ def scenario_rows(run: RunRecord) -> list[Row]:
 
 
 def result_row(run_id: str, position: int, result: EvaluationResult) -> Row:
-    """Give the row of a scenario that has ended."""
+    """Return the row of a scenario that has ended."""
     return row(
         SCENARIOS,
         run_id=run_id,
@@ -96,7 +96,7 @@ def result_row(run_id: str, position: int, result: EvaluationResult) -> Row:
 
 
 def verdict_rows(run_id: str, position: int, result: EvaluationResult | ExperimentResult) -> list[Row]:
-    """Give the rows of the verdicts of a scenario, or an experiment."""
+    """Return the rows of the verdicts of a scenario, or an experiment."""
     return [
         _verdict(verdict, run_id=run_id, scenario=position, expectation=number, position=place, label=expectation.label)
         for number, expectation in enumerate(result.expectations)

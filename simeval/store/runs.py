@@ -63,32 +63,32 @@ class Runs:
         self._database = database
 
     def find(self, name: str) -> str:
-        """Give the id that a name means: an id, how one begins, or "last", the run that was started or resumed last.
+        """Return the id that a name means: an id, how one begins, or "last", the run that was started or resumed last.
 
         Raises DefinitionError naming what comes close where there is none, or several.
         """
         return self._database.read(lambda connection: _find(connection, name))
 
     def recent(self, limit: int = 20) -> list[RunSummary]:
-        """Give the runs that were started or resumed last, the newest first."""
+        """Return the runs that were started or resumed last, the newest first."""
         query = select(RUNS, *_counts()).order_by(RUNS.c.resumed.desc(), RUNS.c.run_id.desc()).limit(limit)
         rows = self._database.read(lambda connection: connection.execute(query).mappings().all())
         return [self._summary(as_written(row)) for row in rows]
 
     def load(self, run_id: str) -> ResumableRun:
-        """Give what there is of a run that is to be resumed. Raises DefinitionError where there is none."""
+        """Return what there is of a run that is to be resumed. Raises DefinitionError where there is none."""
         return self._database.read(lambda connection: self._load(connection, run_id))
 
     def document(self, run_id: str) -> Json:
-        """Give the machine-readable result of a run. Raises DefinitionError where it has not ended."""
+        """Return the machine-readable result of a run. Raises DefinitionError where it has not ended."""
         return self._database.read(lambda connection: _document(connection, self._ended(connection, run_id)))
 
     def report(self, run_id: str) -> str:
-        """Give what was printed at the end of a run. Raises DefinitionError where it has not ended."""
+        """Return what was printed at the end of a run. Raises DefinitionError where it has not ended."""
         return str(self._database.read(lambda connection: self._ended(connection, run_id))["report"])
 
     def progress_of(self, run_id: str) -> list[ScenarioProgress]:
-        """Give how far each scenario of a run has come, in the suite's order."""
+        """Return how far each scenario of a run has come, in the suite's order."""
         return self._database.read(lambda connection: _progress(connection, run_id))
 
     def delete(self, run_id: str) -> None:
@@ -133,7 +133,7 @@ class Runs:
                 connection.execute(delete(table).where(table.c.run_id == run_id))
 
     def _is_owned(self, run: Mapping[str, Any]) -> bool:
-        """Whether a process is at a run; what this database has open itself is not meant."""
+        """Return whether a process is at a run; what this database has open itself is not meant."""
         owner, pulse = run["owner"], datetime.fromisoformat(run["pulse"])
         is_open = run["status"] == "running" and owner not in self._database.owners
         return is_open and is_alive(owner, pulse=pulse, now=datetime.now(UTC))
@@ -250,7 +250,7 @@ def _document(connection: Connection, run: Mapping[str, Any]) -> Json:
 def _answered(
     connection: Connection, result: Mapping[str, Any], held: Mapping[TrialKey, TrialConversation], scores: Scores
 ) -> list[Json]:
-    """Give what was answered in an experiment, with its example and what was measured, in the dataset's order."""
+    """Return what was answered in an experiment, with its example and what was measured, in the dataset's order."""
     run_id = result["run_id"]
     row = connection.execute(select(SCENARIOS).where(SCENARIOS.c.run_id == run_id)).mappings().one()
     labels = json.loads(as_written(row)["labels"])
@@ -266,6 +266,6 @@ def _answered(
 
 
 def _by_label(scores: Mapping[int, Score], labels: Sequence[str]) -> Mapping[str, Score]:
-    """Give scores by their labels; of two with one label, of a scorer and what is concluded on it, the first."""
+    """Return scores by their labels; of two with one label, of a scorer and what is concluded on it, the first."""
     found = [(label, scores[position]) for position, label in enumerate(labels) if position in scores]
     return dict(reversed(found))

@@ -17,7 +17,7 @@ Text = str | None
 
 
 def is_storable(text: str) -> bool:
-    """Whether every database can hold a text."""
+    """Return whether every database can hold a text."""
     return "\0" not in text if text.isascii() else _UNSTORABLE.search(text) is None
 
 
@@ -34,7 +34,7 @@ def to_json(value: object) -> str:
 
 
 def kept(columns: Sequence[str], texts: Sequence[Text], *, exact: Mapping[str, str] | None = None) -> tuple[Text, ...]:
-    """Give the texts as their columns hold them, and last what the column `exact` does.
+    """Return the texts as their columns hold them, and last what the column `exact` does.
 
     `exact` are the exact values of further columns.
     """
@@ -55,7 +55,7 @@ def kept(columns: Sequence[str], texts: Sequence[Text], *, exact: Mapping[str, s
 
 
 def storable(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Give a row, by its columns, as a database can hold it."""
+    """Return a row, by its columns, as a database can hold it."""
     odd = [column for column, value in values.items() if isinstance(value, str) and not is_storable(value)]
     if not odd:
         return dict(values)
@@ -64,10 +64,10 @@ def storable(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def exact_values(exact: str) -> dict[str, str]:
-    """Give the exact texts that the column `exact` holds, by their columns."""
+    """Return the exact texts that the column `exact` holds, by their columns."""
     return {column: text.encode("ascii").decode("unicode_escape") for column, text in json.loads(exact).items()}
 
 
 def as_written(row: Mapping[Any, Any]) -> dict[str, Any]:
-    """Give a row as it was before it was made storable."""
+    """Return a row as it was before it was made storable."""
     return {**row, **exact_values(row["exact"])} if row.get("exact") else dict(row)

@@ -37,7 +37,7 @@ class _Record(BaseModel):
         return self
 
     def make(self) -> Any:
-        """Give what this record describes."""
+        """Return what this record describes."""
 
 
 class _Evaluator(_Record):
@@ -45,7 +45,7 @@ class _Evaluator(_Record):
     early_stopping: bool | Literal["anytime"] | None = None
 
     def make(self) -> Evaluator:
-        """Give the evaluator this record describes."""
+        """Return the evaluator this record describes."""
         return _EVALUATORS[type(self)](**self.model_dump(exclude={"type"}, exclude_none=True))
 
 
@@ -156,7 +156,7 @@ class _Suite(_Record):
 
 
 def sized(scenarios: list[ScenarioTest], samples: int | None) -> list[ScenarioTest]:
-    """Give scenarios with so many trials each, whatever they say; with None, as they are."""
+    """Return scenarios with so many trials each, whatever they say; with None, as they are."""
     return scenarios if samples is None else [replace(each, sample_size=samples) for each in scenarios]
 
 

@@ -122,7 +122,7 @@ class ScenarioTest:
         return tuple(labels)
 
     def cleaned(self, clean: Callable[[str], str]) -> "ScenarioTest":
-        """Give the scenario with `clean`, which takes secrets out, applied to every text that is shown or judged by."""
+        """Return the scenario with `clean`, which takes secrets out, applied to every text shown or judged by."""
         then = [
             replace(
                 each,

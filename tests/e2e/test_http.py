@@ -46,7 +46,7 @@ def _litellm() -> None:
 
 @pytest.fixture(params=["openai", "openai-compatible"])
 def make_engine(request: pytest.FixtureRequest) -> MakeEngine:
-    """Give what makes an engine whose models are played by a server."""
+    """Return what makes an engine whose models are played by a server."""
 
     def make(handle: ServerHandle, **options: Any) -> Engine:
         defaults: dict[str, Any] = {
@@ -87,7 +87,7 @@ def calls_by_role(result: EvaluationResult) -> dict[str, int]:
 
 
 def open_sockets(handle: ServerHandle) -> list[Any]:
-    """Give our ends of the connections to a server."""
+    """Return our ends of the connections to a server."""
     connections = psutil.Process().net_connections(kind="inet")
     return [c for c in connections if c.raddr and c.raddr.port == handle.port and c.status == psutil.CONN_ESTABLISHED]
 
@@ -427,7 +427,7 @@ def one_model(make_engine: MakeEngine, llm: ServerHandle) -> dict[str, str]:
 
 
 def troubled_app(trouble: str, *, every: int) -> Callable[[str, dict[str, Any]], Any]:
-    """Give an app that fails at the second turn of one conversation in `every`."""
+    """Return an app that fails at the second turn of one conversation in `every`."""
     started = 0
 
     async def handler(message: str, state: dict[str, Any]) -> Any:

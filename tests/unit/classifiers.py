@@ -8,7 +8,7 @@ FIVE = ("Very Negative", "Negative", "Neutral", "Positive", "Very Positive")
 
 
 def leaning(sentiment: float) -> dict[str, float]:
-    """Give probabilities of the five classes whose expected value is a sentiment."""
+    """Return probabilities of the five classes whose expected value is a sentiment."""
     below = (1 - sentiment) / 2
     return {"Very Negative": below, "Negative": 0.0, "Neutral": 0.0, "Positive": 0.0, "Very Positive": 1 - below}
 

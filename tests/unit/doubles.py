@@ -63,12 +63,12 @@ class Acting:
 
 
 def failure(kind: ModelErrorKind, *, retry_after: float | None = None) -> ModelError:
-    """Give an error as a model raises it."""
+    """Return an error as a model raises it."""
     return ModelError("scripted/model", kind=kind, problem="as scripted", retry_after=retry_after)
 
 
 def any_request(seed: int = 0) -> RubricRequest:
-    """Give a request of no importance."""
+    """Return a request of no importance."""
     return RubricRequest(given="a user", when="asks", expected_behavior="it answers", seed=seed)
 
 

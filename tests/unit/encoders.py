@@ -27,7 +27,7 @@ class BagOfWords:
     """Counts what white space separates in 512 places by a hash: a plain encoder, called in a thread."""
 
     def encode(self, texts: Sequence[str]) -> list[list[float]]:
-        """Give a vector for each text."""
+        """Return a vector for each text."""
         return [_counted(text) for text in texts]
 
 

@@ -21,14 +21,14 @@ def _statistics() -> list[dict[str, Any]]:
 
 
 def cases_of(method: str) -> list[Any]:
-    """Give the reference cases of a method as pytest parameters: one that is skipped where there are none."""
+    """Return the reference cases of a method as pytest parameters: one that is skipped where there are none."""
     cases = [pytest.param(case, id=case["id"]) for case in _statistics() if case["method"] == method]
     skip = pytest.mark.skip(reason=f"no reference cases of {method}: the folder 'shared' is not beside the repository")
     return cases or [pytest.param(None, id=method, marks=skip)]
 
 
 def rows_of(name: str) -> list[dict[str, Any]]:
-    """Give the rows of a data set, or skip the test that asks."""
+    """Return the rows of a data set, or skip the test that asks."""
     path = SHARED / "data" / f"{name}.jsonl.gz"
     if not path.exists():
         pytest.skip(f"no data set {name}: the folder 'shared' is not beside the repository")

@@ -13,7 +13,7 @@ TOLERANCE = 1e-9
 
 @cache
 def cases_in(name: str) -> dict[str, dict[str, Any]]:
-    """Give the cases of a file by their ids; empty where the folder is not there."""
+    """Return the cases of a file by their ids; empty where the folder is not there."""
     path = SHARED / "golden" / f"{name}.json"
     if not path.exists():
         return {}
@@ -21,12 +21,12 @@ def cases_in(name: str) -> dict[str, dict[str, Any]]:
 
 
 def ids(system: str, *numbers: int) -> frozenset[str]:
-    """Give the ids of cases by their numbers."""
+    """Return the ids of cases by their numbers."""
     return frozenset(f"{system}-{number:03}" for number in numbers)
 
 
 def chosen(name: str, demand: frozenset[str]) -> list[Any]:
-    """Give cases of a file as pytest parameters: one that is skipped where there are none."""
+    """Return cases of a file as pytest parameters: one that is skipped where there are none."""
     found = cases_in(name)
     skip = pytest.mark.skip(reason=f"no cases of {name}: the folder 'shared' is not beside the repository")
     if not found:

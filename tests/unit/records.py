@@ -33,7 +33,7 @@ def message(role: Literal["user", "assistant"], content: str, seconds: float = 0
 
 
 def conversation(*said: str) -> Conversation:
-    """Give a conversation in which user and assistant take turns."""
+    """Return a conversation in which user and assistant take turns."""
     roles: tuple[Literal["user", "assistant"], ...] = ("user", "assistant")
     return Conversation(messages=tuple(message(roles[place % 2], text) for place, text in enumerate(said)))
 
@@ -41,7 +41,7 @@ def conversation(*said: str) -> Conversation:
 def result(
     *expectations: tuple[str, Sequence[Evaluator], Sequence[Score | Failure]], title: str = "A scenario"
 ) -> EvaluationResult:
-    """Give the result of a scenario whose expectations have these results, and verdicts on them."""
+    """Return the result of a scenario whose expectations have these results, and verdicts on them."""
     found = tuple(
         ExpectationResult(
             label=label,
@@ -71,7 +71,7 @@ def result(
 
 
 def rated(*ratings: float, title: str = "A scenario", label: str = "it works") -> EvaluationResult:
-    """Give the result of a scenario whose trials were rated so, held against a success rate of 90%."""
+    """Return the result of a scenario whose trials were rated so, held against a success rate of 90%."""
     scores = [Score(value=rating, reasoning=f"rated {rating:g}") for rating in ratings]
     return result((label, [SuccessRateEvaluator(min_proportion=0.9)], scores), title=title)
 

@@ -16,7 +16,7 @@ SAMPLES = SHARED / "data" / "formats"
 
 
 def sample(name: str) -> Path:
-    """Give a real log file, or skip the test that asks."""
+    """Return a real log file, or skip the test that asks."""
     if not SAMPLES.exists():
         pytest.skip(f"no sample {name}: the folder 'shared' is not beside the repository")
     return SAMPLES / name
@@ -36,15 +36,15 @@ def imported(folder: Path, *rows: Any, format: str = "auto") -> ImportedLog:
 
 
 def conversations(dataset: Iterable[Example]) -> list[Conversation]:
-    """Give the recorded conversations of examples."""
+    """Return the recorded conversations of examples."""
     return [example.conversation for example in dataset if example.conversation]
 
 
 def messages(dataset: Iterable[Example]) -> list[Message]:
-    """Give all recorded messages."""
+    """Return all recorded messages."""
     return [message for conversation in conversations(dataset) for message in conversation.messages]
 
 
 def said(dataset: Dataset) -> list[list[tuple[str, str]]]:
-    """Give who said what in each conversation."""
+    """Return who said what in each conversation."""
     return [[(each.role, each.content) for each in talk.messages] for talk in conversations(dataset)]

@@ -17,7 +17,7 @@ def requirement(
     evaluator: str = SUCCESS,
     cut: tuple[str, float] | None = (">=", 6.0),
 ) -> dict[str, Any]:
-    """Give an expectation with one verdict, and the scores its trials have: 9 where it is met, 2 where not."""
+    """Return an expectation with one verdict, and the scores its trials have: 9 where it is met, 2 where not."""
     trials = len(met) + len(excluded)
     counted = [index for index in range(trials) if index not in excluded]
     own = scores if scores is not None else [None if is_met is None else 9.0 if is_met else 2.0 for is_met in met]
@@ -40,7 +40,7 @@ def requirement(
 
 
 def scenario_of(title: str, *expectations: dict[str, Any]) -> dict[str, Any]:
-    """Give a scenario; a trial without any score has crashed."""
+    """Return a scenario; a trial without any score has crashed."""
     trials = max(each["trials"] for each in expectations)
     found = [
         {each["label"]: each["found"][index] for each in expectations if index in each["found"]}
@@ -67,7 +67,7 @@ def scenario_of(title: str, *expectations: dict[str, Any]) -> dict[str, Any]:
 
 
 def run_of(*scenarios: dict[str, Any]) -> dict[str, Any]:
-    """Give a run."""
+    """Return a run."""
     return {
         "simeval": "1.0",
         "run_id": "run-1",

@@ -22,7 +22,7 @@ STOPPING_SECONDS = 30.0
 
 
 def begun(run_id: str = "run-1", *, titles: Sequence[str] = ("A", "B"), **changes: Any) -> RunRecord:
-    """Give the record of a run that begins, with scenarios of 5 trials."""
+    """Return the record of a run that begins, with scenarios of 5 trials."""
     scenarios = tuple((title, 5, ("works", "is polite")) for title in titles)
     changes = {"definition": {"seed": 7}, "seconds": 0.0, "usage": {}, **changes}
     return replace(RUN, run_id=run_id, scenarios=scenarios, **changes)
@@ -43,13 +43,13 @@ def judged(index: int, scenario: int = 0, *, ratings: Sequence[float | Failure] 
 
 
 def ended(run: RunRecord, trials: Sequence[Sequence[Judgement]]) -> SuiteResult:
-    """Give what a run came to whose scenarios have these trials."""
+    """Return what a run came to whose scenarios have these trials."""
     found = tuple(_result(run, position, judgements) for position, judgements in enumerate(trials))
     return SuiteResult(found, run)
 
 
 def whole_run(run: RunRecord) -> tuple[list[Entry], SuiteResult]:
-    """Give the entries of a run of two scenarios with three trials each, and what it came to."""
+    """Return the entries of a run of two scenarios with three trials each, and what it came to."""
     judgements = [[judged(index, scenario) for index in range(3)] for scenario in range(2)]
     entries: list[Entry] = [run]
     for scenario in judgements:
@@ -94,7 +94,7 @@ class Writer:
         self.process.join(timeout=STOPPING_SECONDS)
 
     def heard(self) -> Iterator[int]:
-        """Give what it says until it ends."""
+        """Return what it says until it ends."""
         with suppress(EOFError):
             while True:
                 yield self.said.recv()

@@ -18,7 +18,7 @@ RATES = st.floats(0.55, 0.99)
 
 
 def labelled(n_labels: int, *, n: int = 300, seed: int = 1) -> tuple[list[float | None], list[float]]:
-    """Give human labels of the first conversations, and labels of a lenient judge of all."""
+    """Return human labels of the first conversations, and labels of a lenient judge of all."""
     random = np.random.default_rng(seed)
     truth = random.random(n) < 0.8
     judge = np.where(truth, random.random(n) < 0.95, random.random(n) < 0.3)
@@ -27,7 +27,7 @@ def labelled(n_labels: int, *, n: int = 300, seed: int = 1) -> tuple[list[float 
 
 
 def summaries() -> NDArray[np.float64]:
-    """Give the human's and the judge's score, 0 to 2, of 586 insights."""
+    """Return the human's and the judge's score, 0 to 2, of 586 insights."""
     insights = [insight for row in rows_of("public_summhay") for insight in row["insights"]]
     return np.array([[each["human"], each["judges"]["prompted_gpt-4o"]] for each in insights], dtype=np.float64)
 

@@ -32,14 +32,14 @@ def share(
     n_max: int | None = None,
     excluded: Sequence[int] = (),
 ) -> dict[str, Any]:
-    """Give an expectation with one verdict on a share."""
+    """Return an expectation with one verdict on a share."""
     size = len(met) + len(excluded) if n_max is None else n_max
     chart = {"n_max": size, "stop": stop, "met": list(met), "pass_at": [], "fail_at": [], "excluded": list(excluded)}
     return {"label": label, "scores": [], "verdicts": [{"evaluator": evaluator, "chart": chart}]}
 
 
 def mean(evaluator: str = "mean at least 5", label: str = "rates") -> dict[str, Any]:
-    """Give an expectation with one verdict on a mean; words without a direction leave it out."""
+    """Return an expectation with one verdict on a mean; words without a direction leave it out."""
     sign = {"least": ">=", "most": "<="}.get(evaluator.split()[-2])
     cut = None if sign is None else {"sign": sign, "score": float(evaluator.split()[-1])}
     return {"label": label, "scores": [], "verdicts": [{"evaluator": evaluator, "chart": None, "cut": cut}]}
@@ -71,7 +71,7 @@ def run(*scenarios: dict[str, Any], seed: int = 7, run_id: str = "one", **fields
 
 
 def shares(before: Met, now: Met, *, seeds: tuple[int, int] = (7, 7), **options: float) -> Change:
-    """Give what becomes of one requirement whose trials ended so."""
+    """Return what becomes of one requirement whose trials ended so."""
     old = run(scenario(share(before)), seed=seeds[0])
     return compare(old, run(scenario(share(now)), seed=seeds[1], run_id="two"), **options).changes[0]
 
@@ -500,7 +500,7 @@ def rewards(rows: list[dict[str, Any]], config: str, arm: str) -> list[bool]:
 
 @scorer
 def length(output: str) -> int:
-    """Give the length of an answer, up to 100."""
+    """Return the length of an answer, up to 100."""
     return min(100, len(output))
 
 
@@ -513,7 +513,7 @@ async def new_app(message: str, state: dict[str, Any]) -> str:
 
 
 async def evaluated(app: Any, *, seed: int = 3, early_stopping: bool = False) -> SuiteResult:
-    """Give a run of two expectations with the embedded models."""
+    """Return a run of two expectations with the embedded models."""
     test = ScenarioTest(
         title="The bot says what it does",
         given="A new user",

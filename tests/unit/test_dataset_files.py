@@ -46,7 +46,7 @@ def said(role: str, content: Any, **more: Any) -> dict[str, Any]:
 
 
 def only(row: object, **options: Any) -> Example:
-    """Give the example of one row."""
+    """Return the example of one row."""
     return next(iter(dataset_of([row], **options)))
 
 
@@ -327,7 +327,7 @@ def test_a_row_that_cannot_be_used_is_named_with_its_field(row: Any, options: An
 
 
 def _fitting(row: Any, options: Mapping[str, Any]) -> Any:
-    """Give a first row that can be used with the same options."""
+    """Return a first row that can be used with the same options."""
     demand = [options.get(name) for name in ("inputs", "outputs", "recorded")]
     return {"input": "a", "x": "b", **{name: "c" for name in demand if name}}
 
@@ -695,7 +695,7 @@ def test_a_dataset_that_cannot_be_written_leaves_what_was_there(tmp_path: Path) 
 
 
 def shared(name: str) -> Path:
-    """Give a file of the folder of real data, or skip the test that asks."""
+    """Return a file of the folder of real data, or skip the test that asks."""
     path = SHARED / "data" / name
     if not path.exists():
         pytest.skip(f"no {name}: the folder 'shared' is not beside the repository")

@@ -22,7 +22,7 @@ def experiment(
     crashed: Sequence[int] = (),
     **more: Any,
 ) -> dict[str, Any]:
-    """Give an experiment's JSON result; a value stands for one answer, a list for the repetitions of an example."""
+    """Return an experiment's JSON result; a value stands for one answer, a list for the repetitions of an example."""
     rows = {name: [list(v) if isinstance(v, Sequence) else [v] for v in values] for name, values in metrics.items()}
     size = len(next(iter(rows.values())))
     return {

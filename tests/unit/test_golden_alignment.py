@@ -104,7 +104,7 @@ def session(responses: Sequence[str]) -> Conversation:
 
 
 def said_in(inputs: Mapping[str, Any]) -> list[str]:
-    """Give what the assistant said in the one session of a case; nothing where there is no session."""
+    """Return what the assistant said in the one session of a case; nothing where there is no session."""
     return [turn["text"] for each in inputs["sessions"] for turn in each["turns"] if turn["role"] == "assistant"]
 
 
@@ -261,7 +261,7 @@ REPLAYS: Sequence[tuple[str, Callable[[Mapping[str, Any]], Any]]] = (
 
 
 async def replayed(case: Mapping[str, Any]) -> object:
-    """Give what we compute in a case; the name of the error where that is one."""
+    """Return what we compute in a case; the name of the error where that is one."""
     replay = next(replay for name, replay in REPLAYS if case["function"].startswith(name))
     try:
         return await replay(case["inputs"])
@@ -270,7 +270,7 @@ async def replayed(case: Mapping[str, Any]) -> object:
 
 
 def agrees(found: object, case: Mapping[str, Any]) -> bool:
-    """Whether it is what the case expects, as far as it is there at all."""
+    """Return whether it is what the case expects, as far as it is there at all."""
     expected, tolerance = case["expected"], case["tolerance"]
     if isinstance(expected, dict) and isinstance(found, dict):
         return all(found[name] == pytest.approx(expected[name], abs=tolerance) for name in found)

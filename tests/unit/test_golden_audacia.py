@@ -38,7 +38,7 @@ INSTEAD: dict[str, object] = {
 
 @scorer
 def context_precision(output: list[str], reference: list[str], threshold: float = 0.5) -> float:
-    """Give RAGAS's average precision of passages that are like one of the reference's, as a user would write it."""
+    """Return RAGAS's average precision of passages that are like one of the reference's, as a user would write it."""
     like = LevenshteinSimilarity()
     hits = [max(like.score(each, other)["similarity"] for other in reference) >= threshold for each in output]
     return sum(sum(hits[: at + 1]) / (at + 1) for at, hit in enumerate(hits) if hit) / max(sum(hits), 1)

@@ -69,7 +69,7 @@ EXPECTED_INSTEAD: dict[str, object] = {
 
 
 async def measured(scorer: ModelScorer, columns: dict[str, Any]) -> Any:
-    """Give what a scorer returns, asked once; "raises" where it raises what becomes a Failure."""
+    """Return what a scorer returns, asked once; "raises" where it raises what becomes a Failure."""
     ready = scorer.bind(lambda named: Caller(named, RetryConfig(enabled=False)))
     try:
         return await ready.measure(columns)

@@ -98,7 +98,7 @@ def ready(scorer: ModelScorer, *answers: Answer) -> Any:
 
 
 def by_prompt(**answers: str) -> Model:
-    """Give a model that answers by a word of the system prompt, whatever order it is asked in."""
+    """Return a model that answers by a word of the system prompt, whatever order it is asked in."""
 
     async def act(request: Request) -> str:
         system = request.messages()[0]["content"]

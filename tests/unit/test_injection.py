@@ -172,7 +172,7 @@ def plainly(text: str) -> str:
 
 
 def shown_in(place: str, text: str) -> str:
-    """Give what a place of a prompt shows of a text, read back."""
+    """Return what a place of a prompt shows of a text, read back."""
     make, element, position = PLACES[place]
     found = [each for name, each in read(prompt_of(make(text))).elements if name == element][position]
     if element == "tool_call":

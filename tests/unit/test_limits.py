@@ -237,7 +237,7 @@ async def test_a_longer_retry_after_than_is_waited_for_is_the_callers_to_see() -
 
 
 def refusing(seed: int, times: int) -> Acting:
-    """Give a model that refuses the request of a seed so many times, and answers all others."""
+    """Return a model that refuses the request of a seed so many times, and answers all others."""
     left = times
 
     async def act(request: Request) -> str:

@@ -17,7 +17,7 @@ OUTCOMES = st.lists(st.floats(0, 1) | st.sampled_from([0.0, 1.0]), min_size=1, m
 
 
 def first_alarms(paths: Any, threshold: float) -> Any:
-    """Give the number of outcomes up to the first alarm of each stream; each must have one."""
+    """Return the number of outcomes up to the first alarm of each stream; each must have one."""
     alarms = paths >= threshold
     assert np.all(alarms.any(axis=1))
     return alarms.argmax(axis=1) + 1

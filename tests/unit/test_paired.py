@@ -27,7 +27,7 @@ def exchanged(counts: Four) -> Four:
 
 
 def tango(new_only: int, old_only: int, n: int, difference: float) -> float:
-    """Give Tango's z, the restricted rate found on a fine grid of the likelihood."""
+    """Return Tango's z, the restricted rate found on a fine grid of the likelihood."""
     shares = np.linspace(max(0.0, -difference), (1 - difference) / 2, 400_001)
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = [
@@ -50,7 +50,7 @@ def chance(new: int, old: int, n: int, new_share: float, old_share: float) -> fl
 
 
 def unconditional(new_only: int, old_only: int, n: int, margin: float) -> float:
-    """Give the p-value by its definition: the outcomes at least as extreme, summed at each rate of a grid."""
+    """Return the p-value by its definition: the outcomes at least as extreme, summed at each rate of a grid."""
     observed = tango(new_only, old_only, n, -margin)
     extreme = [(new, old) for new, old in outcomes(n) if tango(new, old, n, -margin) >= observed - 1e-4]
     shares = np.linspace(max(0.0, margin), (1 + margin) / 2, 1_001)

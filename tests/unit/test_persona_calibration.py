@@ -30,7 +30,7 @@ THINGS = ["order", "parcel", "refund", "table", "flight", "ticket", "room", "inv
 
 
 def turns(number: int = 12) -> list[LabelledTurn]:
-    """Give turns of two a session, whose voice is plain to see but whose subjects differ."""
+    """Return turns of two a session, whose voice is plain to see but whose subjects differ."""
     chosen = THINGS[:number]
     on = [LabelledTurn(text=f"hey bestie, ur {it} is on its way!! 🔥", on_brand=True, session=it) for it in chosen]
     off = [LabelledTurn(text=f"We regret to inform you of the {it}.", on_brand=False, session=it) for it in chosen]

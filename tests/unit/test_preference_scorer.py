@@ -49,7 +49,7 @@ def asking(model: Model, **options: Any) -> Preference:
 
 
 def measured(preferred: str, other: str | None = None) -> dict[str, Any]:
-    """Give what `score` returns where the output was shown first, and then where it was shown second."""
+    """Return what `score` returns where the output was shown first, and then where it was shown second."""
     other = other or preferred
     scores = {"output": 1.0, "baseline": 0.0, "tie": 0.5}
     same = preferred == other
@@ -62,7 +62,7 @@ def measured(preferred: str, other: str | None = None) -> dict[str, Any]:
 
 
 def all_of(found: Sequence[Mapping[str, Any] | Failure | Sequence[Mapping[str, Any] | Failure]]) -> list[Scored]:
-    """Give what a scorer of a whole dataset sees, from what was measured on each example, once or repeatedly."""
+    """Return what a scorer of a whole dataset sees, from what was measured on each example, once or repeatedly."""
     return [
         Scored(example=example, columns={}, failure=each)
         if isinstance(each, Failure)

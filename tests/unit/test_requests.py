@@ -27,7 +27,7 @@ def grade_request(*said: str, **about: Any) -> GradeRequest:
 
 
 def tags_of(prompt: str) -> list[str]:
-    """Give the names of the elements of a prompt, read as XML; its own text has no markup."""
+    """Return the names of the elements of a prompt, read as XML; its own text has no markup."""
     root = ET.fromstring(f"<prompt>{prompt}</prompt>")
     return [element.tag for element in root.iter()][1:]
 

@@ -33,7 +33,7 @@ def policy(severity: Any, *phrases: str) -> Policy:
 
 
 def asking(reply: str) -> Scorer:
-    """Give a scorer whose judge answers this and is asked once."""
+    """Return a scorer whose judge answers this and is asked once."""
     return Safety(model=Scripted([reply])).bind(lambda model: Caller(model, RetryConfig(enabled=False)))
 
 

@@ -31,7 +31,7 @@ def book(database: Database) -> FeedbackBook:
 
 
 def said(minute: int = 0, **given: Any) -> Feedback:
-    """Give feedback on a trial of a run, given at a minute after noon."""
+    """Return feedback on a trial of a run, given at a minute after noon."""
     place = {} if "dataset" in given else {"run_id": "run-1", "scenario": "A", "trial": 0}
     return Feedback(**{"key": "helpful", "created": NOON + timedelta(minutes=minute), **place, **given})
 

@@ -25,7 +25,7 @@ def fed(values: Sequence[float | None], *, bounds: Bounds | None = None, window:
 
 
 def share_that_ever_misses(mean: float, streams: Sequence[Sequence[float]], bounds: Bounds | None) -> float:
-    """Give the share of streams of which an interval, at any of the looks, leaves the mean out."""
+    """Return the share of streams of which an interval, at any of the looks, leaves the mean out."""
     missed = 0
     for stream in streams:
         tally, misses = MetricTally(1, bounds), False

@@ -40,7 +40,7 @@ def weights(n: int, rate: float) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 
 def score(new: float, new_n: int, old: float, old_n: int, margin: float) -> float:
-    """Give Farrington and Manning's z from the rates, searching the most likely rates on a fine grid."""
+    """Return Farrington and Manning's z from the rates, searching the most likely rates on a fine grid."""
     rates = np.linspace(max(0.0, -margin), min(1.0, 1 - margin), 400_001)
     with np.errstate(divide="ignore", invalid="ignore"):
         others = rates + margin
@@ -53,7 +53,7 @@ def score(new: float, new_n: int, old: float, old_n: int, margin: float) -> floa
 
 
 def unconditional(table: Table, margin: float, points: int = 2_001) -> float:
-    """Give the p-value by its definition: the tables at least as extreme, summed at each rate of a grid."""
+    """Return the p-value by its definition: the tables at least as extreme, summed at each rate of a grid."""
     new_good, new_n, old_good, old_n = table
     scores = np.array(
         [[score(k / new_n, new_n, j / old_n, old_n, margin) for j in range(old_n + 1)] for k in range(new_n + 1)]

@@ -22,7 +22,7 @@ WARNING = "has been blocked for"
 
 @pytest.fixture
 def said(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
-    """Give what was logged so far."""
+    """Return what was logged so far."""
     caplog.set_level(logging.INFO, LOGGER)
     return lambda: [record.getMessage() for record in caplog.records if record.name == LOGGER]
 

@@ -21,7 +21,7 @@ TOKENS: Mapping[str, tuple[str, ...]] = {
 
 
 def loaded(value: Any) -> Any:
-    """Give what a text holds that is a JSON object or list, else the value as it is."""
+    """Return what a text holds that is a JSON object or list, else the value as it is."""
     if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
         return value
     try:
@@ -31,18 +31,18 @@ def loaded(value: Any) -> Any:
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """Give the object that a value, or the JSON text it is, holds; an empty one where it is none."""
+    """Return the object that a value, or the JSON text it is, holds; an empty one where it is none."""
     found = loaded(value)
     return found if isinstance(found, Mapping) else {}
 
 
 def first(found: Mapping[str, Any], *names: str) -> Any:
-    """Give what stands under the first name that has something, else None."""
+    """Return what stands under the first name that has something, else None."""
     return next((found[name] for name in names if found.get(name) is not None), None)
 
 
 def identity(found: Mapping[str, Any], *names: str) -> str:
-    """Give the id under the first of the names that has one; only texts and whole numbers are ids."""
+    """Return the id under the first of the names that has one; only texts and whole numbers are ids."""
     values = (found.get(name) for name in names)
     return next(
         (str(each) for each in values if isinstance(each, str | int) and each != "" and not isinstance(each, bool)), ""
@@ -50,7 +50,7 @@ def identity(found: Mapping[str, Any], *names: str) -> str:
 
 
 def moment(value: object) -> datetime | None:
-    """Give a time written in ISO 8601 (in UTC where it names no zone) or as a Unix time in any unit, else None."""
+    """Return a time written in ISO 8601 (in UTC where it names no zone) or as a Unix time in any unit, else None."""
     if isinstance(value, str) and value.strip().isdigit():
         value = int(value)
     try:
@@ -66,7 +66,7 @@ def moment(value: object) -> datetime | None:
 
 
 def usage(found: Any) -> dict[str, int]:
-    """Give prompt_tokens and completion_tokens, whatever a log calls them, where they are counted."""
+    """Return prompt_tokens and completion_tokens, whatever a log calls them, where they are counted."""
     counted = {}
     for name, aliases in TOKENS.items():
         count = first(mapping(found), *aliases)
@@ -76,5 +76,5 @@ def usage(found: Any) -> dict[str, int]:
 
 
 def filled(**found: Any) -> dict[str, Any]:
-    """Give what is there: neither None nor empty."""
+    """Return what is there: neither None nor empty."""
     return {name: value for name, value in found.items() if value is not None and value not in ("", [], {}, ())}

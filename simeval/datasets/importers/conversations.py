@@ -27,7 +27,7 @@ def example_of(
     metadata: Mapping[str, Any] | None = None,
     runs: Sequence[Json] = (),
 ) -> Example:
-    """Give the conversation that turns make, as an example; system prompts become its metadata "system".
+    """Return the conversation that turns make, as an example; system prompts become its metadata "system".
 
     `runs` are tools that ran, each with id or name and arguments, and its result: they complete calls whose result no
     message tells. Raises ValueError where there is no message.
@@ -83,7 +83,7 @@ class _Folding:
             self._speak()
 
     def complete(self, runs: Sequence[Json]) -> None:
-        """Give calls without a result the one of a tool that ran, each run to one call."""
+        """Return calls without a result the one of a tool that ran, each run to one call."""
         left = list(runs)
         for call in self.open:
             run = next((run for run in left if _is_run_of(call, run)), None)
@@ -128,7 +128,7 @@ class _Folding:
 
 
 def _time(turns: Sequence[Turn]) -> tuple[Any, float]:
-    """Give when the first turn began, and the seconds until the last one ended, as far as they are known."""
+    """Return when the first turn began, and the seconds until the last one ended, as far as they are known."""
     timed = [(turn.started, turn.seconds) for turn in turns if turn.started is not None]
     if not timed:
         return None, turns[0].seconds if len(turns) == 1 else nan
@@ -138,7 +138,7 @@ def _time(turns: Sequence[Turn]) -> tuple[Any, float]:
 
 
 def _details(turns: Sequence[Turn]) -> Json:
-    """Give what is known of how turns were made: the last word on each thing, tokens and costs as sums."""
+    """Return what is known of how turns were made: the last word on each thing, tokens and costs as sums."""
     found: Json = dict(chain.from_iterable(turn.details.items() for turn in turns))
     counted = [turn for turn in turns if any(name in turn.details for name in _SUMS)]
     for name in _SUMS:
@@ -150,7 +150,7 @@ def _details(turns: Sequence[Turn]) -> Json:
 
 
 def _is_run_of(call: Json, run: Json) -> bool:
-    """Whether a tool that ran is the one called; tracers write its name after a word of their own."""
+    """Return whether a tool that ran is the one called; tracers write its name after a word of their own."""
     if call.get("id") and run.get("id"):
         return bool(call["id"] == run["id"])
     name, ran = str(call.get("name")), str(run.get("name"))

@@ -57,7 +57,7 @@ class _Pieces:
 
 
 def is_message(found: Any) -> bool:
-    """Whether a value has the form of a message: it says who speaks, or that it is a tool's call or result."""
+    """Return whether a value has the form of a message: it says who speaks, or that it is a tool's call or result."""
     if not isinstance(found, Mapping):
         return False
     message = _unwrapped(found)
@@ -65,7 +65,7 @@ def is_message(found: Any) -> bool:
 
 
 def turns_of(found: Any) -> list[Turn]:
-    """Give what a message says: usually one turn, two where a user's message also brings tools' results.
+    """Return what a message says: usually one turn, two where a user's message also brings tools' results.
 
     Raises ValueError where it does not say who speaks.
     """
@@ -90,7 +90,7 @@ def turns_of(found: Any) -> list[Turn]:
 
 
 def call_of(found: Mapping[str, Any]) -> Json:
-    """Give a tool's call in any form as id, name and arguments, parsed where they are JSON."""
+    """Return a tool's call in any form as id, name and arguments, parsed where they are JSON."""
     outer = mapping(found.get("tool_call")) or found
     function = first(outer, "function", "custom", "functionCall")
     body = function if isinstance(function, Mapping) else outer
@@ -101,7 +101,7 @@ def call_of(found: Mapping[str, Any]) -> Json:
 
 
 def result_of(found: Mapping[str, Any]) -> Json:
-    """Give a tool's result in any form as id, name, result and error."""
+    """Return a tool's result in any form as id, name, result and error."""
     name = identity(found, "function", "name", "toolName")
     given = first(found, "content", "output", "result", "response", "value", "parts")
     error = found.get("error") or (given if found.get("is_error") or found.get("status") == "error" else None)
@@ -112,12 +112,12 @@ def result_of(found: Mapping[str, Any]) -> Json:
 
 
 def text_of(content: Any) -> str:
-    """Give the text of a message's content, with parts that are no text named, as in "[image]"."""
+    """Return the text of a message's content, with parts that are no text named, as in "[image]"."""
     return "\n".join(_pieces_of(content).texts)
 
 
 def _unwrapped(found: Any) -> Mapping[str, Any]:
-    """Give a message out of what logs wrap it in."""
+    """Return a message out of what logs wrap it in."""
     if isinstance(found, str):
         return {"role": "user", "content": found}
     if isinstance(found, list | tuple) and len(found) == 2 and all(isinstance(each, str) for each in found):
@@ -146,12 +146,12 @@ def _role(message: Mapping[str, Any]) -> Role | None:
 
 
 def _kind(message: Mapping[str, Any]) -> str:
-    """Give the type of a message or part, in lower case and with underscores."""
+    """Return the type of a message or part, in lower case and with underscores."""
     return str(message.get("type") or "").lower().replace("-", "_")
 
 
 def _turns_of_item(message: Mapping[str, Any]) -> list[Turn]:
-    """Give the turn of an item of OpenAI's responses that has no role."""
+    """Return the turn of an item of OpenAI's responses that has no role."""
     kind = _kind(message)
     if kind in _CALLS:
         return [Turn(role="assistant", calls=(call_of(message),))]
@@ -171,14 +171,14 @@ def _tool_turn(message: Mapping[str, Any]) -> Turn:
 
 
 def _is_definition(message: Mapping[str, Any]) -> bool:
-    """Whether a message only defines a tool, as tracers write them among the messages."""
+    """Return whether a message only defines a tool, as tracers write them among the messages."""
     content = message.get("content")
     is_tool = isinstance(content, Mapping) and content.get("type") == "function" and "parameters" in str(content)
     return is_tool or str(message.get("role")).lower() == "tool input"
 
 
 def _calls_of(message: Mapping[str, Any]) -> list[Json]:
-    """Give the calls a message names beside its content."""
+    """Return the calls a message names beside its content."""
     more = mapping(message.get("additional_kwargs"))
     calls = first(message, "tool_calls", "toolCalls") or more.get("tool_calls") or []
     legacy = first(message, "function_call") or more.get("function_call")
@@ -187,7 +187,7 @@ def _calls_of(message: Mapping[str, Any]) -> list[Json]:
 
 
 def _calls_in(text: Any) -> list[Json]:
-    """Give the calls that a text is the JSON of, none where it is anything else."""
+    """Return the calls that a text is the JSON of, none where it is anything else."""
     found = loaded(text) if isinstance(text, str) and text.startswith("[{") else None
     is_calls = isinstance(found, list) and all(
         isinstance(each, Mapping) and mapping(each.get("function")) for each in found
@@ -228,7 +228,7 @@ def _sort_part(part: Any, pieces: _Pieces) -> None:
 
 
 def _name_of(part: Mapping[str, Any], kind: str) -> str:
-    """Give the word for a part that is no text."""
+    """Return the word for a part that is no text."""
     hint = f"{kind} {first(part, 'mime_type', 'mediaType', 'media_type', 'modality') or ''} {' '.join(map(str, part))}"
     return next((name for name in _NAMED if name in hint.lower()), kind or "part")
 
@@ -240,7 +240,7 @@ def _text(value: Any) -> str:
 
 
 def _result(given: Any) -> Any:
-    """Give what a tool gave: its text, or the value where it is none."""
+    """Return what a tool gave: its text, or the value where it is none."""
     if isinstance(given, Mapping) and set(given) <= {"type", "value"} and "value" in given:  # the AI SDK
         return plain(given["value"])
     if isinstance(given, Mapping) and set(given) == {"content"}:
@@ -250,7 +250,7 @@ def _result(given: Any) -> Any:
 
 
 def _details(message: Mapping[str, Any], pieces: _Pieces) -> Json:
-    """Give what a message says of how it was made."""
+    """Return what a message says of how it was made."""
     response = mapping(message.get("response_metadata"))
     reasoning = [*pieces.reasoning, _text(first(message, "reasoning_content", "reasoning"))]
     return {

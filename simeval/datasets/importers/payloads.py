@@ -20,7 +20,7 @@ _TRANSCRIPT = re.compile(rf"^({_SPEAKERS}):[ \t]*", re.IGNORECASE | re.MULTILINE
 
 
 def asked(value: Any) -> list[Turn]:
-    """Give the messages of a request; none where it holds none in a form that is known."""
+    """Return the messages of a request; none where it holds none in a form that is known."""
     if isinstance(value, str) and loaded(value) is value:
         return _transcript(value) or ([Turn(role="user", text=value)] if value else [])
     found = loaded(value)
@@ -29,7 +29,7 @@ def asked(value: Any) -> list[Turn]:
 
 
 def answered(value: Any) -> list[Turn]:
-    """Give the messages of an answer; one whose form is not known is a text, as it stands."""
+    """Return the messages of an answer; one whose form is not known is a text, as it stands."""
     found = loaded(value)
     if found in (None, "", [], {}):
         return []
@@ -41,7 +41,7 @@ def answered(value: Any) -> list[Turn]:
 
 
 def _answered_in(text: str, found: Any) -> list[Turn]:
-    """Give the messages that a text is the JSON of, else the text: an app may well answer in JSON."""
+    """Return the messages that a text is the JSON of, else the text: an app may well answer in JSON."""
     try:
         turns = _messages(found, "assistant")
     except ValueError:
@@ -50,7 +50,7 @@ def _answered_in(text: str, found: Any) -> list[Turn]:
 
 
 def system_of(value: Any) -> list[Turn]:
-    """Give the system prompt that a request names beside its messages."""
+    """Return the system prompt that a request names beside its messages."""
     found = mapping(value)
     said = first(found, *_SYSTEM) or first(mapping(found.get("config")), *_SYSTEM)
     if isinstance(said, Mapping):
@@ -60,7 +60,7 @@ def system_of(value: Any) -> list[Turn]:
 
 
 def _messages(found: Any, side: Side) -> list[Turn] | None:
-    """Give the turns of messages in the envelopes that chat models use, None where it is none of them."""
+    """Return the turns of messages in the envelopes that chat models use, None where it is none of them."""
     if isinstance(found, list):
         return _listed(found, side)
     if not isinstance(found, Mapping):
@@ -77,7 +77,7 @@ def _messages(found: Any, side: Side) -> list[Turn] | None:
 
 
 def _inner(found: Mapping[str, Any]) -> Any:
-    """Give what an envelope holds, None where it is not known."""
+    """Return what an envelope holds, None where it is not known."""
     for name in ("choices", "candidates", "generations"):  # the first of several answers
         if isinstance(found.get(name), list) and found[name]:
             answer = found[name][0]
@@ -108,7 +108,7 @@ def _listed(found: list[Any], side: Side) -> list[Turn] | None:
 
 
 def _single(found: Any, names: tuple[str, ...], side: Side) -> list[Turn] | None:
-    """Give the only text of a wrapper's input or output as a turn."""
+    """Return the only text of a wrapper's input or output as a turn."""
     if isinstance(found, str):
         return [Turn(role=side, text=found)]
     if not isinstance(found, Mapping):
@@ -126,7 +126,7 @@ def _single(found: Any, names: tuple[str, ...], side: Side) -> list[Turn] | None
 
 
 def _transcript(text: str) -> list[Turn]:
-    """Give the turns of a text such as "system: ...", "user: ..." on lines of their own, none where it is none."""
+    """Return the turns of a text such as "system: ...", "user: ..." on lines of their own, none where it is none."""
     if not _TRANSCRIPT.match(text):
         return []
     _, *parts = _TRANSCRIPT.split(text)

@@ -62,7 +62,7 @@ class Opening:
         return self.head.startswith(_ZIP)
 
     def has(self, *keys: str) -> bool:
-        """Whether the record is an object with all these keys."""
+        """Return whether the record is an object with all these keys."""
         return isinstance(self.first, dict) and all(key in self.first for key in keys)
 
 
@@ -79,7 +79,7 @@ def open_log(path: Path) -> BufferedIOBase:
 
 
 def openings(path: Path) -> Iterator[Opening]:
-    """Give what tells the format of a file, for each of its first records: the first may be what is broken.
+    """Return what tells the format of a file, for each of its first records: the first may be what is broken.
 
     Raises DefinitionError where it cannot be read.
     """
@@ -96,7 +96,7 @@ def openings(path: Path) -> Iterator[Opening]:
 
 
 def read_text(path: Path) -> str:
-    """Give the text of a file. Raises ValueError with the reason where it is too large, damaged or not UTF-8."""
+    """Return the text of a file. Raises ValueError with the reason where it is too large, damaged or not UTF-8."""
     found = _whole(path)
     try:
         return found.decode("utf-8-sig")
@@ -105,7 +105,7 @@ def read_text(path: Path) -> str:
 
 
 def records(path: Path) -> Iterator[Record | Unreadable]:
-    """Give the JSON documents of a file: one a line, the elements of a list, or the only one there is.
+    """Return the JSON documents of a file: one a line, the elements of a list, or the only one there is.
 
     A file of lines is never held as a whole. Raises DefinitionError where the file cannot be opened.
     """
@@ -141,7 +141,7 @@ def reason_of(error: Exception) -> str:
 
 
 def parsed(text: str | bytes) -> Any:
-    """Give the value of a JSON text. Raises ValueError with the reason."""
+    """Return the value of a JSON text. Raises ValueError with the reason."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
@@ -153,7 +153,7 @@ def parsed(text: str | bytes) -> Any:
 
 
 def _is_lines(path: Path) -> bool:
-    """Whether a file holds one JSON document a line."""
+    """Return whether a file holds one JSON document a line."""
     if path.name.lower().removesuffix(".gz").endswith(_JSON_LINES):
         return True
     seen = objects = 0
@@ -171,7 +171,7 @@ def _is_lines(path: Path) -> bool:
 
 
 def _is_object(line: bytes) -> bool:
-    """Whether a line is a whole JSON object, as no line of an indented document is."""
+    """Return whether a line is a whole JSON object, as no line of an indented document is."""
     text = line.removeprefix(_BYTE_ORDER_MARK)
     try:
         return text.startswith(b"{") and bool(parsed(text))
@@ -197,7 +197,7 @@ def _lines(path: Path) -> Iterator[Record | Unreadable]:
 
 
 def _next_line(file: BufferedIOBase) -> tuple[bytes, bool]:
-    """Give the next line, as far as it is not too long, and whether it is."""
+    """Return the next line, as far as it is not too long, and whether it is."""
     line = rest = file.readline(LONGEST_LINE)
     while len(rest) == LONGEST_LINE and not rest.endswith(b"\n"):
         rest = file.readline(LONGEST_LINE)
@@ -222,7 +222,7 @@ def _record(place: str, text: bytes) -> Record | Unreadable:
 
 
 def _whole(path: Path) -> bytes:
-    """Give the content of a file. Raises ValueError with the reason where it is damaged or too large."""
+    """Return the content of a file. Raises ValueError with the reason where it is damaged or too large."""
     unpacked = BytesIO()
     with open_log(path) as file:
         try:

@@ -35,10 +35,10 @@ class Reader(Protocol):
     """A module that reads one family of formats."""
 
     def looks_like(self, opening: Opening) -> bool:
-        """Whether a file that begins so is of this family."""
+        """Return whether a file that begins so is of this family."""
 
     def read(self, path: Path) -> Iterator[Example | Unreadable]:
-        """Give what a file holds, one by one."""
+        """Return what a file holds, one by one."""
 
 
 # in the order they are tried in: those with the plainest marks first
@@ -94,7 +94,7 @@ def import_log(path: str | Path, *, format: str = AUTO, name: str | None = None)
 
 
 def plain_name(path: Path) -> str:
-    """Give a file's name without the endings that only tell its format."""
+    """Return a file's name without the endings that only tell its format."""
     name = path.name
     while (ending := Path(name).suffix.lower()) in _ENDINGS and Path(name).stem:
         name = name[: -len(ending)]
@@ -119,12 +119,12 @@ class _Counted:
 
 
 def _read_again(reader: Reader, stamp: FileStamp) -> Iterator[Example]:
-    """Give the examples of a file that is still what it was: the dataset's version is that of its content."""
+    """Return the examples of a file that is still what it was: the dataset's version is that of its content."""
     return own_ids(each for each in stamp.watched(reader.read(stamp.path)) if isinstance(each, Example))
 
 
 def own_ids(examples: Iterable[Example]) -> Iterator[Example]:
-    """Give examples of which no two share an id: one that came before gets a number. Holds 70 bytes an id."""
+    """Return examples of which no two share an id: one that came before gets a number. Holds 70 bytes an id."""
     taken: set[int] = set()  # hashes, of which two that are equal by chance cost a number
     times: Counter[str] = Counter()
     for example in examples:
@@ -137,7 +137,7 @@ def own_ids(examples: Iterable[Example]) -> Iterator[Example]:
 
 
 def _reader_of(path: Path, format: str) -> tuple[str, Reader]:
-    """Give the reader of a format, or the first that knows one of the records that the file begins with."""
+    """Return the reader of a format, or the first that knows one of the records that the file begins with."""
     if format == AUTO:
         tried = ((each, opening) for opening in openings(path) for each in _READERS)
         told = next((each for each, opening in tried if each[1].looks_like(opening)), None)

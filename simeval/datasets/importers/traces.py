@@ -69,12 +69,12 @@ class _Chain:
 
 
 def seconds_between(started: datetime | None, ended: datetime | None) -> float:
-    """Give how long something took; NaN where either end is not known."""
+    """Return how long something took; NaN where either end is not known."""
     return (ended - started).total_seconds() if started and ended else nan
 
 
 def conversations_in(path: Path, trace_of: Callable[[Any], Trace]) -> Iterator[Example | Unreadable]:
-    """Give the conversations of a file whose records are traces; those that belong to a session are held."""
+    """Return the conversations of a file whose records are traces; those that belong to a session are held."""
     unread: list[Unreadable] = []
     yield from conversations_of(_traces(path, trace_of, unread))
     yield from unread
@@ -92,7 +92,7 @@ def _traces(path: Path, trace_of: Callable[[Any], Trace], unread: list[Unreadabl
 
 
 def conversations_of(traces: Iterable[Trace]) -> Iterator[Example | Unreadable]:
-    """Give the conversations of traces; those of traces that belong to a session come last."""
+    """Return the conversations of traces; those of traces that belong to a session come last."""
     sessions: dict[str, list[Trace]] = {}
     for trace in traces:
         yield from trace.refused
@@ -146,7 +146,7 @@ def _began(trace: Trace) -> datetime:
 
 
 def _chosen(trace: Trace) -> tuple[list[_Chain], int]:
-    """Give the chains of a trace that are conversations, and how many other calls there are."""
+    """Return the chains of a trace that are conversations, and how many other calls there are."""
     chains = _chains(_innermost(trace))
     if not chains:
         return [], 0
@@ -161,7 +161,7 @@ def _chosen(trace: Trace) -> tuple[list[_Chain], int]:
 
 
 def _innermost(trace: Trace) -> list[Call]:
-    """Give the calls that no other call was made within, in order of time."""
+    """Return the calls that no other call was made within, in order of time."""
     around: set[str] = set()
     for call in trace.calls:
         span = trace.parents.get(call.call_id, "")
@@ -189,19 +189,19 @@ def _chains(calls: Iterable[Call]) -> list[_Chain]:
 
 
 def _continues(chain: _Chain, asked: Sequence[Turn]) -> bool:
-    """Whether a request goes on with a chain, by itself or by repeating its last request."""
+    """Return whether a request goes on with a chain, by itself or by repeating its last request."""
     if not _is_whole(asked):
         return True
     return _marks(chain.request) == _marks(asked) or _repeats(chain, asked)
 
 
 def _is_whole(asked: Iterable[Turn]) -> bool:
-    """Whether a request holds messages, not only tools' results for a model that remembers the rest."""
+    """Return whether a request holds messages, not only tools' results for a model that remembers the rest."""
     return any(turn.role in ("user", "assistant") for turn in asked)
 
 
 def _repeats(chain: _Chain, turns: Sequence[Turn]) -> bool:
-    """Whether turns begin with all that was said in a chain."""
+    """Return whether turns begin with all that was said in a chain."""
     said, heard = _spoken(chain.turns), _spoken(turns)
     length = sum(turn.role != "system" for turn in chain.turns)
     return heard[: len(said)] == said and sum(turn.role != "system" for turn in turns) >= length
@@ -220,12 +220,12 @@ def _marks(turns: Iterable[Turn]) -> list[tuple[Any, ...]]:
 
 
 def _mark(turn: Turn) -> tuple[Any, ...]:
-    """Give what a turn is known by when it is repeated in a later request."""
+    """Return what a turn is known by when it is repeated in a later request."""
     return (turn.role, turn.text, *(call.get("id") or call.get("name") for call in turn.calls))
 
 
 def _kept(old: Iterable[Turn], new: Iterable[Turn]) -> list[Turn]:
-    """Give the new turns, with what is known of those that the old ones were."""
+    """Return the new turns, with what is known of those that the old ones were."""
     known: dict[tuple[Any, ...], list[Turn]] = {}
     for turn in old:
         if turn.started or turn.details:
@@ -239,7 +239,7 @@ def _kept(old: Iterable[Turn], new: Iterable[Turn]) -> list[Turn]:
 
 
 def _timed(call: Call) -> list[Turn]:
-    """Give the turns of an answer; the first of them knows when and how the call was made."""
+    """Return the turns of an answer; the first of them knows when and how the call was made."""
     answer = list(call.answered)
     place = next((place for place, turn in enumerate(answer) if turn.role == "assistant"), None)
     if place is not None:

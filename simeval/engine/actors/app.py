@@ -54,7 +54,7 @@ class Handler:
 
 
 def is_async(function: Callable[..., Any]) -> bool:
-    """Whether a function, a partial of one, or an object that can be called gives a coroutine."""
+    """Return whether a function, a partial of one, or an object that can be called gives a coroutine."""
     unwrapped = function.func if isinstance(function, partial) else function
     called = unwrapped if inspect.isroutine(unwrapped) else type(unwrapped).__call__
     return inspect.iscoroutinefunction(called)
@@ -66,7 +66,7 @@ def _required_count(signature: inspect.Signature) -> int:
 
 
 def model_handler(caller: Caller) -> Callable[..., Any]:
-    """Give a handler whose app is a language model that gets the whole history; its state is the trial's seed."""
+    """Return a handler whose app is a language model that gets the whole history; its state is the trial's seed."""
 
     async def handle(messages: list[ChatMessage], state: int) -> str:
         return await caller.text(ChatRequest(history=messages, seed=state))
@@ -90,7 +90,7 @@ class App:
     starts_with_seed: bool = False  # whether the first state is the trial's seed, and not an empty dict
 
     def first_state(self, seed: int) -> Any:
-        """Give the state that the handler gets at the first turn of a trial."""
+        """Return the state that the handler gets at the first turn of a trial."""
         return seed if self.starts_with_seed else {}
 
     async def run(

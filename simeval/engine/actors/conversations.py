@@ -48,5 +48,5 @@ class Conversations:
         )
 
     async def recall(self, held: TrialConversation) -> TrialConversation:
-        """Give a conversation that was held before as `hold` gave it."""
+        """Return a conversation that was held before as `hold` gave it."""
         return held

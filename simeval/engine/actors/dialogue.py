@@ -95,7 +95,7 @@ class Dialogue:
 
 
 def cleaned(conversation: Conversation, clean: Callable[[str], str]) -> Conversation:
-    """Give a conversation clean of secrets, in the form that a journal gives back."""
+    """Return a conversation clean of secrets, in the form that a journal gives back."""
     messages = tuple(
         replace(
             message,

@@ -33,7 +33,7 @@ class ExampleReader:
         self._turn = anyio.Lock()
 
     async def take(self, index: int) -> Example:
-        """Give the example of the trial with this index; each is taken once."""
+        """Return the example of the trial with this index; each is taken once."""
         place = index // self.repetitions
         if place >= self._read:
             async with self._turn:
@@ -77,7 +77,7 @@ class Examples:
     masked: set[int] = field(default_factory=set)  # the answers in which a secret was
 
     async def hold(self, trial: Trial) -> TrialConversation:
-        """Give what is answered to the example of a trial, with the example's columns."""
+        """Return what is answered to the example of a trial, with the example's columns."""
         example = await self._example(trial)
         if self.dialogue is None:
             recorded = example.conversation or Conversation(ended="recorded")
@@ -88,7 +88,7 @@ class Examples:
         return self._with_columns(await self._answered(self.dialogue, trial, example), example)
 
     async def recall(self, held: TrialConversation) -> TrialConversation:
-        """Give an answer that was held before with the columns of its example."""
+        """Return an answer that was held before with the columns of its example."""
         return self._with_columns(held, await self._example(held.trial))
 
     def _with_columns(self, held: TrialConversation, example: Example) -> TrialConversation:
@@ -140,7 +140,7 @@ class Replay:
 
 
 def _beginning(example: Example, *, takes_history: bool) -> tuple[Transcript, Sequence[str]]:
-    """Give what stands before an app's first answer, and what the user says.
+    """Return what stands before an app's first answer, and what the user says.
 
     Of a recorded conversation the user says everything anew. Of the messages of a chat all but the last stand before
     the answer, where the app takes the history; else the user says theirs one after the other.
@@ -167,7 +167,7 @@ def _differ(first: Message, second: Message) -> bool:
 
 
 def _own(value: Any, clean: Callable[[str], str]) -> Any:
-    """Give a trial's own copy of a column's value, clean of secrets as answers are."""
+    """Return a trial's own copy of a column's value, clean of secrets as answers are."""
     match value:
         case str():
             return clean(value)

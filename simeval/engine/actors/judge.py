@@ -38,7 +38,7 @@ class Judge:
                     await capture(partial(measure.scorer.prepare, plan.columns))
 
     async def judge(self, held: TrialConversation, known: Mapping[int, Score] = NOTHING) -> Judgement:
-        """Give a score or a failure for each expectation; all fail where the conversation did, or is unwanted now.
+        """Return a score or a failure for each expectation; all fail where the conversation did, or is unwanted now.
 
         `known` are scores, by the position of their expectation, that there are already.
         """
@@ -124,5 +124,5 @@ class Judge:
 
 
 def is_quick(measures: Mapping[int, Measure]) -> bool:
-    """Whether the one scorer of these measures takes no longer than to start a task for it would."""
+    """Return whether the one scorer of these measures takes no longer than to start a task for it would."""
     return next(iter(measures.values())).scorer.quick

@@ -36,7 +36,7 @@ class _Tally:
     granted: int = 0
 
     def is_settled(self, position: int) -> bool:
-        """Whether all verdicts of an expectation are settled."""
+        """Return whether all verdicts of an expectation are settled."""
         return all(test.settled for test in self.tests[position])
 
     def ended_by(self) -> list[str]:
@@ -103,7 +103,7 @@ class Statistician:
         return len(self._demand.closed) == len(self._tallies)
 
     def result(self, run: RunRecord) -> SuiteResult:
-        """Give the result of every scenario, in the suite's order."""
+        """Return the result of every scenario, in the suite's order."""
         return SuiteResult(tuple(self._result(tally, run) for tally in self._tallies), run)
 
     def _open(self, credits: MemoryObjectSendStream[int]) -> None:
@@ -137,7 +137,7 @@ class Statistician:
         return TrialsNeeded(max(trials_needed.trials for trials_needed in all_needed), ends=False)
 
     def _known(self, tally: _Tally, position: int) -> EarlyOutcomes:
-        """Give what has come before its turn of one expectation."""
+        """Return what has come before its turn of one expectation."""
         return {index: self._outcome(early.results[position]) for index, early in tally.order.waiting.items()}
 
     def _take(self, tally: _Tally, judgement: Judgement) -> None:
@@ -170,7 +170,7 @@ class Statistician:
         return not_passed and at_gate
 
     def _outcome(self, result: Score | Failure) -> Taken:
-        """Give what an evaluator takes for a result."""
+        """Return what an evaluator takes for a result."""
         if isinstance(result, Score):
             return result.value
         if result.stage != "app":

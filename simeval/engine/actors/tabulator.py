@@ -72,7 +72,7 @@ class Tabulator:
         return self._came == self._plan.sample_size
 
     def result(self, run: RunRecord) -> ExperimentResult:
-        """Give what was found by now."""
+        """Return what was found by now."""
         measured = [column for column in self._columns if not column.measure.evaluators]
         concluded = [column for column in self._columns if column.measure.evaluators]
         summaries = {column.label: found for column in measured if (found := self._summary(column))}
@@ -126,7 +126,7 @@ class Tabulator:
         return found
 
     def _summary(self, column: "_Column") -> Mapping[str, Estimate]:
-        """Give what a scorer says of the whole dataset; what it raises is a failure of its own."""
+        """Return what a scorer says of the whole dataset; what it raises is a failure of its own."""
         if not column.summarizes:
             return {}
         excludes = self._settings.on_app_error == "exclude"
@@ -165,7 +165,7 @@ class Tabulator:
         return verdict
 
     def _group(self, results: Sequence[Score | Failure | None], place: int) -> list[float | None]:
-        """Give the values of one example's answers: NaN where one is missing, None where the app failed."""
+        """Return the values of one example's answers: NaN where one is missing, None where the app failed."""
         times, excludes = self._plan.repetitions, self._settings.on_app_error == "exclude"
         group: list[float | None] = []
         for result in results[place * times : (place + 1) * times]:
@@ -178,7 +178,7 @@ class Tabulator:
         return group
 
     def _reduced(self, group: Sequence[float | None], evaluator: Evaluator) -> float | None:
-        """Give one value for an example; an app that failed on one of its repetitions failed on it."""
+        """Return one value for an example; an app that failed on one of its repetitions failed on it."""
         known = [value for value in group if value is not None]
         if len(known) < len(group):
             return None
@@ -214,11 +214,11 @@ class _Column:
         return not self.measure.evaluators and type(self.measure.scorer).summarize is not Scorer.summarize
 
     def named(self) -> Mapping[str, Sequence[float]]:
-        """Give the values of every metric by its whole name."""
+        """Return the values of every metric by its whole name."""
         return {f"{self.label}.{path}" if path else self.label: values for path, values in self.in_order()}
 
     def in_order(self) -> list[tuple[str, "array[float]"]]:
-        """Give the values by path, in the order of the first answer that has them, whichever came first."""
+        """Return the values by path, in the order of the first answer that has them, whichever came first."""
         return [(path, self.values[path]) for path in sorted(self.values, key=self.first.__getitem__)]
 
     def take(self, index: int, result: Score | Failure, judgement: Judgement, *, example: int) -> None:
@@ -260,19 +260,19 @@ def _is_crash(failure: Failure | None) -> bool:
 
 
 def numbers_of(score: Score) -> Mapping[str, float | bool]:
-    """Give all numbers of what a scorer returned, by their paths; a bare one has no path."""
+    """Return all numbers of what a scorer returned, by their paths; a bare one has no path."""
     return metrics_of(score.details) if score.details else {"": score.value}
 
 
 def measured_of(score: Score) -> object:
-    """Give what a scorer returned."""
+    """Return what a scorer returned."""
     if score.details:
         return score.details[BARE] if set(score.details) == {BARE} else score.details
     return score.value
 
 
 def record_of(plan: DatasetPlan) -> DatasetRecord:
-    """Give the record of the dataset of a plan."""
+    """Return the record of the dataset of a plan."""
     dataset = plan.dataset
     return DatasetRecord(
         name=dataset.name,

@@ -17,7 +17,7 @@ _TALKS = ("message", "messages")
 
 
 def takes_columns(target: Callable[..., Any], dataset: Dataset) -> bool:
-    """Whether a target is a function of columns, and not an app's handler of messages.
+    """Return whether a target is a function of columns, and not an app's handler of messages.
 
     It is one where each parameter that it requires is an input, or "inputs", all of them, or "seed"; references and
     metadata are not for the app. Raises DefinitionError where it is neither.
@@ -39,7 +39,7 @@ def takes_columns(target: Callable[..., Any], dataset: Dataset) -> bool:
 
 
 def column_handler(target: Callable[..., Any]) -> Handler:
-    """Give a handler of one turn whose state is the inputs of an example, by their names."""
+    """Return a handler of one turn whose state is the inputs of an example, by their names."""
     names, _ = _parameters(target)
     takes_any = _takes_any(target)
 
@@ -65,7 +65,7 @@ async def _awaited(returned: Any) -> Any:
 
 
 def as_response(returned: object) -> Any:
-    """Give what a function of columns returned as an app's response; what is no text is kept beside its JSON.
+    """Return what a function of columns returned as an app's response; what is no text is kept beside its JSON.
 
     Nothing stays nothing, which is an error of the app.
     """

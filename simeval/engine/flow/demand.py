@@ -49,7 +49,7 @@ class Demand:
         self._under_way: list[dict[int, list[TrialScope]]] = [{} for _ in range(scenarios)]
 
     def needs(self, scenario: int, index: int) -> bool:
-        """Whether the trial with this index can be needed."""
+        """Return whether the trial with this index can be needed."""
         return index < self._limits[scenario]
 
     def raise_limit(self, scenario: int, trials: int) -> None:
@@ -87,5 +87,5 @@ class Demand:
 
 
 def opening_round(limits: Sequence[int]) -> list[int]:
-    """Give scenarios in the order in which their first trials are dealt: one of each, again and again."""
+    """Return scenarios in the order in which their first trials are dealt: one of each, again and again."""
     return [position for index in range(max(limits)) for position, limit in enumerate(limits) if index < limit]

@@ -190,7 +190,7 @@ class OnlineEvaluator:
         return self._ledger.by_role()
 
     def estimates(self) -> Mapping[str, RunningEstimate]:
-        """Give what is known of each metric by now, by its name: the scorer's, a dot, and its path in the score.
+        """Return what is known of each metric by now, by its name: the scorer's, a dot, and its path in the score.
 
         Conversations count in the order they were submitted in, so one that takes long holds back those after it.
         Takes about a millisecond for each metric with an interval.

@@ -69,7 +69,7 @@ class MetricTally:
         return self.detector.push(scaled)
 
     def estimate(self, significance_level: float) -> RunningEstimate:
-        """Give what is known by now; the interval has the level on each side."""
+        """Return what is known by now; the interval has the level on each side."""
         return RunningEstimate(
             n=self.n,
             missing=self.missing,
@@ -98,7 +98,7 @@ class MetricTally:
 
 
 def _proven_above(total: float, n: int, alpha: float) -> float:
-    """Give the largest p0 at which the e-value of "the mean is above p0" reaches 1/alpha; 0 where there is none.
+    """Return the largest p0 at which the e-value of "the mean is above p0" reaches 1/alpha; 0 where there is none.
 
     `total` is the sum of n values in [0, 1]. For booleans this is the lower end of `evalues.anytime_interval`. For
     values between, each factor (q/p0)^x ((1-q)/(1-p0))^(1-x) of the mixture is at most its linear interpolation

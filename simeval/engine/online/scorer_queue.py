@@ -66,7 +66,7 @@ class Submission:
     _columns: Columns | None = None
 
     def columns(self) -> Columns:
-        """Give what scorers may name. Raises DefinitionError where there is no conversation to be read."""
+        """Return what scorers may name. Raises DefinitionError where there is no conversation to be read."""
         if self._columns is None:
             conversation = conversation_of(self.said, self.given)
             self._columns = {
@@ -149,7 +149,7 @@ class ScorerQueue:
 
     @property
     def counts(self) -> ScorerCounts:
-        """Give the counts as they are now."""
+        """Return the counts as they are now."""
         queued = self._taken - self._scored - self._failed
         return ScorerCounts(
             queued=queued,
@@ -264,7 +264,7 @@ class ScorerQueue:
         return self.scorer.quick and not inspect.iscoroutinefunction(self.scorer.function)
 
     async def _measure(self, submission: Submission) -> Any:
-        """Give what the scorer returns. A plain one runs in a thread of the lane's own, within its time."""
+        """Return what the scorer returns. A plain one runs in a thread of the lane's own, within its time."""
         scorer, columns = self.scorer, submission.columns()
         if scorer.quick or inspect.iscoroutinefunction(scorer.function):
             return await scorer.measure(columns)
@@ -320,7 +320,7 @@ class ScorerQueue:
 
 
 def _numbers(score: Score) -> Numbers:
-    """Give the numbers in a score, by their paths; of a bare one the path is empty."""
+    """Return the numbers in a score, by their paths; of a bare one the path is empty."""
     return metrics_of(score.details) or {"": score.value}
 
 

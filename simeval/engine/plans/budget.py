@@ -46,7 +46,7 @@ class Cost:
 
     @classmethod
     def of(cls, usage: Usage) -> "Cost":
-        """Give what was used; a cost that is not known is none."""
+        """Return what was used; a cost that is not known is none."""
         return cls(
             calls=usage.calls + usage.ended_calls,
             tokens=usage.prompt_tokens + usage.completion_tokens,
@@ -146,7 +146,7 @@ class _Limit:
     trial: float
 
     def allows(self, trials: int) -> bool:
-        """Whether so many trials can be paid for."""
+        """Return whether so many trials can be paid for."""
         return self.spent + self.rubrics + trials * self.trial <= self.most
 
     def reason(self) -> str:

@@ -144,7 +144,7 @@ class _Cast:
     app: str | None
 
     def trial(self, plan: ScenarioPlan, turns: int) -> list[_Work]:
-        """Give the work of one trial in which the user writes so many messages."""
+        """Return the work of one trial in which the user writes so many messages."""
         scenario = plan.scenario
         works = [self._user(plan, turns)]
         for behaviour in _behaviours(scenario):
@@ -158,13 +158,13 @@ class _Cast:
         return works
 
     def rubrics(self, plans: Sequence[ScenarioPlan]) -> list[_Work]:
-        """Give the work of each rubric; the first judge writes them, each once."""
+        """Return the work of each rubric; the first judge writes them, each once."""
         reply = len(LEVELS) * LEVEL_TOKENS + FRAME_TOKENS
         requests = rubric_requests([plan.scenario for plan in plans])
         return [_Work("rubric", self.judges[0], 1, _tokens(request), reply) for request in requests]
 
     def _user(self, plan: ScenarioPlan, turns: int) -> _Work:
-        """Give the work of the user, whose prompts grow by two messages with each turn after the first."""
+        """Return the work of the user, whose prompts grow by two messages with each turn after the first."""
         style = self.settings.writing_style.draw(plan.seed)
 
         def size(messages: int) -> float:
@@ -177,7 +177,7 @@ class _Cast:
 
 
 def rubric_requests(scenarios: Iterable[ScenarioTest]) -> list[RubricRequest]:
-    """Give the requests for the rubrics that these scenarios are judged by, each once."""
+    """Return the requests for the rubrics that these scenarios are judged by, each once."""
     found = {
         (scenario.given, scenario.when, behaviour): None
         for scenario in scenarios
@@ -191,7 +191,7 @@ def _behaviours(scenario: ScenarioTest) -> list[str]:
 
 
 def _grown(size: Callable[[int], float], messages: int) -> float:
-    """Give the size of a prompt with so many messages, each of which adds the same."""
+    """Return the size of a prompt with so many messages, each of which adds the same."""
     return size(0) + (size(2) - size(0)) * messages / 2
 
 
@@ -221,7 +221,7 @@ def _tokens(request: Request) -> float:
 
 
 def _expected_trials(scenarios: Sequence[ScenarioTest], settings: Settings) -> list[float | None]:
-    """Give the trials each scenario takes on average, as many as its longest requirement; None if unknown."""
+    """Return the trials each scenario takes on average, as many as its longest requirement; None if unknown."""
     forecasts = iter(plan_suite(scenarios, settings).forecasts)
     found: list[float | None] = []
     for scenario in scenarios:
@@ -240,7 +240,7 @@ def _by_role(works: Iterable[_Work], price: Mapping[str, Price | None]) -> Mappi
 
 
 def _dearest(jobs: Iterable[Sequence[_Work]], price: Mapping[str, Price | None]) -> Cost:
-    """Give the most that any of these takes of each, calls, tokens and dollars."""
+    """Return the most that any of these takes of each, calls, tokens and dollars."""
     tolls = [Cost.of(total(_by_role(job, price))) for job in jobs]
     return Cost(
         calls=max((cost.calls for cost in tolls), default=0),

@@ -94,7 +94,7 @@ def make_dataset_plan(
 
 
 def _with_scorer(expectation: Expectation, named: Mapping[str, Scorer]) -> Expectation:
-    """Give an expectation with the scorer that it names. Raises DefinitionError where there is none."""
+    """Return an expectation with the scorer that it names. Raises DefinitionError where there is none."""
     if not isinstance(expectation.scorer, str):
         return expectation
     if expectation.scorer not in named:

@@ -30,7 +30,7 @@ def define(
     user: str,
     model_options: Mapping[str, Any],
 ) -> Json:
-    """Give everything that a run's verdicts depend on, apart from chance, in the form JSON has."""
+    """Return everything that a run's verdicts depend on, apart from chance, in the form JSON has."""
     return {
         "seed": seed,
         "app": app,
@@ -46,7 +46,7 @@ def define(
 
 
 def answer_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Give those of a model's options that can change its answers: not its address, keys and time-outs."""
+    """Return those of a model's options that can change its answers: not its address, keys and time-outs."""
     return {name: value for name, value in options.items() if name not in NOT_OF_THE_ANSWER}
 
 
@@ -67,7 +67,7 @@ def _without_modules(definition: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def numbered(titles: Iterable[str]) -> list[tuple[str, int]]:
-    """Give each title with how many like it came before."""
+    """Return each title with how many like it came before."""
     seen = Counter[str]()
     keys = []
     for title in titles:
@@ -108,7 +108,7 @@ def _expectation(measure: Measure) -> Json:
 
 
 def _shown_argument(value: object) -> Any:
-    """Give what tells a scorer's argument from another: JSON, or the name of a function or a model; else nothing."""
+    """Return what tells a scorer's argument from another: JSON, or the name of a function or a model; else nothing."""
     if _is_plain(value):
         return plain(value)
     for named in ("__qualname__", "name"):
@@ -118,7 +118,7 @@ def _shown_argument(value: object) -> Any:
 
 
 def _is_plain(value: object) -> bool:
-    """Whether JSON gives a value back as it is."""
+    """Return whether JSON gives a value back as it is."""
     if isinstance(value, Mapping):
         return all(isinstance(key, str) and _is_plain(inner) for key, inner in value.items())
     if isinstance(value, (list, tuple)):

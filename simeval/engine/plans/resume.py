@@ -28,11 +28,11 @@ class RestoredTrials:
     from_another: bool = False
 
     def conversation(self, trial: Trial) -> TrialConversation | None:
-        """Give the conversation of a trial, where it is known."""
+        """Return the conversation of a trial, where it is known."""
         return self.held.get((trial.scenario, trial.index))
 
     def scores_of(self, trial: Trial) -> Mapping[int, Score]:
-        """Give the scores of a trial that are known."""
+        """Return the scores of a trial that are known."""
         return self.scores.get((trial.scenario, trial.index), {})
 
 
@@ -44,7 +44,7 @@ def restore(
     on_app_error: OnAppError,
     accept_changes: bool,
 ) -> RestoredTrials:
-    """Give what a stored run has of these plans.
+    """Return what a stored run has of these plans.
 
     Raises DefinitionError where the run is still going on elsewhere, or something that its results depend on has
     changed and `accept_changes` is not set.
@@ -79,7 +79,7 @@ def _count(known: RestoredTrials) -> str:
 
 
 def _moved(known: RestoredTrials, definition: Mapping[str, Any], plans: Sequence[RunPlan]) -> RestoredTrials:
-    """Give what is known under the places that scenarios and expectations have now, found by title and label."""
+    """Return what is known under the places that scenarios and expectations have now, found by title and label."""
     then = numbered(scenario["title"] for scenario in definition["scenarios"])
     before = {key: position for position, key in enumerate(then)}
     titles = numbered(plan.key for plan in plans)

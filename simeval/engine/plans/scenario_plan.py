@@ -29,7 +29,7 @@ class Measure:
     keeps_details: bool = True
 
     def take(self, measured: object) -> Score:
-        """Give the score of what the scorer returned: one number where it is concluded on, else all there is.
+        """Return the score of what the scorer returned: one number where it is concluded on, else all there is.
 
         Raises DefinitionError where that number is missing, or no value for an evaluator.
         """
@@ -75,7 +75,7 @@ class RunPlan(ABC):
         """The columns that all of its trials share."""
 
     def trial(self, index: int) -> Trial:
-        """Give the trial that has this place in the order dealt."""
+        """Return the trial that has this place in the order dealt."""
         return Trial(self.position, index, seeds.derive(self.seed, index))
 
 
@@ -94,14 +94,14 @@ class ScenarioPlan(RunPlan):
         return {"title": self.scenario.title, "given": self.scenario.given, "when": self.scenario.when}
 
     def tests(self, stop: StopAt | None) -> tuple[tuple[RunningTest, ...], ...]:
-        """Give a course for each evaluator of each expectation."""
+        """Return a course for each evaluator of each expectation."""
         return tuple(
             tuple(evaluator.running_test(self.sample_size, stop=stop) for evaluator in measure.evaluators)
             for measure in self.measures
         )
 
     def acceptance(self, stop: StopAt | None) -> list[tuple[str, str]]:
-        """Give each requirement with what passes it, in words, before the first trial."""
+        """Return each requirement with what passes it, in words, before the first trial."""
         tests = [test for tests in self.tests(stop) for test in tests]
         return [(f"{test.name}, at most {test.n_max} trials", said) for test in tests if (said := test.acceptance())]
 
@@ -125,7 +125,7 @@ class ScorerBinder:
         self._bound: dict[int, tuple[object, Scorer]] = {}  # what was given is kept, so that its id stays its own
 
     def bound(self, candidate: object) -> Scorer:
-        """Give a scorer, or a function's, as it shall be used; itself where it is ready. Raises DefinitionError."""
+        """Return a scorer, or a function's, as it shall be used; itself where it is ready. Raises DefinitionError."""
         if id(candidate) not in self._bound:
             scorer = as_scorer(candidate).bind(self._callers)
             self._bound[id(candidate)] = (candidate, scorer)
@@ -206,7 +206,7 @@ def make_measure(
     requirements: int,
     columns: Collection[str] = COLUMNS,
 ) -> Measure:
-    """Give an expectation ready to run, its evaluators at their share of the level. Raises DefinitionError."""
+    """Return an expectation ready to run, its evaluators at their share of the level. Raises DefinitionError."""
     if expectation.expected_behavior is not None:
         scorer = judge_scorer(expectation.expected_behavior)
     else:

@@ -38,15 +38,15 @@ class Breaker:
         return self._opened is not None
 
     def seconds(self, now: float) -> float:
-        """Give how long no call has been answered."""
+        """Return how long no call has been answered."""
         return now - self._answered if self._answered is not None else 0.0
 
     def outage(self, now: float) -> float:
-        """Give how long it has been open."""
+        """Return how long it has been open."""
         return now - self._opened if self._opened is not None else 0.0
 
     def wait(self, now: float) -> float:
-        """Give the seconds until a call may start: 0 for now, inf for not before the probe has ended."""
+        """Return the seconds until a call may start: 0 for now, inf for not before the probe has ended."""
         return max(0.0, self._next_probe - now) if self.is_open else 0.0
 
     def probe(self) -> None:
@@ -81,7 +81,7 @@ class Breaker:
         self._next_probe = now + self._delay
 
     def is_to_tell(self, now: float) -> bool:
-        """Whether people are to be told of an outage now: once, when it has lasted."""
+        """Return whether people are to be told of an outage now: once, when it has lasted."""
         if self._told or not self.is_open or self.seconds(now) < TOLD_SECONDS:
             return False
         self._told = True

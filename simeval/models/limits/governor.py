@@ -79,7 +79,7 @@ class Governed:
             return self.traffic.start(monotonic()), is_probe
 
     def _wait(self, now: float) -> float:
-        """Give the seconds until the next call may start. Raises ModelUnusable at the end of an outage's patience."""
+        """Return the seconds until the next call may start. Raises ModelUnusable at the end of an outage's patience."""
         if not self.breaker.is_open:
             return self.traffic.wait(now)
         left = self.outage_seconds - self.breaker.outage(now)

@@ -90,7 +90,7 @@ class Pace:
         self.rate = self.most
 
     def wait(self, now: float) -> float:
-        """Give the seconds until the next call may start."""
+        """Return the seconds until the next call may start."""
         return max(0.0, self._next - now)
 
     def started(self, now: float) -> None:
@@ -136,7 +136,7 @@ class Pace:
         return self._confirmed > 0 or self.early > 0
 
     def _level(self) -> float:
-        """Give the pace as a multiple of the ceiling."""
+        """Return the pace as a multiple of the ceiling."""
         beyond = self._climbed / self._climb - 1.0
         level = 1.0 + DEPTH * beyond**3
         if level <= RISEN:
@@ -158,7 +158,7 @@ class Tokens:
     _counted: float = field(default=-inf, init=False)
 
     def wait(self, now: float) -> float:
-        """Give the seconds until the level is above 0."""
+        """Return the seconds until the level is above 0."""
         self._level = min(self.per_second, self._level + (now - self._counted) * self.per_second)
         self._counted = now
         return 0.0 if self._level > 0 else (1.0 - self._level) / self.per_second

@@ -59,7 +59,7 @@ class Trouble:
     paused: float = 0.0
 
     def goes_on(self, started: float, rate: float) -> bool:
-        """Whether a call that was started then, and refused, belongs to it."""
+        """Return whether a call that was started then, and refused, belongs to it."""
         return started - self.held < max(SAME_TROUBLE_SECONDS, SAME_TROUBLE_CALLS / rate, self.held - self.began)
 
     def hold(self, started: float, pause: float) -> None:
@@ -107,7 +107,7 @@ class Refusals:
             self.whatever_the_pace += IN_THE_LONG_RUN * (refused - self.whatever_the_pace)
 
     def concern_the_pace(self) -> bool:
-        """Whether there are more refusals than those that come at any pace."""
+        """Return whether there are more refusals than those that come at any pace."""
         if self.whatever_the_pace and self.share < min(MOST_TOLERATED, max(ISOLATED, 3 * self.whatever_the_pace)):
             return False
         if self.whatever_the_pace:  # that was a mistake, less easily made again
@@ -120,7 +120,7 @@ class Refusals:
         self.whatever_the_pace = self.share
 
     def outlast(self, early: int) -> bool:
-        """Whether isolated refusals have gone on through so many cuts in a row."""
+        """Return whether isolated refusals have gone on through so many cuts in a row."""
         return early >= self._patience and self.share < MOST_EARLY_SHARE
 
 
@@ -146,7 +146,7 @@ class Traffic:
     _doubt: Doubt | None = field(default=None, init=False)
 
     def wait(self, now: float) -> float:
-        """Give the seconds until the next call may start: 0 for now, inf for not before a call has ended."""
+        """Return the seconds until the next call may start: 0 for now, inf for not before a call has ended."""
         if self.in_flight >= int(self.window.size) or (self._in_vain > 1 and self._starts_since_cut):
             return inf
         held = self.tokens.wait(now) if self.tokens else 0.0
@@ -184,7 +184,7 @@ class Traffic:
         return False
 
     def describe(self) -> dict[str, float]:
-        """Give the limits as they are, for a log."""
+        """Return the limits as they are, for a log."""
         pace = round(self.pace.rate, 2)
         return {"calls_at_once": int(self.window.size), "calls_a_second": pace, "in_flight": self.in_flight}
 
@@ -256,7 +256,7 @@ class Traffic:
             self.pace.hold(paid)
 
     def _since_trouble_began(self, refused: Ticket) -> float:
-        """Give the calls a second that were accepted meanwhile; pauses count where they were most of the time."""
+        """Return the calls a second that were accepted meanwhile; pauses count where they were most of the time."""
         seconds = refused.started - self._trouble.began
         if self._trouble.paused < MOSTLY * seconds:
             seconds -= self._trouble.paused
@@ -264,7 +264,7 @@ class Traffic:
         return (count + LEAN) / max(seconds + LEAN / self.pace.rate, SHORTEST_SECONDS)
 
     def _since_last_cut(self, refused: Ticket) -> float:
-        """Give the calls a second that were accepted since then, between the means with and without the pause.
+        """Return the calls a second that were accepted since then, between the means with and without the pause.
 
         For a bucket has been filled in the pause, and a window of time has passed unused.
         """
@@ -274,13 +274,13 @@ class Traffic:
         return len(self._accepted(refused, last)) / sqrt(seconds * busy)
 
     def _accepted(self, before: Ticket, since: float) -> list[Ticket]:
-        """Give the calls started after a time and before a call that were not refused so far, the latest first."""
+        """Return the calls started after a time and before a call that were not refused so far, the latest first."""
         earlier = dropwhile(lambda ticket: ticket.number >= before.number, reversed(self._started))
         recent = takewhile(lambda ticket: ticket.started > since, earlier)
         return [ticket for ticket in recent if not ticket.refused]
 
     def _needed(self) -> float:
-        """Give the calls under way that the pace needs (Little's law); 1 where there is no pace."""
+        """Return the calls under way that the pace needs (Little's law); 1 where there is no pace."""
         return 1.0 + HEADROOM * self.pace.rate * (self._latency or 0.0) if self.pace.ceiling < inf else 1.0
 
     def _cut(self, needed: float) -> None:

@@ -51,10 +51,10 @@ class Network(Protocol[Item_contra, Result_co]):
         """How its batches are made."""
 
     def prepare(self, items: Sequence[Item_contra]) -> Sequence[Sized]:
-        """Give for each item what `run` takes; its length is the number of its tokens."""
+        """Return for each item what `run` takes; its length is the number of its tokens."""
 
     def run(self, prepared: Sequence[Any]) -> Sequence[Result_co]:
-        """Give the result of each. What is given together is of similar length."""
+        """Return the result of each. What is given together is of similar length."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +63,7 @@ class _Request(Generic[Item, Result]):
     answer: "Future[Result]" = field(default_factory=Future)
 
     def taken(self) -> bool:
-        """Whether the answer is still wanted; from now on it cannot be taken back."""
+        """Return whether the answer is still wanted; from now on it cannot be taken back."""
         return not self.answer.done() and (self.answer.running() or self.answer.set_running_or_notify_cancel())
 
 
@@ -93,14 +93,14 @@ class Batches(Generic[Item, Result]):
     _at_work: bool = field(default=False, init=False, repr=False)
 
     async def ask(self, item: Item) -> Result:
-        """Give the result of one item; waits for its batch. Raises what the network raised for this item alone.
+        """Return the result of one item; waits for its batch. Raises what the network raised for this item alone.
 
         A cancelled request is left out, or its result thrown away; the others of its batch do not notice.
         """
         return await asyncio.wrap_future(self._put(item))
 
     async def ask_all(self, items: Iterable[Item]) -> list[Result]:
-        """Give the results of items, in their order; no more than IN_FLIGHT are under way at once.
+        """Return the results of items, in their order; no more than IN_FLIGHT are under way at once.
 
         Raises what the first failing item raised; those that are still waiting are then taken back.
         """
@@ -119,11 +119,11 @@ class Batches(Generic[Item, Result]):
         return results
 
     async def ready(self) -> Network[Item, Result]:
-        """Give the loaded network; waits until it is, all callers for one load. Raises what loading it raises."""
+        """Return the loaded network; waits until it is, all callers for one load. Raises what loading it raises."""
         return self.loaded if self.loaded is not None else await asyncio.wrap_future(self._one_load())
 
     def network(self) -> Network[Item, Result]:
-        """Give the loaded network; may block until it is loaded. Raises what loading it raises."""
+        """Return the loaded network; may block until it is loaded. Raises what loading it raises."""
         with self._loading:
             if self.loaded is None:
                 if self._failed is not None and monotonic() < self._failed[1]:

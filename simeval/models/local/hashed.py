@@ -22,11 +22,11 @@ class HashedEncoder:
     """Gives vectors of length 1; a text without a word or a mark has the zero vector."""
 
     async def encode(self, text: str) -> list[float]:
-        """Give the vector of a text; never waits."""
+        """Return the vector of a text; never waits."""
         return _encoded(text)
 
     async def encode_all(self, texts: Sequence[str]) -> list[list[float]]:
-        """Give a vector for each text; never waits."""
+        """Return a vector for each text; never waits."""
         return [_encoded(text) for text in texts]
 
 
@@ -43,6 +43,6 @@ def _encoded(text: str) -> list[float]:
 
 @lru_cache(maxsize=50_000)
 def _place(feature: str) -> tuple[int, int]:
-    """Give the place of a feature and its sign, so that features that share a place do not add up."""
+    """Return the place of a feature and its sign, so that features that share a place do not add up."""
     number = int.from_bytes(blake2b(feature.encode("utf-8", "surrogatepass"), digest_size=8).digest())
     return number % DIMENSIONS, 1 if number >> 63 else -1

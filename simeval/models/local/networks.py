@@ -52,13 +52,13 @@ class TextNetwork:
         return Limits() if self.model.device.type == "cpu" else ON_A_GPU
 
     def prepare(self, items: Sequence[str]) -> list[_TokenIds]:
-        """Give the tokens of each text. Raises TypeError or UnicodeEncodeError for what is no text."""
+        """Return the tokens of each text. Raises TypeError or UnicodeEncodeError for what is no text."""
         for item in items:
             _check(item)
         return self._read(items, truncation=True, max_length=self.longest)["input_ids"]  # type: ignore[no-any-return]
 
     def run(self, prepared: Sequence[_TokenIds]) -> list[Any]:
-        """Give the result of each text's tokens."""
+        """Return the result of each text's tokens."""
         width = max(map(len, prepared))
         tokens = torch.full((len(prepared), width), self.tokenizer.pad_token_id or 0)
         mask = torch.zeros((len(prepared), width), dtype=torch.long)
@@ -69,7 +69,7 @@ class TextNetwork:
             return self._results(tokens.to(self.model.device), mask.to(self.model.device))
 
     def windows(self, text: str) -> list[str]:
-        """Give a text as pieces that are read whole: itself, or overlapping ones cut between words where that goes.
+        """Return a text as pieces that are read whole: itself, or overlapping ones cut between words where that goes.
 
         A word that is cut may have more tokens than it had; the overlap is larger than that. May block.
         """
@@ -79,16 +79,19 @@ class TextNetwork:
         return [text] if len(spans) < 2 else [text[places[start][0] : places[end - 1][1]] for start, end in spans]
 
     def surely_fits(self, text: str) -> bool:
-        """Whether a text is read whole for certain: of ASCII each token takes a character, but for one in front."""
+        """Return whether a text is read whole for certain.
+
+        Of ASCII each token takes a character, but for one in front.
+        """
         return isinstance(text, str) and text.isascii() and len(text) < self._room
 
     def _placed(self, text: str) -> tuple[_Positions, Sequence[int | None]]:
-        """Give where each token of a text stands in it, and the number of its word."""
+        """Return where each token of a text stands in it, and the number of its word."""
         read = self._read([text], truncation=False, add_special_tokens=False, return_offsets_mapping=True)
         return read["offset_mapping"][0], read.word_ids(0)
 
     def _placed_by_words(self, text: str) -> tuple[_Positions, Sequence[int | None]]:
-        """Give the same by a tokenizer in Python, which does not know places: a token stands where its word does.
+        """Return the same by a tokenizer in Python, which does not know places: a token stands where its word does.
 
         A word that could be cut is taken as its characters, which have as many tokens or more alone.
         """
@@ -107,7 +110,7 @@ class TextNetwork:
         return places, words
 
     def _counts(self, text: str, places: _Positions) -> list[int]:
-        """Give how many tokens each part of a text has alone, at least 1."""
+        """Return how many tokens each part of a text has alone, at least 1."""
         parts = {text[start:end]: 1 for start, end in places}
         read = self._read(list(parts), truncation=False, add_special_tokens=False)["input_ids"] if parts else []
         counts = {part: max(1, len(tokens)) for part, tokens in zip(parts, read, strict=True)}
@@ -170,7 +173,7 @@ def load_classifier(path: str) -> ClassifierNetwork:
 
 
 def spanned(words: Sequence[int | None], room: int, *, overlap: int) -> list[tuple[int, int]]:
-    """Give the spans (start, end) of windows of at most `room` tokens over tokens of numbered words.
+    """Return the spans (start, end) of windows of at most `room` tokens over tokens of numbered words.
 
     Each begins `overlap` tokens before the end of the one before, or earlier where a word begins earlier. A word is
     cut only where it is as long as what would be new in a window.
@@ -187,7 +190,7 @@ def spanned(words: Sequence[int | None], room: int, *, overlap: int) -> list[tup
 
 
 def threads_for(*, given: int, cores: int, environment: Mapping[str, str]) -> int:
-    """Give how many threads torch shall use, where it would use `given`.
+    """Return how many threads torch shall use, where it would use `given`.
 
     What the user set is kept: by a variable, or by a call that gave another number than torch's own, which is that of
     the cores or of half of them. Else half of the cores, and at most four: threads of torch wait for each other at
@@ -199,7 +202,7 @@ def threads_for(*, given: int, cores: int, environment: Mapping[str, str]) -> in
 
 
 def _border(words: Sequence[int | None], place: int, *, least: int) -> int:
-    """Give the last place up to `place` where a word begins; `place` itself where none does from `least` on."""
+    """Return the last place up to `place` where a word begins; `place` itself where none does from `least` on."""
     for at in range(place, max(least, 1) - 1, -1):
         if words[at] is None or words[at] != words[at - 1]:
             return at
@@ -240,7 +243,7 @@ def _unusable(path: str, problem: str) -> ModelUnusable:
 
 
 def _longest(tokenizer: Any, model: Any) -> int:
-    """Give what both take; RoBERTa and its like number positions from behind that of padding, which has a vector."""
+    """Return what both take; RoBERTa and its like number positions from behind that of padding, which has a vector."""
     places = getattr(model.config, "max_position_embeddings", None) or tokenizer.model_max_length
     tables = [module for name, module in model.named_modules() if name.endswith("position_embeddings")]
     paddings = [getattr(table, "padding_idx", None) for table in tables]

@@ -72,14 +72,14 @@ class SentimentNetwork(TextNetwork):
         return cls(tokenizer=found.tokenizer, model=found.model, longest=LONGEST, labels=CLASSES, weights=there)
 
     def prepare(self, items: Sequence[str]) -> list[Any]:
-        """Give the Sentence of each text. Raises UnicodeEncodeError for what is no text."""
+        """Return the Sentence of each text. Raises UnicodeEncodeError for what is no text."""
         for item in items:
             item.encode()
         found = self._read(items, truncation=True, max_length=self.longest, return_offsets_mapping=True)
         return list(map(sentence, items, found["input_ids"], found["offset_mapping"]))
 
     def run(self, prepared: Sequence[Any]) -> list[Any]:
-        """Give the probabilities of each Sentence."""
+        """Return the probabilities of each Sentence."""
         with torch.inference_mode():
             logits = upper_logits(self.model, inputs(self.model, prepared, self.weights), self.weights)
             rows = torch.softmax(logits, dim=1).tolist()
@@ -103,7 +103,7 @@ def adapt(model: Any, weights: Weights) -> None:
 
 
 def sentence(text: str, tokens: list[int], offsets: Sequence[tuple[int, int]]) -> Sentence:
-    """Give a text as the model reads it; `offsets` say where in the text each token stands."""
+    """Return a text as the model reads it; `offsets` say where in the text each token stands."""
     valences, known = [0.0] * len(tokens), list(valences_of(text))
     for place, (start, end) in enumerate(offsets):
         while known and known[0][1] <= start:
@@ -129,7 +129,7 @@ def inputs(model: Any, sentences: Sequence[Sentence], weights: Weights) -> Input
 
 
 def upper_logits(model: Any, given: Inputs, weights: Weights, *, dropout: float = 0.0) -> torch.Tensor:
-    """Give the logits of the five classes; `dropout` is for training only."""
+    """Return the logits of the five classes; `dropout` is for training only."""
     states = given.states + given.valences.unsqueeze(-1) * weights["valence"]
     states = _through(model.encoder.layer[LOWER_LAYERS:], states, given.mask)
     there = given.mask.unsqueeze(-1)

@@ -46,7 +46,7 @@ class _Local:
         return self._loaded.longest
 
     async def windows(self, text: str) -> list[str]:
-        """Give a text as pieces that are read whole: itself, or overlapping ones, cut between its tokens."""
+        """Return a text as pieces that are read whole: itself, or overlapping ones, cut between its tokens."""
         network = await self._network()
         if network.surely_fits(text):
             return [text]
@@ -69,12 +69,12 @@ class LocalEncoder(_Local):
     """An encoder of the process's service: a text becomes the mean of its tokens' last states, of length 1."""
 
     async def encode(self, text: str) -> Sequence[float]:
-        """Give the vector of a text; waits for a batch. Raises ModelUnusable, or what is wrong with this text."""
+        """Return the vector of a text; waits for a batch. Raises ModelUnusable, or what is wrong with this text."""
         found: Sequence[float] = await self._batches.ask(text)
         return found
 
     async def encode_all(self, texts: Iterable[str]) -> list[Sequence[float]]:
-        """Give the vectors of texts, in their order. Raises as `encode`, for the first text that fails."""
+        """Return the vectors of texts, in their order. Raises as `encode`, for the first text that fails."""
         return await self._batches.ask_all(texts)
 
 
@@ -83,7 +83,9 @@ class LocalClassifier(_Local):
     """A sequence classifier of the process's service: a text gets a probability for each of the model's labels."""
 
     async def classify(self, text: str) -> Mapping[str, float]:
-        """Give the probability of each label; waits for a batch. Raises ModelUnusable, or what is wrong with the text.
+        """Return the probability of each label; waits for a batch.
+
+        Raises ModelUnusable, or what is wrong with the text.
 
         They sum to 1, except for a model whose config says that a text may have several labels, or that has only one.
         """
@@ -91,7 +93,7 @@ class LocalClassifier(_Local):
         return found
 
     async def classify_all(self, texts: Iterable[str]) -> list[Mapping[str, float]]:
-        """Give the probabilities for texts, in their order. Raises as `classify`, for the first text that fails."""
+        """Return the probabilities for texts, in their order. Raises as `classify`, for the first text that fails."""
         return await self._batches.ask_all(texts)
 
     @property
@@ -101,7 +103,7 @@ class LocalClassifier(_Local):
 
 
 def encoder(path_or_name: str) -> LocalEncoder:
-    """Give an encoder by its folder, its name on the hub, or "minilm"; loads nothing yet.
+    """Return an encoder by its folder, its name on the hub, or "minilm"; loads nothing yet.
 
     Raises DefinitionError where it is known already that it cannot be loaded.
     """
@@ -110,7 +112,7 @@ def encoder(path_or_name: str) -> LocalEncoder:
 
 
 def classifier(path_or_name: str) -> LocalClassifier:
-    """Give a sequence classifier by its folder or its name on the hub; loads nothing yet.
+    """Return a sequence classifier by its folder or its name on the hub; loads nothing yet.
 
     Raises DefinitionError where it is known already that it cannot be loaded.
     """
@@ -119,7 +121,7 @@ def classifier(path_or_name: str) -> LocalClassifier:
 
 
 def service(key: Hashable, load: Callable[[], Network[Any, Any]]) -> Batches[Any, Any]:
-    """Give the batches of a key, the only ones of the process; `load` gives its network when something is asked."""
+    """Return the batches of a key, the only ones of the process; `load` gives its network when something is asked."""
     return _services.setdefault(key, Batches(partial(_loaded, load)))
 
 

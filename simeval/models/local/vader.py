@@ -54,7 +54,7 @@ class Shares:
 
 
 def shares_of(text: str) -> Shares:
-    """Give VADER's scores. Raises DefinitionError where the package is not installed."""
+    """Return VADER's scores. Raises DefinitionError where the package is not installed."""
     found = _analyzer().polarity_scores(text)
     return Shares(found["compound"], found["neg"], found["neu"], found["pos"])
 
@@ -68,7 +68,7 @@ def windows_of(text: str) -> list[str]:
 
 
 def features_of(text: str) -> list[float]:
-    """Give the numbers called FEATURES, each about 1 in size, for a model beside the text itself."""
+    """Return the numbers called FEATURES, each about 1 in size, for a model beside the text itself."""
     shares = shares_of(text)
     bounded = max(-0.9999, min(0.9999, shares.compound))
     total = bounded * sqrt(_NORMALIZER / (1 - bounded * bounded))
@@ -95,7 +95,7 @@ def features_of(text: str) -> list[float]:
 
 
 def valences_of(text: str) -> Iterator[tuple[int, int, float]]:
-    """Give (start, end, valence from -4 to 4) of each word and emoticon that the lexicon knows, without its rules."""
+    """Return (start, end, valence from -4 to 4) of each word and emoticon that the lexicon knows, without its rules."""
     lexicon: Mapping[str, float] = _analyzer().lexicon
     for found in _CHUNK.finditer(text):
         chunk = found[0].lower()

@@ -21,7 +21,7 @@ class TextEncoder(Protocol):
     """Turns texts into vectors of one length, in their order."""
 
     async def encode_all(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        """Give a vector for each text."""
+        """Return a vector for each text."""
 
 
 Encoding = str | Path | TextEncoder | Encoder
@@ -39,12 +39,12 @@ class _InThread:
 
 
 def encoder_name(of: object) -> str:
-    """Give what an encoder is called in results."""
+    """Return what an encoder is called in results."""
     return str(of) if isinstance(of, (str, Path)) else str(getattr(of, "name", type(of).__name__))
 
 
 def text_encoder(of: object, where: str) -> TextEncoder:
-    """Give what encodes. Raises DefinitionError, which names `where`, for what cannot."""
+    """Return what encodes. Raises DefinitionError, which names `where`, for what cannot."""
     if of == HASHED:
         return HashedEncoder()
     if isinstance(of, (str, Path)):
@@ -60,7 +60,7 @@ def text_encoder(of: object, where: str) -> TextEncoder:
 
 
 async def unit_vectors(encoder: TextEncoder, texts: Sequence[str]) -> "NDArray[np.float64]":
-    """Give a row of length 1 for each text; equal texts are encoded once.
+    """Return a row of length 1 for each text; equal texts are encoded once.
 
     Raises ValueError where a vector is zero, which has no direction, or the vectors are none. What the encoder raises
     passes through.

@@ -9,4 +9,4 @@ class Encoder(Protocol):
     """Turns texts into vectors of one length, in their order. It is called in worker threads."""
 
     def encode(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        """Give a vector for each text; may block."""
+        """Return a vector for each text; may block."""

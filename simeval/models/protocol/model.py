@@ -69,7 +69,7 @@ class ModelKind(Protocol):
         """What is equal for equal models of this kind, and for no other."""
 
     def make(self, options: Mapping[str, Any], *, timeout_seconds: float) -> Model:
-        """Give the model. Raises DefinitionError where there is none of this name."""
+        """Return the model. Raises DefinitionError where there is none of this name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ _HIDDEN = re.compile(
 
 
 def escaped(text: str) -> str:
-    """Give a text without markup and invisible characters: each stands there as an entity."""
+    """Return a text without markup and invisible characters: each stands there as an entity."""
     text = escape(text, quote=False)
     if text.isascii() and text.replace("\n", "").isprintable():
         return text  # five times as quick as to search

@@ -129,7 +129,7 @@ _OPENS_OBJECT = re.compile(r'\{\s*"\w*"\s*:')
 
 
 def _objects(text: str) -> Iterator[object]:
-    """Give the JSON objects of a text in order, up to MOST_OBJECTS attempts."""
+    """Return the JSON objects of a text in order, up to MOST_OBJECTS attempts."""
     decoder = json.JSONDecoder(strict=False)
     position = text.find("{")
     for _ in range(MOST_OBJECTS):

@@ -75,7 +75,7 @@ class Embedding:
         return ("embedding", self.of if isinstance(self.of, str) else id(self.of))
 
     def make(self, options: Mapping[str, Any] = {}, *, timeout_seconds: float = 600.0) -> Model:
-        """Give the model, with `options` for every call as those of an engine's `model_options`."""
+        """Return the model, with `options` for every call as those of an engine's `model_options`."""
         if not isinstance(self.of, str):
             return EncoderModel(type(self.of).__name__, self.of)
         if self.of.startswith(COMPATIBLE_PREFIX):
@@ -125,7 +125,7 @@ class EncoderModel:
     encoder: Encoder = field(repr=False)
 
     async def complete(self, request: Request) -> Completion:
-        """Give the vectors of the request's messages."""
+        """Return the vectors of the request's messages."""
         texts = _texts(request)
         vectors = await anyio.to_thread.run_sync(self.encoder.encode, texts, abandon_on_cancel=True)
         return Completion(text=_written(list(enumerate(vectors))))

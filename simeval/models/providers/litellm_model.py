@@ -161,6 +161,6 @@ class LiteLLMModel:
 
 
 def _first_line(text: str) -> str:
-    """Give the first line of what LiteLLM says, without the names of its exceptions before it."""
+    """Return the first line of what LiteLLM says, without the names of its exceptions before it."""
     line = text.strip().splitlines()[0] if text.strip() else "no message"
     return _PREFIXES.sub("", line).rstrip(". ")

@@ -28,7 +28,7 @@ _shared: "WeakKeyDictionary[asyncio.AbstractEventLoop, _Shared]" = WeakKeyDictio
 
 
 def open_session(litellm: ModuleType) -> aiohttp.ClientSession:
-    """Give the running event loop's session, opened where it was not; each call needs one `close_session`."""
+    """Return the running event loop's session, opened where it was not; each call needs one `close_session`."""
     loop = asyncio.get_running_loop()
     if loop not in _shared:
         connector = aiohttp.TCPConnector(limit=0, ttl_dns_cache=300)
@@ -57,7 +57,10 @@ async def close_session(litellm: ModuleType) -> None:
 
 
 def _is_at_work(worker: Any, loop: asyncio.AbstractEventLoop) -> bool:
-    """Whether LiteLLM's logging task was begun on this loop before us; one of a loop that has ended is nobody's."""
+    """Return whether LiteLLM's logging task was begun on this loop before us.
+
+    One of a loop that has ended is nobody's.
+    """
     task = getattr(worker, "_worker_task", None)
     return task is not None and not task.done() and task.get_loop() is loop
 

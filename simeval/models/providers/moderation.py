@@ -66,7 +66,7 @@ class ModerationEndpoint:
         return ("moderation", self.of)
 
     def make(self, options: Mapping[str, Any] = {}, *, timeout_seconds: float = 600.0) -> Model:
-        """Give the model, with `options` for every call as those of an engine's `model_options`."""
+        """Return the model, with `options` for every call as those of an engine's `model_options`."""
         if self.of.startswith(COMPATIBLE_PREFIX):
             return CompatibleModeration(self.of, options)
         if not self.of.startswith(_OPENAI):

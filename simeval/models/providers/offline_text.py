@@ -24,7 +24,7 @@ _STOP = frozenset(
 
 @lru_cache(maxsize=20_000)
 def content_stems(text: str) -> frozenset[str]:
-    """Give the stems of the words of a text that carry meaning."""
+    """Return the stems of the words of a text that carry meaning."""
     return frozenset(stem(word) for word in _WORD.findall(text.lower()) if word not in _STOP)
 
 
@@ -59,12 +59,12 @@ def parts(expectation: str) -> tuple[str, ...]:
 
 
 def is_negative(part: str) -> bool:
-    """Whether a part says what must not happen."""
+    """Return whether a part says what must not happen."""
     return _NEGATION.search(part) is not None
 
 
 def covers(text_stems: frozenset[str], part: str) -> bool:
-    """Whether a text, given by its stems, covers a part: half of its content words, and every number in it.
+    """Return whether a text, given by its stems, covers a part: half of its content words, and every number in it.
 
     A part that says what must not happen is covered by their absence.
     """

@@ -94,7 +94,7 @@ class CompatibleModel:
         return {"model": self.name.removeprefix(COMPATIBLE_PREFIX), **self._asked(request), **options}
 
     def _asked(self, request: Request) -> dict[str, Any]:
-        """Give what a request asks, in the form of the endpoint; `_answered` reads what it answers."""
+        """Return what a request asks, in the form of the endpoint; `_answered` reads what it answers."""
         asked: dict[str, Any] = {
             "messages": request.messages(),
             "temperature": request.temperature,
@@ -133,7 +133,7 @@ class CompatibleModel:
 
 
 def _proxy(base: str) -> str | None:
-    """Give the environment's proxy for a URL. Looked up once: aiohttp's own trust_env does it in a thread a call."""
+    """Return the environment's proxy for a URL. Looked up once: aiohttp's own trust_env does it in a thread a call."""
     parts = urlsplit(base)
     return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
 
@@ -145,7 +145,7 @@ def _text(content: object) -> str:
 
 
 def _error_of(text: str) -> tuple[str, str]:
-    """Give the code and message of an error body, whatever it looks like."""
+    """Return the code and message of an error body, whatever it looks like."""
     try:
         error = json.loads(text)["error"]
         return str(error.get("code") or ""), str(error.get("message") or error)

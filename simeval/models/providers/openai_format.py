@@ -43,7 +43,7 @@ def seconds_of(retry_after: str | None) -> float | None:
 
 
 def is_fatal(kind: ModelErrorKind, status: int, *, has_answered: bool) -> bool:
-    """Whether a refusal means that no call to the model can succeed.
+    """Return whether a refusal means that no call to the model can succeed.
 
     A refused key always does. A forbidden, unknown or bad request does until the model has answered once; after
     that it is about this one request.

@@ -25,7 +25,7 @@ ROUNDING = 1e-9  # a threshold that is met but for the rounding of floats is met
 
 
 def letter_grade(score: float) -> str:
-    """Give the letter of a score from 0 to 1: A from 0.9 on, B from 0.8, C from 0.7, D from 0.6, else F."""
+    """Return the letter of a score from 0 to 1: A from 0.9 on, B from 0.8, C from 0.7, D from 0.6, else F."""
     require(is_number(score) and 0 <= score <= 1, "letter_grade: score", found=score, do="give a number from 0 to 1")
     return next((letter for letter, least in GRADES.items() if score >= least - ROUNDING), "F")
 
@@ -86,7 +86,7 @@ class Alignment(ColumnScorer):
         return bound
 
     async def score(self, output: Any = None, conversation: Any = None, seed: int = 0) -> dict[str, object]:
-        """Give the score, its letter, and all that each part gives.
+        """Return the score, its letter, and all that each part gives.
 
         Raises ValueError where the app said nothing, and what the parts raise.
         """
@@ -111,7 +111,7 @@ class Alignment(ColumnScorer):
         }
 
     def summarize(self, scored: Sequence[Scored]) -> Mapping[str, Estimate]:
-        """Give the means over sessions with bootstrap intervals; the letter of the whole is in its method."""
+        """Return the means over sessions with bootstrap intervals; the letter of the whole is in its method."""
         found, n = measured_in(scored), len(scored)
         whole = session_mean([(place, each["alignment"]) for place, each in found], of=n, seed=self.seed)
         if whole.value is not None:
@@ -125,7 +125,7 @@ class Alignment(ColumnScorer):
         return {"alignment": whole, **means}
 
     async def _by_vectors(self, texts: Sequence[str], wanted: Sequence[str]) -> dict[str, Any]:
-        """Give what is measured by vectors; texts are encoded once where both parts have the same encoder."""
+        """Return what is measured by vectors; texts are encoded once where both parts have the same encoder."""
         found: dict[str, Any] = {}
         vectors = None
         if "authenticity" in wanted:

@@ -79,7 +79,7 @@ class Authenticity(ColumnScorer):
         return self._shares
 
     async def score(self, output: Any = None, conversation: Any = None) -> dict[str, object]:
-        """Give the score, its parts, their weights, and all that was found in each response.
+        """Return the score, its parts, their weights, and all that was found in each response.
 
         Raises ValueError where the app said nothing, and what the encoder raises.
         """
@@ -87,11 +87,11 @@ class Authenticity(ColumnScorer):
         return await self.measured(texts, await self.vectors(texts))
 
     async def vectors(self, texts: Sequence[str]) -> "NDArray[np.float64] | None":
-        """Give the unit vectors of responses; None where the style is not measured."""
+        """Return the unit vectors of responses; None where the style is not measured."""
         return await unit_vectors(self._encoder, texts) if self._encoder else None
 
     async def measured(self, texts: Sequence[str], vectors: "NDArray[np.float64] | None") -> dict[str, object]:
-        """Give what `score` does of responses whose vectors are known."""
+        """Return what `score` does of responses whose vectors are known."""
         shares, styles = self.shares, await self._styles(texts, vectors)
         responses = [self._response(text, style, shares) for text, style in zip(texts, styles, strict=True)]
         means = {part: fsum(each[part] for each in responses) / len(responses) for part in shares}
@@ -107,7 +107,7 @@ class Authenticity(ColumnScorer):
         }
 
     def summarize(self, scored: Sequence[Scored]) -> Mapping[str, Estimate]:
-        """Give the means over sessions with bootstrap intervals."""
+        """Return the means over sessions with bootstrap intervals."""
         found = measured_in(scored)
         return {
             part: session_mean([(example, each[part]) for example, each in found], of=len(scored), seed=self.seed)
@@ -115,7 +115,7 @@ class Authenticity(ColumnScorer):
         }
 
     async def _styles(self, texts: Sequence[str], vectors: "NDArray[np.float64] | None") -> Sequence[dict[str, Any]]:
-        """Give of each response the greatest cosine to an example, and which; nothing where it is not measured."""
+        """Return of each response the greatest cosine to an example, and which; nothing where it is not measured."""
         if vectors is None or self._encoder is None:
             return [{} for _ in texts]
         if self._examples is None:  # several at once encode them twice at worst: a lock would belong to one event loop
@@ -148,7 +148,7 @@ class Authenticity(ColumnScorer):
 
 
 def lexicon_score(used: int, preferred: int, avoided: int) -> float | None:
-    """Give the share of preferred words used, less 0.1 for each avoided one, from 0 to 1; None without preferred."""
+    """Return the share of preferred words used, less 0.1 for each avoided one, from 0 to 1; None without preferred."""
     return max(0.0, min(1.0, used / preferred - AVOIDED_COSTS * avoided)) if preferred else None
 
 

@@ -85,13 +85,13 @@ class Calibration:
     by_rules: Separation | None  # of the persona's traits without a model; None where it names none
 
     def misjudged(self) -> Sequence[tuple[float, LabelledTurn]]:
-        """Give the turns that were furthest off, each with its held-out probability."""
+        """Return the turns that were furthest off, each with its held-out probability."""
         off = [(p, turn) for p, turn in zip(self.held_out, self.turns, strict=True) if (p >= 0.5) != turn.on_brand]
         return sorted(off, key=lambda each: -abs(each[0] - 0.5))[:MOST_SHOWN]
 
 
 def read_turns(path: Path) -> tuple[list[LabelledTurn], int]:
-    """Give the labelled turns of a file, one JSON object a line, gzip too, and how many lines have no label.
+    """Return the labelled turns of a file, one JSON object a line, gzip too, and how many lines have no label.
 
     A line has `text`, `label` (on or off, 1 or 0) and `session` or `session_id`; without one it is a session of its
     own. Raises DefinitionError with the line of what cannot be used.
@@ -229,13 +229,13 @@ def separation(
 
 
 def unseen(turns: Sequence[LabelledTurn], fitted: Sequence[LabelledTurn]) -> Sequence[LabelledTurn]:
-    """Give those turns of which a model was fitted neither to the text nor to another turn of the session."""
+    """Return those turns of which a model was fitted neither to the text nor to another turn of the session."""
     texts, sessions = {_key(turn.text) for turn in fitted}, {turn.session for turn in fitted}
     return [turn for turn in turns if _key(turn.text) not in texts and turn.session not in sessions]
 
 
 def _key(text: str) -> str:
-    """Give a text without what makes no other one of it: case, and how its white space runs."""
+    """Return a text without what makes no other one of it: case, and how its white space runs."""
     return " ".join(text.casefold().split())
 
 
@@ -260,7 +260,7 @@ def _require_enough(labels: Sequence[int], n_folds: int) -> None:
 
 
 def _groups(turns: Sequence[LabelledTurn]) -> list[str]:
-    """Give of each turn the name of its group: sessions that share a text, directly or through others, are one."""
+    """Return of each turn the name of its group: sessions that share a text, directly or through others, are one."""
     leader: dict[str, str] = {}
 
     def root(name: str) -> str:
@@ -290,12 +290,12 @@ def _present(items: Sequence[Sequence[str]], known: Sequence[str]) -> "NDArray[n
 
 
 def _interval(found: Separation) -> list[float | None]:
-    """Give the ends of an interval for JSON, which has no NaN."""
+    """Return the ends of an interval for JSON, which has no NaN."""
     return [None if isnan(end) else end for end in (found.low, found.high)]
 
 
 def encode_separation(found: Separation) -> dict[str, Any]:
-    """Give the form in which a separation is reported."""
+    """Return the form in which a separation is reported."""
     return {
         "roc_auc": found.auc,
         "interval": _interval(found),

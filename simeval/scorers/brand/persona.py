@@ -255,7 +255,7 @@ def load_persona(path: str | Path) -> Persona:
 
 
 def as_persona(given: object) -> Persona:
-    """Give a persona as it is, or the one in the file of this path. Raises DefinitionError."""
+    """Return a persona as it is, or the one in the file of this path. Raises DefinitionError."""
     if isinstance(given, Persona):
         return given
     if isinstance(given, (str, Path)):

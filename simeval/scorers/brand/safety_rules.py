@@ -35,7 +35,7 @@ _URGED = (
 
 @cache
 def built_in() -> tuple[Policy, ...]:
-    """Give the policies that every app is held to."""
+    """Return the policies that every app is held to."""
     return (*_self_harm(), *_violence(), *_offensive(), *_medical(), *_financial())
 
 
@@ -262,7 +262,7 @@ class Rules:
         ]
 
     def violations(self, responses: Sequence[str]) -> list[Violation]:
-        """Give all that is forbidden in responses, in their order."""
+        """Return all that is forbidden in responses, in their order."""
         return [each for place, text in enumerate(responses) for each in self._in(place, read(text))]
 
     def _in(self, place: int, said: Read) -> list[Violation]:
@@ -288,7 +288,7 @@ class Rules:
 
 
 def _charged(hits: Sequence[tuple[Policy, Sequence[tuple[int, int]]]], length: int) -> list[int]:
-    """Give of each hit how many of its places overlap none of its policy, by name, that is charged already."""
+    """Return of each hit how many of its places overlap none of its policy, by name, that is charged already."""
     charged, taken = [0] * len(hits), {policy.name: bytearray(length) for policy, _ in hits}
     for hit in sorted(range(len(hits)), key=lambda each: SEVERITIES.index(hits[each][0].severity)):
         policy, places = hits[hit]

@@ -12,7 +12,7 @@ ALPHA = 0.025  # error on each side of the interval
 
 
 def responses_of(output: Any, conversation: Any) -> Sequence[str]:
-    """Give the app's responses in order, those of the conversation where there is one, without the blank ones.
+    """Return the app's responses in order, those of the conversation where there is one, without the blank ones.
 
     Raises ValueError where the app said nothing, which is not a score.
     """
@@ -28,7 +28,10 @@ def responses_of(output: Any, conversation: Any) -> Sequence[str]:
 
 
 def measured_in(scored: Sequence[Scored]) -> Sequence[tuple[int, Mapping[str, Any]]]:
-    """Give what was measured of sessions, each with its example; those that could not be scored are not among them."""
+    """Return what was measured of sessions, each with its example.
+
+    Those that could not be scored are not among them.
+    """
     return [(each.example, each.measured) for each in scored if isinstance(each.measured, Mapping)]
 
 

@@ -47,15 +47,15 @@ class Stability(ColumnScorer):
         self._encoder = text_encoder(self.encoder, where)
 
     async def score(self, output: Any = None, conversation: Any = None) -> dict[str, object]:
-        """Give what `measured` does. Raises ValueError where the app said nothing, and what the encoder raises."""
+        """Return what `measured` does. Raises ValueError where the app said nothing, and what the encoder raises."""
         return self.measured(await self.vectors(responses_of(output, conversation)))
 
     async def vectors(self, texts: Sequence[str]) -> "NDArray[np.float64] | None":
-        """Give the unit vectors of responses; None for one, which is not encoded."""
+        """Return the unit vectors of responses; None for one, which is not encoded."""
         return None if len(texts) == 1 else await unit_vectors(self._encoder, texts)
 
     def measured(self, vectors: "NDArray[np.float64] | None") -> dict[str, object]:
-        """Give the stability of responses by their unit vectors, with what it was worked out from; None is for one.
+        """Return the stability of responses by their unit vectors, with what it was worked out from; None is for one.
 
         `drift` is the mean distance between the first and the second half, less that within the halves: above 0 where
         the responses moved away, about 0 where they only vary; None for fewer than four.
@@ -74,13 +74,13 @@ class Stability(ColumnScorer):
         }
 
     def summarize(self, scored: Sequence[Scored]) -> Mapping[str, Estimate]:
-        """Give the mean over sessions of several responses, with a bootstrap interval."""
+        """Return the mean over sessions of several responses, with a bootstrap interval."""
         values = [(example, found["stability"]) for example, found in measured_in(scored) if several(found)]
         return {"stability": session_mean(values, of=len(scored), seed=self.seed)}
 
 
 def several(measured: Mapping[str, Any]) -> bool:
-    """Whether a session had the two responses without which its stability says nothing."""
+    """Return whether a session had the two responses without which its stability says nothing."""
     return not measured["single_response"]
 
 

@@ -84,7 +84,7 @@ class Style:
     second_person: int
 
     def rates(self) -> Mapping[str, float]:
-        """Give what a text's length does not decide by itself: shares of words and sentences, and mean lengths."""
+        """Return what a text's length does not decide by itself: shares of words and sentences, and mean lengths."""
         words, sentences = max(self.words, 1), max(self.sentences, 1)
         counted = ("contractions", "slang", "emoji", "elongated", "shouted", "formal", "warm", "second_person")
         return {

@@ -50,7 +50,7 @@ def traits_of(text: str, persona: Persona) -> Sequence[Trait]:
 
 
 def formality_of(style: Style) -> tuple[Formality, str]:
-    """Give how formal a text is, and why.
+    """Return how formal a text is, and why.
 
     casual: slang, emoji, drawn-out letters, or most sentences begun with a small letter, and no less of these than of
     formal words; formal: no contraction, and formal words, or words of 5 letters on average; business_casual: neither.
@@ -67,7 +67,7 @@ def formality_of(style: Style) -> tuple[Formality, str]:
 
 
 def verbosity_of(style: Style) -> Verbosity:
-    """Give how long a text is: up to 40 words concise, up to 120 balanced, above detailed."""
+    """Return how long a text is: up to 40 words concise, up to 120 balanced, above detailed."""
     if style.words <= CONCISE_WORDS:
         return "concise"
     return "balanced" if style.words <= BALANCED_WORDS else "detailed"
@@ -121,11 +121,11 @@ class TraitsModel:
     report: Mapping[str, Any] = field(default_factory=dict)
 
     def probability(self, text: str) -> float:
-        """Give the probability that a text is on brand, by the model."""
+        """Return the probability that a text is on brand, by the model."""
         return self.judged(text)[0]
 
     def judged(self, text: str) -> tuple[float, Sequence[tuple[str, float]]]:
-        """Give the probability, and what speaks for (above 0) or against the text, in logits, the strongest first."""
+        """Return the probability, and what speaks for (above 0) or against the text, in logits, the strongest first."""
         words = tokens(text)
         found = [(word, self.tokens[word]) for word in dict.fromkeys(words) if word in self.tokens]
         pairs = dict.fromkeys(f"{one} {other}" for one, other in pairwise(words))
@@ -140,17 +140,17 @@ class TraitsModel:
         return scaled(rates[name], self.centres[name], self.scales[name])
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the form in which it is kept in a file."""
+        """Return the form in which it is kept in a file."""
         return {"format": FORMAT, **asdict(self)}
 
 
 def scaled(value: float, centre: float, scale: float) -> float:
-    """Give a rate in standard deviations from the centre, at most 3 to each side; 0 where there are none."""
+    """Return a rate in standard deviations from the centre, at most 3 to each side; 0 where there are none."""
     return max(-3.0, min(3.0, (value - centre) / scale)) if scale > 0 else 0.0
 
 
 def logistic(logit: float) -> float:
-    """Give the probability of a logit, of any size."""
+    """Return the probability of a logit, of any size."""
     if logit >= 0:
         return 1 / (1 + exp(-min(logit, 700.0)))
     return exp(max(logit, -700.0)) / (1 + exp(max(logit, -700.0)))

@@ -19,7 +19,7 @@ class Classifier(Protocol):
     """Gives each of its labels a probability for a text. What it is called is its `name`, where it has one."""
 
     async def classify(self, text: str) -> Mapping[str, float]:
-        """Give the probability of each label."""
+        """Return the probability of each label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Piece:
 
 
 def as_classifier(model: object, where: str) -> Classifier:
-    """Give the classifier of a hub name or a folder, or the object itself that is one. Raises DefinitionError."""
+    """Return the classifier of a hub name or a folder, or the object itself that is one. Raises DefinitionError."""
     if isinstance(model, (str, Path)):
         return classifier(str(model))
     if isinstance(model, Classifier):
@@ -41,12 +41,12 @@ def as_classifier(model: object, where: str) -> Classifier:
 
 
 def name_of(asked: Classifier) -> str:
-    """Give what a classifier is called in results."""
+    """Return what a classifier is called in results."""
     return str(getattr(asked, "name", type(asked).__name__))
 
 
 def text_to_read(output: object) -> str:
-    """Give the text of an output, all of it. Raises ValueError where there is none."""
+    """Return the text of an output, all of it. Raises ValueError where there is none."""
     needed(output, "output")
     shown = as_text(output)
     return shown if isinstance(shown, str) else "\n\n".join(shown)
@@ -75,7 +75,7 @@ async def read(asked: Classifier, text: str) -> list[Piece]:
 
 
 def mean_of(pieces: Sequence[Piece]) -> dict[str, float]:
-    """Give the mean probabilities of pieces, each weighed by its length, and divided by their sum.
+    """Return the mean probabilities of pieces, each weighed by its length, and divided by their sum.
 
     Raises ValueError where they do not sum to 1: the labels do not exclude one another.
     """
@@ -112,7 +112,7 @@ class ClassProbability(Gauge):
         self._asked = as_classifier(self.model, f"scorer {self.name}")
 
     async def score(self, output: Any) -> dict[str, object]:
-        """Give the probability, the `label`, the `distribution` of that window, the `windows` and the `model`.
+        """Return the probability, the `label`, the `distribution` of that window, the `windows` and the `model`.
 
         Raises ValueError where there is no text, DefinitionError where the model has no such label, and ModelError.
         """

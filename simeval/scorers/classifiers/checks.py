@@ -69,12 +69,15 @@ class Check(ColumnScorer):
         require(given is not None or mapped, self.where, found=f"no {column}", do=do)
 
     async def gauged(self, output: Any) -> tuple[float, dict[str, object]]:
-        """Give the number of the output, and all that the gauge says. Raises what the gauge raises, or TimeoutError."""
+        """Return the number of the output, and all that the gauge says.
+
+        Raises what the gauge raises, or TimeoutError.
+        """
         measured: dict[str, object] = await self.by.measure({"output": output})
         return cast("float", measured[self.by.metric]), measured
 
     def verdict(self, number: float, middle: float, half: float) -> dict[str, object]:
-        """Give whether a number lies within `half` of the middle, the borders included, and why."""
+        """Return whether a number lies within `half` of the middle, the borders included, and why."""
         lowest = -inf if self.side == "at_most" else middle - half
         highest = inf if self.side == "at_least" else middle + half
         passed = lowest - ROUNDING <= number <= highest + ROUNDING
@@ -91,7 +94,7 @@ class Check(ColumnScorer):
         }
 
     def proper(self, expected: object, what: str) -> float:
-        """Give a number that the gauge could give. Raises DefinitionError for any other."""
+        """Return a number that the gauge could give. Raises DefinitionError for any other."""
         lowest, highest = self.by.bounds
         within = is_number(expected) and lowest <= cast("float", expected) <= highest
         do = f"give a number from {lowest:g} to {highest:g}"
@@ -121,7 +124,7 @@ class ScoreMatch(Check):
         self.needs(self.expected, "expected_score", columns)
 
     async def score(self, output: Any, expected_score: Any = None) -> dict[str, object]:
-        """Give the number, the texts and bounds it was checked with, and whether it passed.
+        """Return the number, the texts and bounds it was checked with, and whether it passed.
 
         Raises DefinitionError where the expected score is none the gauge could give, and what the gauge raises.
         """
@@ -172,7 +175,7 @@ class ScoreConsistency(Check):
         self.needs(self.references, "references", columns)
 
     async def score(self, output: Any, references: Any = None) -> dict[str, object]:
-        """Give the number, the references with theirs, the interval, and whether it passed.
+        """Return the number, the references with theirs, the interval, and whether it passed.
 
         Raises DefinitionError for fewer than three references, and what the gauge raises, also of a reference.
         """
@@ -196,7 +199,7 @@ class ScoreConsistency(Check):
         }
 
     def _factor(self, n: int) -> float:
-        """Give how many standard deviations are allowed to each side."""
+        """Return how many standard deviations are allowed to each side."""
         if self.interval == "sd":
             return self.scale
         from scipy.special import ndtr, stdtrit
@@ -212,7 +215,7 @@ class ScoreConsistency(Check):
         return texts
 
     async def _scores(self, texts: Sequence[str]) -> list[float]:
-        """Give the numbers of the references; those given with the check are measured once for all answers."""
+        """Return the numbers of the references; those given with the check are measured once for all answers."""
         if self.references is None:
             return await self._measured(texts)
         if not self._known:  # several at once measure twice at worst: a lock would belong to one event loop

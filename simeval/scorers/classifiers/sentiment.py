@@ -56,7 +56,7 @@ class SentimentScorer(Gauge):
             self._asked = embedded() if self.model == EMBEDDED else as_classifier(self.model, where)
 
     async def score(self, output: Any) -> dict[str, object]:
-        """Give {"sentiment", "spread", "distribution", "label_map", "windows", "truncated", "model"}.
+        """Return {"sentiment", "spread", "distribution", "label_map", "windows", "truncated", "model"}.
 
         `distribution` holds the probability of each label, and `spread` is the standard deviation of what the labels
         are worth under it, from 0 to 1. For the lexicon they are the shares of the text's words, and the sentiment is
@@ -98,7 +98,7 @@ class SentimentConsistency(ScoreConsistency):
 
 
 def _moments(distribution: Mapping[str, float], worth: Mapping[str, float]) -> tuple[float, float]:
-    """Give the mean and the standard deviation of what the labels are worth."""
+    """Return the mean and the standard deviation of what the labels are worth."""
     mean = fsum(probability * worth[label] for label, probability in distribution.items())
     variance = fsum(probability * (worth[label] - mean) ** 2 for label, probability in distribution.items())
     return mean, sqrt(variance)

@@ -21,7 +21,7 @@ _BY_NAMES: Mapping[frozenset[str], Mapping[str, float]] = {
 
 
 def guessed(labels: Sequence[str], where: str) -> dict[str, float]:
-    """Give what each label is worth, from -1 to 1.
+    """Return what each label is worth, from -1 to 1.
 
     Known are negative, (neutral,) positive and the five classes in any case, also shortened or joined by "_" or "-";
     "1 star" to "5 stars"; and two, three or five of "LABEL_0" and on, which are taken to run from negative to positive.
@@ -42,7 +42,10 @@ def guessed(labels: Sequence[str], where: str) -> dict[str, float]:
 
 
 def said(label_map: object, where: str) -> dict[str, float]:
-    """Give a user's label map as numbers. Raises DefinitionError for what is none, or neither a number nor a class."""
+    """Return a user's label map as numbers.
+
+    Raises DefinitionError for what is none, or neither a number nor a class.
+    """
     if not isinstance(label_map, Mapping):
         do = "give a dict: {label: number from -1 to 1, or one of the five classes}"
         raise DefinitionError(f"{where}: label_map", found=f"found {label_map!r:.80}", do=do)
@@ -58,5 +61,5 @@ def _worth(worth: object, where: str) -> float:
 
 
 def _ranks(labels: Sequence[str], pattern: re.Pattern[str]) -> list[int]:
-    """Give the numbers in labels that match a pattern, all of them."""
+    """Return the numbers in labels that match a pattern, all of them."""
     return [int(found[1]) for found in map(pattern.fullmatch, labels) if found]

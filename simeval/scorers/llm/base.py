@@ -67,7 +67,7 @@ class ModelScorer(ColumnScorer):
     async def ask(
         self, kind: type[R], *, system: str, user: str, seed: int = 0, heard: Sequence[str] = (), **texts: str
     ) -> R:
-        """Give the model's answer to a prompt in which each `{name}` stands for one of `texts`, fenced and escaped.
+        """Return the model's answer to a prompt in which each `{name}` stands for one of `texts`, fenced and escaped.
 
         What `heard` holds is no answer where the model repeats it. Raises ModelError.
         """
@@ -75,7 +75,7 @@ class ModelScorer(ColumnScorer):
         return await self.answer(request, kind, heard=heard)
 
     async def answer(self, request: Request, kind: type[R], *, heard: Sequence[str] = ()) -> R:
-        """Give the model's answer to a request: in a run through what asks there, else with a model of its own."""
+        """Return the model's answer to a request: in a run through what asks there, else with a model of its own."""
         if self._caller is not None:
             return await self._caller.ask(request, kind, heard=heard)
         asked = self.asked
@@ -99,7 +99,7 @@ def filled(prompt: str, texts: Mapping[str, str | Sequence[str]]) -> str:
 
 
 def places(prompt: str) -> Sequence[str]:
-    """Give the names in the places of a prompt, each once."""
+    """Return the names in the places of a prompt, each once."""
     return tuple(dict.fromkeys(_PLACE.findall(prompt)))
 
 

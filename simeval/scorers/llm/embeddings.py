@@ -58,7 +58,7 @@ class EmbeddingSimilarity(ModelScorer):
         return self if self._local is not None else super().bind(callers)
 
     async def score(self, output: Any, reference: Any) -> dict[str, object]:
-        """Give {"similarity_score": from -1 to 1, "is_similar": bool}.
+        """Return {"similarity_score": from -1 to 1, "is_similar": bool}.
 
         Raises ValueError where a text is empty or its vector is zero, and ModelError.
         """
@@ -75,7 +75,7 @@ class EmbeddingSimilarity(ModelScorer):
 
 
 def cosine(first: Sequence[float], second: Sequence[float]) -> float:
-    """Give the cosine of the angle between two vectors. Raises ValueError where one is zero: it has no direction."""
+    """Return the cosine of the angle between two vectors. Raises ValueError where one is zero: it has no direction."""
     lengths = hypot(*first), hypot(*second)
     if not all(lengths):
         raise ValueError("an embedding is the zero vector, which has no direction")
@@ -84,7 +84,10 @@ def cosine(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def _local_encoder(model: object) -> LocalEncoder | None:
-    """Give the encoder on this machine that is meant, where one is. Raises DefinitionError where it cannot be there."""
+    """Return the encoder on this machine that is meant, where one is.
+
+    Raises DefinitionError where it cannot be there.
+    """
     if isinstance(model, LocalEncoder):
         return model
     if isinstance(model, Path) or model == MINILM:

@@ -17,13 +17,13 @@ ENTITY_USER = "The text:\n{text}"
 
 
 async def entities_of(scorer: ModelScorer, text: str, *, system: str, user: str, seed: int) -> list[str]:
-    """Give the entities of a text, normalised, each once, in order. Raises ModelError."""
+    """Return the entities of a text, normalised, each once, in order. Raises ModelError."""
     reply = await scorer.ask(Entities, system=system, user=user, seed=seed, heard=[text], text=text)
     return [name for name in dict.fromkeys(normalised(entity) for entity in reply.entities) if name]
 
 
 def normalised(entity: str) -> str:
-    """Give an entity in lower case, in one width, and with single spaces."""
+    """Return an entity in lower case, in one width, and with single spaces."""
     return " ".join(unicodedata.normalize("NFKC", entity).casefold().split())
 
 

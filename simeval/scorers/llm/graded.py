@@ -81,7 +81,7 @@ class Graded(ModelScorer):
 
 
 def as_text(value: object) -> str | tuple[str, ...]:
-    """Give a value of a column as a prompt shows it: texts as they are, all else as JSON, and None as nothing."""
+    """Return a value of a column as a prompt shows it: texts as they are, all else as JSON, and None as nothing."""
     if value is None or isinstance(value, str):
         return value or ""
     if isinstance(value, Conversation):
@@ -103,7 +103,7 @@ class Ruled(Graded):
     """Whether one thing is so: a boolean under the name of `default_score`, and the `reasoning`."""
 
     async def rule(self, seed: int, columns: Mapping[str, object]) -> dict[str, object]:
-        """Give the ruling."""
+        """Return the ruling."""
         ruling = await self.grade(Ruling, seed, columns)
         return {str(self.default_score): ruling.met, "reasoning": ruling.reasoning}
 
@@ -122,7 +122,7 @@ know. "met" is true if the output has no hallucination. In "reasoning" quote eac
     user_prompt: str = "The context:\n{context}\n\nThe answer to grade:\n{output}"
 
     async def score(self, output: Any, context: Any, seed: int = 0, **columns: Any) -> dict[str, object]:
-        """Give {"hallucination_free": bool, "reasoning": str}. Raises ValueError for an empty context, ModelError."""
+        """Return {"hallucination_free": bool, "reasoning": str}. Raises ValueError for an empty context, ModelError."""
         needed(context, "context")
         return await self.rule(seed, {**columns, "output": output, "context": context})
 
@@ -148,7 +148,7 @@ nowhere. Something left out that the input asks for makes it false; something ad
     async def score(
         self, output: Any, reference: Any, input: Any = "", seed: int = 0, **columns: Any
     ) -> dict[str, object]:
-        """Give {"correct": bool, "reasoning": str}. Raises ValueError for an empty reference, ModelError."""
+        """Return {"correct": bool, "reasoning": str}. Raises ValueError for an empty reference, ModelError."""
         needed(reference, "reference")
         return await self.rule(seed, {**columns, "output": output, "reference": reference, "input": input})
 
@@ -166,7 +166,7 @@ much that is beside the point. An answer that evades, refuses without cause, or 
     user_prompt: str = "The input:\n{input}\n\nThe answer to grade:\n{output}"
 
     async def score(self, output: Any, input: Any, seed: int = 0, **columns: Any) -> dict[str, object]:
-        """Give {"helpful": bool, "reasoning": str}. Raises ValueError for an empty input, ModelError."""
+        """Return {"helpful": bool, "reasoning": str}. Raises ValueError for an empty input, ModelError."""
         needed(input, "input")
         return await self.rule(seed, {**columns, "output": output, "input": input})
 
@@ -176,7 +176,7 @@ class Supported(Graded):
     """The share of a text's claims that are supported, under the name of `default_score`, and all `claims`."""
 
     async def share(self, seed: int, columns: Mapping[str, object]) -> dict[str, object]:
-        """Give the share. Raises ValueError where the text makes no claim."""
+        """Return the share. Raises ValueError where the text makes no claim."""
         found = (await self.grade(Claims, seed, columns)).claims
         if not found:
             raise ValueError("the output makes no claim, so there is no share of them that is supported")
@@ -197,7 +197,7 @@ inferred from the context alone, whatever else you know.
     user_prompt: str = "The context:\n{context}\n\nThe answer to grade:\n{output}"
 
     async def score(self, output: Any, context: Any, seed: int = 0, **columns: Any) -> dict[str, object]:
-        """Give {"faithfulness": number, "claims": list}.
+        """Return {"faithfulness": number, "claims": list}.
 
         Raises ValueError for an empty context or an output without claims, and ModelError.
         """
@@ -218,7 +218,7 @@ with the same persons, numbers, dates, conditions and certainty; one that is dis
     user_prompt: str = "The source:\n{input}\n\nThe summary to grade:\n{output}"
 
     async def score(self, output: Any, input: Any, seed: int = 0, **columns: Any) -> dict[str, object]:
-        """Give {"factual_accuracy": number, "claims": list}.
+        """Return {"factual_accuracy": number, "claims": list}.
 
         Raises ValueError for an empty source or a summary without claims, and ModelError.
         """
@@ -239,7 +239,7 @@ NAME is the number of a document; a document without a number is number 1.
     user_prompt: str = "The input:\n{input}\n\nThe documents:\n{context}"
 
     async def score(self, context: Any, input: Any, seed: int = 0, **columns: Any) -> dict[str, object]:
-        """Give {"relevant_share": number, "relevant": list of bool, "reasoning": list of str}.
+        """Return {"relevant_share": number, "relevant": list of bool, "reasoning": list of str}.
 
         Raises ValueError for an empty input and where there is no document, and ModelError.
         """
@@ -269,7 +269,10 @@ fractions between.
     user_prompt: str = "The question:\n{input}\n\nThe context:\n{context}"
 
     async def score(self, context: Any, input: Any, seed: int = 0, **columns: Any) -> dict[str, object]:
-        """Give {"relevancy_score": number, "reasoning": str}. Raises ValueError where one is empty, and ModelError."""
+        """Return {"relevancy_score": number, "reasoning": str}.
+
+        Raises ValueError where one is empty, and ModelError.
+        """
         needed(input, "input")
         needed(context, "context")
         share = await self.grade(Share, seed, {**columns, "context": context, "input": input})
@@ -299,7 +302,7 @@ output; judge each by itself, strictly by its text. NAME is the name of a criter
         return ("criteria", "input")
 
     async def score(self, output: Any, input: Any = "", seed: int = 0, **columns: Any) -> dict[str, object]:
-        """Give {name: bool for each criterion, "reasoning": {name: str}}. Raises ModelError."""
+        """Return {name: bool for each criterion, "reasoning": {name: str}}. Raises ModelError."""
         listed = [f"{name}: {text}" for name, text in self.criteria.items()]
         found = {**columns, "output": output, "input": input, "criteria": listed}
         rulings = (await self.grade(rulings_of(list(self.criteria)), seed, found)).rulings

@@ -41,7 +41,7 @@ class RubricScorer(Scorer):
         await self.book.levels(given=columns["given"], when=columns["when"], expected_behavior=self.expected_behavior)
 
     async def score(self, conversation: Conversation, given: str, when: str, seed: int) -> Score:
-        """Give the mean rating with the reasoning of each. Raises ModelError where one of them is missing.
+        """Return the mean rating with the reasoning of each. Raises ModelError where one of them is missing.
 
         A mean of fewer ratings would be another criterion, so the first that fails ends the others.
         """
@@ -74,7 +74,7 @@ class RubricScorer(Scorer):
 
 
 def repeat_seed(seed: int, repeat: int) -> int:
-    """Give the seed of a trial's repeat: the first has the trial's own, so that repeats can be added to a run."""
+    """Return the seed of a trial's repeat: the first has the trial's own, so that repeats can be added to a run."""
     return seeds.derive(seed, "rating", repeat) if repeat else seed
 
 

@@ -113,7 +113,7 @@ Answer with a JSON object: {"reasoning": a brief explanation, "preferred": "firs
     async def score(
         self, output: Any, baseline: Any = None, input: Any = "", seed: int = 0, **columns: Any
     ) -> dict[str, object]:
-        """Give {"preference": 1 (output), 0.5 or 0, "consistent", "first_order", "second_order", "reasoning"}.
+        """Return {"preference": 1 (output), 0.5 or 0, "consistent", "first_order", "second_order", "reasoning"}.
 
         `first_order` is the version preferred where the output was shown first, `second_order` where it was shown
         second: "output", "baseline" or "tie". Raises ValueError where there is no baseline, TimeoutError, ModelError,
@@ -152,7 +152,7 @@ Answer with a JSON object: {"reasoning": a brief explanation, "preferred": "firs
         return place, ""
 
     async def _answer(self, baseline: Callable[..., Any], input: Any) -> Any:
-        """Give what the other version answers: its text, where it answers as an app does."""
+        """Return what the other version answers: its text, where it answers as an app does."""
         takes_state = len(inspect.signature(baseline).parameters) > 1
         returned = await self._call(baseline, input, *([{}] if takes_state else []))
         if isinstance(returned, tuple) and len(returned) == 2:
@@ -170,7 +170,7 @@ Answer with a JSON object: {"reasoning": a brief explanation, "preferred": "firs
         raise TimeoutError(f"no answer of {name} within {self.function_timeout_seconds} seconds")
 
     def summarize(self, scored: Sequence[Scored]) -> Mapping[str, Estimate]:
-        """Give the win rate of the output with its interval, what it proves, and how far the order swayed the judge.
+        """Return the win rate of the output with its interval, what it proves, and how far the order swayed the judge.
 
         An example with repetitions counts once, by their mean, and is `won` above 1/2. What is missing is in no value,
         and counts against both ends of the interval (2.5% error on each side, by examples) and both p-values. Those are

@@ -31,7 +31,7 @@ class ContextEntityRecall(ModelScorer):
         return 2
 
     async def score(self, context: Any, reference: Any, seed: int = 0) -> dict[str, object]:
-        """Give {"context_entity_recall", "context_entity_precision", "found", "missing"}.
+        """Return {"context_entity_recall", "context_entity_precision", "found", "missing"}.
 
         There is no precision where the context has no entity. Raises ValueError where the reference has none, or one
         of the two is empty, and ModelError.

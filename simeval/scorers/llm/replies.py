@@ -49,7 +49,7 @@ class Rulings(Reply):
 
 
 def rulings_of(asked: Sequence[str]) -> type[Rulings]:
-    """Give the reply that holds a ruling for each of these names, and for no other."""
+    """Return the reply that holds a ruling for each of these names, and for no other."""
 
     class RulingsOfNames(Rulings):
         names = frozenset(asked)

@@ -37,7 +37,7 @@ class RubricBook:
     _locks: dict[str, anyio.Lock] = field(default_factory=dict)
 
     async def unwritten(self, requests: Iterable[RubricRequest]) -> Callable[[], int]:
-        """Give what counts those of these rubrics that are still to be written."""
+        """Return what counts those of these rubrics that are still to be written."""
         keys = {rubric_key(self.caller.model.name, request) for request in requests} - set(self.known)
         if self.folder is not None:
             kept = await anyio.to_thread.run_sync(_kept, self.folder)
@@ -45,7 +45,7 @@ class RubricBook:
         return lambda: len(keys - set(self._found))
 
     async def levels(self, *, given: str, when: str, expected_behavior: str) -> Mapping[str, str]:
-        """Give the levels, keys "1" to "10". Raises ModelError where they cannot be written."""
+        """Return the levels, keys "1" to "10". Raises ModelError where they cannot be written."""
         request = RubricRequest(given=given, when=when, expected_behavior=expected_behavior)
         key = rubric_key(self.caller.model.name, request)
         if key not in self._found:
@@ -98,7 +98,7 @@ class RubricBook:
 
 
 def rubric_key(model: str, request: RubricRequest) -> str:
-    """Give the key of a rubric: a hash of everything that it depends on."""
+    """Return the key of a rubric: a hash of everything that it depends on."""
     parts = [PROMPT_VERSION, model, request.given, request.when, request.expected_behavior]
     return sha256(json.dumps(parts).encode()).hexdigest()
 

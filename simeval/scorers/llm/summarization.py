@@ -48,7 +48,7 @@ Answer with a JSON object: {"reasoning": a brief explanation, "grade": "poor", "
         return 2
 
     async def score(self, output: Any, input: Any, seed: int = 0, **columns: Any) -> dict[str, object]:
-        """Give {"quality", "grade", "reasoning", "entity_density", "is_entity_dense", "entities"}.
+        """Return {"quality", "grade", "reasoning", "entity_density", "is_entity_dense", "entities"}.
 
         Raises ValueError for an empty summary or source, and ModelError.
         """

@@ -69,12 +69,15 @@ class Classification(ColumnScorer):
         require(known, "Classification.positive", found=self.positive, do="give one of the labels")
 
     def score(self, output: Any, reference: Any) -> Mapping[str, object]:
-        """Give whether the answer is right, and both labels. Raises DefinitionError for a reference that is none."""
+        """Return whether the answer is right, and both labels. Raises DefinitionError for a reference that is none."""
         actual, predicted = self._actual(reference), self._spelled(output)
         return {"correct": predicted == actual, "predicted": predicted[:LONGEST_LABEL], "actual": actual}
 
     def summarize(self, scored: Sequence[Scored]) -> Mapping[str, Estimate]:
-        """Give all measures; those of examples that could not be scored are missing, and each method says how many."""
+        """Return all measures.
+
+        Those of examples that could not be scored are missing, and each method says how many.
+        """
         answered = [(each.example, *pair) for each in scored if (pair := self._pair(each))]
         if not answered:
             return {
@@ -88,7 +91,7 @@ class Classification(ColumnScorer):
         return {"accuracy": found.pop("accuracy"), **only, **found}
 
     def _pair(self, scored: Scored) -> tuple[str, str] | None:
-        """Give the label that was right and the one that was answered; None where either is missing."""
+        """Return the label that was right and the one that was answered; None where either is missing."""
         if isinstance(scored.measured, Mapping):
             return str(scored.measured["actual"]), str(scored.measured["predicted"])
         if scored.failure is None or scored.failure.stage != "app":
@@ -104,7 +107,7 @@ class Classification(ColumnScorer):
         return actual
 
     def _label(self, reference: object) -> str:
-        """Give the class that a reference names; empty where it names none."""
+        """Return the class that a reference names; empty where it names none."""
         label = self._spelled(reference)
         return label if not self._classes or label in self._classes.values() else ""
 
@@ -112,7 +115,7 @@ class Classification(ColumnScorer):
         return normalised(value, ignore_case=self.ignore_case, ignore_space=True)
 
     def _spelled(self, value: object) -> str:
-        """Give a label as `labels` spells it, where it is one of them."""
+        """Return a label as `labels` spells it, where it is one of them."""
         compared = self._compared(value)
         return self._classes.get(compared, compared)
 
@@ -138,7 +141,7 @@ class _Summary:
         )
 
     def estimates(self) -> Mapping[str, Estimate]:
-        """Give every estimate by its name."""
+        """Return every estimate by its name."""
         from simeval.stats.classification import NONE
 
         everything = self.actual != NONE
@@ -157,7 +160,7 @@ class _Summary:
         return {name: found[name] for name in ("accuracy", *order)}
 
     def _share(self, of: "NDArray[np.bool_]") -> Estimate:
-        """Give the share of right answers among those chosen, with an interval that knows of repetitions."""
+        """Return the share of right answers among those chosen, with an interval that knows of repetitions."""
         import numpy as np
 
         from simeval.stats.binomial import clopper_pearson
@@ -176,7 +179,7 @@ class _Summary:
         return Estimate(value=right / n, n=n, interval=interval, method=f"{how}, 95%{self.missing}")
 
     def _resampled(self) -> dict[str, Estimate]:
-        """Give the measures that are no shares."""
+        """Return the measures that are no shares."""
         from simeval.stats.classification import N_DRAWS, bootstrap_intervals, measures
 
         names = ["micro.f1", *(f"{average}.{name}" for average in ("macro", "weighted") for name in MEASURES)]
@@ -191,7 +194,7 @@ class _Summary:
         return found
 
     def _estimate(self, value: float, n: int, interval: "Interval", how: str) -> Estimate:
-        """Give an estimate; without an interval where no draw differs from another, which is no proof."""
+        """Return an estimate; without an interval where no draw differs from another, which is no proof."""
         if isnan(value):
             return Estimate(value=None, n=n, method=f"undefined: 0 of 0, or a mean over it{self.missing}")
         if not interval.low < interval.high:

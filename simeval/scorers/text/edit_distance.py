@@ -16,7 +16,7 @@ Elements = Sequence[Hashable]
 
 
 def edit_distance(first: Elements, second: Elements) -> int:
-    """Give Levenshtein's distance: the fewest insertions, deletions and replacements that make one the other.
+    """Return Levenshtein's distance: the fewest insertions, deletions and replacements that make one the other.
 
     Raises ValueError where the table would have more than MOST_CELLS cells, after equal ends are taken off.
     """
@@ -39,7 +39,7 @@ def edit_distance(first: Elements, second: Elements) -> int:
 
 
 def common_length(first: Elements, second: Elements) -> int:
-    """Give how many elements the longest common subsequence has. Raises ValueError as `edit_distance` does."""
+    """Return how many elements the longest common subsequence has. Raises ValueError as `edit_distance` does."""
     short, long = _ends_taken_off(first, second)
     ends = min(len(first), len(second)) - len(short)
     places = _places(short, long)
@@ -52,7 +52,7 @@ def common_length(first: Elements, second: Elements) -> int:
 
 
 def _ends_taken_off(first: Elements, second: Elements) -> tuple[Elements, Elements]:
-    """Give both sequences without what they begin and end with alike, the shorter one first."""
+    """Return both sequences without what they begin and end with alike, the shorter one first."""
     shortest = min(len(first), len(second))
     begin = next((place for place in range(shortest) if first[place] != second[place]), shortest)
     rest = shortest - begin
@@ -64,7 +64,7 @@ def _ends_taken_off(first: Elements, second: Elements) -> tuple[Elements, Elemen
 
 
 def _places(short: Elements, long: Elements) -> dict[Hashable, int]:
-    """Give for each element of both the places it has in the shorter one, as bits."""
+    """Return for each element of both the places it has in the shorter one, as bits."""
     places = dict.fromkeys(set(short) & set(long), 0)
     for place, element in enumerate(short):
         if element in places:

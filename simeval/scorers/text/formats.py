@@ -33,13 +33,13 @@ class FormatScorer(ColumnScorer, ABC):
     language: ClassVar[str] = ""
 
     def score(self, output: Any) -> Mapping[str, object]:
-        """Give whether the output is valid, and why not."""
+        """Return whether the output is valid, and why not."""
         problem = self.problem(self._unfenced(output) if self.fenced and isinstance(output, str) else output)
         return {"valid": not problem, "reason": problem}
 
     @abstractmethod
     def problem(self, output: Any) -> str:
-        """Give what is wrong with an output; empty where nothing is."""
+        """Return what is wrong with an output; empty where nothing is."""
 
     def _unfenced(self, text: str) -> str:
         opening, _, rest = text.strip().partition("\n")
@@ -124,7 +124,7 @@ class PydanticScorer(FormatScorer):
 
 
 def _parsed(output: object) -> tuple[object, str]:
-    """Give the value of a JSON text, and what is wrong with it."""
+    """Return the value of a JSON text, and what is wrong with it."""
     if not isinstance(output, str) or not output.strip():
         return None, _no_text(output)
     try:

@@ -33,7 +33,7 @@ class JSONMatch(ColumnScorer):
         require_one_of(self.lists, get_args(Order), "JSONMatch.lists")
 
     def score(self, output: Any, reference: Any) -> Mapping[str, object]:
-        """Give whether `all` members match, the `share` of them that do, and why not all; of an object, which do.
+        """Return whether `all` members match, the `share` of them that do, and why not all; of an object, which do.
 
         The share is 1 where nothing counts. Raises DefinitionError for a reference that is no object or array.
         """
@@ -76,7 +76,7 @@ def _difference(found: Mapping[str, Any], wanted: Mapping[str, Any], key: str) -
 
 
 def _structure(value: Any) -> Any:
-    """Give the object or array that a value is, or is the JSON text of; None for another."""
+    """Return the object or array that a value is, or is the JSON text of; None for another."""
     if isinstance(value, str):
         try:
             value = read_json(value)

@@ -43,7 +43,7 @@ class Language(ColumnScorer):
         require(fits, f"{where}: among", found=list(self.among), do=f"let it hold {self.expected!r}, too")
 
     def score(self, output: object, input: object = "") -> dict[str, object]:
-        """Give {"matches": bool, "language", "probability", "expected"}.
+        """Return {"matches": bool, "language", "probability", "expected"}.
 
         Raises ValueError where the output, or the input that it is held against, is too short to tell.
         """

@@ -14,33 +14,33 @@ _SHOWN = 2  # characters at either end of a finding that are shown
 
 
 def _passes_luhn(text: str) -> bool:
-    """Whether the check digit of a card number is right (ISO/IEC 7812-1)."""
+    """Return whether the check digit of a card number is right (ISO/IEC 7812-1)."""
     digits = [int(character) for character in text if character.isdigit()]
     doubled = [sum(divmod(2 * digit, 10)) for digit in digits[-2::-2]]
     return 13 <= len(digits) <= 19 and (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
 
 
 def _passes_mod_97(text: str) -> bool:
-    """Whether the check digits of an account number are right (ISO 13616)."""
+    """Return whether the check digits of an account number are right (ISO 13616)."""
     plain = "".join(text.split()).upper()
     moved = plain[4:] + plain[:4]
     return 15 <= len(plain) <= 34 and int("".join(str(int(character, 36)) for character in moved)) % 97 == 1
 
 
 def _card_in(text: str) -> str:
-    """Give the card number that groups of digits hold, with a date or another number before or behind it; else ""."""
+    """Return the card number that groups of digits hold, with a date or another number before or behind it; else ""."""
     return _part_of(re.split(r"(?<=\d)(?=[ -])", text), _passes_luhn, least=13)
 
 
 def _iban_in(text: str) -> str:
-    """Give the account number that groups begin with, whatever capitals follow; "" where there is none."""
+    """Return the account number that groups begin with, whatever capitals follow; "" where there is none."""
     groups = text.split(" ")
     parts = (" ".join(groups[:end]) for end in range(len(groups), 0, -1))
     return next((part for part in parts if _passes_mod_97(part)), "")
 
 
 def _part_of(groups: Sequence[str], is_one: Callable[[str], bool], *, least: int) -> str:
-    """Give the first run of groups that is one, the longest of those that begin there; "" where there is none."""
+    """Return the first run of groups that is one, the longest of those that begin there; "" where there is none."""
     for start in range(len(groups)):
         for end in range(len(groups), start, -1):
             part = "".join(groups[start:end]).strip(" -")
@@ -97,7 +97,7 @@ class PersonalData(ColumnScorer):
         require(known, f"scorer {self.name}: kinds", found=self.kinds, do=f"give a list of {', '.join(KINDS)}")
 
     def score(self, output: object, conversation: Conversation | None = None) -> dict[str, object]:
-        """Give {"clean": bool, "findings": number, "kinds": {kind: number}, "places": [...]}."""
+        """Return {"clean": bool, "findings": number, "kinds": {kind: number}, "places": [...]}."""
         said = [message.content for message in conversation.responses] if conversation else []
         texts = said or [text_of(output)]
         places = [

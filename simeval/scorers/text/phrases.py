@@ -44,12 +44,12 @@ _ENDS_UNSPACED = re.compile(rf"[{_UNSPACED}]\Z")
 
 
 def typed(text: str) -> str:
-    """Give a text in Unicode's form NFC with straight quotation marks, as phrases are compared."""
+    """Return a text in Unicode's form NFC with straight quotation marks, as phrases are compared."""
     return text if text.isascii() else unicodedata.normalize("NFC", text).translate(_TYPED)
 
 
 def tokens(text: str) -> list[str]:
-    """Give the words of a text in small letters, and its marks and emoji, each by itself, in order."""
+    """Return the words of a text in small letters, and its marks and emoji, each by itself, in order."""
     return _TOKEN.findall(typed(text).lower())
 
 
@@ -83,11 +83,11 @@ class Phrases:
         return self._size
 
     def counts(self, read: Read) -> dict[str, int]:
-        """Give how often each phrase stands in a text, those alone that do; one may stand within another."""
+        """Return how often each phrase stands in a text, those alone that do; one may stand within another."""
         return {phrase: len(places) for phrase, places in self.places(read).items()}
 
     def places(self, read: Read) -> dict[str, list[tuple[int, int]]]:
-        """Give where each phrase begins and ends in a text, those alone that stand there."""
+        """Return where each phrase begins and ends in a text, those alone that stand there."""
         first = read.words & self._by_first.keys()
         if not first:
             return {}

@@ -31,7 +31,7 @@ class Readability(ColumnScorer):
     quick: ClassVar[bool] = True
 
     def score(self, output: object) -> dict[str, float]:
-        """Give the two formulas and what they are made of. Raises ValueError for a text without words."""
+        """Return the two formulas and what they are made of. Raises ValueError for a text without words."""
         text = text_of(output)
         words = _WORD.findall(text)
         if not words:

@@ -28,7 +28,7 @@ class TextScorer(ColumnScorer):
     ignore_space: bool = False
 
     def plain(self, value: object) -> str:
-        """Give what of a value is compared."""
+        """Return what of a value is compared."""
         return normalised(value, ignore_case=self.ignore_case, ignore_space=self.ignore_space)
 
 
@@ -43,7 +43,7 @@ class ExactMatch(TextScorer):
     quick = True
 
     def score(self, output: Any, reference: Any) -> bool:
-        """Give whether they are equal."""
+        """Return whether they are equal."""
         wanted = given(reference, self.name)
         if isinstance(output, str) or isinstance(wanted, str):
             return self.plain(output) == self.plain(wanted)
@@ -57,7 +57,7 @@ class Contains(TextScorer):
     quick = True
 
     def score(self, output: Any, reference: Any) -> bool:
-        """Give whether it does. Raises DefinitionError for an empty reference, which stands in every text."""
+        """Return whether it does. Raises DefinitionError for an empty reference, which stands in every text."""
         wanted = self.plain(given(reference, self.name))
         if not wanted:
             do = "give a text that an output may lack"
@@ -87,7 +87,7 @@ class RegexMatch(ColumnScorer):
             raise DefinitionError("RegexMatch.pattern", found=found, do="give a regular expression") from None
 
     def score(self, output: Any) -> bool:
-        """Give whether it is found."""
+        """Return whether it is found."""
         find = re.fullmatch if self.full else re.search
         return find(self.pattern, text_of(output)) is not None
 
@@ -104,7 +104,7 @@ class LevenshteinSimilarity(TextScorer):
     paths = ("similarity", "distance")
 
     def score(self, output: Any, reference: Any) -> Mapping[str, float]:
-        """Give the similarity, and the distance it is made of."""
+        """Return the similarity, and the distance it is made of."""
         found, wanted = self.plain(output), self.plain(given(reference, self.name))
         distance = edit_distance(found, wanted)
         return {"similarity": 1 - distance / max(len(found), len(wanted), 1), "distance": distance}
@@ -123,7 +123,7 @@ class TokenF1(ColumnScorer):
     paths = ("f1", "precision", "recall")
 
     def score(self, output: Any, reference: Any) -> Mapping[str, float]:
-        """Give precision (of the output's words), recall (of the reference's) and F1."""
+        """Return precision (of the output's words), recall (of the reference's) and F1."""
         found = [word for word in _words(output) if word not in ARTICLES]
         wanted = [word for word in _words(given(reference, self.name)) if word not in ARTICLES]
         return _overlap((Counter(found) & Counter(wanted)).total(), len(found), len(wanted))
@@ -141,13 +141,13 @@ class RougeL(ColumnScorer):
     paths = ("f1", "precision", "recall")
 
     def score(self, output: Any, reference: Any) -> Mapping[str, float]:
-        """Give the share of the output's words (precision), of the reference's (recall), and F1."""
+        """Return the share of the output's words (precision), of the reference's (recall), and F1."""
         found, wanted = _words(output, instead=" "), _words(given(reference, self.name), instead=" ")
         return _overlap(common_length(found, wanted), len(found), len(wanted))
 
 
 def _words(value: object, *, instead: str = "") -> list[str]:
-    """Give the words of a text in lower case, with `instead` in the place of each punctuation mark."""
+    """Return the words of a text in lower case, with `instead` in the place of each punctuation mark."""
     text = normalised(value).lower()
     marks = {ord(mark): instead for mark in set(text) if _is_punctuation(mark)}
     return text.translate(marks).split()

@@ -58,7 +58,10 @@ class ToolCallMatch(ColumnScorer):
                 require_one_of(rule, get_args(Arguments), f"ToolCallMatch.overrides[{tool!r}]")
 
     def score(self, conversation: Conversation, reference: Any) -> Mapping[str, object]:
-        """Give whether they match, and the first that does not. Raises DefinitionError for what is no list of calls."""
+        """Return whether they match, and the first that does not.
+
+        Raises DefinitionError for what is no list of calls.
+        """
         wanted = self._calls(given(reference, self.name), "the reference")
         made = [call for message in conversation.responses for call in message.tool_calls]
         found = self._calls(made, "the conversation")
@@ -95,7 +98,7 @@ class ToolCallMatch(ColumnScorer):
 
 
 def _call(found: object) -> ToolCall | None:
-    """Give the call in one of the forms in use; None where there is none."""
+    """Return the call in one of the forms in use; None where there is none."""
     if not isinstance(found, Mapping):
         return None
     inner = found.get("function")
@@ -107,7 +110,7 @@ def _call(found: object) -> ToolCall | None:
 
 
 def _read(arguments: Any) -> Any:
-    """Give arguments as a mapping; as they are where they are no JSON text."""
+    """Return arguments as a mapping; as they are where they are no JSON text."""
     if not isinstance(arguments, str):
         return arguments
     try:
@@ -128,7 +131,7 @@ def _arguments_match(found: Any, wanted: Any, rule: Arguments | Sequence[str]) -
 
 
 def _pairing(n_found: int, n_wanted: int, matches: Callable[[int, int], bool]) -> dict[int, int]:
-    """Give a largest pairing, {wanted: found}, by looking for paths along which one more can be paired (H. W. Kuhn).
+    """Return a largest pairing, {wanted: found}, by looking for paths along which one more can be paired (H. W. Kuhn).
 
     Taking the first that fits can miss one: a call that fits two must leave to another the one that only that fits.
     """

@@ -36,17 +36,17 @@ class Backend(Protocol):
         """Write within this so that a power cut loses nothing; entered outside of a transaction."""
 
     def is_lost(self, error: Exception) -> bool:
-        """Whether the work may succeed when it is done again, on a new connection."""
+        """Return whether the work may succeed when it is done again, on a new connection."""
 
     def check(self) -> None:
         """Raise StoreError where what has been written is gone."""
 
     def clean(self, text: str) -> str:
-        """Give a text without the password."""
+        """Return a text without the password."""
 
 
 def driver_error(error: Exception) -> BaseException:
-    """Give the driver's own error."""
+    """Return the driver's own error."""
     return error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
 
 
@@ -57,7 +57,7 @@ def problem_of(error: Exception, backend: Backend) -> str:
 
 
 def driver_connection(connection: Connection) -> Any:
-    """Give the driver's own connection."""
+    """Return the driver's own connection."""
     return connection.connection.driver_connection
 
 
@@ -69,5 +69,5 @@ def upsert(insert: Any, table: Table, dialect: Dialect) -> str:
 
 
 def names_of(table: Table) -> Sequence[str]:
-    """Give the names of a table's columns."""
+    """Return the names of a table's columns."""
     return [column.name for column in table.columns]

@@ -103,7 +103,7 @@ class SqliteFile:
 
 
 def _in_powers_of_two(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
-    """Give rows in parts, so that few statements are needed for any number of them.
+    """Return rows in parts, so that few statements are needed for any number of them.
 
     A statement for many rows lets go of Python's lock once, and not for every row; beside a busy event loop each time
     costs up to 5 ms until it is had again.

@@ -23,14 +23,14 @@ _SPEAKERS: dict[str, Speaker] = {"me": "user", "bot": "assistant"}
 
 
 def looks_like(opening: Opening) -> bool:
-    """Whether the file is named as Botium's are, or has lines with #me and #bot."""
+    """Return whether the file is named as Botium's are, or has lines with #me and #bot."""
     text = opening.head.decode("utf-8", "replace")
     named = opening.name.endswith((".convo.txt", ".utterances.txt"))
     return named or bool(re.search(r"^#me\b", text, re.MULTILINE) and re.search(r"^#bot\b", text, re.MULTILINE))
 
 
 def read(path: Path) -> Iterator[Example | Unreadable]:
-    """Give the conversation of a script, or an example for each utterance."""
+    """Return the conversation of a script, or an example for each utterance."""
     try:
         lines = read_text(path).splitlines()
     except ValueError as error:
@@ -46,7 +46,7 @@ def read(path: Path) -> Iterator[Example | Unreadable]:
 
 
 def _conversation(lines: list[str]) -> Example:
-    """Give the conversation of a script whose first section has only its name and description."""
+    """Return the conversation of a script whose first section has only its name and description."""
     name = ""
     turns: list[Turn] = []
     others: dict[str, str] = {}

@@ -18,13 +18,13 @@ _SIDES = ("input", "output")
 
 
 def looks_like(opening: Opening) -> bool:
-    """Whether the first record holds observations whose sides say whether they could be normalised."""
+    """Return whether the first record holds observations whose sides say whether they could be normalised."""
     found = opening.first
     return isinstance(found, dict) and bool(found) and all(_is_observation(each) for each in found.values())
 
 
 def read(path: Path) -> Iterator[Example | Unreadable]:
-    """Give the conversation of each trace."""
+    """Return the conversation of each trace."""
     return examples_from(records(path), _converted)
 
 

@@ -19,12 +19,12 @@ _KINDS = ("baseSpans", "agentSpans", "llmSpans", "retrieverSpans", "toolSpans")
 
 
 def looks_like(opening: Opening) -> bool:
-    """Whether the first record is a trace with its spans by kind."""
+    """Return whether the first record is a trace with its spans by kind."""
     return opening.has("llmSpans", "toolSpans")
 
 
 def read(path: Path) -> Iterator[Example | Unreadable]:
-    """Give the conversations of all traces in a file; only traces of threads are held."""
+    """Return the conversations of all traces in a file; only traces of threads are held."""
     return conversations_in(path, _trace)
 
 
@@ -43,7 +43,7 @@ def _trace(found: Mapping[str, Any]) -> Trace:
 
 
 def _whole(found: Mapping[str, Any], turns: list[Turn]) -> Call:
-    """Give a trace as one call: all that was said up to the last user's message, and what the agent did then."""
+    """Return a trace as one call: all that was said up to the last user's message, and what the agent did then."""
     last = max((place for place, turn in enumerate(turns) if turn.role == "user"), default=-1) + 1
     started, ended = moment(found.get("startTime")), moment(found.get("endTime"))
     return Call(

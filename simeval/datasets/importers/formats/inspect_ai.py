@@ -37,12 +37,12 @@ _REFERENCE = "reference"
 
 
 def looks_like(opening: Opening) -> bool:
-    """Whether the file is an archive named `.eval`, or a log with its evaluation."""
+    """Return whether the file is an archive named `.eval`, or a log with its evaluation."""
     return (opening.is_zip and opening.name.endswith(".eval")) or opening.has("eval", "status")
 
 
 def read(path: Path) -> Iterator[Example | Unreadable]:
-    """Give the samples; of an archive, one at a time."""
+    """Return the samples; of an archive, one at a time."""
     if next(openings(path)).is_zip:
         yield from _archived(path)
         return
@@ -73,12 +73,12 @@ def _archived(path: Path) -> Iterator[Example | Unreadable]:
 
 
 def _order(entry: ZipInfo) -> list[Any]:
-    """Give what sorts sample 2 before sample 10."""
+    """Return what sorts sample 2 before sample 10."""
     return [(not each.isdigit(), int(each) if each.isdigit() else each) for each in _NUMBERS.split(entry.filename)]
 
 
 def _header(archive: ZipFile) -> Mapping[str, Any]:
-    """Give the log's header; while an evaluation runs there is only the journal's."""
+    """Return the log's header; while an evaluation runs there is only the journal's."""
     known = {entry.filename: entry for entry in archive.infolist()}
     name = next((name for name in ("header.json", "_journal/start.json") if name in known), None)
     found = _entry(archive, known[name]) if name else None
@@ -86,7 +86,7 @@ def _header(archive: ZipFile) -> Mapping[str, Any]:
 
 
 def _entry(archive: ZipFile, entry: ZipInfo) -> Record | Unreadable:
-    """Give what an entry of the archive holds, if it is not larger than a document may be."""
+    """Return what an entry of the archive holds, if it is not larger than a document may be."""
     if entry.file_size > MOST_BYTES:
         return Unreadable(entry.filename, f"it has {entry.file_size:,} bytes, more than the {MOST_BYTES:,} allowed")
     try:
@@ -129,7 +129,7 @@ def _converted(sample: Mapping[str, Any], header: Mapping[str, Any]) -> Iterator
 
 
 def _restored(value: Any, attachments: Mapping[str, Any]) -> Any:
-    """Give a value with every attachment in its place."""
+    """Return a value with every attachment in its place."""
     if isinstance(value, str):
         whole = _ATTACHMENT.fullmatch(value)
         return attachments.get(whole.group(1), value) if whole else value
@@ -141,7 +141,7 @@ def _restored(value: Any, attachments: Mapping[str, Any]) -> Any:
 
 
 def _made(events: list[Mapping[str, Any]]) -> dict[str, Turn]:
-    """Give how each message was made, by its id, else by its text."""
+    """Return how each message was made, by its id, else by its text."""
     found: dict[str, Turn] = {}
     for event in events:
         output = mapping(event.get("output"))

@@ -23,12 +23,12 @@ _OWN = {"resourceAttributes", "scope", "attributes"}  # what tracers write into 
 
 
 def looks_like(opening: Opening) -> bool:
-    """Whether the first record is a trace of Langfuse's."""
+    """Return whether the first record is a trace of Langfuse's."""
     return opening.has("trace", "observations") or opening.has("projectId", "timestamp")
 
 
 def read(path: Path) -> Iterator[Example | Unreadable]:
-    """Give the conversations of all traces in a file; only traces of sessions are held."""
+    """Return the conversations of all traces in a file; only traces of sessions are held."""
     return conversations_in(path, _trace)
 
 
@@ -86,7 +86,7 @@ def _call(found: Mapping[str, Any]) -> Call:
 
 
 def _result(found: Any) -> Any:
-    """Give what a tool gave, out of the content blocks that some wrap it in."""
+    """Return what a tool gave, out of the content blocks that some wrap it in."""
     value = loaded(found)
     blocks = mapping(value).get("content")
     is_text = isinstance(blocks, list) and len(blocks) == 1 and isinstance(mapping(blocks[0]).get("text"), str)
@@ -116,7 +116,7 @@ def _metadata(told: Mapping[str, Any]) -> Json:
 
 
 def _unquoted(value: Any) -> Any:
-    """Give what stands in a trace's input or output, which is JSON however simple it is."""
+    """Return what stands in a trace's input or output, which is JSON however simple it is."""
     if isinstance(value, str) and value.startswith('"'):
         with suppress(ValueError):
             return json.loads(value)

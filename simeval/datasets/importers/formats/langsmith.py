@@ -20,13 +20,13 @@ _THREADS = ("session_id", "thread_id", "conversation_id")
 
 
 def looks_like(opening: Opening) -> bool:
-    """Whether the first record is a batch of runs, or a run."""
+    """Return whether the first record is a batch of runs, or a run."""
     is_batch = opening.has("post") or opening.has("patch")
     return is_batch or (opening.has("run_type") and (opening.has("inputs") or opening.has("trace_id")))
 
 
 def read(path: Path) -> Iterator[Example | Unreadable]:
-    """Give the conversations of all runs in a file; the runs are held, not what else it says."""
+    """Return the conversations of all runs in a file; the runs are held, not what else it says."""
     runs: dict[str, Json] = {}
     for record in records(path):
         if isinstance(record, Unreadable):
@@ -100,7 +100,7 @@ def _call(run: Json, told: Mapping[str, Any]) -> Call:
 
 
 def _metadata(run: Json, told: Mapping[str, Any]) -> Json:
-    """Give what the outermost run says of the whole."""
+    """Return what the outermost run says of the whole."""
     own = {name: value for name, value in told.items() if not name.startswith("ls_") and name not in _THREADS}
     feedback = mapping(run.get("feedback_stats"))
     scores = [{"name": name, **mapping(each)} for name, each in feedback.items()]

@@ -25,7 +25,7 @@ _LEFT_OUT = {*_LISTS, *_IDS, "request", "response", "metadata", "tools", "functi
 
 
 def looks_like(opening: Opening) -> bool:
-    """Whether the first record has messages, or a request and its response."""
+    """Return whether the first record has messages, or a request and its response."""
     found = opening.first
     if not isinstance(found, dict):
         return isinstance(found, list) and all(isinstance(each, dict) and "role" in each for each in found)
@@ -35,7 +35,7 @@ def looks_like(opening: Opening) -> bool:
 
 
 def read(path: Path) -> Iterator[Example | Unreadable]:
-    """Give a conversation for each line; a file that is one list of messages is one conversation."""
+    """Return a conversation for each line; a file that is one list of messages is one conversation."""
     found = records(path)
     head = next(found, None)
     if isinstance(head, Record) and isinstance(head.value, Mapping) and "role" in head.value:
@@ -70,7 +70,7 @@ def _recorded(found: Mapping[str, Any]) -> list[Turn]:
 
 
 def _pair(found: Mapping[str, Any], answer: Json) -> list[Turn]:
-    """Give the messages of a request and its answer. Raises ValueError where the request failed."""
+    """Return the messages of a request and its answer. Raises ValueError where the request failed."""
     request = mapping(found.get("request")) or found
     question = asked(mapping(request.get("body")) or request)
     turns = answered(answer) if first(answer, *_ANSWERS) else []
@@ -84,7 +84,7 @@ def _pair(found: Mapping[str, Any], answer: Json) -> list[Turn]:
 
 
 def _answer(response: Any) -> Json:
-    """Give a response in the form of one that was not streamed."""
+    """Return a response in the form of one that was not streamed."""
     if isinstance(response, str):
         return _merged(response)
     if isinstance(response, list):
@@ -102,7 +102,7 @@ def _failure(found: Mapping[str, Any], answer: Json) -> str:
 
 
 def _merged(stream: str) -> Json:
-    """Give the answer that a stream of server-sent events told piece by piece."""
+    """Return the answer that a stream of server-sent events told piece by piece."""
     data = (line.removeprefix("data:").strip() for line in stream.splitlines() if line.startswith("data:"))
     events = [parsed(each) for each in data if each and each != "[DONE]"]
     done = [each["response"] for each in events if each.get("type") == "response.completed"]
@@ -110,7 +110,7 @@ def _merged(stream: str) -> Json:
 
 
 def _joined(chunks: list[Mapping[str, Any]]) -> Json:
-    """Give the answer of which chunks are the pieces."""
+    """Return the answer of which chunks are the pieces."""
     answer: Json = {}
     text: list[str] = []
     calls: dict[int, Json] = {}

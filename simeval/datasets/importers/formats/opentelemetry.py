@@ -47,12 +47,12 @@ class _Said:
 
 
 def looks_like(opening: Opening) -> bool:
-    """Whether the first record is an export of spans or logs."""
+    """Return whether the first record is an export of spans or logs."""
     return any(opening.has(name) for name in ("otlp_traces", "otlp_logs", "resourceSpans", "resourceLogs"))
 
 
 def read(path: Path) -> Iterator[Example | Unreadable]:
-    """Give the conversations of all spans in a file; the spans are held until it is read."""
+    """Return the conversations of all spans in a file; the spans are held until it is read."""
     spans: list[Json] = []
     said: dict[str, _Said] = {}
     for record in records(path):
@@ -143,7 +143,7 @@ def _add(span: Json, said: _Said, trace: Trace) -> bool:
 
 
 def _is_call(attributes: Json, said: _Said) -> bool:
-    """Whether a span is a call of a model that chats, or of an agent around it."""
+    """Return whether a span is a call of a model that chats, or of an agent around it."""
     kind, operation = str(attributes.get("openinference.span.kind", "LLM")), attributes.get("gen_ai.operation.name")
     if operation in _OTHER_OPERATIONS or kind not in ("LLM", "AGENT"):
         return False
@@ -180,7 +180,7 @@ def _turns(messages: Iterable[Any]) -> Iterator[Turn]:
 
 
 def _run(attributes: Json) -> Json:
-    """Give the tool that a span is the run of; empty where it is none."""
+    """Return the tool that a span is the run of; empty where it is none."""
     if attributes.get("gen_ai.operation.name") != "execute_tool":
         return {}
     return filled(
@@ -198,7 +198,7 @@ def _failure(span: Json) -> str:
 
 
 def _messages(attributes: Json, names: Iterable[str]) -> list[Any]:
-    """Give the messages under the first of the names that has any, as one attribute or as many numbered ones."""
+    """Return the messages under the first of the names that has any, as one attribute or as many numbered ones."""
     for name in names:
         whole = loaded(attributes.get(name))
         found = whole if isinstance(whole, list) else _numbered(attributes, f"{name}.")
@@ -208,7 +208,7 @@ def _messages(attributes: Json, names: Iterable[str]) -> list[Any]:
 
 
 def _numbered(attributes: Json, prefix: str) -> list[Any]:
-    """Give what attributes such as prefix.0.role spell out, as a list."""
+    """Return what attributes such as prefix.0.role spell out, as a list."""
     tree: Json = {}
     for name, value in attributes.items():
         if name.startswith(prefix):
@@ -234,7 +234,7 @@ def _attributes(found: Any) -> Json:
 
 
 def _value(found: Mapping[str, Any]) -> Any:
-    """Give the value of OTLP's AnyValue."""
+    """Return the value of OTLP's AnyValue."""
     if "intValue" in found:
         return int(found["intValue"])
     if "arrayValue" in found:

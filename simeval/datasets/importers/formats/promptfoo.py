@@ -16,13 +16,13 @@ _OWN = "__"
 
 
 def looks_like(opening: Opening) -> bool:
-    """Whether the file is named .csv and has a column of promptfoo's."""
+    """Return whether the file is named .csv and has a column of promptfoo's."""
     head = opening.head.decode("utf-8-sig", "replace").partition("\n")[0]
     return opening.name.endswith(".csv") and any(name.startswith(_OWN) for name in next(csv.reader([head]), []))
 
 
 def read(path: Path) -> Iterator[Example | Unreadable]:
-    """Give the test cases. A row with more cells than there are columns is reported."""
+    """Return the test cases. A row with more cells than there are columns is reported."""
     try:
         rows = csv.DictReader(StringIO(read_text(path), newline=""), strict=True)
         for row in rows:

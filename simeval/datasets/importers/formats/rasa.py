@@ -30,13 +30,13 @@ _YAML = (".yml", ".yaml")
 
 
 def looks_like(opening: Opening) -> bool:
-    """Whether the file is YAML with stories, or its first record a tracker."""
+    """Return whether the file is YAML with stories, or its first record a tracker."""
     is_stories = opening.name.endswith(_YAML) and re.search(rb"^stories:", opening.head, re.MULTILINE) is not None
     return is_stories or opening.has("sender_id", "events")
 
 
 def read(path: Path) -> Iterator[Example | Unreadable]:
-    """Give a conversation for each story or tracker."""
+    """Return a conversation for each story or tracker."""
     if path.name.lower().removesuffix(".gz").endswith(_YAML):
         return _stories(path)
     return examples_from(records(path), _tracked)

@@ -16,14 +16,14 @@ _LEFT_OUT = {*_LISTS, *_IDS, "system", "tools"}
 
 
 def looks_like(opening: Opening) -> bool:
-    """Whether the first record has messages that say whom they are from."""
+    """Return whether the first record has messages that say whom they are from."""
     found = opening.first
     said = first(found, *_LISTS) if isinstance(found, dict) else None
     return isinstance(said, list) and all(isinstance(each, dict) and "from" in each for each in said)
 
 
 def read(path: Path) -> Iterator[Example | Unreadable]:
-    """Give the conversations."""
+    """Return the conversations."""
     return examples_from(records(path), _converted)
 
 
@@ -38,7 +38,7 @@ def _converted(found: Mapping[str, Any]) -> Iterator[Example]:
 
 
 def _turns(message: Mapping[str, Any]) -> list[Turn]:
-    """Give the turns of a message; a function's call is a message of its own, from "function_call"."""
+    """Return the turns of a message; a function's call is a message of its own, from "function_call"."""
     if message.get("from") != "function_call":
         return turns_of(message)
     call = mapping(message.get("value")) or {"name": str(message.get("value"))}

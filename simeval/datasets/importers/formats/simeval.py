@@ -11,7 +11,7 @@ _KEYS = {"id", "inputs", "outputs", "metadata", "conversation", "split", "tags"}
 
 
 def looks_like(opening: Opening) -> bool:
-    """Whether the first record is an example of ours."""
+    """Return whether the first record is an example of ours."""
     found = opening.first
     if not isinstance(found, dict) or not set(found) <= _KEYS:
         return False
@@ -20,7 +20,7 @@ def looks_like(opening: Opening) -> bool:
 
 
 def read(path: Path) -> Iterator[Example | Unreadable]:
-    """Give the examples as they were written."""
+    """Return the examples as they were written."""
     return examples_from(records(path), _converted)
 
 
