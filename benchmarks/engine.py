@@ -162,7 +162,7 @@ async def _measure(way: str, scenarios: int, url: str) -> dict[str, float]:
 @contextmanager
 def server(*arguments: str) -> Iterator[str]:
     """Run the test server as a process; give its base URL; stop it by closing its standard input."""
-    command = [sys.executable, "-m", "tests.llm_server", "--latency-seconds", str(MODEL_SECONDS), *arguments]
+    command = [sys.executable, "-m", "tests.support.llm_server", "--latency-seconds", str(MODEL_SECONDS), *arguments]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None

@@ -11,8 +11,8 @@ from time import perf_counter
 from benchmarks.campaign import endpoints, handlers, kills, stores
 from benchmarks.campaign.campaign import Campaign, NotRun, Row, healthy
 from benchmarks.campaign.cases import Report
-from tests.llm_server import running
-from tests.postgres import installed, serving
+from tests.support.llm_server import running
+from tests.support.postgres import installed, serving
 
 ROWS: Mapping[str, tuple[str, Row]] = {**kills.ROWS, **stores.ROWS, **endpoints.ROWS, **handlers.ROWS}
 HEADER = (

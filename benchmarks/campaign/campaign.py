@@ -8,8 +8,8 @@ from random import Random
 from typing import Any
 
 from benchmarks.campaign.cases import CONCLUDED, Case, Report, RunAttempt
-from tests.llm_server import Behaviour, ServerHandle
-from tests.postgres import PostgresHandle
+from tests.support.llm_server import Behaviour, ServerHandle
+from tests.support.postgres import PostgresHandle
 
 Json = Mapping[str, Any]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.campaign.campaign import LATENCY_SECONDS, Campaign, Row, ending, healthy
 from benchmarks.campaign.cases import Case, Report, paused
-from tests.llm_server import running
+from tests.support.llm_server import running
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 AWAY_SECONDS = 5.0
@@ -56,7 +56,7 @@ class Endpoint:
         """Start it and wait until it listens."""
         port = self.url.removesuffix("/v1").rpartition(":")[2] or "0"
         options = ("--reads", "--latency-seconds", str(LATENCY_SECONDS), "--port", port)
-        command = [sys.executable, "-m", "tests.llm_server", *options]
+        command = [sys.executable, "-m", "tests.support.llm_server", *options]
         self.process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         self.url = self.process.stdout.readline().strip()

@@ -21,7 +21,7 @@ from simeval import (
 )
 from simeval.core.usage import total
 from simeval.datasets.dataset import Dataset
-from tests.llm_server import Behaviour, ServerHandle, running
+from tests.support.llm_server import Behaviour, ServerHandle, running
 
 pytestmark = pytest.mark.anyio
 

@@ -29,8 +29,8 @@ from simeval.scorers.llm.graded import (
 from simeval.scorers.llm.moderation import Moderation
 from simeval.scorers.llm.rag import ContextEntityRecall
 from simeval.scorers.llm.summarization import Summarization
-from tests.llm_server import Fault, ServerHandle
-from tests.scorer_replies import vector
+from tests.support.llm_server import Fault, ServerHandle
+from tests.support.scorer_replies import vector
 
 pytestmark = pytest.mark.anyio
 

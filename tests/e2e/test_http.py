@@ -22,7 +22,7 @@ from simeval.core.trial import Failure, Score
 from simeval.core.usage import total
 from simeval.errors import ModelUnusable, RunStopped
 from simeval.models.providers.litellm_model import load_litellm
-from tests.llm_server import Behaviour, ServerHandle, running
+from tests.support.llm_server import Behaviour, ServerHandle, running
 
 pytestmark = [
     pytest.mark.anyio,
