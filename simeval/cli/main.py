@@ -217,7 +217,7 @@ def compare(**options: Any) -> None:
 @main.command(context_settings=CONTEXT)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--scorers", required=True, metavar="NAMES", help="Names with commas between them, or MODULE:OBJECT.")
-@click.option("--format", default="auto", show_default=True, help="What the file is, as docs/logs.md lists.")
+@click.option("--format", default="auto", show_default=True, help="What the file is, as docs/guides/logs.md lists.")
 @click.option("--recorded", metavar="COLUMN", help="Of a table: the column with what was answered.")
 @click.option("--output", "outputs", multiple=True, metavar="COLUMN", help="Of a table: a column with a reference.")
 @click.option("--app", help="Answer anew by this app (MODULE:HANDLER, or a model) instead of what was recorded.")
@@ -253,7 +253,7 @@ def score(**options: Any) -> None:
 
 @main.command("import", context_settings=CONTEXT)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
-@click.option("--format", default="auto", show_default=True, help="What the files are, as docs/logs.md lists.")
+@click.option("--format", default="auto", show_default=True, help="What the files are, as docs/guides/logs.md lists.")
 @click.option("--out", type=click.Path(path_type=Path), help="Where to write.  [default: FILE with .simeval.jsonl]")
 @click.option("--name", help="The dataset's name.  [default: the file's]")
 @click.option("--store", metavar="URL", help="Keep the dataset there too, so that its examples can have feedback.")

@@ -1,6 +1,6 @@
 """Estimates over the examples of a dataset, whose repetitions are not independent of one another."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -32,6 +32,31 @@ def estimate_share(values: Sequence[float], repetitions: int = 1) -> Estimate:
         return Estimate(value=share, n=n)
     found = korn_graubard(good, sizes, alpha=ALPHA)
     return Estimate(value=share, n=n, interval=(found.low, found.high), method="Korn-Graubard, approximate")
+
+
+def estimate_repeated(values: Sequence[float], repetitions: int) -> Mapping[str, Estimate]:
+    """Estimate pass^k and pass@k, the chances that all and that at least one of k repetitions are good, by their names.
+
+    `values` are those of `estimate_share`; k is `repetitions`, and none of an example's may lack its value. Examples are
+    clusters of the interval, for 2.5% error on each side. Empty without repetitions.
+    """
+    from simeval.stats.repeated import pass_at_k, pass_hat_k
+
+    table = np.asarray(values, dtype=float).reshape(-1, repetitions)
+    whole = table[~np.isnan(table).any(axis=1)]
+    if repetitions == 1 or not len(whole):
+        return {}
+    good, times = whole.sum(axis=1).astype(int).tolist(), [repetitions] * len(whole)
+    found = {
+        f"pass{sign}{repetitions}": chance(good, times, repetitions, alpha=ALPHA)
+        for sign, chance in (("^", pass_hat_k), ("@", pass_at_k))
+    }
+    return {
+        name: Estimate(
+            value=each.value, n=each.n_tasks, interval=(each.low, each.high), method="Student's t, by example"
+        )
+        for name, each in found.items()
+    }
 
 
 def estimate_mean(values: Sequence[float], repetitions: int = 1) -> Estimate:

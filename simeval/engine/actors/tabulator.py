@@ -19,7 +19,7 @@ from simeval.engine.flow.demand import Demand
 from simeval.engine.plans.dataset_plan import DatasetPlan
 from simeval.engine.plans.scenario_plan import Measure
 from simeval.evaluators.base import Evaluator
-from simeval.results.estimates import estimate_mean, estimate_share
+from simeval.results.estimates import estimate_mean, estimate_repeated, estimate_share
 from simeval.results.experiment import ExperimentResult, MetricResult
 from simeval.results.suite import DatasetRecord, ExpectationResult, RunRecord
 from simeval.results.text import badness, speaks_against
@@ -75,7 +75,9 @@ class Tabulator:
         """Return what was found by now."""
         measured = [column for column in self._columns if not column.measure.evaluators]
         concluded = [column for column in self._columns if column.measure.evaluators]
-        summaries = {column.label: found for column in measured if (found := self._summary(column))}
+        summaries = {
+            column.label: found for column in measured if (found := {**self._repeated(column), **self._summary(column)})
+        }
         counts = self._settings.on_app_error != "exclude"
         return ExperimentResult(
             run=run,
@@ -114,8 +116,7 @@ class Tabulator:
         for path, values in column.in_order():
             is_share = column.flags[path]
             kind: Literal["share", "mean"] = "share" if is_share else "mean"
-            counted = is_share and self._settings.on_app_error != "exclude"
-            known = [0.0 if counted and crash else value for value, crash in zip(values, self._crashed, strict=True)]
+            known = self._with_crashes(values) if is_share else values
             estimate = (estimate_share if is_share else estimate_mean)(known, self._plan.repetitions)
             missing = sum(value != value for value in values) - crashed - (self._plan.sample_size - self._came)
             found.append(
@@ -124,6 +125,21 @@ class Tabulator:
                 )
             )
         return found
+
+    def _with_crashes(self, values: Sequence[float]) -> Sequence[float]:
+        """Return the values of a yes or no; an answer that the app failed on is none, unless such answers do not count."""
+        if self._settings.on_app_error == "exclude":
+            return values
+        return [0.0 if crash else value for value, crash in zip(values, self._crashed, strict=True)]
+
+    def _repeated(self, column: "_Column") -> Mapping[str, Estimate]:
+        """Return pass^k and pass@k of every yes or no, where each example is answered k times."""
+        return {
+            f"{path} {name}".lstrip(): estimate
+            for path, values in column.in_order()
+            if column.flags[path]
+            for name, estimate in estimate_repeated(self._with_crashes(values), self._plan.repetitions).items()
+        }
 
     def _summary(self, column: "_Column") -> Mapping[str, Estimate]:
         """Return what a scorer says of the whole dataset; what it raises is a failure of its own."""
