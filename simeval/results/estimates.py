@@ -37,8 +37,8 @@ def estimate_share(values: Sequence[float], repetitions: int = 1) -> Estimate:
 def estimate_repeated(values: Sequence[float], repetitions: int) -> Mapping[str, Estimate]:
     """Estimate pass^k and pass@k, the chances that all and that at least one of k repetitions are good, by their names.
 
-    `values` are those of `estimate_share`; k is `repetitions`, and none of an example's may lack its value. Examples are
-    clusters of the interval, for 2.5% error on each side. Empty without repetitions.
+    `values` are those of `estimate_share`; k is `repetitions`, and an example that lacks one is left out. The interval,
+    for 2.5% error on each side, takes examples as clusters. Empty without repetitions.
     """
     from simeval.stats.repeated import pass_at_k, pass_hat_k
 

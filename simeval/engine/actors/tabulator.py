@@ -127,7 +127,7 @@ class Tabulator:
         return found
 
     def _with_crashes(self, values: Sequence[float]) -> Sequence[float]:
-        """Return the values of a yes or no; an answer that the app failed on is none, unless such answers do not count."""
+        """Return the values of a yes or no; an answer the app failed on is a no, unless it does not count."""
         if self._settings.on_app_error == "exclude":
             return values
         return [0.0 if crash else value for value, crash in zip(values, self._crashed, strict=True)]
