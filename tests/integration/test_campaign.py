@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.campaign import endpoints, handlers, kills, stores
-from benchmarks.campaign.__main__ import as_row
-from benchmarks.campaign.campaign import Campaign, NotRun, healthy
-from benchmarks.campaign.cases import Report
-from benchmarks.campaign.notes import NoteBook, Notes
+from benchmarks.faults.campaign import endpoints, handlers, kills, stores
+from benchmarks.faults.campaign.__main__ import as_row
+from benchmarks.faults.campaign.campaign import Campaign, NotRun, healthy
+from benchmarks.faults.campaign.cases import Report
+from benchmarks.faults.campaign.notes import NoteBook, Notes
 from simeval.core.conversation import Conversation
 from simeval.core.run_records import ResumableRun
 from simeval.core.trial import Judgement, Score, Trial, TrialConversation

@@ -10,11 +10,11 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
-from benchmarks.campaign.campaign import LATENCY_SECONDS, Campaign, Row, ending, healthy
-from benchmarks.campaign.cases import Case, Report, paused
+from benchmarks.faults.campaign.campaign import LATENCY_SECONDS, Campaign, Row, ending, healthy
+from benchmarks.faults.campaign.cases import Case, Report, paused
 from tests.support.llm_server import running
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 AWAY_SECONDS = 5.0
 CALLS_BEFORE = 300  # of a key that is revoked then
 

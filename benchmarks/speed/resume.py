@@ -1,6 +1,6 @@
 """How long it takes to resume a run of 10,000 finished trials, and what it takes on the disk.
 
-    python -m benchmarks.resume
+    python -m benchmarks.speed.resume
 
 100 scenarios x 100 trials with the embedded models are run, kept in SQLite, and resumed: everything is known, so the
 seconds are those of loading, dealing every trial again and concluding.

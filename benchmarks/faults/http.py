@@ -1,6 +1,6 @@
 """A big run on a bad day: 100 scenarios x 30 trials on an endpoint that fails one call in five.
 
-    python -m benchmarks.faults
+    python -m benchmarks.faults.http
 
 5% of calls each are answered by a 500, a 429 with Retry-After, malformed content and a truncated body; 1% are never
 answered. The app raises, hangs or returns the wrong type on 1% of its turns. Every trial must end up concluded on, or
@@ -15,7 +15,7 @@ from typing import Any
 
 import anyio
 
-from benchmarks.engine import server
+from benchmarks.speed.engine import server
 from simeval import AppResponse, Engine, Expectation, RetryConfig, ScenarioTest, SuccessRateEvaluator
 from simeval.core.usage import total
 

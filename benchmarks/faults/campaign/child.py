@@ -13,8 +13,8 @@ from typing import Any, Self
 
 from tqdm import tqdm
 
-from benchmarks.campaign.notes import NoteBook
-from benchmarks.campaign.work import MEASURED
+from benchmarks.faults.campaign.notes import NoteBook
+from benchmarks.faults.campaign.work import MEASURED
 from simeval.cli.main import main as simeval
 from simeval.store.database import Database
 from simeval.store.journal import Entry

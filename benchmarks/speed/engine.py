@@ -1,6 +1,6 @@
 """The engine against its bound: CPU a call, wall time, memory, and how truly the app's latency is recorded.
 
-    python -m benchmarks.engine [--peer PYTHON]
+    python -m benchmarks.speed.engine [--peer PYTHON]
 
 Each row is a process of its own on the same server: scenarios x 30 trials, 3 turns a conversation, an endpoint
 of 50 ms, an app of 20 ms, 100 calls in flight. The bound is the larger of the model's seconds divided by the limit
@@ -23,7 +23,7 @@ SCENARIOS = (1, 20, 100)
 TRIALS, TURNS, IN_FLIGHT = 30, 3, 100
 TRIALS_IN_FLIGHT = 130  # a trial is in the app for a part of its time, so more of them keep the model busy
 MODEL_SECONDS, APP_SECONDS = 0.050, 0.020
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 WAYS = {
     "simeval, LiteLLM openai/": "openai/",
     "simeval, LiteLLM hosted_vllm/": "hosted_vllm/",
@@ -59,7 +59,7 @@ def main() -> None:
         print(FORM.format(*HEADER))
         for scenarios in SCENARIOS:
             for name, prefix in WAYS.items():
-                report(name, scenarios, [sys.executable, "-m", "benchmarks.engine"], prefix, url)
+                report(name, scenarios, [sys.executable, "-m", "benchmarks.speed.engine"], prefix, url)
             if options.peer:
                 peer = [str(options.peer), str(ROOT / "benchmarks" / "peer_sigmaeval.py")]
                 report("SigmaEval 0.1.3", scenarios, peer, "openai/", url)

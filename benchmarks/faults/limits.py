@@ -1,6 +1,6 @@
 """An endpoint that takes 50 requests a second and refuses more: how much of that is used, and how much is refused.
 
-    python -m benchmarks.limits
+    python -m benchmarks.faults.limits
 
 Each row is a process of its own that runs for about a minute against a server with a bucket of one second's worth of
 requests; all go on at the same time.
@@ -18,7 +18,7 @@ from typing import Any
 
 import anyio
 
-from benchmarks.engine import ROOT, server
+from benchmarks.speed.engine import ROOT, server
 from simeval import Engine, Expectation, ScenarioTest, SuccessRateEvaluator
 from simeval.core.usage import total
 
@@ -106,7 +106,7 @@ def main() -> None:
         run(float(options.row[0]), options.row[1])
         return
     print("".join(f"{name:>14}" for name in show(0, "", Row(1, 0, 1, 1, 0))), flush=True)
-    command = [sys.executable, "-m", "benchmarks.limits", "--row"]
+    command = [sys.executable, "-m", "benchmarks.faults.limits", "--row"]
     rows = [subprocess.Popen([*command, str(latency), after], cwd=ROOT) for latency, after in ROWS]
     for row in rows:
         row.wait(timeout=4 * SECONDS)

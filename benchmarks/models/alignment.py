@@ -1,6 +1,6 @@
 """Authenticity, safety and throughput on public data, beside what was measured of the original.
 
-    HF_HUB_OFFLINE=1 OPENBLAS_NUM_THREADS=1 python -m benchmarks.alignment DATA [hashed|minilm ...]
+    HF_HUB_OFFLINE=1 OPENBLAS_NUM_THREADS=1 python -m benchmarks.models.alignment DATA [hashed|minilm ...]
 
 DATA is the folder with public_wendys_voice, public_moderation and public_dices_safety (.jsonl.gz). Authenticity: how
 well a turn's score tells on-brand from off-brand ones, before calibration, and after it with a traits model fitted to

@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from benchmarks.campaign.cases import CONCLUDED, Case, Report, RunAttempt
+from benchmarks.faults.campaign.cases import CONCLUDED, Case, Report, RunAttempt
 from tests.support.llm_server import Behaviour, ServerHandle
 from tests.support.postgres import PostgresHandle
 

@@ -1,6 +1,6 @@
 """A suite as load: hundreds of scenarios with the embedded models, as fast as the engine goes.
 
-    python scenarios/tau.py TASKS.jsonl.gz tau.yaml && python -m benchmarks.load tau.yaml
+    python scenarios/tau.py TASKS.jsonl.gz tau.yaml && python -m benchmarks.speed.load tau.yaml
 
 Prints wall time, CPU, peak memory and the trials that were in flight, with a store and without. The
 embedded models answer at once, so only the store's waits fill the line; a real model's do.

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from contextlib import closing
 from time import sleep
 
-from benchmarks.campaign.campaign import Campaign, Row, ending
-from benchmarks.campaign.cases import Report
+from benchmarks.faults.campaign.campaign import Campaign, Row, ending
+from benchmarks.faults.campaign.cases import Report
 
 AWAY_SECONDS = 3.0
 PATIENCE_SECONDS = 4.0

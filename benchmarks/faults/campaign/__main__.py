@@ -8,9 +8,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
-from benchmarks.campaign import endpoints, handlers, kills, stores
-from benchmarks.campaign.campaign import Campaign, NotRun, Row, healthy
-from benchmarks.campaign.cases import Report
+from benchmarks.faults.campaign import endpoints, handlers, kills, stores
+from benchmarks.faults.campaign.campaign import Campaign, NotRun, Row, healthy
+from benchmarks.faults.campaign.cases import Report
 from tests.support.llm_server import running
 from tests.support.postgres import installed, serving
 
@@ -24,7 +24,7 @@ SAME = {True: "yes", False: "NO", None: "-"}
 
 def main() -> int:
     """Run the rows that are named, or all."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.campaign", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.faults.campaign", description=__doc__)
     parser.add_argument("--kills", type=int, default=50, help="how often a run is killed on each database")
     parser.add_argument("--postgres", metavar="URL", help="a database to use, where no server can be started here")
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"of {', '.join(ROWS)}")

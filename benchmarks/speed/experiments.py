@@ -1,6 +1,6 @@
 """Recorded conversations scored: seconds, CPU and memory, beside a bare loop over the same scorers.
 
-python -m benchmarks.experiments [--conversations 10000]
+python -m benchmarks.speed.experiments [--conversations 10000]
 """
 
 import argparse
@@ -94,7 +94,7 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         for count in arguments.conversations:
             for store in ("", str(Path(folder) / f"{count}.db")):
-                command = [sys.executable, "-m", "benchmarks.experiments", "--conversations", str(count)]
+                command = [sys.executable, "-m", "benchmarks.speed.experiments", "--conversations", str(count)]
                 subprocess.run([*command, "--store", store], check=True)
 
 

@@ -13,13 +13,13 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
-from benchmarks.campaign.child import Faults, sit
-from benchmarks.campaign.notes import Notes
+from benchmarks.faults.campaign.child import Faults, sit
+from benchmarks.faults.campaign.notes import Notes
 from simeval.core.run_records import ResumableRun
 from simeval.store.opening import load_run, open_database
 
 PROCESSES = get_context("forkserver")  # so that one starts with everything loaded, in a twentieth of the time
-PROCESSES.set_forkserver_preload(["benchmarks.campaign.loaded"])
+PROCESSES.set_forkserver_preload(["benchmarks.faults.campaign.loaded"])
 LONGEST_SECONDS = 100.0  # of one sitting; who has not ended by then does not end by itself
 BEGINNING_SECONDS = 30.0
 LONGEST_LINE = 160
@@ -153,8 +153,8 @@ class Case:
     def _arguments(self) -> list[str]:
         return [
             "run",
-            "benchmarks.campaign.work:SUITE",
-            *("--app", f"benchmarks.campaign.work:{self.app}"),
+            "benchmarks.faults.campaign.work:SUITE",
+            *("--app", f"benchmarks.faults.campaign.work:{self.app}"),
             *("--judge-model", "openai-compatible/judge"),
             *("--model-option", f"api_base={self.url}", "--model-option", "api_key=none"),
             *("--seed", str(self.seed), "--concurrency", str(self.in_flight), "--store", self.store),

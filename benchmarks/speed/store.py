@@ -1,6 +1,6 @@
 """The store against its bounds: CPU a record, bytes a conversation, seconds to load a large run.
 
-    python -m benchmarks.store [--postgres URL]
+    python -m benchmarks.speed.store [--postgres URL]
 
 A record is a conversation of six messages of 180 characters, or the judgement of one, with one or two scores. The
 bounds are JSON lines appended to a file, and one row of an SQLite table for each conversation or judgement. The

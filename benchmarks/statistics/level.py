@@ -1,6 +1,6 @@
 """The error rates that verdicts promise: computed exactly, and measured through the whole engine.
 
-python -m benchmarks.level [--scenarios 1000] [--skip-engine]
+python -m benchmarks.statistics.level [--scenarios 1000] [--skip-engine]
 
 The first table is arithmetic: every sequence of outcomes of a design is accounted for. The second runs apps that
 stand exactly at the bar, where a wrong pass is most likely, through the engine: a failed conversation takes four

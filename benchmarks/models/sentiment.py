@@ -1,6 +1,6 @@
 """Sentiment against people: how the lexicon, the embedded model, or any checkpoint agrees with human ratings.
 
-    python -m benchmarks.sentiment [MODEL ...] [--data FILE] [--all]
+    python -m benchmarks.models.sentiment [MODEL ...] [--data FILE] [--all]
 
 MODEL is "lexicon", "embedded", or a hub name or folder; without one the first two are measured. FILE is
 public_vader_sentiment.jsonl.gz: sentences rated by about twenty people each. Only those are used that
@@ -26,7 +26,7 @@ from scipy.stats import pearsonr, spearmanr
 from simeval.scorers.classifiers.sentiment import LEXICON, SentimentScorer
 from training.sentiment_data import HELD_OUT, SETS, Rated, apart, class_of, read
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "public_vader_sentiment.jsonl.gz"
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "public_vader_sentiment.jsonl.gz"
 CLASSES = 5
 AT_ONCE = 64
 CUTS = (-5 / 8, -1 / 6, 1 / 6, 5 / 8)

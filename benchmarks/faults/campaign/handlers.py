@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from functools import partial
 
-from benchmarks.campaign.campaign import Campaign, Row, ending
-from benchmarks.campaign.cases import Report
-from benchmarks.campaign.work import BLOCKED_SECONDS
+from benchmarks.faults.campaign.campaign import Campaign, Row, ending
+from benchmarks.faults.campaign.cases import Report
+from benchmarks.faults.campaign.work import BLOCKED_SECONDS
 
 
 def misbehaves(campaign: Campaign, app: str, *, like: str = "", app_seconds: float = 2) -> Report:

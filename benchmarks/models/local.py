@@ -1,6 +1,6 @@
 """The local model service beside a plain loop: 200 concurrent trials against batches of sorted texts, in pairs.
 
-    python -m benchmarks.local_models [--model minilm] [--trials 200] [--turns 6] [--pairs 5]
+    python -m benchmarks.models.local [--model minilm] [--trials 200] [--turns 6] [--pairs 5]
 
 Each trial scores its turns one after the other through the service, as scorers do. The plain loop has all texts at
 once, sorts them by length, tokenises and encodes 16 at a time and does the same pooling: it is what a script would do

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from time import sleep
 
-from benchmarks.campaign.campaign import SEED, Campaign, NotRun, Row, ending
-from benchmarks.campaign.cases import CONCLUDED, Case, Report, RunAttempt
+from benchmarks.faults.campaign.campaign import SEED, Campaign, NotRun, Row, ending
+from benchmarks.faults.campaign.cases import CONCLUDED, Case, Report, RunAttempt
 
 STARTING = 0.2  # share of the kills that fall before the run has begun
 STARTING_SECONDS = 0.3

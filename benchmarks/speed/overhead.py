@@ -1,6 +1,6 @@
 """What keeping a run costs it: pairs of the same run with a store and without.
 
-    python -m benchmarks.overhead [--postgres URL]
+    python -m benchmarks.speed.overhead [--postgres URL]
 
 50 scenarios x 30 trials, 3 turns each and a judgement, through `openai-compatible/` (the way that costs the run the
 least CPU, so the store's share is at its largest), 100 trials in flight. CPU is that of this process.
@@ -15,7 +15,7 @@ from time import perf_counter, process_time
 
 import anyio
 
-from benchmarks.engine import server
+from benchmarks.speed.engine import server
 from simeval import Engine, Expectation, ScenarioTest, SuccessRateEvaluator
 
 SCENARIOS, TRIALS, IN_FLIGHT, PAIRS = 50, 30, 100, 7
