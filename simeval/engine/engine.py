@@ -13,12 +13,12 @@ from simeval.core.capture import first_leaf
 from simeval.core.settings import EarlyStopping, Gate, OnAppError, RetryConfig, Settings, StopAt, WritingStyleConfig
 from simeval.core.validation import require
 from simeval.datasets.dataset import Dataset
-from simeval.engine.experiment_run import Experiment
 from simeval.engine.flow.stop import StopSignal
 from simeval.engine.pipeline import END_SECONDS
 from simeval.engine.plans.budget import Budget
+from simeval.engine.plans.dataset_plan import Experiment
+from simeval.engine.run import experiment, simulate
 from simeval.engine.run_context import AppHandler, EngineResources, RunContext
-from simeval.engine.suite_run import simulate
 from simeval.models.protocol.model import Model
 from simeval.models.providers.offline import PREFIX
 from simeval.models.registry import Models
@@ -203,8 +203,8 @@ class Engine:
         What was finished is in the store and can be resumed.
         """
         if isinstance(scenarios, Dataset):
-            experiment = Experiment(scenarios, app_handler, scorers, then, repetitions, metadata or {})
-            return await self._run(experiment.run)
+            asked = Experiment(scenarios, app_handler, scorers, then, repetitions, metadata or {})
+            return await self._run(partial(experiment, asked=asked))
         given = {"scorers": scorers, "then": then, "metadata": metadata, "repetitions": repetitions != 1}
         found = [name for name, value in given.items() if value]
         require(not found, "evaluate", found=found, do="give them with a Dataset; scenarios bring their own")

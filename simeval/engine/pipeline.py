@@ -45,6 +45,10 @@ class Source(Protocol):
     def demand(self) -> Demand:
         """Which trials can still be needed."""
 
+    @property
+    def notes(self) -> Sequence[str]:
+        """What the run's record is to say of its conversations at the end."""
+
     async def hold(self, trial: Trial) -> TrialConversation:
         """Return the conversation of a trial."""
 
@@ -106,7 +110,8 @@ class Pipeline(Generic[R]):
                 await recorder.begin(run)
                 has_begun = True
                 failure = await self._work(workers)
-            run = replace(run, **measured(), stopped="" if self.statistician.is_done else self.stop.reason)
+            stopped = "" if self.statistician.is_done else self.stop.reason
+            run = replace(run, **measured(), stopped=stopped, notes=(*run.notes, *self.conversations.notes))
             result = self.statistician.result(run)
             if has_begun and not isinstance(failure, StoreError):
                 unkept = await self._record_end(result)

@@ -33,6 +33,10 @@ class Conversations:
         """Which trials can still be needed."""
         return self.dialogue.demand
 
+    @property
+    def notes(self) -> Sequence[str]:
+        return ()
+
     async def hold(self, trial: Trial) -> TrialConversation:
         """Hold the conversation of a trial."""
         plan = self.plans[trial.scenario]

@@ -74,7 +74,13 @@ class Examples:
     keys: list[str]
     dialogue: Dialogue | None = None
     takes_columns: bool = False
-    masked: set[int] = field(default_factory=set)  # the answers in which a secret was
+    _masked: set[int] = field(default_factory=set, init=False)  # the answers in which a secret was
+
+    @property
+    def notes(self) -> list[str]:
+        """How many answers were measured with secrets taken out."""
+        masked = len(self._masked)
+        return [f"secrets were masked in {masked} answers before they were measured"] if masked else []
 
     async def hold(self, trial: Trial) -> TrialConversation:
         """Return what is answered to the example of a trial, with the example's columns."""
@@ -83,7 +89,7 @@ class Examples:
             recorded = example.conversation or Conversation(ended="recorded")
             held = TrialConversation(trial, cleaned(recorded, self.clean))
             if any(map(_differ, held.conversation.messages, recorded.messages)):
-                self.masked.add(trial.index)
+                self._masked.add(trial.index)
             return self._with_columns(held, example)
         return self._with_columns(await self._answered(self.dialogue, trial, example), example)
 
