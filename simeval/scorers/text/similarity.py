@@ -97,7 +97,7 @@ class LevenshteinSimilarity(TextScorer):
     """How like the reference the output is, from 0 to 1: 1 - distance / length of the longer one.
 
     The distance is Levenshtein's, in characters; two empty texts are alike. 50,000 characters on both sides take
-    most of a second; ValueError where both are longer and differ from end to end.
+    0.2 s; ValueError where both are longer and differ from end to end.
     """
 
     default_score = "similarity"
