@@ -14,9 +14,7 @@ from simeval.core.serialization import plain
 from simeval.core.usage import total
 from simeval.engine.actors.conversations import Conversations
 from simeval.engine.actors.dialogue import Dialogue
-from simeval.engine.actors.dispatcher import TrialSlots
 from simeval.engine.actors.examples import ExampleReader, Examples
-from simeval.engine.actors.judge import Judge
 from simeval.engine.actors.statistician import Statistician
 from simeval.engine.actors.tabulator import Tabulator, record_of
 from simeval.engine.actors.targets import Target
@@ -57,7 +55,7 @@ class _Work(Generic[R]):
     roles: Sequence[tuple[str, str]]
     forecast: Callable[[], Forecast]
     source: Callable[[Demand], Source]
-    conclusion: Callable[..., Conclusion[R]]  # of `demand`, `slots` and `on_trial`
+    conclusion: Callable[..., Conclusion[R]]  # of `demand` and `on_trial`
     requirements: Mapping[tuple[str, str], int] = field(default_factory=dict)
     user: str = ""
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -123,15 +121,13 @@ async def experiment(context: RunContext, asked: Experiment) -> ExperimentResult
         clean=clean,
     )
     target = None if asked.target is None else context.target(asked.target, asked.dataset)
-    keys = [""] * asked.dataset.size
+    reader = ExampleReader(asked.dataset, asked.repetitions, clean)
 
     def source(demand: Demand) -> Source:
         return Examples(
-            feed=ExampleReader(asked.dataset, asked.repetitions),
+            reader=reader,
             title=plan.title,
-            demand=demand,
             clean=clean,
-            keys=keys,
             dialogue=Dialogue(target.app, demand, clean) if target else None,
             takes_columns=target is not None and target.takes_columns,
         )
@@ -158,7 +154,7 @@ async def experiment(context: RunContext, asked: Experiment) -> ExperimentResult
             prices=context.models.price,
         ),
         source=source,
-        conclusion=partial(Tabulator, plan, settings, keys=keys, clean=clean),
+        conclusion=partial(Tabulator, plan, settings, reader=reader, clean=clean),
         quick=all(measure.scorer.quick for measure in plan.measures),
     )
     return await _run(context, work)
@@ -180,15 +176,17 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
         log.info(f"{requirement}: {acceptance}" + (f"  ({times} requirements)" if times > 1 else ""))
     for warning in warnings:
         log.warning(warning)
-    trials, demand = sum(plan.sample_size for plan in plans), Demand(len(plans))
-    with progress_bar(trials, show=shared.progress) as progress, TrialSlots(shared.in_flight) as slots:
+    trials = sum(plan.sample_size for plan in plans)
+    with (
+        progress_bar(trials, show=shared.progress) as progress,
+        Demand(len(plans), largest=trials, shared=shared.in_flight) as demand,
+    ):
         pipeline = Pipeline(
             plans=plans,
+            demand=demand,
             conversations=work.source(demand),
-            judge=Judge(plans, demand, context.clean),
-            statistician=work.conclusion(slots=slots, demand=demand, on_trial=progress.advance),
+            statistician=work.conclusion(demand=demand, on_trial=progress.advance),
             recorder=context.recorder,
-            slots=slots,
             stop=context.stop,
             spending=spending,
             known=known,
@@ -197,7 +195,7 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
             recorded=work.target is None,
             quick=work.quick,
         )
-        async with watching(), progress.watched(lambda: total(meter.usage()), lambda: slots.taken):
+        async with watching(), progress.watched(lambda: total(meter.usage()), lambda: demand.slots.taken):
             return await pipeline.run(run, min(context.settings.concurrency, trials), meter.measured)
 
 

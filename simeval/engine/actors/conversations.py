@@ -8,7 +8,6 @@ from simeval.core.settings import WritingStyleConfig
 from simeval.core.trial import Trial, TrialConversation
 from simeval.engine.actors.dialogue import Dialogue
 from simeval.engine.actors.simulator import Simulator
-from simeval.engine.flow.demand import Demand
 from simeval.engine.plans.scenario_plan import ScenarioPlan
 from simeval.models.caller import Caller
 from simeval.suites.scenario import ScenarioTest
@@ -27,11 +26,6 @@ class Conversations:
     dialogue: Dialogue
     writing_style: WritingStyleConfig
     scenarios: Sequence[ScenarioTest] = ()
-
-    @property
-    def demand(self) -> Demand:
-        """Which trials can still be needed."""
-        return self.dialogue.demand
 
     @property
     def notes(self) -> Sequence[str]:

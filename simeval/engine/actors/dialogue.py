@@ -54,7 +54,7 @@ class Dialogue:
     ) -> TrialConversation:
         """Hold one dialogue. What the app or the simulator's model got wrong is part of the result.
 
-        A dialogue that is not wanted any more ends where it is. What was said is clean of secrets from here
+        A dialogue that is not needed any more ends where it is. What was said is clean of secrets from here
         on, and in the form a journal gives back: what is judged now and in a resumed run is the same.
         """
         ended: Ending = "settled"
