@@ -44,11 +44,6 @@ def test_every_module_opens_with_a_sentence() -> None:
     assert not silent
 
 
-def test_the_face_is_what_it_lists() -> None:
-    assert sorted(simeval.__all__) == sorted([*simeval._HOME, "__version__"])
-    assert all(getattr(simeval, name).__name__ == name for name in simeval.__all__ if name[0].isupper())
-
-
 @pytest.mark.parametrize(
     "command", ["import simeval", "from simeval.cli.main import main; main(['--help'], standalone_mode=False)"]
 )

@@ -29,7 +29,7 @@ SPARE_SECONDS = 10.0  # LiteLLM's own time-out is a little later than ours, whic
 
 
 class Models:
-    """Gives models by name, bounded, and closes them when the last run that used them has ended."""
+    """Holds models by name, bounded, and closes them when the last run that used them has ended."""
 
     def __init__(self, settings: Settings, options: Mapping[str, Any], secret_patterns: Sequence[str] = ()) -> None:
         self._settings, self.options, self._secret_patterns = settings, options, secret_patterns
