@@ -29,6 +29,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream
 from simeval.core.capture import first_leaf
 from simeval.core.conversation import Conversation
 from simeval.core.logs import log
+from simeval.core.run_records import Cut, Start
 from simeval.core.settings import OnAppError
 from simeval.core.trial import Failure, Judgement, Trial, TrialConversation, failure_of
 from simeval.engine.actors.dispatcher import deal
@@ -83,6 +84,7 @@ class Pipeline(Generic[R]):
     """The actors of one run, joined by channels.
 
     `recorded` conversations, and `quick` scores, need not be safe before they are counted: nothing was paid for them.
+    Of all others the start is safe before they begin, so that it is known later which were under way.
     """
 
     plans: Sequence[RunPlan]
@@ -99,6 +101,7 @@ class Pipeline(Generic[R]):
     quick: bool = False
     _judge: Judge = field(init=False)
     _paid: int = field(default=0, init=False)  # trials that were finished at the run's expense
+    _reached: set[int] = field(default_factory=set, init=False)  # scenarios whose new cut has been dealt
 
     def __post_init__(self) -> None:
         self._judge = Judge(self.plans, self.demand, self.clean)
@@ -118,7 +121,8 @@ class Pipeline(Generic[R]):
                 has_begun = True
                 failure = await self._work(workers)
             stopped = "" if self.statistician.is_done else self.stop.reason
-            run = replace(run, **measured(), stopped=stopped, notes=(*run.notes, *self.conversations.notes))
+            notes = (*run.notes, *self.conversations.notes, *self.known.cut_note(self._reached))
+            run = replace(run, **measured(), stopped=stopped, notes=notes)
             result = self.statistician.result(run)
             if has_begun and not isinstance(failure, StoreError):
                 unkept = await self._record_end(result)
@@ -156,7 +160,8 @@ class Pipeline(Generic[R]):
         said, held = anyio.create_memory_object_stream[TrialConversation](workers)
         judged, judgements = anyio.create_memory_object_stream[Judgement](workers)
         pool = partial(run_pool, workers=workers)
-        deals = partial(deal, self.plans, demand=self.demand, stop=self.stop, admit=self._admit)
+        deals = partial(deal, demand=self.demand, stop=self.stop, trial_of=self._trial, admit=self._admit)
+        deals = partial(deals, self.plans, on_deal=self._keep_cut)
         async with AsyncExitStack() as ends:
             for stream in (dealt, trials, said, held, judged, judgements):
                 await ends.enter_async_context(stream)
@@ -168,6 +173,15 @@ class Pipeline(Generic[R]):
                 )
                 line.start_soon(partial(pool, self._give, inbox=held, outbox=judged, on_error=self._judging_failure))
                 await self.statistician.conclude(inbox=judgements)
+
+    def _trial(self, position: int, index: int) -> Trial:
+        return self.plans[position].trial(index, self.known.times_dealt(position, index))
+
+    async def _keep_cut(self, trial: Trial) -> None:
+        """Keep that the run was cut off in a trial, before any that is dealt after it can begin."""
+        if self.known.is_new_cut(trial):
+            self._reached.add(trial.scenario)
+            await self.recorder.note(Cut(trial))
 
     def _admit(self, trial: Trial) -> str:
         """Say whether a trial can be paid for; what is known costs nothing."""
@@ -187,13 +201,20 @@ class Pipeline(Generic[R]):
         if known is not None:
             known = await self.conversations.recall(known)
             return await self.recorder.recorded(known) if self.known.from_another else known
+        await self._begin(trial)
         made = await self.conversations.hold(trial)
         await (self.recorder.note(made) if self.recorded else self.recorder.record(made))
-        failed = made.failure is not None and made.failure.stage == "app"
         needed = self.demand.needs(trial.scenario, trial.index)
-        if made.failure and failed and needed and self.on_app_error == "stop":
+        if made.failure and made.has_app_failed and needed and self.on_app_error == "stop":
             raise RunStopped(self.plans[trial.scenario].title, trial.index, made.failure.error)
         return made
+
+    async def _begin(self, trial: Trial) -> None:
+        """Keep that a trial begins; one that goes on has begun before."""
+        begun = self.known.begun.get((trial.scenario, trial.index))
+        if self.recorded or (begun is not None and not self.known.from_another):
+            return
+        await self.recorder.record(Start(trial) if begun is None else replace(begun, trial=trial))
 
     async def _give(self, held: TrialConversation) -> Judgement:
         trial = held.trial

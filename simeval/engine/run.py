@@ -10,6 +10,7 @@ import anyio.to_thread
 
 from simeval.core.logs import log
 from simeval.core.redaction import clean_values
+from simeval.core.run_records import Start, TrialKey
 from simeval.core.serialization import plain
 from simeval.core.usage import total
 from simeval.engine.actors.conversations import Conversations
@@ -54,7 +55,7 @@ class _Work(Generic[R]):
     target: Target | None
     roles: Sequence[tuple[str, str]]
     forecast: Callable[[], Forecast]
-    source: Callable[[Demand], Source]
+    source: Callable[[Demand, Mapping[TrialKey, Start]], Source]  # of what is needed, and the trials that go on
     conclusion: Callable[..., Conclusion[R]]  # of `demand` and `on_trial`
     requirements: Mapping[tuple[str, str], int] = field(default_factory=dict)
     user: str = ""
@@ -74,9 +75,17 @@ async def simulate(context: RunContext, suite: Sequence[ScenarioTest], app_handl
     )
     target = context.target(app_handler)
 
-    def source(demand: Demand) -> Source:
+    def source(demand: Demand, begun: Mapping[TrialKey, Start]) -> Source:
         dialogue = Dialogue(target.app, demand, context.clean)
-        return Conversations(plans, context.caller(user), dialogue, settings.writing_style, suite)
+        return Conversations(
+            plans=plans,
+            caller=context.caller(user),
+            dialogue=dialogue,
+            writing_style=settings.writing_style,
+            scenarios=suite,
+            recorder=context.recorder,
+            begun=begun,
+        )
 
     work = _Work(
         kind="run",
@@ -123,7 +132,7 @@ async def experiment(context: RunContext, asked: Experiment) -> ExperimentResult
     target = None if asked.target is None else context.target(asked.target, asked.dataset)
     reader = ExampleReader(asked.dataset, asked.repetitions, clean)
 
-    def source(demand: Demand) -> Source:
+    def source(demand: Demand, begun: Mapping[TrialKey, Start]) -> Source:  # noqa: ARG001
         return Examples(
             reader=reader,
             title=plan.title,
@@ -167,7 +176,8 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
     await context.models.check()
     warnings = [warning for plan in plans for warning in plan.warnings()]
     notes = [*embedded_notes([*work.roles, ("app", app_name)]), *warnings]
-    run, known = context.begin(plans, app_name, user=work.user, notes=notes, **work.fields)
+    is_recorded = work.target is None
+    run, known = context.begin(plans, app_name, user=work.user, notes=notes, recorded=is_recorded, **work.fields)
     foreseen = await anyio.to_thread.run_sync(work.forecast)
     spending = await _spending(context, plans, foreseen)
     log.info(f"{work.kind} started", run=run.run_id, **work.summary)
@@ -184,7 +194,7 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
         pipeline = Pipeline(
             plans=plans,
             demand=demand,
-            conversations=work.source(demand),
+            conversations=work.source(demand, known.begun),
             statistician=work.conclusion(demand=demand, on_trial=progress.advance),
             recorder=context.recorder,
             stop=context.stop,
@@ -192,7 +202,7 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
             known=known,
             on_app_error=context.settings.on_app_error,
             clean=context.clean,
-            recorded=work.target is None,
+            recorded=is_recorded,
             quick=work.quick,
         )
         async with watching(), progress.watched(lambda: total(meter.usage()), lambda: demand.slots.taken):

@@ -5,7 +5,7 @@ closes them when every scenario has its verdict; that ends the line in order. It
 verdicts can need.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from anyio.streams.memory import MemoryObjectSendStream
 
@@ -22,12 +22,15 @@ async def deal(
     outbox: MemoryObjectSendStream[Trial],
     demand: Demand,
     stop: StopSignal,
+    trial_of: Callable[[int, int], Trial],
     admit: Callable[[Trial], Admission],
+    on_deal: Callable[[Trial], Awaitable[None]],
 ) -> None:
     """Turn each credit into the next trial of its scenario, as soon as fewer trials are in flight than may be.
 
     Credits for trials that are not needed any more are dropped. Whoever concludes on a trial gives its place
-    back. `admit` says whether a trial can be paid for: "go", "wait" (for those in flight), or why the run stops.
+    back. `trial_of` makes the trial of a scenario that has an index; `admit` says whether it can be paid for: "go",
+    "wait" (for those in flight), or why the run stops; `on_deal` is told of each in the order dealt.
     """
     credits, slots = demand.credits, demand.slots
     next_index = [0] * len(plans)
@@ -37,7 +40,7 @@ async def deal(
                 if not demand.needs(position, next_index[position]):
                     continue
                 await slots.take()
-                trial = plans[position].trial(next_index[position])
+                trial = trial_of(position, next_index[position])
                 while demand.needs(position, trial.index) and (admission := admit(trial)) != "go":
                     if admission != "wait":
                         stop.stop(admission)  # cancels this scope
@@ -45,5 +48,6 @@ async def deal(
                 if not demand.needs(position, trial.index):
                     slots.give_back()
                     continue
+                await on_deal(trial)
                 await outbox.send(trial)
                 next_index[position] += 1

@@ -11,9 +11,10 @@ import anyio.to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from simeval.core.conversation import Conversation, Ending, Message, Speaker, Transcript
+from simeval.core.serialization import cleaned
 from simeval.core.trial import Failure, Trial, TrialConversation
 from simeval.datasets.dataset import RETURNED, Dataset, Example, text_of
-from simeval.engine.actors.dialogue import Dialogue, cleaned
+from simeval.engine.actors.dialogue import Dialogue
 from simeval.engine.actors.simulator import exchange
 from simeval.engine.actors.targets import OWN_COLUMNS
 from simeval.errors import DatasetChanged, SimevalError
@@ -118,7 +119,8 @@ class Examples:
         if not messages:
             failure = Failure(stage="engine", error="no message of a user to put to the app", cause="no_input")
             return TrialConversation(trial, transcript.finish(writing_style=None, ended="settled"), failure)
-        return await dialogue.hold(trial, Replay(messages), transcript, title=self.title, state=state)
+        transcript.state = state
+        return await dialogue.hold(trial, Replay(messages), transcript, title=self.title)
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,6 +162,8 @@ class Statistician:
     def _is_lost(self, result: Score | Failure) -> bool:
         if not isinstance(result, Failure):
             return False
+        if result.is_cut:  # it counts against both sides, and says nothing of how reliable models and scorers are
+            return False
         return result.stage != "app" or self._settings.on_app_error == "exclude"
 
     def _has_too_many_lost(self, tally: _Tally, position: int) -> bool:

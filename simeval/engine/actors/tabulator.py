@@ -167,7 +167,8 @@ class Tabulator:
         known = [value for value in values if value is not None]
         verdict = evaluator.evaluate(known, misses=len(values) - len(known))
         verdict = replace(verdict, evaluator=evaluator.describe(), left_out=left_out)
-        lost = [each for each in column.results if isinstance(each, Failure) and each.stage != "app"]
+        failed = [each for each in column.results if isinstance(each, Failure) and not each.is_cut]
+        lost = [each for each in failed if each.stage != "app"]
         if len(lost) > self._settings.max_error_rate * len(column.results) + ROUNDING:
             return in_error(verdict, lost, len(column.results), self._settings)
         if run.stopped and not verdict.passed:
