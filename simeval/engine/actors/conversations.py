@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from simeval.core.conversation import Transcript
 from simeval.core.settings import WritingStyleConfig
 from simeval.core.trial import Trial, TrialConversation
 from simeval.engine.actors.dialogue import Dialogue
@@ -39,7 +38,6 @@ class Conversations:
         return await self.dialogue.hold(
             trial,
             Simulator(self.caller, scenario, style, trial.seed),
-            Transcript(),
             title=plan.title,
             state=self.dialogue.app.first_state(trial.seed),
             writing_style=style,
