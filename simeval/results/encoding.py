@@ -24,8 +24,9 @@ def encode_result(result: Score | Failure) -> Json:
     """Return a score with its reasoning, or a failure with its stage and cause."""
     if isinstance(result, Failure):
         return asdict(result)
+    details = result.kept_details
     return {"score": plain(result.value), "reasoning": result.reasoning} | (
-        {"details": plain(result.details)} if result.details else {}
+        {"details": plain(details)} if details else {}
     )
 
 

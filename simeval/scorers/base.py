@@ -190,8 +190,8 @@ def select(measured: object, path: str | None, *, name: str) -> Score:
     DefinitionError where there is no number at that place.
     """
     if isinstance(measured, Score) and (path is None or path not in metrics_of(measured.details)):
-        return measured
-    found = measured.details if isinstance(measured, Score) else measured
+        return _read(measured)
+    found = measured.kept_details if isinstance(measured, Score) else measured
     numbers = metrics_of(found)
     details = found if isinstance(found, Mapping) else {}
     key = path if path is not None else (next(iter(numbers)) if len(numbers) == 1 else None)
@@ -204,7 +204,7 @@ def select(measured: object, path: str | None, *, name: str) -> Score:
             else f"it returned {measured!r:.99}",
             do="set Expectation.score to the path of a number or boolean",
         )
-    return Score(value=float(numbers[key]), details=cast("Mapping[str, object]", details))
+    return Score.of(float(numbers[key]), details=details)
 
 
 def whole(measured: object, path: str | None) -> Score:
@@ -214,12 +214,19 @@ def whole(measured: object, path: str | None) -> Score:
     "value".
     """
     if isinstance(measured, Score):
-        return measured
+        return _read(measured)
     numbers = metrics_of(measured)
     if not isinstance(measured, Mapping):
         return Score(value=numbers[""]) if numbers else Score(value=nan, details={"value": measured})
     only = next(iter(numbers)) if len(numbers) == 1 else path
-    return Score(value=float(numbers.get(only or "", nan)), details=measured)
+    return Score.of(float(numbers.get(only or "", nan)), details=measured)
+
+
+def _read(score: Score) -> Score:
+    """Return a scorer's own Score as a store would give it back."""
+    if not score.details:
+        return score
+    return Score.of(score.value, reasoning=score.reasoning, details=score.kept_details)
 
 
 def metrics_of(measured: object, path: str = "") -> dict[str, float | bool]:

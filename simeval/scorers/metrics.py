@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from simeval.core.conversation import Conversation, Message
-from simeval.core.ratings import GOOD, TURNS
 from simeval.errors import DefinitionError
 from simeval.scorers.base import Scorer
 
@@ -54,7 +53,12 @@ class TurnsWithin(Scorer):
         if not values:
             return {}
         good = sum(value <= self.limit for value in values)
-        return {"share": good / len(values), "all": float(good == len(values)), GOOD: good, TURNS: len(values)}
+        return {
+            "share": good / len(values),
+            "all": float(good == len(values)),
+            "good_turns": good,
+            "turns": len(values),
+        }
 
 
 @dataclass(frozen=True, slots=True)

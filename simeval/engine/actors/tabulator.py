@@ -236,7 +236,7 @@ class _Column:
     def take(self, index: int, result: Score | Failure, judgement: Judgement, *, example: int) -> None:
         """Put a result in its place."""
         if self.measure.evaluators:
-            self.results[index] = replace(result, details={}, reasoning="") if isinstance(result, Score) else result
+            self.results[index] = Score(value=result.value) if isinstance(result, Score) else result
             self._compare(index, result, judgement)
             return
         if isinstance(result, Score):
@@ -278,8 +278,8 @@ def numbers_of(score: Score) -> Mapping[str, float | bool]:
 
 def measured_of(score: Score) -> object:
     """Return what a scorer returned."""
-    if score.details:
-        return score.details[BARE] if set(score.details) == {BARE} else score.details
+    if found := score.kept_details:
+        return found[BARE] if set(found) == {BARE} else found
     return score.value
 
 
