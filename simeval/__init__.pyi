@@ -61,8 +61,10 @@ from .core.run_records import RubricRecord as RubricRecord
 from .core.run_records import Start as Start
 from .core.trial import Chart as Chart
 from .core.trial import Judgement as Judgement
+from .core.trial import Rating as Rating
 from .core.trial import Trial as Trial
 from .core.trial import TrialConversation as TrialConversation
+from .core.trial import TurnCounts as TurnCounts
 from .engine.online.running_estimate import RunningEstimate as RunningEstimate
 from .engine.online.scorer_queue import ScorerCounts as ScorerCounts
 
