@@ -198,6 +198,7 @@ def plan(context: click.Context, /, **options: Any) -> None:
 @click.argument("candidate")
 @click.option("--store", default=STORE, show_default=True, help="Where runs are that are no files.")
 @click.option("--margin", type=float, default=0.05, show_default=True, help="Loss of a share that is tolerated.")
+@click.option("--higher", "higher_is_better", multiple=True, metavar="METRIC", help="Of experiments: more is better.")
 @click.option("--lower", "lower_is_better", multiple=True, metavar="METRIC", help="Of experiments: less is better.")
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="Chance of a wrong pass, or fail.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the comparison as JSON; - for standard output.")

@@ -28,6 +28,7 @@ def _compare(
     candidate: str,
     margin: float,
     alpha: float,
+    higher_is_better: Sequence[str],
     lower_is_better: Sequence[str],
     store: str,
     json_path: str | None,
@@ -39,12 +40,20 @@ def _compare(
         found = "one is an experiment, the other a run of a suite"
         raise DefinitionError("compare", found=found, do="compare two of a kind")
     if is_experiment(old):
-        changes = compare_experiments(old, new, margin=margin, alpha=alpha, lower_is_better=lower_is_better)
+        changes = compare_experiments(
+            old,
+            new,
+            margin=margin,
+            alpha=alpha,
+            higher_is_better=higher_is_better,
+            lower_is_better=lower_is_better,
+        )
         show(changes, json_path)
         write_json(json_path, encode_experiment_comparison(changes))
         return PASSED if changes.passed else NOT_PASSED
-    if lower_is_better:
-        raise DefinitionError("--lower", found="these are runs of suites", do="leave it out: their evaluators say it")
+    if higher_is_better or lower_is_better:
+        option = "--higher" if higher_is_better else "--lower"
+        raise DefinitionError(option, found="these are runs of suites", do="leave it out: their evaluators say it")
     comparison = compare(read_result(old, old_name), read_result(new, new_name), margin=margin, alpha=alpha)
     show(comparison, json_path)
     write_json(json_path, encode_comparison(comparison))

@@ -2,91 +2,25 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan, nan, sqrt
-from typing import Any, Literal
+from math import isnan, sqrt
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
 from scipy.special import stdtrit
 
-from simeval.encode import encode_experiment
+from simeval.direction import Direction, by_path
 from simeval.errors import DefinitionError
 from simeval.experiment_results import ExperimentResult
 from simeval.metric_changes import ExampleChange, ExperimentComparison, Finding, MetricChange
 from simeval.settings import require_level, require_share
 from simeval.stats.paired import mcnemar, paired_difference_interval, paired_not_worse, sign_flip
-from simeval.version import __version__
+from simeval.stored import Experimental, StoredExperiment, read_experiment
 
 MARGIN, ALPHA = 0.05, 0.05
-AS_WRITTEN = "give the result of an experiment, made by this version of simeval"
 ROUNDING = 1e-12  # between values that are the same
 MOST_MISSING = 0.1  # the share of examples that may lack a number where something is concluded on the others
 CRASHES = "(the app failed)"
 
-Experimental = ExperimentResult | Mapping[str, Any]
 _Places = Mapping[str, tuple[int, int]]  # of the examples that both have, by key: before and now
-
-
-class _Stored(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class _Dataset(_Stored):
-    name: str
-    version: str
-    repetitions: int
-
-
-class _Metric(_Stored):
-    name: str
-    kind: Literal["share", "mean"]
-
-
-class _Examples(_Stored):
-    keys: tuple[str, ...]
-    values: dict[str, tuple[float | None, ...]]
-    crashed: frozenset[int] = frozenset()
-
-
-class StoredExperiment(_Stored):
-    """An experiment's JSON result, as far as it is read back."""
-
-    run_id: str
-    app: str
-    models: dict[str, str] = {}
-    stopped: str = ""
-    dataset: _Dataset
-    scorers: tuple[str, ...] = ()
-    metrics: tuple[_Metric, ...]
-    examples: _Examples
-
-    def __str__(self) -> str:
-        times = f" x {self.dataset.repetitions}" if self.dataset.repetitions > 1 else ""
-        return f"run {self.run_id}, target {self.app}, dataset {self.dataset.name} ({self.dataset.version}){times}"
-
-    def kind_of(self, name: str) -> Literal["share", "mean"] | None:
-        """Give the kind of a metric; None where the run has no value of it."""
-        return next((metric.kind for metric in self.metrics if metric.name == name), None)
-
-    def measured(self, name: str) -> bool:
-        """Whether the scorer of a metric was in the run."""
-        return any(name == scorer or name.startswith(f"{scorer}.") for scorer in self.scorers)
-
-    def value(self, name: str, place: int, *, is_share: bool) -> float:
-        """Give the mean of the answers to the example at a place, NaN where there is none.
-
-        Of a share, an answer that the app failed on is no.
-        """
-        times, crashed = self.dataset.repetitions, self.examples.crashed if is_share else frozenset()
-        found = self.examples.values.get(name)
-        places = range(place * times, (place + 1) * times)
-        values = [0.0 if at in crashed else found[at] if found else None for at in places]
-        known = [value for value in values if value is not None]
-        return sum(known) / len(known) if known else nan
-
-    def crashes(self, place: int) -> float:
-        """Give the share of the answers to the example at a place that the app failed on."""
-        times = self.dataset.repetitions
-        return sum(at in self.examples.crashed for at in range(place * times, (place + 1) * times)) / times
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,11 +29,16 @@ class _Pairs:
 
     name: str
     kind: Literal["share", "mean"]
-    higher: bool
+    direction: Direction | None
     keys: tuple[str, ...]
     places: tuple[int, ...]
     before: tuple[float, ...]
     now: tuple[float, ...]
+
+    @property
+    def higher(self) -> bool:
+        """Whether a higher value is better; also said of one that is only described."""
+        return self.direction != "lower"
 
     @property
     def known(self) -> list[ExampleChange]:
@@ -110,6 +49,11 @@ class _Pairs:
             for key, place, before, now in rows
             if not isnan(before) and not isnan(now)
         ]
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether each example is a yes or a no in both."""
+        return self.kind == "share" and {v for v in (*self.before, *self.now) if not isnan(v)} <= {0.0, 1.0}
 
     def counts(self, *, missing_before: bool, missing_now: bool) -> tuple[int, int, int, int]:
         """Count the pairs that are good in both, now only, before only, and in neither.
@@ -136,6 +80,7 @@ def compare_experiments(
     *,
     margin: float = MARGIN,
     alpha: float = ALPHA,
+    higher_is_better: Collection[str] = (),
     lower_is_better: Collection[str] = (),
 ) -> ExperimentComparison:
     """Compare two experiments, metric by metric, on the examples that both have.
@@ -145,23 +90,20 @@ def compare_experiments(
     against no change (McNemar's exact test of shares without repetitions, else sign flips by example), "not worse"
     where a loss of `margin` (of a share) is ruled out, each wrong with a probability of at most `alpha`. How often the
     app failed is a metric of its own. A share that is missing counts against every finding; of numbers with more than
-    a tenth missing nothing is found. Higher values are better but of the metrics `lower_is_better` names. Raises
-    DefinitionError for what cannot be compared.
+    a tenth missing nothing is found. Which way a metric is better its scorer declares, unless `higher_is_better` or
+    `lower_is_better` names it; of one that has no direction, or none that is known, it is only said whether it changed.
+    Raises DefinitionError for what cannot be compared.
     """
     require_share(margin, "margin")
     require_level(alpha, "alpha")
-    old, new = _read(baseline, "baseline"), _read(candidate, "candidate")
+    old, new = read_experiment(baseline, "baseline"), read_experiment(candidate, "candidate")
     before, now = _by_key(old), _by_key(new)
     common = {key: (before[key], now[key]) for key in now if key in before}
     if not common:
         raise DefinitionError("compare", found="they have no example in common", do="compare runs of one dataset")
     names = _names(old, new)
-    for name in lower_is_better:
-        if name not in names:
-            raise DefinitionError(
-                "lower_is_better", found=f"found {name!r}", do=f"name a metric of both: {', '.join(names)}"
-            )
-    pairs = [_pairs(name, old, new, common, higher=name not in lower_is_better) for name in names]
+    said = _said(names, higher_is_better, lower_is_better)
+    pairs = [_pairs(name, old, new, common, said.get(name, _declared(name, old, new))) for name in names]
     crashes = _crashes(old, new, common)
     return ExperimentComparison(
         changes=tuple(_change(each, margin=margin, alpha=alpha) for each in [*pairs, *crashes]),
@@ -173,24 +115,38 @@ def compare_experiments(
         only=tuple(sorted({metric.name for metric in (*old.metrics, *new.metrics)} - set(names))),
         margin=margin,
         alpha=alpha,
-        notes=_notes(old, new),
+        notes=(*_notes(old, new), *_notes_of_directions([name for name in names if name not in said], old, new)),
     )
+
+
+def _said(names: Sequence[str], higher: Collection[str], lower: Collection[str]) -> dict[str, Direction]:
+    """Return the directions that the caller gives. Raises DefinitionError for names that are no metrics of both."""
+    for where, given in (("higher_is_better", higher), ("lower_is_better", lower)):
+        for name in given:
+            if name not in names:
+                raise DefinitionError(where, found=f"found {name!r}", do=f"name a metric of both: {', '.join(names)}")
+    if both := [name for name in higher if name in lower]:
+        raise DefinitionError("lower_is_better", found=f"{both[0]!r} is in both", do="say one of the two")
+    return by_path(higher=higher, lower=lower)
+
+
+def _declared(name: str, old: StoredExperiment, new: StoredExperiment) -> Direction | None:
+    """Return which way a metric is better: as the candidate's scorer says, else as the baseline's does."""
+    return new.direction_of(name) or old.direction_of(name)
+
+
+def _notes_of_directions(names: Sequence[str], old: StoredExperiment, new: StoredExperiment) -> list[str]:
+    return [
+        f"which way {name} is better was {before!r} and is {now!r} now, by which it is compared"
+        for name in names
+        if (before := old.direction_of(name)) and (now := new.direction_of(name)) and before != now
+    ]
 
 
 def _names(old: StoredExperiment, new: StoredExperiment) -> list[str]:
     """Give the metrics of both; one that a run has no value of, although its scorer was in it, is missing there."""
     found = dict.fromkeys(metric.name for metric in (*new.metrics, *old.metrics))
     return [name for name in found if all(run.kind_of(name) or run.measured(name) for run in (old, new))]
-
-
-def _read(source: Experimental, where: str) -> StoredExperiment:
-    found = encode_experiment(source, version=__version__) if isinstance(source, ExperimentResult) else source
-    try:
-        return StoredExperiment.model_validate(found)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise DefinitionError(where, found=f"{field}: {first['msg']}", do=AS_WRITTEN) from error
 
 
 def _by_key(run: StoredExperiment) -> dict[str, int]:
@@ -204,12 +160,14 @@ def _by_key(run: StoredExperiment) -> dict[str, int]:
     return found
 
 
-def _pairs(name: str, old: StoredExperiment, new: StoredExperiment, places: _Places, *, higher: bool) -> _Pairs:
+def _pairs(
+    name: str, old: StoredExperiment, new: StoredExperiment, places: _Places, direction: Direction | None
+) -> _Pairs:
     is_share = {old.kind_of(name), new.kind_of(name)} <= {"share", None}
     return _Pairs(
         name=name,
         kind="share" if is_share else "mean",
-        higher=higher,
+        direction=direction,
         keys=tuple(places),
         places=tuple(now for _, now in places.values()),
         before=tuple(old.value(name, before, is_share=is_share) for before, _ in places.values()),
@@ -225,7 +183,7 @@ def _crashes(old: StoredExperiment, new: StoredExperiment, places: _Places) -> l
         _Pairs(
             name=CRASHES,
             kind="share",
-            higher=False,
+            direction="lower",
             keys=tuple(places),
             places=tuple(now for _, now in places.values()),
             before=tuple(old.crashes(before) for before, _ in places.values()),
@@ -236,14 +194,15 @@ def _crashes(old: StoredExperiment, new: StoredExperiment, places: _Places) -> l
 
 def _change(pairs: _Pairs, *, margin: float, alpha: float) -> MetricChange:
     """Conclude on a metric. What is missing counts against every finding, or, of numbers, allows none if it is much."""
+    if pairs.direction not in ("higher", "lower"):
+        return _described(pairs, alpha)
     known = pairs.known
     gains = [(each.now - each.before) * (1 if pairs.higher else -1) for each in known]
     better = [each for each, gain in zip(known, gains, strict=True) if gain > ROUNDING]
     worse = [each for each, gain in zip(known, gains, strict=True) if gain < -ROUNDING]
     n, missing = len(known), len(pairs.keys) - len(known)
     p_not_worse: float | None = None
-    is_binary = {value for value in (*pairs.before, *pairs.now) if not isnan(value)} <= {0.0, 1.0}
-    if pairs.kind == "share" and is_binary:
+    if pairs.is_binary:
         _, now_only, before_only, _ = against = pairs.counts(missing_before=True, missing_now=False)
         p_better = mcnemar(now_only, before_only).p_new_better
         p_not_worse = paired_not_worse(*against, margin=margin).p_value
@@ -261,7 +220,7 @@ def _change(pairs: _Pairs, *, margin: float, alpha: float) -> MetricChange:
     return MetricChange(
         name=pairs.name,
         kind=pairs.kind,
-        higher_is_better=pairs.higher,
+        direction=pairs.direction,
         finding=_finding(p_better, p_worse, p_not_worse, alpha),
         pairs=n,
         left_out=missing,
@@ -274,6 +233,30 @@ def _change(pairs: _Pairs, *, margin: float, alpha: float) -> MetricChange:
         improved=_by_size(better),
         regressed=_by_size(worse),
         method=method,
+    )
+
+
+def _described(pairs: _Pairs, alpha: float) -> MetricChange:
+    """Describe a metric that is better neither way, or of which that is not known."""
+    known = pairs.known
+    changed = [each for each in known if abs(each.now - each.before) > ROUNDING]
+    n = len(known)
+    if pairs.is_binary:
+        interval = _share_interval(known, True, alpha)
+    else:
+        interval = _t_interval([each.now - each.before for each in known], alpha)
+    return MetricChange(
+        name=pairs.name,
+        kind=pairs.kind,
+        direction=pairs.direction,
+        finding="changed" if changed else "unchanged",
+        pairs=n,
+        left_out=len(pairs.keys) - n,
+        before=sum(each.before for each in known) / n if n else None,
+        now=sum(each.now for each in known) / n if n else None,
+        interval=interval,
+        method="none: it has no direction" if pairs.direction else "none: its direction is not known",
+        changed=_by_size(changed),
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from simeval.concluding import show_share
+from simeval.direction import Direction
 from simeval.guarantee import guarantee
 from simeval.outcome import Estimate, Judgement, Outcome, Verdict
 from simeval.results import DatasetRecord, ExpectationResult, RunRecord, combine, counted_of, meets_gate, show_spent
@@ -23,7 +24,8 @@ class MetricResult:
 
     Of a yes or no it is the share of answers that are, an answer that the app failed on being none ("share"); of a
     number its mean over the examples, each the mean of its repetitions ("mean"). `estimate.n` counts the examples
-    that have a value, `missing` the answers without one, `crashed` those that the app failed on.
+    that have a value, `missing` the answers without one, `crashed` those that the app failed on. `direction` is which
+    way the scorer says that it is better, None where it does not.
     """
 
     scorer: str
@@ -32,6 +34,7 @@ class MetricResult:
     estimate: Estimate
     missing: int
     crashed: int
+    direction: Direction | None = None
 
     @property
     def name(self) -> str:

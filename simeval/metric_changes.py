@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from simeval.concluding import show_p, show_share
+from simeval.direction import Direction
 from simeval.tables import indent, render_table
 from simeval.transcripts import plain
 from simeval.version import __version__
@@ -12,7 +13,7 @@ from simeval.version import __version__
 HEADERS = ("metric", "verdict", "before", "now", "change", "interval", "improved", "regressed", "unchanged", "p")
 MOST_SHOWN = 5  # examples of one metric that are listed in print
 
-Finding = Literal["better", "worse", "not worse", "unclear"]
+Finding = Literal["better", "worse", "not worse", "unclear", "changed", "unchanged"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,30 +31,39 @@ class MetricChange:
     """One metric in both experiments, over the examples that have a value in both.
 
     `finding` is what is proven: "better" and "worse" against no difference, "not worse" against a loss of the margin
-    (of shares without repetitions), each with its p-value. `before` and `now` are means over `pairs` examples, and
-    `interval` that of their difference, `alpha` on each side. `left_out` examples lack a value in either.
+    (of shares without repetitions), each with its p-value. A metric that has no direction, or none that is known, is
+    described and not tested: "changed" where some example has another value, else "unchanged". `before` and `now` are
+    means over `pairs` examples, and `interval` that of their difference, `alpha` on each side. `improved` and
+    `regressed` are the examples that changed, by the direction; without one all are in `changed`. `left_out` examples
+    lack a value in either.
     """
 
     name: str
     kind: Literal["share", "mean"]
-    higher_is_better: bool
+    direction: Direction | None
     finding: Finding
     pairs: int
     left_out: int
     before: float | None
     now: float | None
     interval: tuple[float, float] | None
-    p_better: float
-    p_worse: float
-    p_not_worse: float | None
-    improved: tuple[ExampleChange, ...]
-    regressed: tuple[ExampleChange, ...]
     method: str
+    p_better: float | None = None
+    p_worse: float | None = None
+    p_not_worse: float | None = None
+    improved: tuple[ExampleChange, ...] = ()
+    regressed: tuple[ExampleChange, ...] = ()
+    changed: tuple[ExampleChange, ...] = ()
 
     @property
     def unchanged(self) -> int:
         """How many examples have the same value in both."""
-        return self.pairs - len(self.improved) - len(self.regressed)
+        return self.pairs - len(self.improved) - len(self.regressed) - len(self.changed)
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether it is known which way it is better, so that something can be found."""
+        return self.direction in ("higher", "lower")
 
     @property
     def p_value(self) -> float | None:
@@ -87,6 +97,7 @@ class ExperimentComparison:
             "\n".join(indent(f"note: {note}", 0) for note in self.notes),
             f"{table}\n{_legend(self)}",
             *(_show_examples(change) for change in self.changes),
+            _say_unknown(self.changes),
             _footer(self),
         ]
         return "\n\n".join(part for part in parts if part)
@@ -106,13 +117,13 @@ def _row(change: MetricChange) -> list[str]:
     p = "-" if change.p_value is None else show_p(change.p_value)
     return [
         change.name,
-        change.finding.upper(),
+        change.finding.upper() if change.is_tested else change.finding,
         before,
         now,
         difference,
         "-" if change.interval is None else "[{}, {}]".format(*map(signed, change.interval)),
-        str(len(change.improved)),
-        str(len(change.regressed)),
+        str(len(change.improved)) if change.is_tested else "-",
+        str(len(change.regressed)) if change.is_tested else "-",
         str(change.unchanged),
         p,
     ]
@@ -121,11 +132,10 @@ def _row(change: MetricChange) -> list[str]:
 def _legend(comparison: ExperimentComparison) -> str:
     level = show_share(1 - 2 * comparison.alpha)
     several = ""
-    if len(comparison.changes) > 1:
-        most = comparison.alpha * len(comparison.changes)
-        several = (
-            f"; of {len(comparison.changes)} metrics without any change, {most:.2g} would be found worse by chance"
-        )
+    tested = sum(change.is_tested for change in comparison.changes)
+    if tested > 1:
+        most = comparison.alpha * tested
+        several = f"; of {tested} metrics without any change, {most:.2g} would be found worse by chance"
     return indent(
         f"interval: {level} confidence, of the change; p: chance of so much evidence without a change (NOT WORSE: at a "
         f"loss of {show_share(comparison.margin)}){several}",
@@ -134,7 +144,7 @@ def _legend(comparison: ExperimentComparison) -> str:
 
 
 def _show_examples(change: MetricChange) -> str:
-    found = [("regressed", change.regressed), ("improved", change.improved)]
+    found = [("regressed", change.regressed), ("improved", change.improved), ("changed", change.changed)]
     lines = [f"  {what}: {_listed(examples)}" for what, examples in found if examples]
     if change.left_out:
         lines.append(f"  left out: {change.left_out} examples that have no value in one of the runs")
@@ -145,6 +155,19 @@ def _listed(examples: Sequence[ExampleChange]) -> str:
     shown = [f"example {each.index} ({each.before:.3g} -> {each.now:.3g})" for each in examples[:MOST_SHOWN]]
     more = [f"{len(examples) - MOST_SHOWN} more"] if len(examples) > MOST_SHOWN else []
     return ", ".join([*shown, *more])
+
+
+def _say_unknown(changes: Sequence[MetricChange]) -> str:
+    """Say what to do about metrics of which nobody has said which way they are better."""
+    names = [change.name for change in changes if change.direction is None]
+    if not names:
+        return ""
+    listed = ", ".join(names[:MOST_SHOWN]) + (f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else "")
+    return indent(
+        f"not tested, because it is not known which way they are better: {listed}. Declare it with the scorer, "
+        '@scorer(direction="higher"), "lower" or "none", or say it here: --higher METRIC, --lower METRIC',
+        0,
+    )
 
 
 def _footer(comparison: ExperimentComparison) -> str:

@@ -1,16 +1,19 @@
-"""A run read back from its JSON result: the requirements it tested, and what each trial had to say on them."""
+"""A run read back from its JSON result: what was required of each trial, or measured of each example."""
 
 import json
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from math import nan
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, StrictBool, ValidationError
 
-from simeval.encode import encode_suite
+from simeval.direction import Direction
+from simeval.encode import encode_experiment, encode_suite
 from simeval.errors import DefinitionError
+from simeval.experiment_results import ExperimentResult
 from simeval.results import EvaluationResult, SuiteResult
 from simeval.version import __version__
 
@@ -101,6 +104,80 @@ class StoredRun(_Stored):
     scenarios: tuple[StoredScenario, ...]
 
 
+class _Dataset(_Stored):
+    name: str
+    version: str
+    repetitions: int
+
+
+class _Metric(_Stored):
+    name: str
+    kind: Literal["share", "mean"]
+    direction: Direction | None = None
+
+
+class _Examples(_Stored):
+    keys: tuple[str, ...]
+    values: dict[str, tuple[float | None, ...]]
+    crashed: frozenset[int] = frozenset()
+
+
+class StoredExperiment(_Stored):
+    """An experiment's JSON result, as far as it is read back."""
+
+    run_id: str
+    app: str
+    models: dict[str, str] = {}
+    stopped: str = ""
+    dataset: _Dataset
+    scorers: tuple[str, ...] = ()
+    metrics: tuple[_Metric, ...]
+    examples: _Examples
+
+    def __str__(self) -> str:
+        times = f" x {self.dataset.repetitions}" if self.dataset.repetitions > 1 else ""
+        return f"run {self.run_id}, target {self.app}, dataset {self.dataset.name} ({self.dataset.version}){times}"
+
+    def kind_of(self, name: str) -> Literal["share", "mean"] | None:
+        """Give the kind of a metric; None where the run has no value of it."""
+        return next((metric.kind for metric in self.metrics if metric.name == name), None)
+
+    def measured(self, name: str) -> bool:
+        """Whether the scorer of a metric was in the run."""
+        return any(name == scorer or name.startswith(f"{scorer}.") for scorer in self.scorers)
+
+    def direction_of(self, name: str) -> Direction | None:
+        """Return which way a metric is better, as its scorer declared; None where that is not known.
+
+        Results of versions that did not keep it have that of a scorer of simeval's own by its name.
+        """
+        metric = next((metric for metric in self.metrics if metric.name == name), None)
+        if metric is not None and "direction" in metric.model_fields_set:
+            return metric.direction
+        from simeval.scorers.by_name import direction_by_name
+
+        owners = [scorer for scorer in self.scorers if name == scorer or name.startswith(f"{scorer}.")]
+        owner = max(owners, key=len, default=None)
+        return None if owner is None else direction_by_name(owner, name[len(owner) + 1 :])
+
+    def value(self, name: str, place: int, *, is_share: bool) -> float:
+        """Give the mean of the answers to the example at a place, NaN where there is none.
+
+        Of a share, an answer that the app failed on is no.
+        """
+        times, crashed = self.dataset.repetitions, self.examples.crashed if is_share else frozenset()
+        found = self.examples.values.get(name)
+        places = range(place * times, (place + 1) * times)
+        values = [0.0 if at in crashed else found[at] if found else None for at in places]
+        known = [value for value in values if value is not None]
+        return sum(known) / len(known) if known else nan
+
+    def crashes(self, place: int) -> float:
+        """Give the share of the answers to the example at a place that the app failed on."""
+        times = self.dataset.repetitions
+        return sum(at in self.examples.crashed for at in range(place * times, (place + 1) * times)) / times
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requirement:
     """One requirement of a run.
@@ -122,6 +199,7 @@ class Requirement:
 
 
 Source = SuiteResult | EvaluationResult | StoredRun | Mapping[str, Any]
+Experimental = ExperimentResult | Mapping[str, Any]
 
 
 def read_result(source: Source, where: str) -> StoredRun:
@@ -142,6 +220,18 @@ def read_result(source: Source, where: str) -> StoredRun:
         missing = first["type"] == "missing"
         found = f"the key {field} is missing" if missing else f"{field}: {first['msg']} ({first['input']!r:.80})"
         raise DefinitionError(where, found=found, do=AS_WRITTEN) from error
+
+
+def read_experiment(source: Experimental, where: str) -> StoredExperiment:
+    """Return the experiment that a result holds. Raises DefinitionError naming `where` and the key at fault."""
+    found = encode_experiment(source, version=__version__) if isinstance(source, ExperimentResult) else source
+    try:
+        return StoredExperiment.model_validate(found)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        do = "give the result of an experiment, made by this version of simeval"
+        raise DefinitionError(where, found=f"{field}: {first['msg']}", do=do) from error
 
 
 def read_file(path: Path, where: str) -> StoredRun:

@@ -109,6 +109,7 @@ FLOORS = [
     ["stats.binomial", "stats.mean", "stats.sequential", "stats.monitor"],
     ["settings", "models.redact", "yaml_files"],
     ["stamps"],
+    ["direction"],
     ["seeds", "errors", "version"],
 ]
 FACADES = {"", "actors", "importers", "models", "report", "scorers", "stats", "store"}

@@ -1,12 +1,14 @@
 """Scorers by their names, as the command line and suite files write them."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from typing import Any, cast
 
+from simeval.direction import Direction, direction_at
 from simeval.errors import DefinitionError
-from simeval.scorers.metrics import METRICS
+from simeval.scorers.metrics import BOUNDED_NAME, METRICS, TurnsWithin
 from simeval.scorers.scorer import Scorer
 
 
@@ -52,6 +54,25 @@ NAMED: Mapping[str, _Named] = {
 }
 NEEDED: Mapping[str, tuple[str, ...]] = {"authenticity": ("persona",), "alignment": ("persona",)}
 NAMES = (*METRICS, *NAMED)
+CLASSES: Mapping[str, str] = {  # the module of each scorer of simeval's own, by its class
+    **{kind: module for module, kind, _ in NAMED.values()},
+    "BiasConsistency": "bias",
+    "BiasMatch": "bias",
+    "ContextEntityRecall": "rag",
+    "ContextRelevancy": "graded",
+    "Criteria": "graded",
+    "DocumentRelevance": "graded",
+    "EmbeddingSimilarity": "embeddings",
+    "FactualAccuracy": "graded",
+    "Preference": "preference",
+    "PydanticScorer": "formats",
+    "RegexMatch": "texts",
+    "SentimentConsistency": "sentiment",
+    "SentimentMatch": "sentiment",
+    "Summarization": "summarization",
+    "ToxicityConsistency": "toxicity",
+    "ToxicityMatch": "toxicity",
+}
 
 
 def named_scorer(name: str, options: ScorerOptions | None = None) -> Scorer:
@@ -70,3 +91,19 @@ def named_scorer(name: str, options: ScorerOptions | None = None) -> Scorer:
     }
     make = getattr(import_module(f"simeval.scorers.{module}"), kind)
     return cast("Scorer", make(name=name, **values))
+
+
+def direction_by_name(name: str, path: str) -> Direction | None:
+    """Return which way a value of a scorer is better that is known by its name alone; None where that is not known.
+
+    The name is one of those here or a class, perhaps with a number: what results of older versions hold.
+    """
+    plain = cast("re.Match[str]", re.fullmatch(r"(.*?)( \(\d+\))?", name))[1]
+    if plain in METRICS:
+        return METRICS[plain].direction_of(path)
+    if re.fullmatch(BOUNDED_NAME, plain):
+        return direction_at(TurnsWithin.direction, path)
+    kind = NAMED[plain][1] if plain in NAMED else plain
+    if kind not in CLASSES:
+        return None
+    return direction_at(getattr(import_module(f"simeval.scorers.{CLASSES[kind]}"), kind).direction, path)

@@ -17,6 +17,7 @@ import anyio.to_thread
 
 from simeval import seeds
 from simeval.conversation import AppResponse
+from simeval.direction import by_path
 from simeval.models.replies import Reply, Text
 from simeval.outcome import Estimate, Scored
 from simeval.scorers.graded import Graded, needed
@@ -69,6 +70,7 @@ class Preference(Graded):
 
     default_score = "preference"
     paths = ("preference", "consistent")
+    direction = by_path(higher=["preference"], none=["consistent"])  # whether the judge agrees with itself
     baseline: Callable[..., Any] | None = None
     prefer: Callable[[Any, Any, Any], Any] | None = None
     function_timeout_seconds: float | None = 60.0

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from simeval.direction import by_path
 from simeval.models.checkpoints import MINILM
 from simeval.models.vectors import Encoding, TextEncoder, encoder_name, text_encoder, unit_vectors
 from simeval.outcome import Estimate, Scored
@@ -31,6 +32,7 @@ class Stability(ColumnScorer):
 
     default_score = "stability"
     paths = ("stability", "mean_distance", "spread", "drift", "responses", "single_response")
+    direction = by_path(higher=["stability"], none=[""])  # the others are what it is worked out from
     timeout_seconds: ClassVar[float | None] = 600.0  # the first text waits until an encoder is loaded
     encoder: Encoding = MINILM
     spread: Spread = "pairwise"

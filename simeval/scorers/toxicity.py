@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from simeval.direction import by_path
 from simeval.scorers.checks import Gauge, ScoreConsistency, ScoreMatch, Side
 from simeval.scorers.classes import Classifier, ClassProbability
 
@@ -16,6 +17,7 @@ class ToxicityScorer(ClassProbability):
 
     default_score = "toxicity"
     paths = ("toxicity",)
+    direction = by_path(lower=["toxicity"], none=[""])
 
 
 @dataclass(kw_only=True, eq=False)

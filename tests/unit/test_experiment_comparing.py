@@ -18,6 +18,7 @@ def experiment(
     *,
     keys: Sequence[str] | None = None,
     kind: str = "share",
+    direction: str | None = "higher",
     version: str = "v1",
     crashed: Sequence[int] = (),
     **more: Any,
@@ -30,7 +31,7 @@ def experiment(
         "app": "m:f",
         "dataset": {"name": "d", "version": version, "repetitions": len(next(iter(rows.values()))[0])},
         "scorers": list(metrics),
-        "metrics": [{"name": name, "kind": kind} for name in metrics],
+        "metrics": [{"name": name, "kind": kind, "direction": direction} for name in metrics],
         "examples": {
             "keys": list(keys) if keys else [f"k{place}" for place in range(size)],
             "values": {name: [value for row in values for value in row] for name, values in rows.items()},
@@ -145,7 +146,7 @@ def test_an_app_that_failed_has_not_met_a_yes_or_no_and_has_no_number() -> None:
 
     assert [each.index for each in change.regressed] == [0]
     assert (number.pairs, number.left_out) == (1, 1)
-    assert (crashes.name, crashes.higher_is_better, crashes.now) == ("(the app failed)", False, 0.5)
+    assert (crashes.name, crashes.direction, crashes.now) == ("(the app failed)", "lower", 0.5)
 
 
 def test_an_app_that_fails_on_every_example_is_worse_whatever_it_was_measured_by() -> None:
