@@ -16,7 +16,6 @@ if TYPE_CHECKING:
         ProportionEvaluator,
         QuantileEvaluator,
     )
-    from simeval.experiment_comparing import compare_experiments
     from simeval.experiment_results import ExperimentResult
     from simeval.feedback import Feedback
     from simeval.importers.logs import ImportedLog, import_log
@@ -158,7 +157,6 @@ _HOME = {
     "WritingStyleConfig": "settings",
     "agreement": "judging",
     "compare": "comparing",
-    "compare_experiments": "experiment_comparing",
     "configure_logging": "logs",
     "dataset_of": "dataset_files",
     "import_log": "importers.logs",
@@ -257,7 +255,6 @@ __all__ = [
     "__version__",
     "agreement",
     "compare",
-    "compare_experiments",
     "configure_logging",
     "dataset_of",
     "import_log",

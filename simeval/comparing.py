@@ -1,23 +1,36 @@
-"""Comparison of two runs: for each requirement of both, whether the candidate is worse, or proven not to be.
+"""Comparison of two runs: for each requirement or metric of both, whether it is better, worse, or proven not to be.
 
-Each share gets two one-sided tests at the level alpha: "worse" is tested against no difference, "not worse"
-against a loss of exactly the margin. A pass is wrong only where the share fell by the margin or more, a fail
-only where it did not fall, so the two errors never meet and alpha is not split.
+A share gets two one-sided tests at the level alpha: "worse" is tested against no difference, "not worse" against a loss
+of exactly the margin. A "not worse" is wrong only where the share fell by the margin or more, a "worse" only where it
+did not fall, so the two errors never meet and alpha is not split. "Better" is tested against no difference, too.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
+from typing import get_args
 
-from simeval.changes import Change, ChangeReason, ComparedRun, Comparison, Side
-from simeval.concluding import decide, say_p
+from simeval.changes import Change, ChangeReason, Finding, PairChange, Side
+from simeval.comparison import Comparison, Gate
+from simeval.concluding import ROUNDING, say_p, show_share
 from simeval.errors import DefinitionError
-from simeval.evidence import Evidence, Outcomes, about_trials, least_trials, paired_evidence, unpaired_evidence
-from simeval.settings import require_level, require_share
-from simeval.stats.paired import sign_flip
-from simeval.stored import Key, Requirement, Source, StoredRun, read_result, requirements_of
+from simeval.estimates import student_interval
+from simeval.evidence import (
+    Evidence,
+    Values,
+    about_trials,
+    known_pairs,
+    least_trials,
+    mean_evidence,
+    paired_evidence,
+    share_interval,
+    unpaired_evidence,
+)
+from simeval.matching import Matched, match_experiments, match_suites
+from simeval.saved_run import SavedExperiment, SavedRun, Source, read_result
+from simeval.settings import require_level, require_one_of, require_share
 
 MARGIN, ALPHA = 0.05, 0.05
+SAME = 1e-12  # between values that differ by rounding only
 STOPPED_EARLY = (
     "a run stopped early on its data, so only the trials it had can be compared and the error rates are no longer "
     "exact; run both with --no-early-stopping for exact error rates"
@@ -25,248 +38,272 @@ STOPPED_EARLY = (
 ASYMPTOTIC = "there are too many trials for the exact test of the margin, so its asymptotic form is used"
 
 
-def compare(baseline: Source, candidate: Source, *, margin: float = MARGIN, alpha: float = ALPHA) -> Comparison:
-    """Compare two runs, requirement by requirement.
+def compare(
+    baseline: Source,
+    candidate: Source,
+    *,
+    margin: float = MARGIN,
+    alpha: float = ALPHA,
+    gate: Gate = "not_worse",
+    higher_is_better: Collection[str] = (),
+    lower_is_better: Collection[str] = (),
+) -> Comparison:
+    """Compare two runs of a suite, requirement by requirement, or two experiments, metric by metric.
 
-    Each run is what an engine gave, or the JSON result of `simeval run --json` as a dict. Runs with the same
-    seed are compared trial by trial, because trials of the same index share their simulated user and seed;
-    others as independent samples. A requirement passes when it is proven not worse by more than `margin` (a
-    difference of shares), and fails when it is proven worse, each wrong with a probability of at most `alpha`.
-    Missing trials count against both conclusions. Raises DefinitionError for what cannot be compared.
+    Each run is what an engine gave, or what `--json` wrote, as a dict. Trials of runs with the same seed are pairs,
+    because trials of the same index share their simulated user and seed; of runs with different seeds they are
+    independent samples. Examples are pairs where their ids are the same, or else their inputs, each with the mean of
+    its repetitions. `Change` says what is found of each requirement or metric, `Comparison` what of the whole, and what
+    meets the `gate`. `margin` is the loss of a share that is tolerated, `alpha` the chance of a wrong finding.
+
+    Which way a metric is better its scorer declares; `higher_is_better` and `lower_is_better` say it of those they
+    name. Raises DefinitionError for what cannot be compared.
     """
     require_share(margin, "margin")
     require_level(alpha, "alpha")
+    require_one_of(gate, get_args(Gate), "gate")
     old, new = read_result(baseline, "baseline"), read_result(candidate, "candidate")
-    before, now = requirements_of(old), requirements_of(new)
-    common = [key for key in before if key in now]
-    if not common:
-        raise DefinitionError(
-            "compare",
-            found="the runs have no requirement (scenario title, expectation label and evaluator) in common",
-            do="give two runs of the same suite",
-        )
-    rules = _Rules(paired=old.seed == new.seed, margin=margin, alpha=alpha)
+    if isinstance(old, SavedRun) and isinstance(new, SavedRun):
+        if higher_is_better or lower_is_better:
+            where = "higher_is_better" if higher_is_better else "lower_is_better"
+            raise DefinitionError(where, found="these are runs of suites", do="leave it out: their evaluators say it")
+        match = match_suites(old, new)
+    elif isinstance(old, SavedExperiment) and isinstance(new, SavedExperiment):
+        match = match_experiments(old, new, higher=higher_is_better, lower=lower_is_better)
+    else:
+        found = "one is an experiment, the other a run of a suite"
+        raise DefinitionError("compare", found=found, do="compare two of a kind")
+    rules = _Rules(margin=margin, alpha=alpha, unit="trial" if isinstance(old, SavedRun) else "example")
     return Comparison(
-        changes=tuple(_compare(key, before[key], now[key], rules) for key in common),
-        baseline=ComparedRun(old.run_id, old.seed, old.app, tuple(key for key in before if key not in now)),
-        candidate=ComparedRun(new.run_id, new.seed, new.app, tuple(key for key in now if key not in before)),
-        paired=rules.paired,
+        kind="suites" if isinstance(old, SavedRun) else "experiments",
+        changes=tuple(_compare(row, rules) for row in match.rows),
+        baseline=match.baseline,
+        candidate=match.candidate,
+        paired=match.paired,
         margin=margin,
         alpha=alpha,
-        notes=tuple(_notes(old, new)),
+        gate=gate,
+        pairs=match.pairs,
+        notes=match.notes,
     )
-
-
-def _notes(old: StoredRun, new: StoredRun) -> Iterator[str]:
-    if old.run_id == new.run_id:
-        yield f"both are the same run, {old.run_id}"
-    if old.seed != new.seed:
-        yield (
-            f"the runs have different seeds ({old.seed} and {new.seed}), so their trials are no pairs; with the same "
-            "--seed fewer trials usually show as much"
-        )
-    for role in sorted(old.models.keys() & new.models.keys()):
-        if old.models[role] != new.models[role]:
-            yield (
-                f"the {role} model was {old.models[role]} and is {new.models[role]} now, so what changed may be the "
-                f"{role}, not the app"
-            )
-    if old.judge_repeats != new.judge_repeats:
-        yield (
-            f"the ratings of each conversation by a judge were {old.judge_repeats} and are {new.judge_repeats} now, "
-            "which is another criterion"
-        )
-    if old.simeval != new.simeval:
-        yield f"different versions of simeval made the results, {old.simeval} and {new.simeval}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """How the requirements of two runs are compared."""
+    """How requirements or metrics of two runs are compared; `unit` is what their values are of."""
 
-    paired: bool
     margin: float
     alpha: float
+    unit: str
 
     @property
     def points(self) -> str:
         """The margin in words."""
         return f"{100 * self.margin:.4g} percentage points"
 
-
-def _compare(key: Key, old: Requirement, new: Requirement, rules: _Rules) -> Change:
-    by_share = old.met is not None and new.met is not None
-    change = _compare_shares(key, old, new, rules) if by_share else _compare_means(key, old, new, rules)
-    if not (old.stopped_early or new.stopped_early):
-        return change
-    caveats = [STOPPED_EARLY, change.approximate] if change.approximate else [STOPPED_EARLY]
-    return replace(change, approximate="; ".join(caveats))
+    def proves(self, p: float | None) -> bool:
+        """Whether a p-value is small enough."""
+        return p is not None and p <= self.alpha * (1 + ROUNDING)
 
 
-def _compare_shares(key: Key, old: Requirement, new: Requirement, rules: _Rules) -> Change:
-    before, now = old.met or {}, new.met or {}
-    if rules.paired:
-        common = sorted(before.keys() & now.keys())
-        before, now = {index: before[index] for index in common}, {index: now[index] for index in common}
-    outcomes = list(before.values()), list(now.values())
-    test = paired_evidence if rules.paired else unpaired_evidence
-    evidence = test(*outcomes, margin=rules.margin, alpha=rules.alpha)
-    baseline, candidate = _share(outcomes[0]), _share(outcomes[1])
-    pairs = list(zip(*outcomes, strict=True)) if rules.paired else None
-    turned = None if pairs is None else (pairs.count((False, True)), pairs.count((True, False)))
-    stopped_early = old.stopped_early or new.stopped_early
-    reason, conclusion = _conclude(evidence, (baseline, candidate), rules, stopped_early=stopped_early)
-    seen = _seen(baseline, candidate, turned, left_out=len(old.left_out | new.left_out))
-    title, label, evaluator = key
-    return Change(
-        title=title,
-        label=label,
-        evaluator=evaluator,
-        kind="share",
-        paired=rules.paired,
-        baseline=baseline,
-        candidate=candidate,
-        outcome=decide(evidence.p_not_worse, evidence.p_worse, rules.alpha),
-        reason=reason,
-        explanation=f"{seen}: {conclusion}",
-        method=evidence.method,
-        difference=_difference(baseline, candidate),
-        interval=evidence.interval,
-        p_not_worse=evidence.p_not_worse,
-        p_worse=evidence.p_worse,
-        better=turned[0] if turned else None,
-        worse=turned[1] if turned else None,
-        approximate="" if evidence.exact else ASYMPTOTIC,
-    )
-
-
-def _share(outcomes: Outcomes) -> Side:
-    met, missing = outcomes.count(True), outcomes.count(None)
-    known = len(outcomes) - missing
-    return Side(trials=len(outcomes), missing=missing, value=met / known if known else None, met=met)
-
-
-def _difference(baseline: Side, candidate: Side) -> float | None:
-    return None if baseline.value is None or candidate.value is None else candidate.value - baseline.value
-
-
-def _conclude(
-    evidence: Evidence, sides: tuple[Side, Side], rules: _Rules, *, stopped_early: bool
-) -> tuple[ChangeReason, str]:
-    """Say what the tests of a share prove, `sides` being the baseline and the candidate."""
-    outcome = decide(evidence.p_not_worse, evidence.p_worse, rules.alpha)
-    worse, not_worse = say_p(evidence.p_worse), say_p(evidence.p_not_worse)
-    if outcome == "pass":
-        if decide(1.0, evidence.p_worse, rules.alpha) == "fail":
-            return "worse_within_margin", f"worse ({worse}), but by less than {rules.points} ({not_worse})"
-        return "", f"not worse by more than {rules.points} ({not_worse})"
-    if outcome == "fail":
-        return "proven_worse", f"proven worse: an app that is no worse gives so bad a result with {worse}"
-    difference = _difference(*sides)
-    if difference is None:
-        return "no_common_trials", "nothing can be compared"
-    n = min(side.trials for side in sides)
-    way_out = _left_by_stopping(*sides, rules) if stopped_early else _way_out(evidence, n, difference, rules)
-    neither = f"neither worse ({worse}) nor not worse by more than {rules.points} ({not_worse}) is proven"
-    return "not_proven", f"{neither}; {way_out}"
-
-
-def _left_by_stopping(baseline: Side, candidate: Side, rules: _Rules) -> str:
-    pairs = "1 pair" if candidate.trials == 1 else f"{candidate.trials} pairs"
-    left = pairs if rules.paired else f"{baseline.trials} and {candidate.trials} trials"
-    return f"early stopping left {left}; run both with --no-early-stopping"
-
-
-def _way_out(evidence: Evidence, n: int, difference: float, rules: _Rules) -> str:
-    """Say what more trials would do, if the observed rates are the true ones; the smaller run has `n`."""
-    least = least_trials(margin=rules.margin, alpha=rules.alpha)
-    about = about_trials(evidence, n, difference, margin=rules.margin, alpha=rules.alpha)
-    if about is None:
-        return "the loss seen is not below that margin, so more trials are unlikely to prove the second"
-    if n < least and evidence.spread == 0:  # `about` is that number too
-        return f"even without any change at least {least} trials of each run are needed to prove the second"
-    prospect = f"about {about:,} trials of each run would prove the second (4 times in 5), if the rates seen are true"
-    return f"{prospect}; even without any change at least {least} are needed" if n < least else prospect
-
-
-def _compare_means(key: Key, old: Requirement, new: Requirement, rules: _Rules) -> Change:
-    trials = [min(old.trials, new.trials)] * 2 if rules.paired else [old.trials, new.trials]
-    before, now = _scores(old, trials[0]), _scores(new, trials[1])
-    baseline, candidate = _mean(before), _mean(now)
-    title, label, evaluator = key
+def _compare(row: Matched, rules: _Rules) -> Change:
+    evidence = _evidence(row, rules)
+    finding = _finding(row, evidence, rules)
+    baseline, candidate = _sides(row)
+    title, label, evaluator = row.key
+    known = baseline.value is not None and candidate.value is not None
     change = Change(
         title=title,
         label=label,
         evaluator=evaluator,
-        kind="mean",
-        paired=rules.paired,
+        kind=row.kind,
+        direction=row.direction,
         baseline=baseline,
         candidate=candidate,
-        outcome=None,
-        reason="unpaired",
-        explanation=f"{_seen(baseline, candidate, None)}: means are compared only where both runs have the same seed",
-        method="difference of the means, without a test",
-        difference=_difference(baseline, candidate),
+        finding=finding,
+        reason="",
+        explanation="",
+        method=evidence.method,
+        difference=candidate.value - baseline.value if known else None,  # type: ignore[operator]
+        interval=evidence.interval,
+        p_better=evidence.p_better,
+        p_worse=evidence.p_worse,
+        p_not_worse=evidence.p_not_worse,
+        pairs=None if row.places is None else len(known_pairs(row.before, row.now)),
+        left_out=row.left_out,
+        approximate="; ".join([STOPPED_EARLY] * row.stopped_early + [ASYMPTOTIC] * (not evidence.exact)),
+        **_turned(row),
     )
-    if not rules.paired:
-        return change
-    if new.cut is None:
-        unknown = f"{_seen(baseline, candidate, None)}: the result does not say whether a higher score is better"
-        return replace(change, reason="no_direction", explanation=unknown)
-    return _test_means(change, before, now, 1 if new.cut.sign in (">=", ">") else -1, rules)
+    reason, conclusion = _conclude(change, row, evidence, rules)
+    return replace(change, reason=reason, explanation=f"{_seen(change, row, rules)}: {conclusion}")
 
 
-def _test_means(
-    change: Change, before: Sequence[float | None], now: Sequence[float | None], sign: int, rules: _Rules
-) -> Change:
-    """Test pairs of scores for "worse"; for a missing score stands the one of both runs that speaks most against it."""
-    known = [sign * score for score in (*before, *now) if score is not None]
-    worst, best = (min(known), max(known)) if known else (0.0, 0.0)
-    gains = [
-        (best if new is None else sign * new) - (worst if old is None else sign * old)
-        for old, new in zip(before, now, strict=True)
+def _evidence(row: Matched, rules: _Rules) -> Evidence:
+    """Test what has a direction; of pairs of all else there is an interval at most."""
+    sign = {"higher": 1, "lower": -1}.get(row.direction or "")
+    if sign is None or (row.places is None and not row.is_binary):
+        return Evidence(interval=_described(row, rules), method="difference, without a test")
+    if not row.is_binary:
+        return mean_evidence(row.before, row.now, sign=sign, alpha=rules.alpha, missing=row.missing)
+    good = 1.0 if sign == 1 else 0.0
+    before, now = _are(good, row.before), _are(good, row.now)
+    if row.places is None:
+        return unpaired_evidence(before, now, margin=rules.margin, alpha=rules.alpha)
+    found = paired_evidence(before, now, margin=rules.margin, alpha=rules.alpha, missing=row.missing)
+    turned = found.interval if sign == 1 or found.interval is None else (-found.interval[1], -found.interval[0])
+    return replace(found, interval=turned)
+
+
+def _described(row: Matched, rules: _Rules) -> tuple[float, float] | None:
+    if row.places is None:
+        return None
+    if row.is_binary:
+        return share_interval(_are(1.0, row.before), _are(1.0, row.now), alpha=rules.alpha)
+    return student_interval([new - old for old, new in known_pairs(row.before, row.now)], rules.alpha)
+
+
+def _are(wanted: float, values: Values) -> list[bool | None]:
+    return [None if value is None else value == wanted for value in values]
+
+
+def _finding(row: Matched, evidence: Evidence, rules: _Rules) -> Finding:
+    if row.direction not in ("higher", "lower"):
+        return "unchanged" if _is_same(row) else "changed"
+    if rules.proves(evidence.p_not_worse):
+        return "better" if rules.proves(evidence.p_better) else "not worse"
+    if rules.proves(evidence.p_worse):
+        return "worse"
+    return "better" if evidence.p_not_worse is None and rules.proves(evidence.p_better) else "unclear"
+
+
+def _is_same(row: Matched) -> bool:
+    """Whether no value that is known in both runs is another now; without pairs, whether they have the same values."""
+    if row.places is None:
+        old, new = ([value for value in values if value is not None] for values in (row.before, row.now))
+        return sorted(old) == sorted(new)
+    return all(abs(new - old) <= SAME for old, new in known_pairs(row.before, row.now))
+
+
+def _sides(row: Matched) -> tuple[Side, Side]:
+    """Return what each run saw; where missing values are left out, on what has a value in both."""
+    known = known_pairs(row.before, row.now) if row.missing == "left out" else None
+    return (
+        _side(row, row.before, None if known is None else [old for old, _ in known]),
+        _side(row, row.now, None if known is None else [new for _, new in known]),
+    )
+
+
+def _side(row: Matched, values: Values, known: Sequence[float] | None) -> Side:
+    there = [value for value in values if value is not None]
+    counted = there if known is None else known
+    value = sum(counted) / len(counted) if counted else None
+    met = sum(map(bool, counted)) if row.is_binary else None
+    return Side(size=len(values), missing=len(values) - len(there), n=len(counted), value=value, met=met)
+
+
+def _turned(row: Matched) -> dict[str, tuple[PairChange, ...]]:
+    """Return the pairs whose value is another now, by the direction, the greatest change first."""
+    found = [
+        PairChange(key=key, index=index, before=float(old), now=float(new))
+        for (key, index), old, new in zip(row.places or (), row.before, row.now, strict=row.places is not None)
+        if old is not None and new is not None and abs(new - old) > SAME
     ]
-    p_worse = sign_flip(gains).p_new_worse
-    complete = [gain for gain, old, new in zip(gains, before, now, strict=True) if old is not None and new is not None]
-    better, worse = sum(gain > 0 for gain in complete), sum(gain < 0 for gain in complete)
-    seen = _seen(change.baseline, change.candidate, (better, worse))
-    is_worse = decide(1.0, p_worse, rules.alpha) == "fail"
-    proven = "" if is_worse else "not "
-    no_margin = "" if is_worse else '; "not worse" cannot be proven, because a mean has no margin here'
-    return replace(
-        change,
-        outcome="fail" if is_worse else None,
-        reason="proven_worse" if is_worse else "no_margin",
-        explanation=f"{seen}: {proven}proven worse ({say_p(p_worse)}){no_margin}",
-        method="sign-flip permutation test of the differences",
-        p_worse=p_worse,
-        better=better,
-        worse=worse,
+    found.sort(key=lambda each: (-abs(each.now - each.before), each.index))
+    if row.direction not in ("higher", "lower"):
+        return {"changed": tuple(found)}
+    rose = tuple(each for each in found if each.now > each.before)
+    fell = tuple(each for each in found if each.now < each.before)
+    return {"improved": rose, "regressed": fell} if row.direction == "higher" else {"improved": fell, "regressed": rose}
+
+
+def _conclude(change: Change, row: Matched, evidence: Evidence, rules: _Rules) -> tuple[ChangeReason, str]:
+    """Say what the tests prove, and why not more."""
+    if change.direction is None:
+        return "unknown_direction", "not tested, because it is not known whether a higher value is better"
+    if change.direction == "none":
+        return "no_direction", "not tested, because it is better neither way"
+    if change.finding == "better":
+        return "", f"better ({_p(change.p_better)})"
+    if change.finding == "not worse":
+        if rules.proves(change.p_worse):
+            worse, not_worse = _p(change.p_worse), _p(change.p_not_worse)
+            return "within_margin", f"worse ({worse}), but by less than {rules.points} ({not_worse})"
+        return "", f"not worse by more than {rules.points} ({_p(change.p_not_worse)})"
+    if change.finding == "worse":
+        return "", f"proven worse: an app that is no worse gives so bad a result with {_p(change.p_worse)}"
+    return _unclear(change, row, evidence, rules)
+
+
+def _unclear(change: Change, row: Matched, evidence: Evidence, rules: _Rules) -> tuple[ChangeReason, str]:
+    if change.difference is None:
+        return "nothing_in_common", "nothing can be compared"
+    if change.p_worse is None:
+        return "unpaired", "means are compared only where both runs have the same seed"
+    if evidence.incomplete:
+        return "incomplete", f"nothing is found: {evidence.method.removeprefix('none: ')}"
+    if not change.has_margin:
+        what = "a mean" if change.kind == "mean" else "a share over repetitions"
+        no_margin = f'"not worse" cannot be proven, because {what} has no margin here'
+        return "no_margin", f"not proven worse ({_p(change.p_worse)}); {no_margin}"
+    not_worse = f"not worse by more than {rules.points} ({_p(change.p_not_worse)})"
+    neither = f"neither worse ({_p(change.p_worse)}) nor {not_worse}"
+    way_out = _left_by_stopping(change, rules) if row.stopped_early else _way_out(change, evidence, rules)
+    return "not_proven", f"{neither} is proven; {way_out}"
+
+
+def _p(p: float | None) -> str:
+    return say_p(1.0 if p is None else p)
+
+
+def _left_by_stopping(change: Change, rules: _Rules) -> str:
+    sizes = change.baseline.size, change.candidate.size
+    pairs = "1 pair" if sizes[1] == 1 else f"{sizes[1]} pairs"
+    left = f"{sizes[0]} and {sizes[1]} {rules.unit}s" if change.pairs is None else pairs
+    return f"early stopping left {left}; run both with --no-early-stopping"
+
+
+def _way_out(change: Change, evidence: Evidence, rules: _Rules) -> str:
+    """Say what more trials would do, if the observed rates are the true ones."""
+    n = min(change.baseline.size, change.candidate.size)
+    gain = (change.difference or 0.0) * (1 if change.direction == "higher" else -1)
+    least = least_trials(margin=rules.margin, alpha=rules.alpha)
+    about = about_trials(evidence, n, gain, margin=rules.margin, alpha=rules.alpha)
+    if about is None:
+        return f"the loss seen is not below that margin, so more {rules.unit}s are unlikely to prove the second"
+    if n < least and evidence.spread == 0:  # `about` is that number too
+        needed = f"at least {least} {rules.unit}s of each run are needed"
+        return f"even without any change {needed} to prove the second"
+    prospect = (
+        f"about {about:,} {rules.unit}s of each run would prove the second (4 times in 5), if the rates seen are true"
     )
+    return f"{prospect}; even without any change at least {least} are needed" if n < least else prospect
 
 
-def _scores(requirement: Requirement, trials: int) -> list[float | None]:
-    return [requirement.scores.get(index) for index in range(trials)]
-
-
-def _mean(scores: Sequence[float | None]) -> Side:
-    known = [score for score in scores if score is not None]
-    return Side(trials=len(scores), missing=len(scores) - len(known), value=fmean(known) if known else None)
-
-
-def _seen(baseline: Side, candidate: Side, turned: tuple[int, int] | None, *, left_out: int = 0) -> str:
-    """Say what was observed; `turned` are the pairs that got better, and worse."""
-    parts = [f"{_say(baseline)} before, {_say(candidate)} now"]
-    if turned is not None:
-        better, worse = turned
-        parts.append(f"{worse} {'trial' if worse == 1 else 'trials'} got worse, {better} better")
-    if baseline.missing or candidate.missing:
-        lost = f"{baseline.missing} before and {candidate.missing} now are missing"
-        parts.append(f"{lost}, which counts against both conclusions")
-    if left_out:
-        parts.append(f"{left_out} left out, because the app failed on them")
+def _seen(change: Change, row: Matched, rules: _Rules) -> str:
+    """Say what was observed."""
+    before, now = change.baseline, change.candidate
+    parts = [f"{_say(before, change)} before, {_say(now, change)} now"]
+    if change.pairs is not None:
+        parts.append(_say_turned(change, rules))
+    if before.missing or now.missing:
+        counts = change.p_worse is not None and (row.is_binary or row.missing == "filled in")
+        what = "which counts against every finding" if counts else "and left out"
+        parts.append(f"{before.missing} before and {now.missing} now are missing, {what}")
+    if change.left_out:
+        parts.append(f"{change.left_out} left out, because the app failed on them")
     return "; ".join(parts)
 
 
-def _say(side: Side) -> str:
-    return str(side) if side.met is not None else f"a mean of {side} in {side.trials - side.missing}"
+def _say_turned(change: Change, rules: _Rules) -> str:
+    if not change.has_direction:
+        return f"{len(change.changed)} {rules.unit}s changed"
+    worse, better = len(change.regressed), len(change.improved)
+    return f"{worse} {rules.unit if worse == 1 else f'{rules.unit}s'} got worse, {better} better"
+
+
+def _say(side: Side, change: Change) -> str:
+    if side.met is not None:
+        return f"{side.met} of {side.n}"
+    if side.value is None:
+        return "nothing"
+    return show_share(side.value) if change.kind == "share" else f"a mean of {side.value:.3g} in {side.n}"

@@ -17,10 +17,10 @@ from simeval.labels import Label, draw_sample, write_sample
 from simeval.outcome import Chart
 from simeval.ratings import RatingAverageEvaluator, RatingProportionEvaluator, SuccessRateEvaluator
 from simeval.results import SuiteResult
+from simeval.saved_run import Cut
 from simeval.stats.agreement import BootstrapInterval, cohen_kappa, krippendorff_alpha
 from simeval.stats.binomial import clopper_pearson
 from simeval.stats.calibration import CONDITIONS, corrected_rate
-from simeval.stored import Cut
 from simeval.trust import JudgeAgreement, encode_agreement, trust_in
 from tests.unit.records import RUN, rated
 from tests.unit.stored_runs import SUCCESS, requirement, run_of, scenario_of

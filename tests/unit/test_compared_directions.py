@@ -6,17 +6,16 @@ from typing import Any
 
 import pytest
 
-from simeval import Dataset, Engine, Example, PersonalData, Safety, dataset_of, scorer
+from simeval import Dataset, Engine, Example, PersonalData, Safety, compare, dataset_of, scorer
+from simeval.changes import Change
 from simeval.conversation import Conversation, Message
 from simeval.dataset import check_dataset
 from simeval.encode import encode_experiment
 from simeval.errors import DefinitionError
-from simeval.experiment_comparing import compare_experiments
 from simeval.experiment_results import ExperimentResult
-from simeval.metric_changes import MetricChange
 from simeval.scorers.metrics import METRICS
 from simeval.scorers.toxicity import ToxicityScorer
-from tests.unit.test_experiment_comparing import experiment
+from tests.support.results import experiment
 
 ROWS = dataset_of([{"number": number} for number in range(12)], name="numbers")
 THREAT = "I will kill you."
@@ -27,17 +26,17 @@ async def measured(answer: Callable[[int], str], *scorers: object) -> Experiment
     return await engine.evaluate(ROWS, lambda number: answer(number), scorers=list(scorers))
 
 
-async def compared(before: str, now: str, *scorers: object, **options: Any) -> dict[str, MetricChange]:
+async def compared(before: str, now: str, *scorers: object, **options: Any) -> dict[str, Change]:
     """Compare an app that always answers in one way with one that answers in another, by metric."""
     old, new = await measured(lambda _: before, *scorers), await measured(lambda _: now, *scorers)
-    return {change.name: change for change in compare_experiments(old, new, **options).changes}
+    return {change.name: change for change in compare(old, new, **options).changes}
 
 
 @pytest.mark.anyio
 async def test_a_violation_in_every_answer_is_worse() -> None:
     found = await compared("All is well.", THREAT, Safety())
 
-    assert (found["Safety.violation_rate"].before, found["Safety.violation_rate"].now) == (0.0, 1.0)
+    assert found["Safety.violation_rate"].difference == 1.0
     assert {name: found[f"Safety.{name}"].finding for name in ("safety", "violation_rate", "violations_found")} == {
         "safety": "worse",
         "violation_rate": "worse",
@@ -85,7 +84,7 @@ async def test_an_app_five_times_faster_is_better_and_its_length_and_turns_are_o
     engine = Engine(seed=1, progress=False, store=None)
     slow, fast = [await engine.evaluate(logged(seconds), scorers=scorers) for seconds in (5.0, 1.0)]
 
-    faster, slower = compare_experiments(slow, fast), compare_experiments(fast, slow)
+    faster, slower = compare(slow, fast), compare(fast, slow)
 
     found = {change.name: change.finding for change in faster.changes}
     assert found["response_latency.max"] == found["total_response_time"] == "better"
@@ -101,30 +100,28 @@ async def test_a_direction_is_kept_in_the_json_form_and_read_back() -> None:
     read = [json.loads(json.dumps(encode_experiment(each, version="1"))) for each in (old, new)]
 
     assert read[0]["metrics"][0]["direction"] == "lower"
-    assert [change.finding for change in compare_experiments(*read).changes] == ["worse"]
+    assert [change.finding for change in compare(*read).changes] == ["worse"]
 
 
-def found_in(direction: str | None, before: Sequence[float], now: Sequence[float], **options: Any) -> MetricChange:
+def found_in(direction: str | None, before: Sequence[float], now: Sequence[float], **options: Any) -> Change:
     old, new = (experiment({"own": values}, kind="mean", direction=direction) for values in (before, now))
-    return compare_experiments(old, new, **options).changes[0]
+    return compare(old, new, **options).changes[0]
 
 
 @pytest.mark.parametrize("direction", [None, "none"])
 def test_what_has_no_direction_is_described_and_decides_nothing(direction: str | None) -> None:
     change = found_in(direction, [1.0] * 12, [2.0] * 11 + [1.0])
 
-    assert (change.finding, change.p_value, change.is_tested) == ("changed", None, False)
-    assert (change.before, change.unchanged) == (1.0, 1)
-    assert change.now == pytest.approx(23 / 12)
+    assert (change.finding, change.p_value, change.has_direction) == ("changed", None, False)
+    assert (change.baseline.value, change.unchanged) == (1.0, 1)
+    assert change.candidate.value == pytest.approx(23 / 12)
     assert (len(change.changed), change.improved, change.regressed) == (11, (), ())
     assert change.interval is not None
     assert found_in(direction, [1.0] * 3, [1.0] * 3).finding == "unchanged"
 
 
 def test_an_unknown_direction_is_told_with_the_ways_to_say_it() -> None:
-    unknown, none = (
-        str(compare_experiments(*[experiment({"own": [1.0]}, kind="mean", direction=d)] * 2)) for d in (None, "none")
-    )
+    unknown, none = (str(compare(*[experiment({"own": [1.0]}, kind="mean", direction=d)] * 2)) for d in (None, "none"))
 
     said = " ".join(unknown.split())
     assert 'not known which way they are better: own. Declare it with the scorer, @scorer(direction="higher")' in said
@@ -136,7 +133,7 @@ def test_what_decides_nothing_is_not_counted_among_the_metrics_that_chance_may_f
     old = experiment({"a": [1.0], "b": [1.0], "c": [1.0]}, kind="mean")
     old["metrics"][2]["direction"] = "none"
 
-    assert "of 2 metrics without any change" in str(compare_experiments(old, old))
+    assert compare(old, old).false_worse_bound == pytest.approx(0.1)
 
 
 def test_what_the_caller_says_counts_more_than_what_is_declared() -> None:
@@ -173,7 +170,7 @@ def older(metric: str, owner: str, values: Sequence[float]) -> dict[str, Any]:
 def test_results_of_older_versions_have_the_directions_of_simevals_own_scorers(
     metric: str, owner: str, finding: str
 ) -> None:
-    [change] = compare_experiments(older(metric, owner, [0.0] * 8), older(metric, owner, [1.0] * 8)).changes
+    [change] = compare(older(metric, owner, [0.0] * 8), older(metric, owner, [1.0] * 8)).changes
 
     assert change.finding == finding
 
@@ -184,7 +181,7 @@ def test_a_direction_that_only_one_of_the_runs_declares_is_that_of_both() -> Non
         experiment({"own": [2.0] * 8}, kind="mean", direction="lower"),
     )
 
-    there, back = compare_experiments(silent, said), compare_experiments(said, silent)
+    there, back = compare(silent, said), compare(said, silent)
 
     assert ([c.finding for c in there.changes], [c.finding for c in back.changes]) == (["worse"], ["better"])
 
@@ -192,4 +189,4 @@ def test_a_direction_that_only_one_of_the_runs_declares_is_that_of_both() -> Non
 def test_a_direction_that_was_turned_round_is_noted() -> None:
     old, new = (experiment({"own": [1.0]}, kind="mean", direction=direction) for direction in ("higher", "lower"))
 
-    assert "which way own is better was 'higher' and is 'lower' now" in compare_experiments(old, new).notes[0]
+    assert "which way own is better was 'higher' and is 'lower' now" in " ".join(compare(old, new).notes)

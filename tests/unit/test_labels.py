@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from simeval.errors import DefinitionError, StoreError
 from simeval.labels import Label, draw_sample, judged_in, read_labels, write_sample
-from simeval.stored import StoredRun, read_result
+from simeval.saved_run import SavedRun, read_suite
 from tests.unit.stored_runs import requirement, run_of, scenario_of
 
 HEAD = "scenario,index,expectation,label,rater\n"
@@ -24,8 +24,8 @@ def read(folder: Path, text: str, name: str = "labels.csv") -> list[Label]:
     return read_labels(path)
 
 
-def run(*scenarios: dict[str, Any]) -> StoredRun:
-    return read_result(run_of(*scenarios), "result")
+def run(*scenarios: dict[str, Any]) -> SavedRun:
+    return read_suite(run_of(*scenarios), "result")
 
 
 class TestReading:

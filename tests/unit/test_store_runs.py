@@ -15,10 +15,10 @@ import pytest
 from simeval.encode import encode_suite
 from simeval.errors import DefinitionError
 from simeval.records import Pulse
+from simeval.saved_run import read_suite, requirements_of
 from simeval.store.database import Database
 from simeval.store.owners import is_alive, new_owner
 from simeval.store.runs import Runs, ScenarioProgress
-from simeval.stored import read_result, requirements_of
 from simeval.usage import Usage
 from simeval.version import __version__
 from tests.unit.records import NOON, RUN
@@ -38,7 +38,7 @@ def test_the_document_is_the_machine_readable_result(database: Database) -> None
     assert document == json.loads(json.dumps(encode_suite(suite.results, run, version=__version__)))
     assert list(document) == list(encode_suite(suite.results, run, version=__version__))
     assert Runs(database).load("run-1").definition == run.definition
-    assert len(requirements_of(read_result(document, "the store"))) == 4
+    assert len(requirements_of(read_suite(document, "the store"))) == 4
 
 
 def test_the_report_is_what_was_printed(database: Database) -> None:
