@@ -84,7 +84,7 @@ def read_tasks(path: Path) -> Iterator[Task]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Give the lines that are not empty, with their numbers."""
+    """Return the lines that are not empty, with their numbers."""
     try:
         with gzip.open(path, "rt", encoding="utf-8") as lines:
             yield from ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
@@ -93,12 +93,12 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def suite_of(tasks: Sequence[Task], *, samples: int, max_turns: int) -> dict[str, Any]:
-    """Give the suite as the mapping that the YAML file holds."""
+    """Return the suite as the mapping that the YAML file holds."""
     return {"sample_size": samples, "max_turns": max_turns, "scenarios": [scenario_of(task) for task in tasks]}
 
 
 def scenario_of(task: Task) -> dict[str, Any]:
-    """Give one task as a scenario."""
+    """Return one task as a scenario."""
     return {
         "title": task.id,
         "given": task.given.strip() or task.instruction.strip(),

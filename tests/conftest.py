@@ -1,12 +1,22 @@
-"""What every test may use: the loop tests run on, an environment without keys, a server that plays the models."""
+"""What every test may use: the loop tests run on, an environment without keys, a server that plays the models, stores.
+
+Property tests draw the same examples each time, and a slow machine does not fail them.
+"""
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+import tqdm
+from hypothesis import settings
 
-from tests.llm_server import ServerHandle, running
-from tests.postgres import postgres_server  # noqa: F401
+from simeval.store.database import Database
+from tests.support.llm_server import ServerHandle, running
+from tests.support.postgres import postgres_server  # noqa: F401
+
+settings.register_profile("unit", deadline=None, derandomize=True, database=None)
+settings.load_profile("unit")
 
 
 @pytest.fixture(scope="session")
@@ -20,6 +30,7 @@ def _no_real_models() -> Iterator[None]:
     """Keep real keys away from tests, and LiteLLM from looking up prices over the network."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+        patch.setattr(tqdm.tqdm, "monitor_interval", 0)  # its thread would outlast the test that began it
         for name in list(os.environ):
             if name.endswith(("_API_KEY", "_API_BASE", "_BASE_URL", "_ACCESS_KEY")):
                 patch.delenv(name)
@@ -31,3 +42,18 @@ def llm() -> Iterator[ServerHandle]:
     """A server that answers at once."""
     with running() as handle:
         yield handle
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of an empty store."""
+    if request.param == "sqlite":
+        return str(tmp_path / "made" / "store.db")
+    return str(request.getfixturevalue("postgres_server").fresh())
+
+
+@pytest.fixture
+def database(where: str) -> Iterator[Database]:
+    found = Database(where)
+    yield found
+    found.close()

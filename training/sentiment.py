@@ -29,9 +29,9 @@ import torch
 from scipy.stats import pearsonr
 from torch.nn.utils import parametrize
 
-from simeval.models.checkpoints import MINILM, located
-from simeval.models.networks import load_encoder
-from simeval.models.sentiment_network import (
+from simeval.models.local.checkpoints import MINILM, located
+from simeval.models.local.networks import load_encoder
+from simeval.models.local.sentiment_network import (
     ADAPTED,
     CLASSES,
     LONGEST,
@@ -42,7 +42,7 @@ from simeval.models.sentiment_network import (
     inputs,
     upper_logits,
 )
-from simeval.models.valence import FEATURES, features_of
+from simeval.models.local.vader import FEATURES, features_of
 from training.sentiment_data import HELD_OUT, SETS, VALIDATION, Rated, apart, class_of, read
 
 RANK = 16
@@ -111,12 +111,12 @@ class LowRank(torch.nn.Module):  # type: ignore[misc]
         self.down = torch.nn.Parameter(2 * torch.randn(RANK, weight.shape[1]) / sqrt(weight.shape[1]))
 
     def forward(self, weight: torch.Tensor) -> torch.Tensor:
-        """Give the weight as it is meanwhile."""
+        """Return the weight as it is meanwhile."""
         return weight + self.up @ self.down
 
 
 def learner(training: Sequence[Rated]) -> Learner:
-    """Give MiniLM as it is, with adapters that do nothing yet, and the scale of the features in training."""
+    """Return MiniLM as it is, with adapters that do nothing yet, and the scale of the features in training."""
     found = load_encoder(located(MINILM))
     found.model.requires_grad_(requires_grad=False)
     features = np.array([features_of(each.text) for each in training])
@@ -171,7 +171,7 @@ def together(some: Sequence[Prepared], *, left_out: float = 0.0) -> Inputs:
 
 
 def batches_of(sentences: Sequence[Prepared], order: random.Random) -> list[list[Prepared]]:
-    """Give batches of sentences that are about equally long, in a random order."""
+    """Return batches of sentences that are about equally long, in a random order."""
     ordered = sorted(sentences, key=lambda each: len(each.states) + 8 * order.random())
     found = [ordered[at : at + BATCH] for at in range(0, len(ordered), BATCH)]
     order.shuffle(found)
@@ -179,7 +179,7 @@ def batches_of(sentences: Sequence[Prepared], order: random.Random) -> list[list
 
 
 def loss_of(logits: torch.Tensor, some: Sequence[Prepared]) -> torch.Tensor:
-    """Give the cross entropy to the raters' shares, and the squared error of the expected score."""
+    """Return the cross entropy to the raters' shares, and the squared error of the expected score."""
     shares = torch.tensor([each.rated.shares for each in some])
     logs = logits.log_softmax(dim=1)
     errors = (logs.exp() - shares) @ WORTHS
@@ -214,7 +214,7 @@ def epochs_of(learning: Learner, sentences: Sequence[Prepared], *, epochs: int, 
 
 
 def scores_of(learning: Learner, sentences: Sequence[Prepared]) -> torch.Tensor:
-    """Give the probabilities of the five classes by the averaged weights."""
+    """Return the probabilities of the five classes by the averaged weights."""
     found = torch.zeros(len(sentences), len(CLASSES))
     order = sorted(range(len(sentences)), key=lambda number: len(sentences[number].states))
     with learning.average(), torch.no_grad():
@@ -225,7 +225,7 @@ def scores_of(learning: Learner, sentences: Sequence[Prepared]) -> torch.Tensor:
 
 
 def shown(probabilities: torch.Tensor, rated: Sequence[Rated]) -> str:
-    """Give Pearson's correlation with the raters' mean, and the accuracy of five classes, for each domain."""
+    """Return Pearson's correlation with the raters' mean, and the accuracy of five classes, for each domain."""
     scores = probabilities @ WORTHS
     found = []
     for domain in SETS.values():

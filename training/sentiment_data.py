@@ -56,17 +56,17 @@ def rated_of(row: dict[str, object]) -> Rated:
 
 
 def apart(rated: Iterable[Rated], *folds: int) -> tuple[list[Rated], list[Rated]]:
-    """Give those outside `folds`, and those inside."""
+    """Return those outside `folds`, and those inside."""
     whole = list(rated)
     return [each for each in whole if each.fold not in folds], [each for each in whole if each.fold in folds]
 
 
 def class_of(mean: float) -> int:
-    """Give the class of a mean rating from 0, very negative, to 4: cut at -2, -0.5, 0.5 and 2."""
+    """Return the class of a mean rating from 0, very negative, to 4: cut at -2, -0.5, 0.5 and 2."""
     return sum(mean > cut for cut in (-2, -0.5)) + sum(mean >= cut for cut in (0.5, 2))
 
 
 def _shares(ratings: Sequence[float]) -> tuple[float, ...]:
-    """Give the share of raters in -4 and -3, -2 and -1, 0, 1 and 2, 3 and 4; empty where there are no raters."""
+    """Return the share of raters in -4 and -3, -2 and -1, 0, 1 and 2, 3 and 4; empty where there are no raters."""
     classes = [sum(rating > cut for cut in (-2.5, -0.5, 0.5, 2.5)) for rating in ratings]
     return tuple(classes.count(number) / len(classes) for number in range(5)) if classes else ()

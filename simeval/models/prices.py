@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from simeval.models.compatible import COMPATIBLE_PREFIX
-from simeval.models.lite import load_litellm
-from simeval.models.offline import PREFIX
-from simeval.settings import is_number
+from simeval.core.validation import is_number
+from simeval.models.providers.litellm_model import load_litellm
+from simeval.models.providers.offline import PREFIX
+from simeval.models.providers.openai_compatible import COMPATIBLE_PREFIX
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,12 +18,12 @@ class Price:
     completion_token_usd: float
 
     def of(self, prompt_tokens: float, completion_tokens: float) -> float:
-        """Give the cost of so many tokens, in US dollars."""
+        """Return the cost of so many tokens, in US dollars."""
         return prompt_tokens * self.prompt_token_usd + completion_tokens * self.completion_token_usd
 
 
 def price_of(model_name: str) -> Price | None:
-    """Give the price of a model by its LiteLLM name, or None where the table has none.
+    """Return the price of a model by its LiteLLM name, or None where the table has none.
 
     The table is read as it is, prices registered with LiteLLM included: LiteLLM's own look-up asks a server about
     models it does not know. Loads LiteLLM, unless the model is none of LiteLLM's.

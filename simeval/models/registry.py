@@ -6,22 +6,22 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
+from simeval.core.redaction import Redactor, secret_options
+from simeval.core.settings import Settings
+from simeval.core.usage import Ledger
 from simeval.errors import DefinitionError
-from simeval.models.cache import ReplyCache
-from simeval.models.compatible import COMPATIBLE_PREFIX, CompatibleModel
-from simeval.models.governor import Governed
-from simeval.models.limits import Limited, Paced, Timed
-from simeval.models.lite import LiteLLMModel
-from simeval.models.model import Model, ModelKind
-from simeval.models.offline import PREFIX, OfflineModel
-from simeval.models.pace import Pace, Tokens, Window
+from simeval.models.caller import Caller
+from simeval.models.limits.bounds import Limited, Paced, Timed
+from simeval.models.limits.governor import Governed
+from simeval.models.limits.pace import Pace, Tokens, Window
+from simeval.models.limits.traffic import Traffic
+from simeval.models.metering import Metered
 from simeval.models.prices import Price, price_of
-from simeval.models.redact import Redactor, secret_options
-from simeval.models.retries import Caller
-from simeval.models.traffic import Traffic
-from simeval.models.usage import Metered
-from simeval.settings import Settings
-from simeval.usage import Ledger
+from simeval.models.protocol.model import Model, ModelKind
+from simeval.models.providers.litellm_model import LiteLLMModel
+from simeval.models.providers.offline import PREFIX, OfflineModel
+from simeval.models.providers.openai_compatible import COMPATIBLE_PREFIX, CompatibleModel
+from simeval.models.reply_cache import ReplyCache
 
 OURS = frozenset({"model", "messages", "stream", "timeout", "num_retries", "max_retries", "seed"})
 _ADDRESS = ("api_", "base_url", "headers", "extra_headers", "organization", "aws_", "azure_", "vertex_", "region_name")
@@ -29,7 +29,7 @@ SPARE_SECONDS = 10.0  # LiteLLM's own time-out is a little later than ours, whic
 
 
 class Models:
-    """Gives models by name, bounded, and closes them when the last run that used them has ended."""
+    """Holds models by name, bounded, and closes them when the last run that used them has ended."""
 
     def __init__(self, settings: Settings, options: Mapping[str, Any], secret_patterns: Sequence[str] = ()) -> None:
         self._settings, self.options, self._secret_patterns = settings, options, secret_patterns
@@ -43,7 +43,7 @@ class Models:
         self._users = 0
 
     def get(self, named: str | Model | ModelKind) -> Model:
-        """Give the model of a name, or bound a Model object. Raises DefinitionError for anything else."""
+        """Return the model of a name, or bound a Model object. Raises DefinitionError for anything else."""
         if isinstance(named, ModelKind):
             return self._kept(named.key, self._bases.get(named.key) or self._made(named))
         base = self._base(named)
@@ -55,7 +55,7 @@ class Models:
         return self._kept(base.name, known)
 
     def panel(self, named: str | Model | Sequence[str | Model]) -> tuple[Model, ...]:
-        """Give one model or several, each once. Raises DefinitionError where none or one twice is named."""
+        """Return one model or several, each once. Raises DefinitionError where none or one twice is named."""
         listed: Sequence[Any] = named if isinstance(named, (list, tuple)) else [named]
         models = tuple(self.get(each) for each in listed)
         names = [model.name for model in models]
@@ -68,24 +68,24 @@ class Models:
         return models
 
     def caller(self, model: Model, ledger: Ledger, cache: ReplyCache | None = None) -> Caller:
-        """Give what asks a model, retries, and counts in `ledger`; it looks into `cache` first."""
+        """Return what asks a model, retries, and counts in `ledger`; it looks into `cache` first."""
         return Caller(Metered(model, ledger), self._settings.retry, self.redactor(), cache)
 
     def redactor(self) -> Redactor:
-        """Give what takes this engine's secrets, and those of the environment as it is now, out of texts."""
+        """Return what takes this engine's secrets, and those of the environment as it is now, out of texts."""
         return Redactor.of(secret_options(self.options), patterns=self._secret_patterns)
 
     def price(self, name: str) -> Price | None:
-        """Give the price of a model, where LiteLLM calls it and knows one; may load LiteLLM."""
+        """Return the price of a model, where LiteLLM calls it and knows one; may load LiteLLM."""
         return price_of(name) if any(isinstance(base, LiteLLMModel) for base in self._named(name)) else None
 
     def tells_cost(self, name: str) -> bool:
-        """Whether what a model costs may become known: its price is, or it is an object of the user's own."""
+        """Return whether what a model costs may become known: its price is, or it is an object of the user's own."""
         called = any(isinstance(base, (LiteLLMModel, CompatibleModel)) for base in self._named(name))
         return not called or self.price(name) is not None
 
     def _named(self, name: str) -> list[Model]:
-        """Give the models of a name: one that chats, one that embeds and one that moderates may share it."""
+        """Return the models of a name: one that chats, one that embeds and one that moderates may share it."""
         return [base for base in self._bases.values() if base.name == name]
 
     async def check(self) -> None:

@@ -9,11 +9,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from simeval.conversation import Conversation, Message
-from simeval.direction import Directions, by_path
+from simeval.core.conversation import Conversation, Message
+from simeval.core.direction import Directions, by_path
+from simeval.core.ratings import GOOD, TURNS
 from simeval.errors import DefinitionError
-from simeval.scorers.scorer import Scorer
-from simeval.turns import GOOD, TURNS
+from simeval.scorers.base import Scorer
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class TurnMetric(Scorer):
         return self.metric
 
     def score(self, conversation: Conversation) -> Mapping[str, float]:
-        """Give the summary over the app's turns; empty where the app said nothing."""
+        """Return the summary over the app's turns; empty where the app said nothing."""
         return _summary([self.of(message) for message in conversation.responses])
 
 
@@ -52,7 +52,7 @@ class TurnsWithin(Scorer):
         return f"{self.metric.name} <= {self.limit:g}"
 
     def score(self, conversation: Conversation) -> Mapping[str, float]:
-        """Give the share, and the counts it is made of; empty where the app said nothing."""
+        """Return the share, and the counts it is made of; empty where the app said nothing."""
         values = [self.metric.of(message) for message in conversation.responses]
         if not values:
             return {}
@@ -74,7 +74,7 @@ class ConversationMetric(Scorer):
         return self.metric
 
     def score(self, conversation: Conversation) -> float:
-        """Give the number."""
+        """Return the number."""
         return self.of(conversation)
 
 
@@ -90,7 +90,7 @@ def _summary(values: Sequence[float]) -> Mapping[str, float]:
 
 
 def _quantile(values: Sequence[float], share: float) -> float:
-    """Give a quantile as numpy does by default, between the nearest two values; of a few, in a tenth of its time."""
+    """Return a quantile as numpy does by default, between the nearest two values; of a few, in a tenth of its time."""
     ranked = sorted(values)
     place = share * (len(ranked) - 1)
     below = int(place)
@@ -132,7 +132,7 @@ TURN_METRICS = " and ".join(each.name for each in METRICS.values() if isinstance
 
 
 def turns_within(metric: TurnMetric, limit: float) -> TurnsWithin:
-    """Give the scorer of the share of turns with a metric of at most `limit`, in the metric's unit.
+    """Return the scorer of the share of turns with a metric of at most `limit`, in the metric's unit.
 
     With MeanEvaluator(at_least=0.9) on its "share", on average at least 90% of a conversation's turns are within
     the limit; with ProportionEvaluator(min_proportion=0.9) on "all", every turn is in at least 90% of conversations.
@@ -141,7 +141,7 @@ def turns_within(metric: TurnMetric, limit: float) -> TurnsWithin:
 
 
 def find_metric(name: str) -> Scorer | None:
-    """Give the metric of this name, or of the form "response_latency <= 1.5"; None for any other name.
+    """Return the metric of this name, or of the form "response_latency <= 1.5"; None for any other name.
 
     Raises DefinitionError for a name with a sign whose metric, sign or number cannot be used.
     """

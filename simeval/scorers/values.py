@@ -5,19 +5,19 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any, TypeGuard
 
+from simeval.core.serialization import plain
 from simeval.errors import DefinitionError
-from simeval.transcripts import plain
 
 
 def text_of(value: object) -> str:
-    """Give a value as text: a text as it is, nothing (None) as no text, any other value as JSON with sorted keys."""
+    """Return a value as text: a text as it is, nothing (None) as no text, any other value as JSON with sorted keys."""
     if isinstance(value, str):
         return value
     return "" if value is None else json.dumps(plain(value), ensure_ascii=False, sort_keys=True)
 
 
 def normalised(value: object, *, ignore_case: bool = False, ignore_space: bool = False) -> str:
-    """Give the text of a value in Unicode's form NFC, so that an accent is the same however it was written.
+    """Return the text of a value in Unicode's form NFC, so that an accent is the same however it was written.
 
     Without case it is casefolded; without space, every run of spaces and line breaks is one space, and none is left
     at the ends.
@@ -28,23 +28,23 @@ def normalised(value: object, *, ignore_case: bool = False, ignore_space: bool =
 
 
 def canonical(value: object) -> str:
-    """Give the text that equal JSON values share: 1 and 1.0 are equal, True and 1 are not, an object has no order."""
+    """Return the text that equal JSON values share: 1 and 1.0 are equal, True and 1 are not, an object has no order."""
     return json.dumps(_unified(plain(value)), sort_keys=True)
 
 
 def same(found: object, wanted: object) -> bool:
-    """Whether two JSON values are equal."""
+    """Return whether two JSON values are equal."""
     first, second = plain(found), plain(wanted)
     return first == second and canonical(first) == canonical(second)  # Python finds True and 1 equal
 
 
 def is_array(value: object) -> TypeGuard[Sequence[Any]]:
-    """Whether a value is what JSON calls an array."""
+    """Return whether a value is what JSON calls an array."""
     return isinstance(value, (list, tuple))
 
 
 def read_json(text: str) -> Any:
-    """Give the value of a JSON text. Raises ValueError saying what is wrong, also for NaN, Infinity and deep nesting.
+    """Return the value of a JSON text. Raises ValueError saying what is wrong, also for NaN, Infinity and deep nesting.
 
     The standard library reads NaN and Infinity, which are no JSON, and refuses long whole numbers, which are.
     """
@@ -55,7 +55,7 @@ def read_json(text: str) -> Any:
 
 
 def given(reference: object, scorer: str) -> Any:
-    """Give the reference. Raises DefinitionError where there is none: nothing can be measured against nothing."""
+    """Return the reference. Raises DefinitionError where there is none: nothing can be measured against nothing."""
     if reference is None:
         do = "give the example one, or name its column: column_map={'reference': ...}"
         raise DefinitionError(f"scorer {scorer}", found="no reference", do=do)
@@ -63,7 +63,7 @@ def given(reference: object, scorer: str) -> Any:
 
 
 def shown(value: object) -> str:
-    """Give a value for a reason: as JSON, cut where it is long."""
+    """Return a value for a reason: as JSON, cut where it is long."""
     text = json.dumps(plain(value), ensure_ascii=False)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
@@ -81,7 +81,7 @@ def _whole(digits: str) -> float:
 
 
 def _unified(value: Any) -> Any:
-    """Give a JSON value with each number in the one form it has among all that equal it."""
+    """Return a JSON value with each number in the one form it has among all that equal it."""
     match value:
         case float() if value.is_integer():
             return int(value)

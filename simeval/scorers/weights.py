@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from math import fsum, inf
 
-from simeval.settings import is_number, require
+from simeval.core.validation import is_number, require
 
 
 def require_weights(weights: Mapping[str, float], known: Mapping[str, float], where: str) -> None:
@@ -16,12 +16,12 @@ def require_weights(weights: Mapping[str, float], known: Mapping[str, float], wh
 
 
 def shares_of(weights: Mapping[str, float], measured: Mapping[str, object]) -> dict[str, float]:
-    """Give the weights of those parts that were measured, so that they sum to 1; empty where no weight is left."""
+    """Return the weights of those parts that were measured, so that they sum to 1; empty where no weight is left."""
     left = {name: weight for name, weight in weights.items() if weight and measured.get(name) is not None}
     total = fsum(left.values())
     return {name: weight / total for name, weight in left.items()}
 
 
 def weighted(shares: Mapping[str, float], values: Mapping[str, float | None]) -> float:
-    """Give the mean of the parts that have a share, which sum to 1."""
+    """Return the mean of the parts that have a share, which sum to 1."""
     return fsum(share * (values[name] or 0.0) for name, share in shares.items())

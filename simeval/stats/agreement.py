@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simeval.seeds import derive
+from simeval.core.seeds import derive
 from simeval.stats.binomial import clopper_pearson
 
 Ratings = Sequence[float | None] | NDArray[np.generic]
@@ -67,7 +67,7 @@ class BootstrapInterval:
 
 
 def confusion(human: Ratings, judge: Ratings, *, alpha: float) -> Confusion:
-    """Give the confusion table of a judge against a human, each rate with `alpha` on each side.
+    """Return the confusion table of a judge against a human, each rate with `alpha` on each side.
 
     Hypothesis: none is tested. `human` and `judge` hold n labels, true for a pass, in the same order; a pair of
     which one is None or NaN is left out and counted. The intervals are Clopper and Pearson's: exact for
@@ -99,7 +99,7 @@ def cohen_kappa(
     weights: Literal["none", "linear", "quadratic"] = "none",
     levels: tuple[int, int] | None = None,
 ) -> Agreement:
-    """Give Cohen's kappa of two raters: 1 - (disagreement observed) / (disagreement expected by chance).
+    """Return Cohen's kappa of two raters: 1 - (disagreement observed) / (disagreement expected by chance).
 
     Hypothesis: none is tested. `human` and `judge` hold n numbers in the same order; a pair of which one is
     None or NaN is left out and counted. Two ratings x and y disagree by 1 if they differ ("none"), by |x - y|
@@ -134,7 +134,7 @@ def krippendorff_alpha(
     *,
     level: Literal["nominal", "ordinal", "interval"] = "nominal",
 ) -> Agreement:
-    """Give Krippendorff's alpha of any number of raters: 1 - (disagreement observed) / (expected by chance).
+    """Return Krippendorff's alpha of any number of raters: 1 - (disagreement observed) / (expected by chance).
 
     Hypothesis: none is tested. `ratings` has a row for each rater and a column for each unit, None or NaN where
     a rater did not rate; units with fewer than two ratings do not count and are reported as left out. `level`
@@ -171,7 +171,7 @@ def bootstrap_by_cluster(
     n_draws: int = 1999,
     seed: int = 0,
 ) -> BootstrapInterval:
-    """Give the percentile interval of a statistic, `alpha` on each side, by resampling whole clusters.
+    """Return the percentile interval of a statistic, `alpha` on each side, by resampling whole clusters.
 
     Hypothesis: none is tested. `clusters` names for each row the conversation it belongs to; each draw takes as
     many conversations as there are, with replacement, and hands `statistic` the indices of all their rows.

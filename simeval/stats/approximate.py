@@ -21,7 +21,7 @@ from scipy.special import betaincinv, ndtri
 
 
 def wilson(successes: int, n: int, alpha: float) -> tuple[float, float]:
-    """Give the score interval of a rate with `alpha` on each side; [0, 1] where n = 0.
+    """Return the score interval of a rate with `alpha` on each side; [0, 1] where n = 0.
 
     It holds the rates that the normal score test does not reject: asymptotic, see the table above. Always
     contains the estimate; exactly 0 below no success and exactly 1 above no failure.
@@ -37,7 +37,7 @@ def wilson(successes: int, n: int, alpha: float) -> tuple[float, float]:
 
 
 def jeffreys(successes: int, n: int, alpha: float) -> tuple[float, float]:
-    """Give the central interval of the rate's posterior, `alpha` on each side; [0, 1] where n = 0.
+    """Return the central interval of the rate's posterior, `alpha` on each side; [0, 1] where n = 0.
 
     The prior is Beta(1/2, 1/2). Asymptotic as a confidence interval, see the table above. The ends are the
     quantiles everywhere, so with no success the lower end is above 0, and with no failure the upper below 1.

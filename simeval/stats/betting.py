@@ -30,7 +30,7 @@ _LARGEST_LOG = 700.0  # larger e-values are given as exp(700), about 1e304
 
 
 def bounded_mean_evalue(values: ArrayLike, mean: float, bet: float, *, bounds: tuple[float, float]) -> float:
-    """Give the e-value of one bet held fixed: the product of 1 + bet * (value - mean), scaled to [0, 1].
+    """Return the e-value of one bet held fixed: the product of 1 + bet * (value - mean), scaled to [0, 1].
 
     Hypothesis: the mean is at most `mean` where the bet is positive, at least `mean` where it is negative.
     `values` and `mean` are in the units of `bounds`, the ends of the scale; `bet` applies to the scaled ones
@@ -55,7 +55,7 @@ def betting_path(
     n_max: int,
     truncation: float = TRUNCATION,
 ) -> Floats:
-    """Give the e-values of "the mean is above `mean`" after each value.
+    """Return the e-values of "the mean is above `mean`" after each value.
 
     Hypothesis: the mean is at most `mean`. `values` come in the order of the trials and, like `mean`, in the
     units of `bounds`, the ends of the scale; the answer has their length. Proven at every stopping time, also
@@ -74,7 +74,7 @@ def p_values(
     n_max: int,
     truncation: float = TRUNCATION,
 ) -> tuple[Floats, Floats]:
-    """Give the anytime p-values, after each value, of "the mean is above" and of "the mean is below" `mean`.
+    """Return the anytime p-values, after each value, of "the mean is above" and of "the mean is below" `mean`.
 
     Hypotheses: the mean is at most `mean`; the mean is at least `mean`. Both answers have the length of
     `values` and never rise. Proven at every stopping time. The second bets on the mirrored scale.
@@ -94,7 +94,7 @@ def lower_bound(
     n_max: int,
     truncation: float = TRUNCATION,
 ) -> float:
-    """Give the largest m for which "the mean is above m" was proven at `alpha`, now or at any time before.
+    """Return the largest m for which "the mean is above m" was proven at `alpha`, now or at any time before.
 
     The hypothesis for each m: the mean is at most m. In the units of `bounds`; the lower end of the scale
     where nothing is proven or there are no values. Proven: the bounds of all moments lie at or below the mean
@@ -113,7 +113,7 @@ def upper_bound(
     n_max: int,
     truncation: float = TRUNCATION,
 ) -> float:
-    """Give the smallest m for which "the mean is below m" was proven at `alpha`: `lower_bound` mirrored."""
+    """Return the smallest m for which "the mean is below m" was proven at `alpha`: `lower_bound` mirrored."""
     scale = _Scale(*bounds)
     return -_Plan(scale.mirrored(), alpha, n_max, truncation).lower_bound(scale.mirrored_values(values))
 
@@ -148,12 +148,12 @@ class Betting:
 
     @property
     def e_value(self) -> float:
-        """Give the e-value now, at most 1e304; 1 before the first value."""
+        """Return the e-value now, at most 1e304; 1 before the first value."""
         return float(np.exp(min(self._log_e, _LARGEST_LOG)))
 
     @property
     def p_value(self) -> float:
-        """Give the anytime p-value: 1 / (the largest e-value so far), at most 1."""
+        """Return the anytime p-value: 1 / (the largest e-value so far), at most 1."""
         return float(np.exp(-self._largest_log_e))
 
     def push(self, value: float) -> float:
@@ -221,7 +221,7 @@ class _Plan:
             raise ValueError(f"n_max must be at least 1, not {self.n_max!r}: the number of values to tune the bets to")
 
     def bets(self, squares: Floats, ranks: NDArray[np.int64]) -> Floats:
-        """Give the bets on the values of these ranks (from 1), of which `squares` knows only those before."""
+        """Return the bets on the values of these ranks (from 1), of which `squares` knows only those before."""
         variances = (0.25 + squares) / ranks
         return np.asarray(np.sqrt(-2 * np.log(self.alpha) / (variances * self.n_max)))
 

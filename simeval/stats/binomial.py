@@ -16,7 +16,7 @@ _TIE = 1e-12  # how far above its limit rounding may put a chance that equals it
 
 
 def p_at_least(successes: int, n: int, p0: float) -> float:
-    """Give P(Bin(n, p0) >= successes): the p-value of "the rate is above p0".
+    """Return P(Bin(n, p0) >= successes): the p-value of "the rate is above p0".
 
     Hypothesis: the rate is at most p0. With n = 0 the p-value is 1.
     """
@@ -24,7 +24,7 @@ def p_at_least(successes: int, n: int, p0: float) -> float:
 
 
 def p_at_most(successes: int, n: int, p0: float) -> float:
-    """Give P(Bin(n, p0) <= successes): the p-value of "the rate is below p0".
+    """Return P(Bin(n, p0) <= successes): the p-value of "the rate is below p0".
 
     Hypothesis: the rate is at least p0. With n = 0 the p-value is 1.
     """
@@ -32,7 +32,7 @@ def p_at_most(successes: int, n: int, p0: float) -> float:
 
 
 def clopper_pearson(successes: int, n: int, alpha: float) -> tuple[float, float]:
-    """Give the exact interval of the rate with `alpha` on each side; [0, 1] where n = 0.
+    """Return the exact interval of the rate with `alpha` on each side; [0, 1] where n = 0.
 
     The lower bound is above p0 exactly when `p_at_least(successes, n, p0)` is below alpha, and so on the
     other side: interval and tests never disagree.
@@ -43,7 +43,7 @@ def clopper_pearson(successes: int, n: int, alpha: float) -> tuple[float, float]
 
 
 def minimum_n(p0: float, alpha: float) -> int:
-    """Give the smallest n at which n successes of n prove a rate above p0: p0**n <= alpha.
+    """Return the smallest n at which n successes of n prove a rate above p0: p0**n <= alpha.
 
     `p0` lies strictly between 0 and 1.
     """
@@ -53,12 +53,12 @@ def minimum_n(p0: float, alpha: float) -> int:
 
 
 def most_misses(n: int, p0: float, alpha: float) -> int:
-    """Give the most failures in n trials that still prove a rate above p0 at alpha; -1 where none does."""
+    """Return the most failures in n trials that still prove a rate above p0 at alpha; -1 where none does."""
     return int(np.searchsorted(bdtr(np.arange(n + 1), n, 1 - p0), alpha * (1 + _TIE), side="right")) - 1
 
 
 def n_for_power(p0: float, p1: float, *, alpha: float, power: float, n_limit: int = 20_000) -> int | None:
-    """Give the first n at which a true rate of p1 proves "above p0" with probability `power`.
+    """Return the first n at which a true rate of p1 proves "above p0" with probability `power`.
 
     None where p1 <= p0 or no n up to `n_limit` is enough. The power of an exact test is a saw-tooth in n;
     this is the start of the first tooth that reaches `power`.
@@ -73,7 +73,7 @@ def n_for_power(p0: float, p1: float, *, alpha: float, power: float, n_limit: in
 
 
 def about_n_for_power(p0: float, p1: float, *, alpha: float, power: float) -> int | None:
-    """Give about how many trials a true rate of p1 needs, by the normal approximation to the exact test.
+    """Return about how many trials a true rate of p1 needs, by the normal approximation to the exact test.
 
     None where p1 <= p0. For explanations and starting points only; a few per cent from `n_for_power` where
     that is some hundred, less beyond.
@@ -85,7 +85,7 @@ def about_n_for_power(p0: float, p1: float, *, alpha: float, power: float) -> in
 
 
 def critical_successes(n: ArrayLike, p0: float, alpha: float) -> NDArray[np.int64]:
-    """Give, for each sample size, the fewest successes that prove a rate above p0; n + 1 where none do."""
+    """Return, for each sample size, the fewest successes that prove a rate above p0; n + 1 where none do."""
     size = np.asarray(n, dtype=np.int64)
     low, high = np.zeros_like(size), size + 1  # the answer lies in (low, high]
     while np.any(high - low > 1):
@@ -97,7 +97,7 @@ def critical_successes(n: ArrayLike, p0: float, alpha: float) -> NDArray[np.int6
 
 
 def power(n: ArrayLike, p0: float, p1: float, *, alpha: float) -> NDArray[np.float64]:
-    """Give, for each sample size, the chance that a true rate of p1 proves "above p0"."""
+    """Return, for each sample size, the chance that a true rate of p1 proves "above p0"."""
     size = np.asarray(n, dtype=np.int64)
     needed = critical_successes(size, p0, alpha)
     return np.where(needed <= size, bdtrc(np.maximum(needed - 1, 0), size, p1), 0.0)

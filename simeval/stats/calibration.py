@@ -28,7 +28,7 @@ CONDITIONS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class CorrectedEstimate:
     """An estimate with its asymptotic interval."""
 
     estimate: float  # may lie outside the scale by chance
@@ -74,8 +74,8 @@ def ppi_mean(
     *,
     alpha: float,
     bounds: tuple[float, float] | None = None,
-) -> Estimate:
-    """Give the prediction-powered estimate of the human mean, with `alpha` on each side.
+) -> CorrectedEstimate:
+    """Return the prediction-powered estimate of the human mean, with `alpha` on each side.
 
     Hypothesis: none is tested; the interval holds the means that two one-sided z-tests of level `alpha` would not
     reject. The judge's mean on the unlabelled conversations plus the mean of human - judge on the labelled ones
@@ -94,7 +94,7 @@ def ppi_mean(
     error = sqrt(float(others.var()) / others.size + float(difference.var()) / difference.size)
     estimate, margin = float(others.mean() + difference.mean()), float(ndtri(1 - alpha)) * error
     cut = np.clip([estimate, estimate - margin, estimate + margin], *(bounds or (-np.inf, np.inf)))
-    return Estimate(float(cut[0]), error, lower=float(cut[1]), upper=float(cut[2]))
+    return CorrectedEstimate(float(cut[0]), error, lower=float(cut[1]), upper=float(cut[2]))
 
 
 def rogan_gladen(
@@ -106,8 +106,8 @@ def rogan_gladen(
     n_negative: int,
     *,
     alpha: float,
-) -> Estimate:
-    """Give the true rate behind a judge's, from its sensitivity and specificity on other labelled conversations.
+) -> CorrectedEstimate:
+    """Return the true rate behind a judge's, from its sensitivity and specificity on other labelled conversations.
 
     Hypothesis: none is tested. (judge_rate + specificity - 1) / (sensitivity + specificity - 1), with the standard
     error of the delta method for three independent binomial samples: `n_judged` conversations judged, `n_positive`
@@ -136,11 +136,11 @@ def rogan_gladen(
     error = sqrt(variance) / informed
     margin = float(ndtri(1 - alpha)) * error
     lower, upper = np.clip([estimate - margin, estimate + margin], 0.0, 1.0)
-    return Estimate(estimate, error, lower=float(lower), upper=float(upper))
+    return CorrectedEstimate(estimate, error, lower=float(lower), upper=float(upper))
 
 
 def corrected_rate(human: Labels, judge: Labels, *, alpha: float) -> CorrectedRate:
-    """Give the rate a human would find, with `alpha` on each side, by the best method the labels allow.
+    """Return the rate a human would find, with `alpha` on each side, by the best method the labels allow.
 
     Hypothesis: none is tested. `judge` holds true or false for every conversation, `human` the same with None or
     NaN where a conversation is not labelled. With 50 labels and 50 unlabelled conversations or more, and some
@@ -175,7 +175,7 @@ def corrected_rate(human: Labels, judge: Labels, *, alpha: float) -> CorrectedRa
 
 
 def corrected_mean(human: Labels, judge: Labels, *, alpha: float, bounds: tuple[float, float]) -> CorrectedMean:
-    """Give the mean score a human would find, with `alpha` on each side, by the best method the labels allow.
+    """Return the mean score a human would find, with `alpha` on each side, by the best method the labels allow.
 
     Hypothesis: none is tested. As `corrected_rate` for scores between `bounds`: PPI under the same conditions,
     otherwise Gaffke's bounds of the human scores alone, which hold at any number of labels as far as is known but
@@ -230,7 +230,7 @@ def _powered(
     alpha: float,
     *,
     bounds: tuple[float, float],
-) -> Estimate | None:
+) -> CorrectedEstimate | None:
     if min(people.size, judged.size - people.size) < MINIMUM_LABELS or np.ptp(people - judged[labelled]) == 0:
         return None
     return ppi_mean(people, judged[labelled], judged[~labelled], alpha=alpha, bounds=bounds)

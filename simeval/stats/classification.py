@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from simeval.seeds import derive
+from simeval.core.seeds import derive
 
 NONE = -1  # the class of an answer that is none of the classes
 N_DRAWS = 1999
@@ -75,7 +75,7 @@ def count_answers(
 
 
 def measures(answers: Answers) -> Mapping[str, Floats]:
-    """Give each measure of the answers: of all classes in one array, or, named "macro.f1" and so on, one number.
+    """Return each measure of the answers: of all classes in one array, or, named "macro.f1" and so on, one number.
 
     "hits", "actual" and "predicted" are counts by class. "precision" is hits / predicted, "recall" hits / actual,
     "f1" 2 hits / (actual + predicted). "macro" is the mean over the classes, "weighted" that with the classes'
@@ -88,7 +88,7 @@ def measures(answers: Answers) -> Mapping[str, Floats]:
 def bootstrap_intervals(
     answers: Answers, names: Sequence[str], *, alpha: float, n_draws: int = N_DRAWS, seed: int = 0
 ) -> Mapping[str, list[Interval]]:
-    """Give the percentile intervals of measures, `alpha` on each side: one for each class, or one.
+    """Return the percentile intervals of measures, `alpha` on each side: one for each class, or one.
 
     Hypothesis: none is tested. Each draw takes as many examples as there are, with replacement and with all of their
     answers. Approximate: asymptotic in the number of examples, and too narrow with few (below about 50) or near 0
@@ -109,7 +109,7 @@ def bootstrap_intervals(
 
 
 def _measures(answers: Answers, weights: Floats, *, skip: bool) -> Mapping[str, Floats]:
-    """Give the measures for each row of `weights`, the number of examples of each kind.
+    """Return the measures for each row of `weights`, the number of examples of each kind.
 
     `skip` leaves classes out of a mean that are undefined.
     """
@@ -145,7 +145,7 @@ def _mean(values: Floats, weights: Floats, *, skip: bool) -> Floats:
 
 
 def _by_class(counts: Floats, classes: Places, n_classes: int) -> Floats:
-    """Give the sums of columns of one class, a column for each class."""
+    """Return the sums of columns of one class, a column for each class."""
     sums = np.zeros((counts.shape[0], n_classes))
     if classes.size:
         order = np.argsort(classes, kind="stable")

@@ -75,7 +75,7 @@ class ConversationShare:
 
 
 def mean_squares(values: Numbers, clusters: Sequence[str | int] | NDArray[np.generic]) -> MeanSquares:
-    """Give the one-way analysis of variance of values in clusters, of equal size or not.
+    """Return the one-way analysis of variance of values in clusters, of equal size or not.
 
     Hypothesis: none is tested. `values` and `clusters` hold one entry for each item. NaN where undefined.
     """
@@ -84,7 +84,7 @@ def mean_squares(values: Numbers, clusters: Sequence[str | int] | NDArray[np.gen
 
 
 def icc(values: Numbers, clusters: Sequence[str | int] | NDArray[np.generic]) -> Correlation:
-    """Give the intraclass correlation of values in clusters, by analysis of variance.
+    """Return the intraclass correlation of values in clusters, by analysis of variance.
 
     Hypothesis: none is tested. `values` and `clusters` hold one entry for each item. The estimate is not floored
     at 0. NaN with fewer than two clusters, where no cluster holds two items, or where all values are equal.
@@ -93,7 +93,7 @@ def icc(values: Numbers, clusters: Sequence[str | int] | NDArray[np.generic]) ->
 
 
 def anova_icc(good: Numbers, sizes: Numbers) -> Correlation:
-    """Give the intraclass correlation of good turns within conversations, by analysis of variance.
+    """Return the intraclass correlation of good turns within conversations, by analysis of variance.
 
     Hypothesis: none is tested. `good` and `sizes` hold for each conversation how many turns are good and how many
     there are. As `icc` of the turns written as 0 and 1. ValueError for a conversation without turns.
@@ -103,7 +103,7 @@ def anova_icc(good: Numbers, sizes: Numbers) -> Correlation:
 
 
 def design_effect(good: Numbers, sizes: Numbers) -> float:
-    """Give the variance of the share of all turns, over what it would be if turns were independent.
+    """Return the variance of the share of all turns, over what it would be if turns were independent.
 
     Hypothesis: none is tested. n turns in clusters say as much as n / design effect independent ones. NaN with
     fewer than two conversations, or where all turns are good or none is.
@@ -112,7 +112,7 @@ def design_effect(good: Numbers, sizes: Numbers) -> float:
 
 
 def cluster_ratio(good: Numbers, sizes: Numbers, *, p0: float | None = None) -> ClusterRatio:
-    """Give the share of all turns with its linearised standard error, and its t-test against `p0`.
+    """Return the share of all turns with its linearised standard error, and its t-test against `p0`.
 
     Hypothesis: the share is at most p0. Descriptive, never a gate: asymptotic in the number of conversations G
     (t with G - 1 degrees of freedom, variance with G / (G - 1)), and a nominal 5 % was measured as 11 to 29 % at
@@ -136,7 +136,7 @@ def cluster_ratio(good: Numbers, sizes: Numbers, *, p0: float | None = None) -> 
 
 
 def korn_graubard(good: Numbers, sizes: Numbers, *, alpha: float) -> ClusterInterval:
-    """Give Korn and Graubard's interval of the share of all turns, `alpha` on each side.
+    """Return Korn and Graubard's interval of the share of all turns, `alpha` on each side.
 
     Hypothesis: none is tested; descriptive, not for gates. Clopper and Pearson's interval with the effective
     sample size p(1 - p) / variance * (t[n - 1] / t[G - 1])^2 for n turns in G conversations, never more than n.
@@ -160,7 +160,7 @@ def korn_graubard(good: Numbers, sizes: Numbers, *, alpha: float) -> ClusterInte
 
 
 def conversation_share(good: Numbers, sizes: Numbers, *, p0: float, alpha: float) -> ConversationShare:
-    """Give the test of "on average more than `p0` of a conversation's turns are good", and its bounds.
+    """Return the test of "on average more than `p0` of a conversation's turns are good", and its bounds.
 
     Hypothesis: the mean over conversations of the share of good turns is at most p0. Each conversation is reduced
     to its share in [0, 1], then Gaffke's bound: valid at any number of independent conversations however alike

@@ -25,7 +25,7 @@ _SMALLEST_TAIL = 1e-250  # a smaller tail of the beta distribution is summed as 
 
 
 def mixture(successes: ArrayLike, failures: ArrayLike, p0: float) -> Floats:
-    """Give the natural logarithm of the e-value of "the rate is above p0", spread evenly over (p0, 1).
+    """Return the natural logarithm of the e-value of "the rate is above p0", spread evenly over (p0, 1).
 
     Hypothesis: the rate is at most p0; more generally, each trial's chance of success given all before it is
     at most p0. Proven for every n and at every moment. `successes` and `failures` are counts, or arrays of
@@ -38,7 +38,7 @@ def mixture(successes: ArrayLike, failures: ArrayLike, p0: float) -> Floats:
 
 
 def likelihood_ratio(successes: ArrayLike, failures: ArrayLike, p0: float, p1: float) -> Floats:
-    """Give the natural logarithm of the likelihood ratio of the rate p1 to the rate p0.
+    """Return the natural logarithm of the likelihood ratio of the rate p1 to the rate p0.
 
     Hypothesis: the rate is at most p0 where p1 is above p0, at least p0 where it is below. It is an e-value
     as `mixture` is, with the whole bet on p1: stronger if the rate is near p1, weak elsewhere. Shapes as in
@@ -51,7 +51,7 @@ def likelihood_ratio(successes: ArrayLike, failures: ArrayLike, p0: float, p1: f
 
 
 def running_p_values(log_e_values: ArrayLike) -> Floats:
-    """Give the anytime p-values of a path of e-values: 1 / (the largest so far), at most 1.
+    """Return the anytime p-values of a path of e-values: 1 / (the largest so far), at most 1.
 
     Hypothesis: that of the e-values. `log_e_values` holds their natural logarithms in the order of the trials;
     the answer has its length and never rises. Proven: if the hypothesis holds, the path ever falls to alpha
@@ -61,7 +61,7 @@ def running_p_values(log_e_values: ArrayLike) -> Floats:
 
 
 def anytime_p_values(outcomes: ArrayLike, p0: float) -> tuple[Floats, Floats]:
-    """Give the anytime p-values, after each trial, of "the rate is above p0" and of "the rate is below p0".
+    """Return the anytime p-values, after each trial, of "the rate is above p0" and of "the rate is below p0".
 
     Hypotheses: the rate is at most p0; the rate is at least p0. `outcomes` holds True or False (1 or 0) in the
     order of the trials; both answers have its length. Proven at every stopping time. They come from
@@ -73,7 +73,7 @@ def anytime_p_values(outcomes: ArrayLike, p0: float) -> tuple[Floats, Floats]:
 
 
 def anytime_interval(successes: int, failures: int, alpha: float) -> tuple[float, float]:
-    """Give the interval of the rate that holds at every moment, `alpha` on each side; [0, 1] without trials.
+    """Return the interval of the rate that holds at every moment, `alpha` on each side; [0, 1] without trials.
 
     Hypothesis rejected by the lower bound: the rate is at most p0, for every p0 up to it. The bound is the
     largest p0 at which `mixture` reaches 1/alpha, the upper one its mirror image, so the interval contains
@@ -86,7 +86,7 @@ def anytime_interval(successes: int, failures: int, alpha: float) -> tuple[float
 
 
 def anytime_interval_path(outcomes: ArrayLike, alpha: float) -> tuple[Floats, Floats]:
-    """Give, after each trial, the lower and upper ends of the intersection of all intervals so far.
+    """Return, after each trial, the lower and upper ends of the intersection of all intervals so far.
 
     The hypotheses are those of `anytime_p_values`, and the two never disagree: the lower end has reached p0
     exactly when "above p0" has been proven at `alpha`, and so on the other side. The intersection never

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from simeval.seeds import derive
+from simeval.core.seeds import derive
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -27,7 +27,7 @@ class Logistic:
     weights: Floats
 
     def probabilities(self, features: Floats) -> Floats:
-        """Give the probability of each row."""
+        """Return the probability of each row."""
         found: Floats = expit(self.bias + features @ self.weights)
         return found
 
@@ -58,7 +58,7 @@ def fit_logistic(features: Floats, labels: Numbers, *, penalty: float = 1.0) -> 
 
 
 def roc_auc(labels: Numbers, scores: Numbers) -> float:
-    """Give the chance that a true item has a higher score than a false one, a tie counting one half.
+    """Return the chance that a true item has a higher score than a false one, a tie counting one half.
 
     NaN where there are not both. ValueError for lists of unequal length.
     """
@@ -75,7 +75,7 @@ def roc_auc(labels: Numbers, scores: Numbers) -> float:
 
 
 def grouped_folds(groups: Sequence[Hashable], labels: Numbers, *, n_folds: int = 5, seed: int = 0) -> NDArray[np.intp]:
-    """Give the fold of each item: those of a group share one, and folds get about as many items of each label.
+    """Return the fold of each item: those of a group share one, and folds get about as many items of each label.
 
     Groups are dealt in an order drawn by `seed`, the largest first, each to the fold where it leaves the labels the
     most even. ValueError where there are fewer groups than folds.

@@ -17,7 +17,7 @@ _HALVINGS = 40  # of the range in which a bound is sought
 
 
 def p_above(values: Sequence[float], mean: float, *, low: float) -> float:
-    """Give the p-value of "the mean is above `mean`" for values that are at least `low`.
+    """Return the p-value of "the mean is above `mean`" for values that are at least `low`.
 
     Hypothesis: the mean is at most `mean`. 1 where there are no values. The probability is computed by
     inverting the characteristic function of a sum of exponentials (J. P. Imhof 1961, Biometrika 48).
@@ -37,12 +37,12 @@ def p_above(values: Sequence[float], mean: float, *, low: float) -> float:
 
 
 def p_below(values: Sequence[float], mean: float, *, high: float) -> float:
-    """Give the p-value of "the mean is below `mean`" for values that are at most `high`."""
+    """Return the p-value of "the mean is below `mean`" for values that are at most `high`."""
     return p_above([-value for value in values], -mean, low=-high)
 
 
 def lower_bound(values: Sequence[float], alpha: float, *, low: float) -> float:
-    """Give the largest m for which "the mean is above m" is proven at `alpha`; `low` without values."""
+    """Return the largest m for which "the mean is above m" is proven at `alpha`; `low` without values."""
     if not values:
         return low
     inside, outside = low, max(values)
@@ -53,5 +53,5 @@ def lower_bound(values: Sequence[float], alpha: float, *, low: float) -> float:
 
 
 def upper_bound(values: Sequence[float], alpha: float, *, high: float) -> float:
-    """Give the smallest m for which "the mean is below m" is proven at `alpha`; `high` without values."""
+    """Return the smallest m for which "the mean is below m" is proven at `alpha`; `high` without values."""
     return -lower_bound([-value for value in values], alpha, low=-high)

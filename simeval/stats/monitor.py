@@ -37,7 +37,7 @@ class DetectorState(TypedDict):
 
 
 def detector_path(outcomes: ArrayLike, p0: float, bet: float) -> Floats:
-    """Give the detector of one bet after each outcome.
+    """Return the detector of one bet after each outcome.
 
     Hypothesis: each outcome's mean, given all before it, is at least p0. `outcomes` lie in [0, 1] (True or
     False, or scaled scores), in the order of the trials along the last axis; any axes before it are streams of
@@ -51,7 +51,7 @@ def detector_path(outcomes: ArrayLike, p0: float, bet: float) -> Floats:
 
 
 def mixture_path(outcomes: ArrayLike, p0: float, *, n_bets: int = 8) -> Floats:
-    """Give the detector averaged over `n_bets` bets after each outcome: the path of `DropDetector.value`.
+    """Return the detector averaged over `n_bets` bets after each outcome: the path of `DropDetector.value`.
 
     Hypothesis, shapes and proof as in `detector_path`. The bets are a geometric series from 0.03 to 0.6 of
     1/(1 - p0).
@@ -61,7 +61,7 @@ def mixture_path(outcomes: ArrayLike, p0: float, *, n_bets: int = 8) -> Floats:
 
 
 def streams_threshold(false_alarm_every: float, streams: int) -> float:
-    """Give the `false_alarm_every` of each of several detectors that makes it hold for all of them together.
+    """Return the `false_alarm_every` of each of several detectors that makes it hold for all of them together.
 
     Hypothesis: in every stream the rate is at least its bar. Proven: if each stream has one outcome per round,
     the first alarm of any comes after `false_alarm_every` rounds or more, on average; whatever the dependence
@@ -107,7 +107,7 @@ class DropDetector:
 
     @property
     def value(self) -> float:
-        """Give the detector now: 0 before the first outcome, an alarm from `false_alarm_every` on."""
+        """Return the detector now: 0 before the first outcome, an alarm from `false_alarm_every` on."""
         return float(self._values.mean())
 
     def push(self, x: float) -> bool:
@@ -122,7 +122,7 @@ class DropDetector:
         return alarm
 
     def state(self) -> DetectorState:
-        """Give everything that `from_state` needs to go on elsewhere, as plain numbers."""
+        """Return everything that `from_state` needs to go on elsewhere, as plain numbers."""
         return DetectorState(
             p0=self.p0,
             false_alarm_every=self.false_alarm_every,
@@ -134,7 +134,7 @@ class DropDetector:
 
     @classmethod
     def from_state(cls, state: DetectorState) -> "DropDetector":
-        """Give a detector that goes on where `state` was taken, without any difference to one never stopped.
+        """Return a detector that goes on where `state` was taken, without any difference to one never stopped.
 
         ValueError where the numbers cannot be those of a detector.
         """

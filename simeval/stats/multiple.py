@@ -21,7 +21,7 @@ _TIE = 1e-12  # relative distance below which an e-value counts as equal to its 
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Give the adjusted p-values, in the order given, that control the chance of any false rejection.
+    """Return the adjusted p-values, in the order given, that control the chance of any false rejection.
 
     Hypothesis: that of each p-value. Rejecting those with an adjusted p-value of at most alpha makes one or
     more false rejections with a probability of at most alpha, whatever the dependence (proven). For p-values
@@ -34,7 +34,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
-    """Give the adjusted p-values, in the order given, that control the share of false rejections.
+    """Return the adjusted p-values, in the order given, that control the share of false rejections.
 
     Hypothesis: that of each p-value. Among those with an adjusted p-value of at most alpha the expected share
     of false rejections is at most alpha (proven for independent or positively dependent p-values). For
@@ -47,7 +47,7 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
 
 
 def e_benjamini_hochberg(e_values: Sequence[float], alpha: float) -> list[int]:
-    """Give the indices, ascending, of the e-values whose hypotheses are rejected.
+    """Return the indices, ascending, of the e-values whose hypotheses are rejected.
 
     Hypothesis: that of each e-value, whose expectation under it is at most 1. Rejects the k largest for the
     greatest k of which the k-th largest is at least m / (alpha k), m the number of e-values. The expected
@@ -66,7 +66,7 @@ def e_benjamini_hochberg(e_values: Sequence[float], alpha: float) -> list[int]:
 
 
 def joint_level(alpha: float, m: int) -> float:
-    """Give the level, alpha / m, at which each of m tests is run so that they hold jointly (Bonferroni).
+    """Return the level, alpha / m, at which each of m tests is run so that they hold jointly (Bonferroni).
 
     Hypothesis: that of each test. The chance of any false rejection is at most alpha, whatever the dependence
     and with early stopping too (proven). The level must be decided before sampling: it is what the boundaries

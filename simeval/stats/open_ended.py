@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simeval.stats.evalues import anytime_interval, mixture
-from simeval.stats.sequential import Design, Inference, OperatingCharacteristics, Stop, later_passes
+from simeval.stats.sequential import Design, Inference, OperatingCharacteristics, StopRule, later_passes
 
 _ROUNDING = 1e-9  # how far below 1/alpha rounding may put an e-value that equals it
 
@@ -26,18 +26,18 @@ class OpenDesign(Design):
         return True
 
     def completed(self, n: int, failures: int, *, good: bool) -> tuple[int, int]:  # noqa: ARG002
-        """Give the state itself: what holds at any time needs no completion."""
+        """Return the state itself: what holds at any time needs no completion."""
         return n, failures
 
     def characteristics(self, rate: float) -> OperatingCharacteristics:
-        """Give what an app with this true rate comes to within `n_max` trials."""
+        """Return what an app with this true rate comes to within `n_max` trials."""
         ends, chance = self.ends, self.ends.chances(rate)
         fails = ends.failures >= self.fail_at[ends.n]
         passes = ends.rank == 0
         return OperatingCharacteristics(float(chance[passes].sum()), float(chance[fails].sum()), float(chance @ ends.n))
 
     def infer(self, n: int, failures: int) -> Inference:
-        """Give the anytime p-values and interval of any state, whether a run ends there or not."""
+        """Return the anytime p-values and interval of any state, whether a run ends there or not."""
         above = float(mixture(n - failures, failures, self.p0))
         below = float(mixture(failures, n - failures, 1 - self.p0))
         return Inference(
@@ -48,7 +48,7 @@ class OpenDesign(Design):
 
 
 def minimum_n(p0: float, alpha: float) -> int:
-    """Give the smallest n at which n successes of n pass: the e-value of "above p0" reaches 1/alpha."""
+    """Return the smallest n at which n successes of n pass: the e-value of "above p0" reaches 1/alpha."""
     low, high = 0, 1
     while not _proves(high, 0, p0, alpha):
         low, high = high, 2 * high
@@ -59,8 +59,8 @@ def minimum_n(p0: float, alpha: float) -> int:
 
 
 @lru_cache(maxsize=256)
-def open_design(p0: float, n_max: int, *, alpha: float, stop: Stop = "gate") -> OpenDesign:
-    """Give the open-ended test of "the rate is above p0", tabulated up to `n_max` trials.
+def open_design(p0: float, n_max: int, *, alpha: float, stop: StopRule = "gate") -> OpenDesign:
+    """Return the open-ended test of "the rate is above p0", tabulated up to `n_max` trials.
 
     Hypotheses: for a pass, the rate is at most p0; for a fail, at least p0. Each is ever rejected wrongly with a
     chance of at most `alpha`, at any n and any stopping rule.
@@ -75,7 +75,7 @@ def open_design(p0: float, n_max: int, *, alpha: float, stop: Stop = "gate") -> 
 
 
 def _boundary(p0: float, n_max: int, alpha: float) -> NDArray[np.int64]:
-    """Give, for each n, the most failures with which the e-value of "above p0" reaches 1/alpha, or -1."""
+    """Return, for each n, the most failures with which the e-value of "above p0" reaches 1/alpha, or -1."""
     allowed = np.full(n_max + 1, -1)
     failures = -1
     for n in range(1, n_max + 1):

@@ -37,7 +37,7 @@ class PairedTest:
 
 
 def mcnemar(new_only: int, old_only: int) -> PairedTest:
-    """Give the p-values of McNemar's exact test of paired yes-or-no outcomes.
+    """Return the p-values of McNemar's exact test of paired yes-or-no outcomes.
 
     Hypothesis: the new version succeeds at most (for "better") or at least (for "worse") as often as the old.
     `new_only` counts the pairs in which the new version alone succeeded, `old_only` the old alone; given
@@ -53,7 +53,7 @@ def mcnemar(new_only: int, old_only: int) -> PairedTest:
 def sign_flip(
     differences: Sequence[float], *, clusters: Sequence[Hashable] | None = None, n_flips: int = 9_999, seed: int = 0
 ) -> PairedTest:
-    """Give the p-values of the mean difference among all its sign flips.
+    """Return the p-values of the mean difference among all its sign flips.
 
     Hypothesis: exchanging the versions within a seed changes nothing, so that every difference is as likely
     as its negative. `differences` holds n finite numbers, new - old; `clusters` the n labels of their seeds,
@@ -81,7 +81,7 @@ def sign_flip(
 
 
 def paired_not_worse(both: int, new_only: int, old_only: int, neither: int, *, margin: float) -> MarginTest:
-    """Give the p-value of "the new rate is above the old rate less `margin`" from paired yes-or-no outcomes.
+    """Return the p-value of "the new rate is above the old rate less `margin`" from paired yes-or-no outcomes.
 
     Hypothesis: new rate - old rate <= -margin, with -1 < margin < 1. The counts are of pairs. A margin of 0
     tests for a better version, a negative one for a version better by more than that; "worse by more than
@@ -117,7 +117,7 @@ def paired_not_worse(both: int, new_only: int, old_only: int, neither: int, *, m
 def paired_difference_interval(
     both: int, new_only: int, old_only: int, neither: int, *, alpha: float
 ) -> tuple[float, float]:
-    """Give the approximate interval of new rate - old rate, `alpha` on each side, from counts of pairs.
+    """Return the approximate interval of new rate - old rate, `alpha` on each side, from counts of pairs.
 
     It holds the differences that Tango's score test does not reject: asymptotic, so it can contradict the
     exact tests. Contains the estimate. [-1, 1] without pairs.
@@ -144,7 +144,7 @@ def _score_of(new_only: int, old_only: int, n: int, difference: float) -> float:
 
 
 def _score(new_only: Numbers, old_only: Numbers, n: int, difference: float) -> Numbers:
-    """Give Tango's z of "new rate - old rate > difference", 0 where its variance is 0."""
+    """Return Tango's z of "new rate - old rate > difference", 0 where its variance is 0."""
     b = (2 * n - new_only + old_only) * difference - new_only - old_only
     c = -old_only * difference * (1 - difference)
     old_share = (np.sqrt(np.maximum(b**2 - 8 * n * c, 0)) - b) / (4 * n)  # the most likely one, given the difference
@@ -154,7 +154,7 @@ def _score(new_only: Numbers, old_only: Numbers, n: int, difference: float) -> N
 
 
 def _first_extreme(new_only: int, old_only: int, n: int, margin: float) -> NDArray[np.int64]:
-    """Give, for each count of old successes alone, the fewest new ones that are as extreme; n + 1 for none."""
+    """Return, for each count of old successes alone, the fewest new ones that are as extreme; n + 1 for none."""
     new, old = np.arange(n + 1.0)[:, None], np.arange(n + 1.0)
     possible = new + old <= n
     scores = np.where(possible, _score(np.where(possible, new, 0), np.where(possible, old, 0), n, -margin), -np.inf)

@@ -12,7 +12,7 @@ from scipy.special import bdtr, bdtrc
 
 from simeval.stats import binomial
 from simeval.stats.betting import p_values
-from simeval.stats.sequential import RHO, Design, Stop, design
+from simeval.stats.sequential import RHO, Design, StopRule, design
 
 LARGEST_N = 10_000
 _EXACT_UP_TO = 400  # trials; the size of a larger sequential sample is found to about one per cent
@@ -36,7 +36,7 @@ class FixedSample:
 
 
 def fixed_test(n: int, p0: float, p1: float, *, alpha: float) -> FixedTest:
-    """Give the exact test of "the rate is above p0" on n trials, and its power where the rate is p1."""
+    """Return the exact test of "the rate is above p0" on n trials, and its power where the rate is p1."""
     critical = int(binomial.critical_successes(n, p0, alpha))
     if critical > n:
         return FixedTest(critical, 0.0, 0.0)
@@ -44,7 +44,7 @@ def fixed_test(n: int, p0: float, p1: float, *, alpha: float) -> FixedTest:
 
 
 def fixed_sample(p0: float, p1: float, *, alpha: float, power: float) -> FixedSample | None:
-    """Give the sizes of a fixed sample with which a true rate of p1 proves "above p0" with this chance.
+    """Return the sizes of a fixed sample with which a true rate of p1 proves "above p0" with this chance.
 
     The power of an exact test is a saw-tooth: one more trial may lower it, until one more miss is allowed. So
     `first` is the cheap end of a tooth; a run that may lose a trial or two wants `safe`. None where p1 <= p0 or
@@ -59,7 +59,7 @@ def fixed_sample(p0: float, p1: float, *, alpha: float, power: float) -> FixedSa
 
 
 def cheap_sizes(p0: float, *, alpha: float, count: int) -> list[tuple[int, int]]:
-    """Give (n, misses) for 0, 1, ... misses: the smallest n at which so many still prove "above p0"."""
+    """Return (n, misses) for 0, 1, ... misses: the smallest n at which so many still prove "above p0"."""
     found: list[tuple[int, int]] = []
     n = binomial.minimum_n(p0, alpha)
     for misses in range(count):
@@ -70,9 +70,9 @@ def cheap_sizes(p0: float, *, alpha: float, count: int) -> list[tuple[int, int]]
 
 
 def sequential_sample(
-    p0: float, p1: float, *, alpha: float, power: float, rho: float = RHO, stop: Stop = "gate"
+    p0: float, p1: float, *, alpha: float, power: float, rho: float = RHO, stop: StopRule = "gate"
 ) -> Design | None:
-    """Give the smallest sequential design with which a true rate of p1 proves "above p0" with this chance.
+    """Return the smallest sequential design with which a true rate of p1 proves "above p0" with this chance.
 
     Sizes beyond some hundreds are found to about one per cent. None where `fixed_sample` is None.
     """
@@ -97,12 +97,12 @@ def sequential_sample(
 
 
 def suite_power(power: float, requirements: int) -> float:
-    """Give the power each of so many independent requirements needs, for all to pass with the chance `power`."""
+    """Return the power each of so many independent requirements needs, for all to pass with the chance `power`."""
     return float(power ** (1 / requirements))
 
 
 def mcnemar_power(n: int, new_only: float, old_only: float, *, alpha: float) -> float:
-    """Give the chance that n matched pairs prove "the new version is better" by the exact McNemar test.
+    """Return the chance that n matched pairs prove "the new version is better" by the exact McNemar test.
 
     `new_only` and `old_only` are the shares of pairs in which one version alone is good. The test looks at the
     pairs that differ, of which there are D ~ Bin(n, new_only + old_only).
@@ -127,7 +127,7 @@ def mean_power(
     n_draws: int = 400,
     seed: int = 0,
 ) -> tuple[float, float]:
-    """Give the chance that a bet proves "the mean is above `bar`" within n_max values, and the values it takes.
+    """Return the chance that a bet proves "the mean is above `bar`" within n_max values, and the values it takes.
 
     Scores are drawn from `pilot`, which stands for the app: some thirty scores at least. A simulation, so the
     chance has a standard error of up to 0.5 / sqrt(n_draws).

@@ -69,7 +69,7 @@ class Preferences:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class StrengthDifference:
     """The difference in log strength of version `one` over version `other`, and its Holm-corrected p-value."""
 
     one: int
@@ -85,13 +85,13 @@ class Ranking:
     log_strengths: tuple[float, ...]
     low: tuple[float, ...]
     high: tuple[float, ...]
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[StrengthDifference, ...]
     n_draws: int
     draws_without_ranking: int
 
 
 def preferences(both_orders: Sequence[tuple[str, str]], *, alpha: float = 0.05) -> Preferences:
-    """Give the preference for B over A from pairs that were each judged in both orders.
+    """Return the preference for B over A from pairs that were each judged in both orders.
 
     Hypothesis: B is preferred at most (for "B better") or at least (for "A better") as often as A, ties aside.
     `both_orders` holds, for each of n independent pairs, the answer with A shown first, then the answer with B
@@ -129,7 +129,7 @@ def preferences(both_orders: Sequence[tuple[str, str]], *, alpha: float = 0.05) 
 
 
 def bradley_terry(wins: ArrayLike) -> list[float]:
-    """Give the log strengths of k versions, centred on 0, from a k x k matrix of wins.
+    """Return the log strengths of k versions, centred on 0, from a k x k matrix of wins.
 
     The model says that i beats j with the odds exp(strength i - strength j). `wins[i][j]` counts how often i
     beat j; a tie counts half for both, which the caller adds beforehand. The diagonal is 0. The estimate is
@@ -150,7 +150,7 @@ def bradley_terry(wins: ArrayLike) -> list[float]:
 def bradley_terry_intervals(
     wins_by_seed: ArrayLike, *, alpha: float = 0.05, n_draws: int = 1_999, seed: int = 0
 ) -> Ranking:
-    """Give the ranking of k versions with intervals, `alpha` on each side, and all pairs compared.
+    """Return the ranking of k versions with intervals, `alpha` on each side, and all pairs compared.
 
     Hypothesis of each comparison: the two versions are equally strong. `wins_by_seed` is k x k x seeds: how
     often i beat j on each seed, a tie half for both. Seeds are drawn with replacement, `n_draws` times, with
@@ -184,7 +184,7 @@ def bradley_terry_intervals(
     )
 
 
-def _compared(strengths: Sequence[float], fitted: Numbers, missing: int) -> tuple[Comparison, ...]:
+def _compared(strengths: Sequence[float], fitted: Numbers, missing: int) -> tuple[StrengthDifference, ...]:
     pairs = list(combinations(range(len(strengths)), 2))
     p_values = []
     for one, other in pairs:
@@ -192,7 +192,7 @@ def _compared(strengths: Sequence[float], fitted: Numbers, missing: int) -> tupl
         beyond = 1 + missing + min(int(np.sum(gaps <= 0)), int(np.sum(gaps >= 0)))
         p_values.append(min(1.0, 2 * beyond / (1 + missing + len(fitted))))
     return tuple(
-        Comparison(one, other, strengths[one] - strengths[other], p)
+        StrengthDifference(one, other, strengths[one] - strengths[other], p)
         for (one, other), p in zip(pairs, holm(p_values), strict=True)
     )
 
@@ -209,7 +209,7 @@ def _win_matrix(wins: ArrayLike, dimensions: int) -> Numbers:
 
 
 def _has_ranking(wins: Numbers) -> NDArray[np.bool_]:
-    """Give, for each of draws x k x k, whether every version is reached from every other along wins."""
+    """Return, for each of draws x k x k, whether every version is reached from every other along wins."""
     k = wins.shape[1]
     reached = (wins > 0) | np.eye(k, dtype=bool)
     for _ in range(k.bit_length()):
@@ -218,7 +218,7 @@ def _has_ranking(wins: Numbers) -> NDArray[np.bool_]:
 
 
 def _fit(wins: Numbers) -> Numbers:
-    """Give draws x k centred log strengths of draws x k x k wins, each of which has a ranking."""
+    """Return draws x k centred log strengths of draws x k x k wins, each of which has a ranking."""
     strengths = np.zeros(wins.shape[:2])
     open_draws = np.arange(len(wins))
     total, played = wins.sum(axis=2), wins + np.swapaxes(wins, 1, 2)

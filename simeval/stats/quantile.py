@@ -16,7 +16,7 @@ from simeval.stats.sequential import Design
 
 @lru_cache(maxsize=1024)
 def interval_ranks(n: int, quantile: float, alpha: float) -> tuple[int, int]:
-    """Give the ranks (from 1) of the order statistics that bound the quantile, `alpha` on each side.
+    """Return the ranks (from 1) of the order statistics that bound the quantile, `alpha` on each side.
 
     Rank 0 stands for "unbounded below" and n + 1 for "unbounded above".
     """
@@ -30,7 +30,7 @@ def interval_ranks(n: int, quantile: float, alpha: float) -> tuple[int, int]:
 
 
 def sample_quantile(values: ArrayLike, quantile: float, *, upper: bool, ranked: bool = False) -> float:
-    """Give the quantile of a sample as an order statistic, so that its interval holds it.
+    """Return the quantile of a sample as an order statistic, so that its interval holds it.
 
     `upper` gives the largest m with P(X >= m) >= 1 - quantile, else the smallest with P(X <= m) >= quantile;
     for a median, the middle of the two. `ranked` says that the values are in ascending order already.
@@ -46,7 +46,7 @@ def sample_quantile(values: ArrayLike, quantile: float, *, upper: bool, ranked: 
 def order_interval(
     values: ArrayLike, quantile: float, alpha: float, *, bounds: tuple[float, float], ranked: bool = False
 ) -> tuple[float, float]:
-    """Give the interval of the quantile, `alpha` on each side, edges of the support where unbounded.
+    """Return the interval of the quantile, `alpha` on each side, edges of the support where unbounded.
 
     `values` holds n numbers, in ascending order where they are said to be `ranked`; `bounds` is the support,
     infinite where it has no edge.
@@ -71,7 +71,7 @@ def repeated_interval(
     bounds: tuple[float, float],
     from_above: bool = False,
 ) -> tuple[float, float]:
-    """Give an interval of the quantile that holds however a sequential run was stopped, `alpha` on each side.
+    """Return an interval of the quantile that holds however a sequential run was stopped, `alpha` on each side.
 
     `values` are n <= plan.n_max numbers in the order of the trials; `plan` tests "P(X >= m) is above plan.p0",
     and the quantile is the (1 - p0)-quantile. The lower bound is the largest m whose own count of X < m has

@@ -37,7 +37,7 @@ class Repeats:
 def judge_variance(
     scores: Sequence[Sequence[float | None]] | NDArray[np.generic],
 ) -> JudgeVariance:
-    """Give the variance of the judge and of the conversations, from conversations judged several times.
+    """Return the variance of the judge and of the conversations, from conversations judged several times.
 
     Hypothesis: none is tested. `scores` has a row for each conversation and a column for each repeat, None or
     NaN where a repeat is missing; rows without a score are left out. One-way random analysis of variance, with
@@ -63,7 +63,7 @@ def judge_variance(
 
 
 def optimal_repeats(variance_judge: float, variance_conversation: float, *, cost_ratio: float) -> float:
-    """Give the number of repeats, not rounded, at which a mean is known best for its cost.
+    """Return the number of repeats, not rounded, at which a mean is known best for its cost.
 
     Hypothesis: none is tested. The minimum over r of (variance_conversation + variance_judge / r) * (cost_ratio +
     r): r* = sqrt(cost_ratio * variance_judge / variance_conversation). `cost_ratio` is the cost of holding a
@@ -84,7 +84,7 @@ def optimal_repeats(variance_judge: float, variance_conversation: float, *, cost
 def repeats_worth_paying(
     variance_judge: float, variance_conversation: float, *, cost_ratio: float, limit: int = 10
 ) -> Repeats:
-    """Give the whole number of repeats, from 1 to `limit`, at which a mean is known best for its cost.
+    """Return the whole number of repeats, from 1 to `limit`, at which a mean is known best for its cost.
 
     Hypothesis: none is tested. Arguments and errors as `optimal_repeats`. The cost at a given precision falls up
     to r* and rises after it, so only its two neighbours are compared. Repeats change what is measured (the mean

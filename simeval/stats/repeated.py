@@ -27,7 +27,7 @@ class RepeatedSuccess:
 
 
 def pass_hat_k(successes: Sequence[int], trials: Sequence[int], k: int, *, alpha: float) -> RepeatedSuccess:
-    """Give pass^k, the chance that k trials of a task all succeed: the mean of C(c, k) / C(n, k) over tasks.
+    """Return pass^k, the chance that k trials of a task all succeed: the mean of C(c, k) / C(n, k) over tasks.
 
     Hypothesis: none is tested. `successes` and `trials` hold c and n of each task. The estimate is unbiased for
     independent trials of a task. The interval takes each task as one cluster, `alpha` on each side: mean -+ t *
@@ -41,7 +41,7 @@ def pass_hat_k(successes: Sequence[int], trials: Sequence[int], k: int, *, alpha
 
 
 def pass_at_k(successes: Sequence[int], trials: Sequence[int], k: int, *, alpha: float) -> RepeatedSuccess:
-    """Give pass@k, the chance that at least one of k trials succeeds: the mean of 1 - C(n - c, k) / C(n, k).
+    """Return pass@k, the chance that at least one of k trials succeeds: the mean of 1 - C(n - c, k) / C(n, k).
 
     Hypothesis: none is tested. Arguments, interval, its limits and errors as `pass_hat_k`.
     """

@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr
 
-Stop = Literal["gate", "verdict"]
-Ending = Literal["pass", "end", "bad"]
+StopRule = Literal["gate", "verdict"]
+Boundary = Literal["pass", "end", "bad"]
 
 RHO = 2.0
 _TIE = 1e-12  # how far above its limit rounding may put a chance that equals it
@@ -67,7 +67,7 @@ class Design:
     n_max: int
     alpha: float
     rho: float
-    stop: Stop
+    stop: StopRule
     pass_at: NDArray[np.int64]
     fail_at: NDArray[np.int64]
     within: NDArray[np.int64]
@@ -88,7 +88,7 @@ class Design:
         """The acceptance table: (n, failures) such that a run passes at n with at most that many failures."""
         return [(int(n), int(self.pass_at[n])) for n in np.flatnonzero(self.pass_at >= 0)]
 
-    def ending(self, n: int, failures: int) -> Ending | None:
+    def ending(self, n: int, failures: int) -> Boundary | None:
         """Say how a run that has come to `failures` in `n` trials ends there; None where it goes on."""
         if n == 0:
             return None
@@ -99,7 +99,7 @@ class Design:
         return "end" if n == self.n_max else None
 
     def launch_limit(self, n: int, failures: int) -> int:
-        """Give the earliest trial number at which a run in this state can pass; n_max where it cannot.
+        """Return the earliest trial number at which a run in this state can pass; n_max where it cannot.
 
         No trial beyond it need be started before one more of the first `n` + 1 is known.
         """
@@ -107,12 +107,12 @@ class Design:
         return n + 1 + int(ahead[0]) if ahead.size else self.n_max
 
     def stop_points(self) -> list[tuple[int, int]]:
-        """Give every (n, failures) that can be reached and stops the run at a boundary without a pass."""
+        """Return every (n, failures) that can be reached and stops the run at a boundary without a pass."""
         ends = self.ends
         return [(int(n), int(f)) for n, f in zip(ends.n[ends.is_bad], ends.failures[ends.is_bad], strict=True)]
 
     def characteristics(self, rate: float) -> OperatingCharacteristics:
-        """Give what an app with this true rate comes to."""
+        """Return what an app with this true rate comes to."""
         ends = self.ends
         chance = ends.chances(rate)
         passes = ends.rank == 0
@@ -120,7 +120,7 @@ class Design:
         return OperatingCharacteristics(float(chance[passes].sum()), float(chance[fails].sum()), float(chance @ ends.n))
 
     def infer(self, n: int, failures: int) -> Inference:
-        """Give p-values and interval of a run that ended with `failures` in `n` trials.
+        """Return p-values and interval of a run that ended with `failures` in `n` trials.
 
         Outcomes are ordered stage-wise: passes (earlier is better), the end of the budget (fewer failures are
         better), other stops (later is better). Then p_pass is the chance at p0 of an outcome as good or
@@ -141,11 +141,11 @@ class Design:
         return Inference(p_pass, p_fail, (low, high))
 
     def completed(self, n: int, failures: int, *, good: bool) -> tuple[int, int]:
-        """Give the state to infer from where a run was cut short in this one: the end all good, or all bad, makes."""
+        """Return the state to infer from where a run was cut short in this one: the end all good, or all bad, makes."""
         return self.ending_of(n, failures, good=good)
 
     def ending_of(self, n: int = 0, failures: int = 0, *, good: bool) -> tuple[int, int]:
-        """Give where a run in this state ends if every further trial succeeds, or if every one fails."""
+        """Return where a run in this state ends if every further trial succeeds, or if every one fails."""
         while self.ending(n, failures) is None:
             n, failures = n + 1, failures + (not good)
         return n, failures
@@ -173,7 +173,7 @@ class _Ends:
         return np.equal(self.rank, 2)
 
     def chances(self, rate: float) -> NDArray[np.float64]:
-        """Give the chance of each ending at a true rate."""
+        """Return the chance of each ending at a true rate."""
         successes = self.n - self.failures
         with np.errstate(divide="ignore", invalid="ignore"):
             good = np.where(successes > 0, successes * np.log(rate), 0.0)
@@ -181,15 +181,15 @@ class _Ends:
         return np.asarray(np.exp(self.log_ways + good + bad))
 
     def up_to(self, place: int) -> Self:
-        """Give the endings as good as the one at `place`, or better."""
+        """Return the endings as good as the one at `place`, or better."""
         return self._part(slice(None, place + 1))
 
     def since(self, place: int) -> Self:
-        """Give the endings as bad as the one at `place`, or worse."""
+        """Return the endings as bad as the one at `place`, or worse."""
         return self._part(slice(place, None))
 
     def rate_at(self, chance: float, *, rises: bool) -> float:
-        """Give the rate at which these endings have together this chance, which rises with the rate or falls."""
+        """Return the rate at which these endings have together this chance, which rises with the rate or falls."""
         low, high = 0.0, 1.0
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
@@ -202,8 +202,8 @@ class _Ends:
 
 
 @lru_cache(maxsize=256)
-def design(p0: float, n_max: int, *, alpha: float, rho: float = RHO, stop: Stop = "gate") -> Design:
-    """Give the exact sequential test of "the rate is above p0" with at most `n_max` trials.
+def design(p0: float, n_max: int, *, alpha: float, rho: float = RHO, stop: StopRule = "gate") -> Design:
+    """Return the exact sequential test of "the rate is above p0" with at most `n_max` trials.
 
     Hypotheses: for a pass, the rate is at most p0; for a fail, at least p0. Each is rejected wrongly with a
     chance of at most `alpha`, whatever the rate. `p0` and `alpha` lie strictly between 0 and 1. A design of
@@ -222,13 +222,13 @@ def design(p0: float, n_max: int, *, alpha: float, rho: float = RHO, stop: Stop 
 
 
 def later_passes(pass_at: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Give, for each n, the most failures with which some later n passes; -1 where none does."""
+    """Return, for each n, the most failures with which some later n passes; -1 where none does."""
     later = np.concatenate([pass_at[1:], [-1]])
     return np.maximum.accumulate(later[::-1])[::-1]
 
 
 def _boundary(p0: float, n_max: int, alpha: float, rho: float) -> tuple[NDArray[np.int64], float]:
-    """Give, for each n, the most failures that pass, the largest that may be spent by n; and what is spent."""
+    """Return, for each n, the most failures that pass, the largest that may be spent by n; and what is spent."""
     q = 1 - p0
     most = int(np.searchsorted(bdtr(np.arange(n_max + 1), n_max, q), alpha * (1 + _TIE), side="right"))
     running = np.zeros(most + 1)  # P(still running with f failures); more failures never matter for a pass

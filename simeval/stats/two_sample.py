@@ -46,7 +46,7 @@ class MarginTest:
 
 
 def fisher(new_good: int, new_n: int, old_good: int, old_n: int) -> TwoSampleTest:
-    """Give the p-values of Fisher's exact test, one for each direction.
+    """Return the p-values of Fisher's exact test, one for each direction.
 
     Hypothesis: the new rate is at most (for "better") or at least (for "worse") the old rate. Given the total
     of successes, those of the new version are hypergeometric if the rates are equal. Exact and conservative,
@@ -65,7 +65,7 @@ def fisher(new_good: int, new_n: int, old_good: int, old_n: int) -> TwoSampleTes
 
 
 def boschloo(new_good: int, new_n: int, old_good: int, old_n: int) -> TwoSampleTest:
-    """Give the p-values of Boschloo's unconditional test, one for each direction.
+    """Return the p-values of Boschloo's unconditional test, one for each direction.
 
     Hypothesis: as of `fisher`, whose p-value is its statistic; its own p-values are never above Fisher's.
     Exact up to SciPy's search for the maximum over the common rate; a second or more for hundreds of trials.
@@ -82,7 +82,7 @@ def boschloo(new_good: int, new_n: int, old_good: int, old_n: int) -> TwoSampleT
 
 
 def newcombe_interval(new_good: int, new_n: int, old_good: int, old_n: int, alpha: float) -> tuple[float, float]:
-    """Give the approximate interval of new rate - old rate, `alpha` on each side.
+    """Return the approximate interval of new rate - old rate, `alpha` on each side.
 
     Built from Wilson's intervals of the two rates (Newcombe's method 10, without continuity correction):
     asymptotic, it can contradict the exact tests. Contains the estimate. [-1, 1] where a side has no trials.
@@ -97,7 +97,7 @@ def newcombe_interval(new_good: int, new_n: int, old_good: int, old_n: int, alph
 
 
 def not_worse(new_good: int, new_n: int, old_good: int, old_n: int, *, margin: float) -> MarginTest:
-    """Give the p-value of "the new rate is above the old rate less `margin`", a number in (-1, 1).
+    """Return the p-value of "the new rate is above the old rate less `margin`", a number in (-1, 1).
 
     Hypothesis: new rate <= old rate - margin. A margin of 0 tests for a better version, a negative one for a
     version better by more than that; "worse by more than the margin" is the same test with the versions
@@ -131,7 +131,7 @@ def not_worse(new_good: int, new_n: int, old_good: int, old_n: int, *, margin: f
 
 
 def supremum(probability: Callable[[Numbers], Numbers], low: float, high: float, *, n: int) -> float:
-    """Give the greatest value of a probability of n yes-or-no trials over a rate between `low` and `high`.
+    """Return the greatest value of a probability of n yes-or-no trials over a rate between `low` and `high`.
 
     `probability` maps an array of rates to one of probabilities. A grid in the angle whose squared sine is
     the rate has about six points to a standard error of the angle, which is of order 1 / sqrt(n) everywhere
@@ -159,7 +159,10 @@ def supremum(probability: Callable[[Numbers], Numbers], low: float, high: float,
 
 
 def binomial_weights(k: NDArray[np.int64], n: int, rates: Numbers) -> Numbers:
-    """Give P(Bin(n, rate) = k), of the shape that `k` and `rates` broadcast to; rates may leave [0, 1] by rounding."""
+    """Return P(Bin(n, rate) = k), of the shape that `k` and `rates` broadcast to.
+
+    Rates may leave [0, 1] by rounding.
+    """
     rates = np.clip(rates, 0.0, 1.0)
     ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
     weights: Numbers = np.exp(ways + xlogy(k, rates) + xlog1py(n - k, -rates))
@@ -173,14 +176,14 @@ def check_margin(margin: float) -> None:
 
 
 def standardised(surplus: Numbers, variance: Numbers) -> Numbers:
-    """Give surplus / sqrt(variance), 0 where the variance is 0 but for rounding."""
+    """Return surplus / sqrt(variance), 0 where the variance is 0 but for rounding."""
     possible = variance > _NO_VARIANCE
     scores: Numbers = np.where(possible, surplus, 0.0) / np.sqrt(np.where(possible, variance, 1.0))
     return scores
 
 
 def _first_extreme(new_good: int, new_n: int, old_good: int, old_n: int, margin: float) -> NDArray[np.int64]:
-    """Give, for each count of old successes, the fewest new ones that are as extreme; new_n + 1 for none."""
+    """Return, for each count of old successes, the fewest new ones that are as extreme; new_n + 1 for none."""
     new, old = np.arange(new_n + 1)[:, None], np.arange(old_n + 1)
     scores = _score(new, new_n, old, old_n, margin)
     monotone = np.maximum.accumulate(scores, axis=0)
@@ -190,7 +193,7 @@ def _first_extreme(new_good: int, new_n: int, old_good: int, old_n: int, margin:
 
 
 def _score(new_good: NDArray[np.int64], new_n: int, old_good: NDArray[np.int64], old_n: int, margin: float) -> Numbers:
-    """Give Farrington and Manning's z of "new rate - old rate > -margin", 0 where its variance is 0."""
+    """Return Farrington and Manning's z of "new rate - old rate > -margin", 0 where its variance is 0."""
     new, old = new_good / new_n, old_good / old_n
     restricted = _restricted_rate(new, new_n, old, old_n, margin)
     other = np.clip(restricted + margin, 0, 1)
@@ -199,7 +202,7 @@ def _score(new_good: NDArray[np.int64], new_n: int, old_good: NDArray[np.int64],
 
 
 def _restricted_rate(new: Numbers, new_n: int, old: Numbers, old_n: int, margin: float) -> Numbers:
-    """Give the most likely new rate if the old rate were higher by exactly the margin.
+    """Return the most likely new rate if the old rate were higher by exactly the margin.
 
     The likelihood is concave, so the sign of its derivative bisects the range. Farrington and Manning's closed
     form of the same root loses half of the digits where two roots of their cubic meet, and with them ties.

@@ -12,20 +12,20 @@ from typing import TypeVar
 from sqlalchemy import URL, Connection, make_url, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
+from simeval.core.logs import log
+from simeval.core.run_records import Heartbeat, ReplyRecord
+from simeval.core.trial import TrialConversation
 from simeval.errors import DefinitionError, SimevalError, StoreError
-from simeval.logs import log
-from simeval.outcome import Held
-from simeval.records import Pulse, ReplyRecord
-from simeval.results import RunRecord
+from simeval.results.suite import RunRecord
 from simeval.store import lifecycle
-from simeval.store.backend import Backend, driver_connection, problem_of
+from simeval.store.backends.base import Backend, Batch, driver_connection, problem_of
+from simeval.store.backends.postgres import PostgresServer
+from simeval.store.backends.sqlite import SqliteFile
 from simeval.store.journal import Entry, RunResult
-from simeval.store.lifecycle import Sitting
-from simeval.store.postgres import PostgresServer
-from simeval.store.rows import Batch, rows_of
+from simeval.store.lifecycle import RunAttempt
+from simeval.store.rows import rows_of
 from simeval.store.schema import REPLIES, VERSION, bring_up_to_date, require_known, version_of
-from simeval.store.sqlite import SqliteFile
-from simeval.store.texts import as_written
+from simeval.store.text_encoding import as_written
 
 T = TypeVar("T")
 
@@ -47,7 +47,7 @@ class Database:
         self._backend = _backend_of(where)
         self._reconnect_seconds = reconnect_seconds
         self._lock, self._closing = Lock(), Event()
-        self._sittings: dict[str, Sitting] = {}
+        self._sittings: dict[str, RunAttempt] = {}
         self._connection: Connection | None = None
         self._lost_since: float | None = None  # of all who wait for it together
         try:
@@ -72,13 +72,13 @@ class Database:
     @property
     def owners(self) -> frozenset[str]:
         """The sittings that were begun here."""
-        return frozenset(sitting.owner for sitting in self._sittings.values())
+        return frozenset(attempt.owner for attempt in self._sittings.values())
 
     def append(self, run_id: str, entries: Sequence[Entry]) -> None:
         """Keep a batch of one run's entries, all or none. They are safe when this returns. Raises StoreError."""
         now = datetime.now(UTC)
         if any(isinstance(entry, RunRecord) for entry in entries):
-            self._sittings[run_id] = lifecycle.new_sitting(now, after=self._sittings.get(run_id))
+            self._sittings[run_id] = lifecycle.new_attempt(now, after=self._sittings.get(run_id))
         work = partial(self._keep, run_id=run_id, entries=entries, now=now.isoformat())
         self._do(work, begin=self._backend.begin_write, durable=any(isinstance(e, RunResult) for e in entries))
 
@@ -95,7 +95,7 @@ class Database:
         self.write(lambda connection: self._backend.write(connection, rows))
 
     def reply(self, key: str) -> ReplyRecord | None:
-        """Give the reply that is kept under a key."""
+        """Return the reply that is kept under a key."""
         query = select(REPLIES).where(REPLIES.c.key == key)
         row = self.read(lambda connection: connection.execute(query).mappings().one_or_none())
         if row is None:
@@ -113,22 +113,24 @@ class Database:
             self._disconnect()
 
     def _keep(self, connection: Connection, *, run_id: str, entries: Sequence[Entry], now: str) -> None:
-        backend, sitting = self._backend, self._sittings.get(run_id)
+        backend, attempt = self._backend, self._sittings.get(run_id)
         for entry in entries:
-            if isinstance(entry, RunRecord) and sitting is not None:
-                lifecycle.begin(connection, backend, entry, sitting)
-        if sitting is None or sitting.resumed:
-            lifecycle.forget_tails(connection, run_id, [entry for entry in entries if isinstance(entry, Held)])
+            if isinstance(entry, RunRecord) and attempt is not None:
+                lifecycle.begin(connection, backend, entry, attempt)
+        if attempt is None or attempt.resumed:
+            lifecycle.forget_tails(
+                connection, run_id, [entry for entry in entries if isinstance(entry, TrialConversation)]
+            )
         backend.write(connection, rows_of(run_id, entries, now=now))
         for entry in entries:
-            if isinstance(entry, Pulse):
-                lifecycle.beat(connection, backend, run_id, sitting, entry)
+            if isinstance(entry, Heartbeat):
+                lifecycle.beat(connection, backend, run_id, attempt, entry)
             elif isinstance(entry, RunResult):
-                lifecycle.end(connection, backend, entry, sitting)
+                lifecycle.end(connection, backend, entry, attempt)
 
     def _release(self, connection: Connection) -> None:
-        for run_id, sitting in self._sittings.items():
-            lifecycle.release(connection, run_id, sitting)
+        for run_id, attempt in self._sittings.items():
+            lifecycle.release(connection, run_id, attempt)
 
     def _prepare(self, connection: Connection) -> None:
         version = version_of(connection)
@@ -192,7 +194,7 @@ class Database:
 
 
 def _backend_of(where: str | Path) -> Backend:
-    """Give the backend that an address names. Raises DefinitionError where it names none."""
+    """Return the backend that an address names. Raises DefinitionError where it names none."""
     if isinstance(where, Path) or "://" not in where:
         return _file(Path(where))
     url = _parsed(where)

@@ -11,12 +11,13 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, delete, select
 
-from simeval.dataset import ContentHash, Dataset, Example, Kind, decode_example, encode_example
+from simeval.datasets.dataset import ContentHash, Dataset, Example, Kind, decode_example, encode_example
 from simeval.errors import DefinitionError
+from simeval.store.backends.base import Row
 from simeval.store.database import Database
-from simeval.store.rows import Row, row
+from simeval.store.rows import row
 from simeval.store.schema import DATASET_TAGS, DATASETS, EXAMPLES, METADATA
-from simeval.store.texts import as_written, is_storable, to_json
+from simeval.store.text_encoding import as_written, is_storable, to_json
 
 PAGE = 200  # examples that are read at once
 BATCH = 500  # examples that are written at once, at most
@@ -61,7 +62,7 @@ class Datasets:
         self._database.put({DATASETS: [_dataset_row(dataset)], DATASET_TAGS: tagged})
 
     def load(self, name: str, version: str | None = None) -> Dataset:
-        """Give a dataset by its name; of several versions the one saved last, or that of this version or tag.
+        """Return a dataset by its name; of several versions the one saved last, or that of this version or tag.
 
         Its examples are read a page at a time, while the database is open. Raises DefinitionError naming what there is.
         """
@@ -81,7 +82,7 @@ class Datasets:
         self._database.write(lambda connection: _delete(connection, name))
 
     def list(self) -> Sequence[DatasetSummary]:
-        """Give the versions of all datasets, by name, of each the one saved last first."""
+        """Return the versions of all datasets, by name, of each the one saved last first."""
         return self._database.read(_summaries)
 
     def _save_examples(self, dataset: Dataset) -> None:
@@ -107,7 +108,7 @@ class Datasets:
 
 
 def _example_rows(dataset: Dataset, content: ContentHash) -> Iterator[Row]:
-    """Give the rows of a dataset's examples, and count their content in."""
+    """Return the rows of a dataset's examples, and count their content in."""
     for position, example in enumerate(dataset):
         content.add(example)
         found = encode_example(example)
@@ -153,7 +154,7 @@ def _dataset_row(dataset: Dataset) -> Row:
 
 
 def _versions(connection: Connection, *, name: str, version: str | None = None) -> list[dict[str, Any]]:
-    """Give what there is of a dataset, the version saved last first."""
+    """Return what there is of a dataset, the version saved last first."""
     query = select(DATASETS).where(DATASETS.c.dataset == name).order_by(DATASETS.c.saved.desc(), DATASETS.c.version)
     if version is not None:
         query = query.where(DATASETS.c.version == version)

@@ -11,12 +11,12 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, select
 
+from simeval.core.feedback import Feedback, decode_feedback, encode_feedback
+from simeval.core.redaction import Redactor
 from simeval.errors import DefinitionError, StoreError
-from simeval.feedback import Feedback, decode_feedback, encode_feedback
-from simeval.models.redact import Redactor
 from simeval.store.database import Database
 from simeval.store.schema import DATASETS, EXAMPLES, FEEDBACK, RUNS, SCENARIOS, TRIALS
-from simeval.store.texts import as_written, exact_values, storable
+from simeval.store.text_encoding import as_written, exact_values, storable
 
 Columns = dict[str, Any]
 
@@ -39,15 +39,15 @@ class FeedbackBook:
         self._database.write(lambda connection: _keep(connection, found))
 
     def of_run(self, run_id: str) -> list[Feedback]:
-        """Give the feedback on a run's trials, in the order it was given. Raises DefinitionError for no run."""
+        """Return the feedback on a run's trials, in the order it was given. Raises DefinitionError for no run."""
         return self._database.read(lambda connection: _of_run(connection, run_id))
 
     def of_dataset(self, name: str) -> list[Feedback]:
-        """Give the feedback on a dataset's examples, in the order it was given. Raises DefinitionError for none."""
+        """Return the feedback on a dataset's examples, in the order it was given. Raises DefinitionError for none."""
         return self._database.read(lambda connection: _of_dataset(connection, name))
 
     def count(self, run_id: str) -> int:
-        """Give how much feedback there is on a run's trials."""
+        """Return how much feedback there is on a run's trials."""
         query = select(func.count()).select_from(FEEDBACK).where(FEEDBACK.c.run_id == run_id)
         return self._database.read(lambda connection: connection.execute(query).scalar() or 0)
 
@@ -97,19 +97,19 @@ class _Places:
         self._titles: dict[str, Mapping[int, str]] = {}
 
     def has(self, table: Any, **values: Any) -> bool:
-        """Whether a table has a row with these values."""
+        """Return whether a table has a row with these values."""
         same = [table.c[name] == value for name, value in storable(values).items() if name in values]
         return self._connection.execute(select(1).select_from(table).where(*same).limit(1)).scalar() is not None
 
     def columns(self, feedback: Feedback) -> Columns:
-        """Give where feedback belongs. Raises DefinitionError where that is not in the store."""
+        """Return where feedback belongs. Raises DefinitionError where that is not in the store."""
         if feedback.dataset:
             self._require_example(feedback.dataset, feedback.example)
             return {"dataset": feedback.dataset, "example": feedback.example}
         return {"run_id": feedback.run_id, "trial": feedback.trial, "scenario": self._scenario(feedback)}
 
     def titles(self, run_id: str) -> Mapping[int, str]:
-        """Give the titles of a run's scenarios by their positions. Raises DefinitionError for no run."""
+        """Return the titles of a run's scenarios by their positions. Raises DefinitionError for no run."""
         if run_id not in self._titles:
             if not self.has(RUNS, run_id=run_id):
                 raise DefinitionError("feedback run_id", found=f"there is no run {run_id!r}", do="see `simeval runs`")
@@ -145,7 +145,7 @@ class _Places:
 
 
 def _masked(found: Iterable[_Given]) -> list[_Given]:
-    """Give feedback without secrets in what is said."""
+    """Return feedback without secrets in what is said."""
     clean = Redactor.of(()).clean
     return [
         replace(
@@ -172,10 +172,10 @@ def _keep(connection: Connection, found: Sequence[_Given]) -> int:
             made = _row(feedback, places.columns(feedback))
         except DefinitionError as error:
             raise _at(given.where, error) from error
-        is_there = places.has(FEEDBACK, feedback_id=feedback.feedback_id)
-        if is_there and given.has_content_id:
+        must_exist = places.has(FEEDBACK, feedback_id=feedback.feedback_id)
+        if must_exist and given.has_content_id:
             continue
-        replaced += is_there
+        replaced += must_exist
         connection.execute(delete(FEEDBACK).where(FEEDBACK.c.feedback_id == feedback.feedback_id))
         rows.append(made)
     if rows:
@@ -228,7 +228,7 @@ def _feedback(found: Mapping[Any, Any], places: _Places) -> Feedback:
 
 
 def _lines(path: Path, run_id: str) -> Iterator[_Given]:
-    """Give the feedback of a file. Raises DefinitionError."""
+    """Return the feedback of a file. Raises DefinitionError."""
     seen: dict[str, str] = {}
     alike: Counter[str] = Counter()
     for number, line in enumerate(_read_file(path), 1):
@@ -256,7 +256,7 @@ def _of(run_id: str, found: Columns) -> Columns:
 
 
 def _content_id(found: Columns, alike: Counter[str]) -> str:
-    """Give an id by the content of a line that has none; equal lines of a file are told apart."""
+    """Return an id by the content of a line that has none; equal lines of a file are told apart."""
     if "feedback_id" in found:
         return ""
     content = json.dumps(found, sort_keys=True)
@@ -284,7 +284,7 @@ def _read_file(path: Path) -> list[bytes]:
 
 
 def _at(where: str, error: DefinitionError) -> DefinitionError:
-    """Give an error with the place of what it is about."""
+    """Return an error with the place of what it is about."""
     return DefinitionError(where, found=f"{error.where}: {error.found}", do=error.do) if where else error
 
 

@@ -7,16 +7,16 @@ from io import BufferedWriter
 from pathlib import Path
 from typing import Protocol
 
-from simeval.encode import encode_entry
+from simeval.core.logs import log
+from simeval.core.run_records import Heartbeat, ReplyRecord, RubricRecord
+from simeval.core.trial import Judgement, TrialConversation
 from simeval.errors import DefinitionError, StoreError
-from simeval.experiment_results import ExperimentResult
-from simeval.logs import log
-from simeval.outcome import Held, Judgement
-from simeval.records import Pulse, ReplyRecord, RubricRecord
-from simeval.results import RunRecord, SuiteResult
+from simeval.results.encoding import encode_entry
+from simeval.results.experiment import ExperimentResult
+from simeval.results.suite import RunRecord, SuiteResult
 
 RunResult = SuiteResult | ExperimentResult
-Entry = RunRecord | Held | Judgement | RubricRecord | ReplyRecord | Pulse | RunResult
+Entry = RunRecord | TrialConversation | Judgement | RubricRecord | ReplyRecord | Heartbeat | RunResult
 
 
 class Journal(Protocol):

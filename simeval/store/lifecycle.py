@@ -8,25 +8,25 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, select, update
 
-from simeval.encode import encode_experiment, encode_run
+from simeval.core.run_records import Heartbeat
+from simeval.core.trial import TrialConversation
+from simeval.core.usage import Usage, total
+from simeval.core.version import __version__
 from simeval.errors import StoreError
-from simeval.outcome import Held
-from simeval.records import Pulse
-from simeval.results import RunRecord, SuiteResult
-from simeval.store.backend import Backend
+from simeval.results.encoding import encode_experiment, encode_run
+from simeval.results.suite import RunRecord, SuiteResult
+from simeval.store.backends.base import Backend, Batch
 from simeval.store.journal import RunResult
 from simeval.store.owners import describe, host_of, is_alive, new_owner, process_of
-from simeval.store.rows import Batch, result_row, row, rows_of_conversations, scenario_rows, verdict_rows
-from simeval.store.schema import MESSAGES, RUNS, SCENARIOS, SITTINGS, TRIALS, VERDICTS
-from simeval.store.texts import storable, to_json
-from simeval.usage import Usage, total
-from simeval.version import __version__
+from simeval.store.rows import result_row, row, rows_of_conversations, scenario_rows, verdict_rows
+from simeval.store.schema import ATTEMPTS, MESSAGES, RUNS, SCENARIOS, TRIALS, VERDICTS
+from simeval.store.text_encoding import storable, to_json
 
 Json = dict[str, Any]
 
 
 @dataclass(slots=True)
-class Sitting:
+class RunAttempt:
     """One start of a run, and who was at it in this process before.
 
     A `resumed` one may find trials that failed, and makes them anew.
@@ -38,12 +38,12 @@ class Sitting:
     resumed: bool = True
 
 
-def new_sitting(now: datetime, *, after: Sitting | None) -> Sitting:
-    """Give a sitting of this process that begins now."""
-    return Sitting(new_owner(), now.isoformat(), after.owner if after else "")
+def new_attempt(now: datetime, *, after: RunAttempt | None) -> RunAttempt:
+    """Return a sitting of this process that begins now."""
+    return RunAttempt(new_owner(), now.isoformat(), after.owner if after else "")
 
 
-def begin(connection: Connection, backend: Backend, run: RunRecord, sitting: Sitting) -> None:
+def begin(connection: Connection, backend: Backend, run: RunRecord, attempt: RunAttempt) -> None:
     """Keep a run that begins, or make one that is there this sitting's own. Doing it again changes nothing.
 
     Raises StoreError where another process is at the run.
@@ -51,28 +51,28 @@ def begin(connection: Connection, backend: Backend, run: RunRecord, sitting: Sit
     there = connection.execute(
         select(RUNS.c.owner, RUNS.c.pulse, RUNS.c.status).where(RUNS.c.run_id == run.run_id).with_for_update()
     ).one_or_none()
-    sitting.resumed = there is not None and there.owner != sitting.owner
+    attempt.resumed = there is not None and there.owner != attempt.owner
     if there is None:
-        backend.write(connection, {RUNS: [_run_row(run, sitting)], SCENARIOS: scenario_rows(run)})
-    elif sitting.resumed:
-        now = datetime.fromisoformat(sitting.started)
+        backend.write(connection, {RUNS: [_run_row(run, attempt)], SCENARIOS: scenario_rows(run)})
+    elif attempt.resumed:
+        now = datetime.fromisoformat(attempt.started)
         pulse = datetime.fromisoformat(there.pulse)
-        is_open = there.status == "running" and there.owner != sitting.before
+        is_open = there.status == "running" and there.owner != attempt.before
         if is_open and is_alive(there.owner, pulse=pulse, now=now):
             problem = f"run {run.run_id} is being run by {describe(there.owner)}"
             raise StoreError(backend.name, problem=problem, do="wait for that, or stop it")
-        _take_over(connection, run, sitting)
-    backend.write(connection, {SITTINGS: [_sitting_row(run.run_id, sitting, Pulse(seconds=0.0))]})
+        _take_over(connection, run, attempt)
+    backend.write(connection, {ATTEMPTS: [_attempt_row(run.run_id, attempt, Heartbeat(seconds=0.0))]})
 
 
-def beat(connection: Connection, backend: Backend, run_id: str, sitting: Sitting | None, pulse: Pulse) -> None:
+def beat(connection: Connection, backend: Backend, run_id: str, attempt: RunAttempt | None, pulse: Heartbeat) -> None:
     """Keep a sign of life. Raises StoreError where the run belongs to another by now."""
-    _update_own(connection, backend, run_id, sitting, {"pulse": datetime.now(UTC).isoformat()})
-    if sitting is not None:
-        backend.write(connection, {SITTINGS: [_sitting_row(run_id, sitting, pulse)]})
+    _update_own(connection, backend, run_id, attempt, {"pulse": datetime.now(UTC).isoformat()})
+    if attempt is not None:
+        backend.write(connection, {ATTEMPTS: [_attempt_row(run_id, attempt, pulse)]})
 
 
-def end(connection: Connection, backend: Backend, result: RunResult, sitting: Sitting | None) -> None:
+def end(connection: Connection, backend: Backend, result: RunResult, attempt: RunAttempt | None) -> None:
     """Keep what a run came to. Raises StoreError where it belongs to another by now."""
     run = result.run
     encoded = _head(result) if isinstance(result, SuiteResult) else encode_experiment(result, version=__version__)
@@ -84,7 +84,7 @@ def end(connection: Connection, backend: Backend, result: RunResult, sitting: Si
         "result": to_json(encoded),
         "report": str(result),
     }
-    _update_own(connection, backend, run.run_id, sitting, values)
+    _update_own(connection, backend, run.run_id, attempt, values)
     connection.execute(delete(VERDICTS).where(VERDICTS.c.run_id == run.run_id))
     if isinstance(result, SuiteResult):
         backend.write(connection, _suite_rows(connection, result))
@@ -101,7 +101,7 @@ def _suite_rows(connection: Connection, suite: SuiteResult) -> Batch:
     }
 
 
-def forget_tails(connection: Connection, run_id: str, helds: list[Held]) -> None:
+def forget_tails(connection: Connection, run_id: str, helds: list[TrialConversation]) -> None:
     """Remove the messages by which earlier outcomes of trials were longer than these."""
     if not helds:
         return
@@ -121,23 +121,23 @@ def forget_tails(connection: Connection, run_id: str, helds: list[Held]) -> None
     )
 
 
-def release(connection: Connection, run_id: str, sitting: Sitting) -> None:
+def release(connection: Connection, run_id: str, attempt: RunAttempt) -> None:
     """Say that nobody is at a run any more, where it has not ended."""
-    own = (RUNS.c.run_id == run_id, RUNS.c.owner == sitting.owner, RUNS.c.status == "running")
+    own = (RUNS.c.run_id == run_id, RUNS.c.owner == attempt.owner, RUNS.c.status == "running")
     connection.execute(update(RUNS).where(*own).values(owner=""))
 
 
-def _run_row(run: RunRecord, sitting: Sitting) -> tuple[Any, ...]:
+def _run_row(run: RunRecord, attempt: RunAttempt) -> tuple[Any, ...]:
     return row(
         RUNS,
         run_id=run.run_id,
         started=run.started.astimezone(UTC).isoformat(),
-        **_present(run, sitting),
+        **_present(run, attempt),
     )
 
 
-def _present(run: RunRecord, sitting: Sitting) -> Json:
-    """Give what every sitting says of its run."""
+def _present(run: RunRecord, attempt: RunAttempt) -> Json:
+    """Return what every sitting says of its run."""
     return {
         "status": "running",
         "stopped": "",
@@ -145,28 +145,28 @@ def _present(run: RunRecord, sitting: Sitting) -> Json:
         "judge_model": run.judge_model,
         "user_model": run.user_model,
         "seed": str(run.seed),
-        "resumed": sitting.started,
-        "pulse": sitting.started,
-        "owner": sitting.owner,
+        "resumed": attempt.started,
+        "pulse": attempt.started,
+        "owner": attempt.owner,
         "definition": to_json(run.definition),
     }
 
 
-def _take_over(connection: Connection, run: RunRecord, sitting: Sitting) -> None:
-    values = storable({**_present(run, sitting), "outcome": None, "exact": None})
+def _take_over(connection: Connection, run: RunRecord, attempt: RunAttempt) -> None:
+    values = storable({**_present(run, attempt), "outcome": None, "exact": None})
     connection.execute(update(RUNS).where(RUNS.c.run_id == run.run_id).values(values))
     connection.execute(delete(VERDICTS).where(VERDICTS.c.run_id == run.run_id))
 
 
-def _sitting_row(run_id: str, sitting: Sitting, pulse: Pulse) -> tuple[Any, ...]:
+def _attempt_row(run_id: str, attempt: RunAttempt, pulse: Heartbeat) -> tuple[Any, ...]:
     spent = total(pulse.usage)
     return row(
-        SITTINGS,
+        ATTEMPTS,
         run_id=run_id,
-        owner=sitting.owner,
-        host=host_of(sitting.owner),
-        process=process_of(sitting.owner),
-        started=sitting.started,
+        owner=attempt.owner,
+        host=host_of(attempt.owner),
+        process=process_of(attempt.owner),
+        started=attempt.started,
         seconds=pulse.seconds,
         calls=spent.calls,
         prompt_tokens=spent.prompt_tokens,
@@ -181,12 +181,12 @@ def _by_role(usage: Mapping[str, Usage]) -> Json:
 
 
 def _update_own(
-    connection: Connection, backend: Backend, run_id: str, sitting: Sitting | None, values: Mapping[str, Any]
+    connection: Connection, backend: Backend, run_id: str, attempt: RunAttempt | None, values: Mapping[str, Any]
 ) -> None:
     there = connection.execute(
         select(RUNS.c.owner, RUNS.c.exact).where(RUNS.c.run_id == run_id).with_for_update()
     ).one_or_none()
-    if there is None or sitting is None or there.owner != sitting.owner:
+    if there is None or attempt is None or there.owner != attempt.owner:
         by = "deleted" if there is None else f"taken over by {describe(there.owner)}"
         raise StoreError(backend.name, problem=f"run {run_id} was {by}", do="see `simeval runs`")
     new = storable(values)
@@ -196,7 +196,7 @@ def _update_own(
 
 
 def _head(suite: SuiteResult) -> Json:
-    """Give what a run's JSON result says before its scenarios."""
+    """Return what a run's JSON result says before its scenarios."""
     return {
         "simeval": __version__,
         "run_id": suite.run.run_id,
@@ -208,12 +208,12 @@ def _head(suite: SuiteResult) -> Json:
     }
 
 
-def _never_kept(connection: Connection, suite: SuiteResult) -> list[Held]:
-    """Give the trials that verdicts rest on but whose conversation was not recorded: a fault ended them before."""
+def _never_kept(connection: Connection, suite: SuiteResult) -> list[TrialConversation]:
+    """Return the trials that verdicts rest on but whose conversation was not recorded: a fault ended them before."""
     query = select(TRIALS.c.trial, TRIALS.c.scenario).where(TRIALS.c.run_id == suite.run.run_id)
     kept = {tuple(each) for each in connection.execute(query)}
     return [
-        Held(judgement.trial, judgement.conversation, judgement.failure)
+        TrialConversation(judgement.trial, judgement.conversation, judgement.failure)
         for position, result in enumerate(suite)
         for judgement in result.judgements
         if (judgement.trial.index, position) not in kept

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from simeval.core.run_records import ResumableRun
 from simeval.errors import DefinitionError
-from simeval.records import PastRun
 from simeval.store.journal import Journal, JsonLinesJournal
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 DEFAULT_STORE = Path(".simeval/simeval.db")
 
 
-def open_journal(where: str | Path, *, is_there: bool = False) -> Journal:
+def open_journal(where: str | Path, *, must_exist: bool = False) -> Journal:
     """Open a file of JSON lines (*.jsonl), or a database: another path, or a URL. Raises DefinitionError.
 
     Where it `is_there`, no database is made.
@@ -22,11 +22,11 @@ def open_journal(where: str | Path, *, is_there: bool = False) -> Journal:
         raise DefinitionError("store", found="found an empty name", do="name a file or a URL, or none")
     if "://" not in str(where) and Path(where).suffix == ".jsonl":
         return JsonLinesJournal(Path(where))
-    return open_database(where, is_there=is_there)
+    return open_database(where, must_exist=must_exist)
 
 
 def as_database(journal: Journal | None, what: str) -> "Database":
-    """Give a journal that is a database. Raises DefinitionError for another, naming `what` needs one."""
+    """Return a journal that is a database. Raises DefinitionError for another, naming `what` needs one."""
     from simeval.store.database import Database
 
     if not isinstance(journal, Database):
@@ -34,17 +34,17 @@ def as_database(journal: Journal | None, what: str) -> "Database":
     return journal
 
 
-def load_run(database: "Database", name: str) -> PastRun:
-    """Give what there is of a run, by its id, how that begins, or "last". Raises DefinitionError."""
+def load_run(database: "Database", name: str) -> ResumableRun:
+    """Return what there is of a run, by its id, how that begins, or "last". Raises DefinitionError."""
     from simeval.store.runs import Runs
 
     runs = Runs(database)
     return runs.load(runs.find(name))
 
 
-def open_database(where: str | Path, *, is_there: bool = False) -> "Database":
+def open_database(where: str | Path, *, must_exist: bool = False) -> "Database":
     """Open a database, by a path or a URL. Raises DefinitionError, where it `is_there` also for a missing file."""
-    if is_there and "://" not in str(where) and not Path(where).is_file():
+    if must_exist and "://" not in str(where) and not Path(where).is_file():
         raise DefinitionError("store", found=f"there is no {str(where)!r}", do="name the store of a run with --store")
     from simeval.store.database import Database  # SQLAlchemy takes a while to load
 

@@ -16,12 +16,12 @@ def new_owner() -> str:
 
 
 def host_of(owner: str) -> str:
-    """Give the host of an owner."""
+    """Return the host of an owner."""
     return owner.split(":")[0]
 
 
 def process_of(owner: str) -> int:
-    """Give the process of an owner."""
+    """Return the process of an owner."""
     return int(owner.split(":")[1])
 
 
@@ -31,7 +31,7 @@ def describe(owner: str) -> str:
 
 
 def is_alive(owner: str, *, pulse: datetime, now: datetime) -> bool:
-    """Whether an owner is still at its run: on this host by its process, on another by its last sign of life."""
+    """Return whether an owner is still at its run: on this host by its process, on another by its last sign of life."""
     if not owner:
         return False
     host, process, began, _ = owner.split(":")
@@ -41,7 +41,7 @@ def is_alive(owner: str, *, pulse: datetime, now: datetime) -> bool:
 
 
 def _began(process: int) -> str | None:
-    """Give when a process began; None where it is gone, nothing where the system does not tell.
+    """Return when a process began; None where it is gone, nothing where the system does not tell.
 
     A process that is another's successor under its number, as the first one of a container is, began at another
     time.

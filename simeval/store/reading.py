@@ -9,23 +9,23 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, select
 
-from simeval.conversation import Conversation, Message
-from simeval.outcome import Failure, Held, Score, Trial
-from simeval.records import TrialKey
-from simeval.store.schema import MESSAGES, RUBRICS, SCORES, SITTINGS, TRIALS
-from simeval.store.texts import as_written, exact_values
-from simeval.usage import Usage, merged
+from simeval.core.conversation import Conversation, Message
+from simeval.core.run_records import TrialKey
+from simeval.core.trial import Failure, Score, Trial, TrialConversation
+from simeval.core.usage import Usage, merged
+from simeval.store.schema import ATTEMPTS, MESSAGES, RUBRICS, SCORES, TRIALS
+from simeval.store.text_encoding import as_written, exact_values
 
 Scores = Mapping[TrialKey, Mapping[int, Score]]
 
 
-def read_conversations(connection: Connection, run_id: str) -> dict[TrialKey, Held]:
-    """Give every conversation of a run, also those that were broken off."""
+def read_conversations(connection: Connection, run_id: str) -> dict[TrialKey, TrialConversation]:
+    """Return every conversation of a run, also those that were broken off."""
     messages = _messages(connection, run_id)
     columns = [TRIALS.c[name] for name in ("trial", "scenario", "seed", "ended")]
     texts = [TRIALS.c[name] for name in ("writing_style", "stage", "error", "cause", "exact")]
     query = _of_run(TRIALS, run_id, [*columns, *texts])
-    found: dict[TrialKey, Held] = {}
+    found: dict[TrialKey, TrialConversation] = {}
     for index, scenario, seed, ended, style, stage, error, cause, exact in connection.execute(query):
         if exact is not None:
             odd = exact_values(exact)
@@ -37,12 +37,12 @@ def read_conversations(connection: Connection, run_id: str) -> dict[TrialKey, He
             ended=ended,
         )
         failure = None if stage is None else Failure(stage=stage, error=error, cause=cause)
-        found[key] = Held(Trial(scenario, index, seed), conversation, failure)
+        found[key] = TrialConversation(Trial(scenario, index, seed), conversation, failure)
     return found
 
 
 def read_scores(connection: Connection, run_id: str) -> Scores:
-    """Give the scores of a run, by the position of their expectation; failures are left out."""
+    """Return the scores of a run, by the position of their expectation; failures are left out."""
     names = ("trial", "scenario", "expectation", "value", "reasoning", "details", "exact")
     query = _of_run(SCORES, run_id, [SCORES.c[name] for name in names]).where(SCORES.c.stage.is_(None))
     found: defaultdict[TrialKey, dict[int, Score]] = defaultdict(dict)
@@ -59,15 +59,15 @@ def read_scores(connection: Connection, run_id: str) -> Scores:
 
 
 def read_rubrics(connection: Connection, run_id: str) -> dict[str, Mapping[str, str]]:
-    """Give the levels of a run's rubrics, by their keys."""
+    """Return the levels of a run's rubrics, by their keys."""
     rows = connection.execute(select(RUBRICS).where(RUBRICS.c.run_id == run_id)).mappings()
     return {row["key"]: json.loads(as_written(row)["levels"]) for row in rows}
 
 
 def read_spent(connection: Connection, run_id: str) -> tuple[float, Mapping[str, Usage]]:
-    """Give the seconds and the usage by role of all sittings together."""
-    columns = (SITTINGS.c.seconds, SITTINGS.c.usage)
-    rows = connection.execute(select(*columns).where(SITTINGS.c.run_id == run_id).order_by(SITTINGS.c.started))
+    """Return the seconds and the usage by role of all sittings together."""
+    columns = (ATTEMPTS.c.seconds, ATTEMPTS.c.usage)
+    rows = connection.execute(select(*columns).where(ATTEMPTS.c.run_id == run_id).order_by(ATTEMPTS.c.started))
     seconds, usage = 0.0, dict[str, Usage]()
     for more_seconds, more_usage in rows:
         more = {role: Usage(**each) for role, each in json.loads(more_usage).items()}

@@ -1,7 +1,7 @@
 """Entries of a run as rows of the store's tables, in the order of their columns."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from math import isfinite
 from operator import itemgetter
@@ -9,18 +9,16 @@ from typing import Any
 
 from sqlalchemy import Table
 
-from simeval.encode import encode_scenario, encode_verdict
-from simeval.experiment_results import ExperimentResult
-from simeval.outcome import Failure, Held, Judgement, Score, Verdict
-from simeval.records import ReplyRecord, RubricRecord
-from simeval.results import EvaluationResult, RunRecord
+from simeval.core.run_records import ReplyRecord, RubricRecord
+from simeval.core.serialization import plain
+from simeval.core.trial import Failure, Judgement, Score, TrialConversation, Verdict
+from simeval.results.encoding import encode_scenario, encode_verdict
+from simeval.results.experiment import ExperimentResult
+from simeval.results.suite import EvaluationResult, RunRecord
+from simeval.store.backends.base import Batch, Row
 from simeval.store.journal import Entry
 from simeval.store.schema import JUDGEMENTS, MESSAGES, REPLIES, RUBRICS, SCENARIOS, SCORES, TRIALS, VERDICTS
-from simeval.store.texts import kept, storable, to_iso, to_json
-from simeval.transcripts import plain
-
-Row = tuple[Any, ...]
-Batch = Mapping[Table, Sequence[Row]]
+from simeval.store.text_encoding import kept, storable, to_iso, to_json
 
 TRIAL_TEXTS = ("writing_style", "error", "cause")
 MESSAGE_TEXTS = ("content", "tool_calls", "metadata")
@@ -28,16 +26,16 @@ SCORE_TEXTS = ("reasoning", "details", "error", "cause")
 
 
 def rows_of(run_id: str, entries: Iterable[Entry], *, now: str) -> Batch:
-    """Give the rows of conversations, judgements, rubrics and replies; the last of two of one trial counts.
+    """Return the rows of conversations, judgements, rubrics and replies; the last of two of one trial counts.
 
     What was not made because no verdict needs it leaves none.
     """
-    helds: dict[object, Held] = {}
+    helds: dict[object, TrialConversation] = {}
     judgements: dict[object, Judgement] = {}
     rubrics, replies = [], []
     for entry in entries:
         match entry:
-            case Held():
+            case TrialConversation():
                 if entry.failure is None or not entry.failure.is_unneeded:
                     helds[entry.trial] = entry
             case Judgement():
@@ -58,8 +56,8 @@ def rows_of(run_id: str, entries: Iterable[Entry], *, now: str) -> Batch:
     }
 
 
-def rows_of_conversations(run_id: str, helds: Iterable[Held]) -> dict[Table, Sequence[Row]]:
-    """Give the rows of conversations."""
+def rows_of_conversations(run_id: str, helds: Iterable[TrialConversation]) -> dict[Table, Sequence[Row]]:
+    """Return the rows of conversations."""
     trials: list[Row] = []
     messages: list[Row] = []
     for held in helds:
@@ -69,13 +67,13 @@ def rows_of_conversations(run_id: str, helds: Iterable[Held]) -> dict[Table, Seq
 
 
 def row(table: Table, **values: Any) -> Row:
-    """Give a row of a table, with nothing in the columns that are not named."""
+    """Return a row of a table, with nothing in the columns that are not named."""
     found = storable(values)
     return tuple(found.get(column.name) for column in table.columns)
 
 
 def scenario_rows(run: RunRecord) -> list[Row]:
-    """Give the rows of the scenarios of a run that begins."""
+    """Return the rows of the scenarios of a run that begins."""
     return [
         row(SCENARIOS, run_id=run.run_id, scenario=position, title=title, sample_size=size, labels=to_json(labels))
         for position, (title, size, labels) in enumerate(run.scenarios)
@@ -83,7 +81,7 @@ def scenario_rows(run: RunRecord) -> list[Row]:
 
 
 def result_row(run_id: str, position: int, result: EvaluationResult) -> Row:
-    """Give the row of a scenario that has ended."""
+    """Return the row of a scenario that has ended."""
     return row(
         SCENARIOS,
         run_id=run_id,
@@ -98,7 +96,7 @@ def result_row(run_id: str, position: int, result: EvaluationResult) -> Row:
 
 
 def verdict_rows(run_id: str, position: int, result: EvaluationResult | ExperimentResult) -> list[Row]:
-    """Give the rows of the verdicts of a scenario, or an experiment."""
+    """Return the rows of the verdicts of a scenario, or an experiment."""
     return [
         _verdict(verdict, run_id=run_id, scenario=position, expectation=number, position=place, label=expectation.label)
         for number, expectation in enumerate(result.expectations)
@@ -127,7 +125,7 @@ def _verdict(verdict: Verdict, **place: Any) -> Row:
     )
 
 
-def _trial(run_id: str, held: Held) -> Row:
+def _trial(run_id: str, held: TrialConversation) -> Row:
     trial, conversation, failure = held.trial, held.conversation, held.failure
     style = None if conversation.writing_style is None else to_json(dict(conversation.writing_style))
     stage, error, cause = (failure.stage, failure.error, failure.cause) if failure else (None, None, None)
@@ -136,7 +134,7 @@ def _trial(run_id: str, held: Held) -> Row:
     return (*at, trial.seed, conversation.ended, style, stage, error, cause, exact)
 
 
-def _messages(run_id: str, held: Held) -> list[Row]:
+def _messages(run_id: str, held: TrialConversation) -> list[Row]:
     index, scenario = held.trial.index, held.trial.scenario
     rows: list[Row] = []
     for position, message in enumerate(held.conversation.messages):

@@ -9,15 +9,15 @@ from typing import Any, Literal, cast
 
 from sqlalchemy import Connection, ScalarSelect, case, delete, func, select
 
-from simeval.encode import encode_trial
+from simeval.core.run_records import ResumableRun, TrialKey
+from simeval.core.trial import Outcome, Score, TrialConversation
 from simeval.errors import DefinitionError
-from simeval.outcome import Held, Outcome, Score
-from simeval.records import PastRun, TrialKey
+from simeval.results.encoding import encode_trial
 from simeval.store.database import Database
 from simeval.store.owners import describe, is_alive
 from simeval.store.reading import Scores, read_conversations, read_rubrics, read_scores, read_spent
-from simeval.store.schema import JUDGEMENTS, METADATA, RUNS, SCENARIOS, SITTINGS, TRIALS
-from simeval.store.texts import as_written
+from simeval.store.schema import ATTEMPTS, JUDGEMENTS, METADATA, RUNS, SCENARIOS, TRIALS
+from simeval.store.text_encoding import as_written
 
 Status = Literal["running", "interrupted", "stopped", "finished"]
 Json = dict[str, Any]
@@ -63,43 +63,43 @@ class Runs:
         self._database = database
 
     def find(self, name: str) -> str:
-        """Give the id that a name means: an id, how one begins, or "last", the run that was started or resumed last.
+        """Return the id that a name means: an id, how one begins, or "last", the run that was started or resumed last.
 
         Raises DefinitionError naming what comes close where there is none, or several.
         """
         return self._database.read(lambda connection: _find(connection, name))
 
     def recent(self, limit: int = 20) -> list[RunSummary]:
-        """Give the runs that were started or resumed last, the newest first."""
+        """Return the runs that were started or resumed last, the newest first."""
         query = select(RUNS, *_counts()).order_by(RUNS.c.resumed.desc(), RUNS.c.run_id.desc()).limit(limit)
         rows = self._database.read(lambda connection: connection.execute(query).mappings().all())
         return [self._summary(as_written(row)) for row in rows]
 
-    def load(self, run_id: str) -> PastRun:
-        """Give what there is of a run that is to be resumed. Raises DefinitionError where there is none."""
+    def load(self, run_id: str) -> ResumableRun:
+        """Return what there is of a run that is to be resumed. Raises DefinitionError where there is none."""
         return self._database.read(lambda connection: self._load(connection, run_id))
 
     def document(self, run_id: str) -> Json:
-        """Give the machine-readable result of a run. Raises DefinitionError where it has not ended."""
+        """Return the machine-readable result of a run. Raises DefinitionError where it has not ended."""
         return self._database.read(lambda connection: _document(connection, self._ended(connection, run_id)))
 
     def report(self, run_id: str) -> str:
-        """Give what was printed at the end of a run. Raises DefinitionError where it has not ended."""
+        """Return what was printed at the end of a run. Raises DefinitionError where it has not ended."""
         return str(self._database.read(lambda connection: self._ended(connection, run_id))["report"])
 
     def progress_of(self, run_id: str) -> list[ScenarioProgress]:
-        """Give how far each scenario of a run has come, in the suite's order."""
+        """Return how far each scenario of a run has come, in the suite's order."""
         return self._database.read(lambda connection: _progress(connection, run_id))
 
     def delete(self, run_id: str) -> None:
         """Remove everything of a run. Raises DefinitionError where a process is at it, or there is none."""
         self._database.write(lambda connection: self._delete(connection, run_id))
 
-    def _load(self, connection: Connection, run_id: str) -> PastRun:
+    def _load(self, connection: Connection, run_id: str) -> ResumableRun:
         run = _row(connection, run_id)
         seconds, usage = read_spent(connection, run_id)
         held = read_conversations(connection, run_id)
-        return PastRun(
+        return ResumableRun(
             run_id=run_id,
             seed=int(run["seed"]),
             started=datetime.fromisoformat(run["started"]),
@@ -133,7 +133,7 @@ class Runs:
                 connection.execute(delete(table).where(table.c.run_id == run_id))
 
     def _is_owned(self, run: Mapping[str, Any]) -> bool:
-        """Whether a process is at a run; what this database has open itself is not meant."""
+        """Return whether a process is at a run; what this database has open itself is not meant."""
         owner, pulse = run["owner"], datetime.fromisoformat(run["pulse"])
         is_open = run["status"] == "running" and owner not in self._database.owners
         return is_open and is_alive(owner, pulse=pulse, now=datetime.now(UTC))
@@ -195,7 +195,7 @@ def _counts() -> list[Any]:
     def of(found: Any, table: Any, *conditions: Any) -> ScalarSelect[Any]:
         return select(found).select_from(table).where(table.c.run_id == RUNS.c.run_id, *conditions).scalar_subquery()
 
-    spent = {name: of(func.sum(SITTINGS.c[name]), SITTINGS) for name in ("calls", "cost_usd", "seconds")}
+    spent = {name: of(func.sum(ATTEMPTS.c[name]), ATTEMPTS) for name in ("calls", "cost_usd", "seconds")}
     return [
         of(func.count(), SCENARIOS).label("scenarios"),
         of(func.count(), TRIALS, _is_finished()).label("trials"),
@@ -248,9 +248,9 @@ def _document(connection: Connection, run: Mapping[str, Any]) -> Json:
 
 
 def _answered(
-    connection: Connection, result: Mapping[str, Any], held: Mapping[TrialKey, Held], scores: Scores
+    connection: Connection, result: Mapping[str, Any], held: Mapping[TrialKey, TrialConversation], scores: Scores
 ) -> list[Json]:
-    """Give what was answered in an experiment, with its example and what was measured, in the dataset's order."""
+    """Return what was answered in an experiment, with its example and what was measured, in the dataset's order."""
     run_id = result["run_id"]
     row = connection.execute(select(SCENARIOS).where(SCENARIOS.c.run_id == run_id)).mappings().one()
     labels = json.loads(as_written(row)["labels"])
@@ -266,6 +266,6 @@ def _answered(
 
 
 def _by_label(scores: Mapping[int, Score], labels: Sequence[str]) -> Mapping[str, Score]:
-    """Give scores by their labels; of two with one label, of a scorer and what is concluded on it, the first."""
+    """Return scores by their labels; of two with one label, of a scorer and what is concluded on it, the first."""
     found = [(label, scores[position]) for position, label in enumerate(labels) if position in scores]
     return dict(reversed(found))

@@ -50,7 +50,7 @@ def _numbers(names: str) -> list[Column[Any]]:
 
 
 def _trial() -> list[Column[Any]]:
-    """Give the key of a trial.
+    """Return the key of a trial.
 
     Trials of one index are dealt round the scenarios, so that in this order they are written side by side; that takes
     half the time of the other order (27 against 56 µs a record).
@@ -71,7 +71,7 @@ RUNS = _table(
     *_texts("seed"),  # may have more digits than a number of a database
     *_texts("started resumed pulse owner definition result report exact"),
 )
-SITTINGS = _table(
+ATTEMPTS = _table(
     "sittings",
     *_texts("run_id owner", key=True),
     *_texts("host"),
@@ -173,7 +173,7 @@ VERSION = 1 + len(MIGRATIONS)
 
 
 def version_of(connection: Connection) -> int:
-    """Give the version of the schema there is; 0 where there is none."""
+    """Return the version of the schema there is; 0 where there is none."""
     if not inspect(connection).has_table(VERSIONS.name):
         return 0
     return connection.execute(select(VERSIONS.c.version)).scalar() or 0

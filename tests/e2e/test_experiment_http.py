@@ -19,9 +19,9 @@ from simeval import (
     Summarization,
     dataset_of,
 )
-from simeval.dataset import Dataset
-from simeval.usage import total
-from tests.llm_server import Behaviour, ServerHandle, running
+from simeval.core.usage import total
+from simeval.datasets.dataset import Dataset
+from tests.support.llm_server import Behaviour, ServerHandle, running
 
 pytestmark = pytest.mark.anyio
 

@@ -5,15 +5,18 @@ from typing import Any
 
 import pytest
 
+from simeval.core.settings import RetryConfig, Settings
+from simeval.core.usage import Ledger
 from simeval.errors import ModelError, ModelUnusable
-from simeval.models.embedding import Embedding
-from simeval.models.lite import load_litellm
-from simeval.models.model import Model, ModelKind
-from simeval.models.moderation import ModerationEndpoint
+from simeval.models.protocol.model import Model, ModelKind
+from simeval.models.providers.embedding import Embedding
+from simeval.models.providers.litellm_model import load_litellm
+from simeval.models.providers.moderation import ModerationEndpoint
 from simeval.models.registry import Models
-from simeval.scorers.asking import ModelScorer
-from simeval.scorers.embeddings import EmbeddingSimilarity
-from simeval.scorers.graded import (
+from simeval.scorers.base import Callers
+from simeval.scorers.llm.base import ModelScorer
+from simeval.scorers.llm.embeddings import EmbeddingSimilarity
+from simeval.scorers.llm.graded import (
     ContextRelevancy,
     Correctness,
     Criteria,
@@ -23,14 +26,11 @@ from simeval.scorers.graded import (
     HallucinationFree,
     Helpfulness,
 )
-from simeval.scorers.moderation import Moderation
-from simeval.scorers.rag import ContextEntityRecall
-from simeval.scorers.scorer import Callers
-from simeval.scorers.summarization import Summarization
-from simeval.settings import RetryConfig, Settings
-from simeval.usage import Ledger
-from tests.llm_server import Fault, ServerHandle
-from tests.scorer_replies import vector
+from simeval.scorers.llm.moderation import Moderation
+from simeval.scorers.llm.rag import ContextEntityRecall
+from simeval.scorers.llm.summarization import Summarization
+from tests.support.llm_server import Fault, ServerHandle
+from tests.support.scorer_replies import vector
 
 pytestmark = pytest.mark.anyio
 

@@ -18,11 +18,11 @@ import psutil
 import pytest
 
 from simeval import AppResponse, Engine, EvaluationResult, Expectation, RetryConfig, ScenarioTest, SuccessRateEvaluator
+from simeval.core.trial import Failure, Score
+from simeval.core.usage import total
 from simeval.errors import ModelUnusable, RunStopped
-from simeval.models.lite import load_litellm
-from simeval.outcome import Failure, Score
-from simeval.usage import total
-from tests.llm_server import Behaviour, ServerHandle, running
+from simeval.models.providers.litellm_model import load_litellm
+from tests.support.llm_server import Behaviour, ServerHandle, running
 
 pytestmark = [
     pytest.mark.anyio,
@@ -46,7 +46,7 @@ def _litellm() -> None:
 
 @pytest.fixture(params=["openai", "openai-compatible"])
 def make_engine(request: pytest.FixtureRequest) -> MakeEngine:
-    """Give what makes an engine whose models are played by a server."""
+    """Return what makes an engine whose models are played by a server."""
 
     def make(handle: ServerHandle, **options: Any) -> Engine:
         defaults: dict[str, Any] = {
@@ -87,7 +87,7 @@ def calls_by_role(result: EvaluationResult) -> dict[str, int]:
 
 
 def open_sockets(handle: ServerHandle) -> list[Any]:
-    """Give our ends of the connections to a server."""
+    """Return our ends of the connections to a server."""
     connections = psutil.Process().net_connections(kind="inet")
     return [c for c in connections if c.raddr and c.raddr.port == handle.port and c.status == psutil.CONN_ESTABLISHED]
 
@@ -417,17 +417,17 @@ async def test_the_key_is_not_shown_by_the_engine(llm: ServerHandle, make_engine
     engine = make_engine(llm)
 
     assert KEY not in repr(engine)
-    assert KEY not in repr(engine._equipment)
+    assert KEY not in repr(engine._engine_resources)
 
 
 def one_model(make_engine: MakeEngine, llm: ServerHandle) -> dict[str, str]:
     """Name one model for both roles, so that one limit holds for all calls."""
-    name = make_engine(llm)._equipment.panel[0].name
+    name = make_engine(llm)._engine_resources.panel[0].name
     return {"judge_model": name, "user_simulator_model": name}
 
 
 def troubled_app(trouble: str, *, every: int) -> Callable[[str, dict[str, Any]], Any]:
-    """Give an app that fails at the second turn of one conversation in `every`."""
+    """Return an app that fails at the second turn of one conversation in `every`."""
     started = 0
 
     async def handler(message: str, state: dict[str, Any]) -> Any:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simeval import compare
-from simeval.changes import Change
+from simeval.analysis.changes import Change
 
 Met = Sequence[bool | None]
 Values = Sequence[float | Sequence[float | None] | None]
@@ -19,14 +19,14 @@ def share(
     n_max: int | None = None,
     excluded: Sequence[int] = (),
 ) -> dict[str, Any]:
-    """Give an expectation with one verdict on a share."""
+    """Return an expectation with one verdict on a share."""
     size = len(met) + len(excluded) if n_max is None else n_max
     chart = {"n_max": size, "stop": stop, "met": list(met), "pass_at": [], "fail_at": [], "excluded": list(excluded)}
     return {"label": label, "scores": [], "verdicts": [{"evaluator": evaluator, "chart": chart}]}
 
 
 def mean(evaluator: str = "mean at least 5", label: str = "rates") -> dict[str, Any]:
-    """Give an expectation with one verdict on a mean; words without a direction leave it out."""
+    """Return an expectation with one verdict on a mean; words without a direction leave it out."""
     sign = {"least": ">=", "most": "<="}.get(evaluator.split()[-2])
     cut = None if sign is None else {"sign": sign, "score": float(evaluator.split()[-1])}
     return {"label": label, "scores": [], "verdicts": [{"evaluator": evaluator, "chart": None, "cut": cut}]}
@@ -58,7 +58,7 @@ def run(*scenarios: dict[str, Any], seed: int = 7, run_id: str = "one", **fields
 
 
 def shares(before: Met, now: Met, *, seeds: tuple[int, int] = (7, 7), **options: Any) -> Change:
-    """Give what becomes of one requirement whose trials ended so."""
+    """Return what becomes of one requirement whose trials ended so."""
     old = run(scenario(share(before)), seed=seeds[0])
     return compare(old, run(scenario(share(now)), seed=seeds[1], run_id="two"), **options).changes[0]
 
@@ -85,7 +85,7 @@ def experiment(
     crashed: Sequence[int] = (),
     **more: Any,
 ) -> dict[str, Any]:
-    """Give an experiment's JSON result; a value stands for one answer, a list for the repetitions of an example."""
+    """Return an experiment's JSON result; a value stands for one answer, a list for the repetitions of an example."""
     rows = {name: [list(v) if isinstance(v, Sequence) else [v] for v in values] for name, values in metrics.items()}
     size = len(next(iter(rows.values())))
     return {

@@ -1,6 +1,0 @@
-"""What a process of the campaign has loaded when it starts."""
-
-import aiohttp  # noqa: F401
-
-import simeval.run_command
-import simeval.store.runs  # noqa: F401

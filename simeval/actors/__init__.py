@@ -1,1 +1,0 @@
-"""The actors of a run: schedule, simulator, app, judge, statistician, recorder."""

@@ -1,0 +1,249 @@
+"""A run's judge held against people's labels: how far they agree, and the rate that people would find.
+
+References: see `simeval.stats.agreement` and `simeval.stats.calibration`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simeval.analysis.agreement_report import AgreementReport, JudgeAgreement, trust_in
+from simeval.analysis.labels import HIGHEST, LOWEST, Judged, Label, judged_in, read_labels
+from simeval.analysis.saved_run import Key, Requirement, SavedRun, SavedScenario, read_file, read_suite, scenarios_of
+from simeval.core.validation import is_number, require, require_level
+from simeval.errors import DefinitionError
+from simeval.results.suite import EvaluationResult, SuiteResult
+from simeval.stats.agreement import BootstrapInterval, bootstrap_by_cluster, cohen_kappa, confusion, krippendorff_alpha
+from simeval.stats.calibration import corrected_rate
+
+Source = SuiteResult | EvaluationResult | Mapping[str, Any]
+Floats = NDArray[np.float64]
+STOPS = (
+    "The run could stop early, which pulls rates to the side it stops on; with early stopping off this does not happen."
+)
+
+
+def agreement(
+    result: Source | Path | str, labels: Sequence[Label] | Path | str, *, alpha: float = 0.05
+) -> AgreementReport:
+    """Hold the judge of a run against people's labels of some of its trials.
+
+    `result` is what an engine gave, the JSON result of `simeval run`, or its path; `labels` are Labels, or the
+    path of a file of them (see `read_labels`). The labelled trials must be a random subset of the run's:
+    `simeval agree --sample` draws one. Intervals have `alpha` on each side. Raises DefinitionError for labels
+    that match no trial, that are of another run, or that do not fit together.
+    """
+    require_level(alpha, "alpha")
+    run = load_run(result)
+    given = read_labels(Path(labels)) if isinstance(labels, (str, Path)) else list(labels)
+    require(bool(given), "labels", found=given, do="give one or more labels")
+    matched = _matched(given, run)
+    judged = judged_in(run, reasoned_only=False)
+    kept = [
+        _Labelled((*key, evaluator), requirement, found)
+        for key, found in matched.items()
+        for evaluator, requirement in judged[key].items()
+    ]
+    firsts = {each.key[:2]: each for each in reversed(kept)}
+    return AgreementReport(
+        run_id=run.run_id,
+        judge=run.models.get("judge", ""),
+        judge_repeats=run.judge_repeats,
+        raters=tuple(dict.fromkeys(label.rater for label in given)),
+        significance_level=alpha,
+        entries=tuple(_agreement(each, alpha) for each in kept),
+        overall=_overall([firsts[key] for key in matched], alpha) if len(matched) > 1 else None,
+    )
+
+
+def load_run(result: Source | Path | str) -> SavedRun:
+    """Return the run of a result, or of the path of its JSON. Raises DefinitionError where there is none."""
+    if not isinstance(result, (str, Path)):
+        return read_suite(result, "result")
+    return read_file(Path(result), f"result {str(result)!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Labelled:
+    """A requirement and the labels of its expectation, by trial."""
+
+    key: Key
+    requirement: Requirement
+    labels: Mapping[int, Sequence[Label]]
+
+    @property
+    def met(self) -> Mapping[int, bool]:
+        """The trials with an outcome, and whether they met the requirement."""
+        return {index: met for index, met in (self.requirement.met or {}).items() if met is not None}
+
+    @property
+    def pairs(self) -> list[tuple[int, Label]]:
+        """Each label of a trial that the judge scored."""
+        scored = [index for index in self.met if index in self.requirement.scores]
+        return [(index, label) for index in scored for label in self.labels.get(index, ())]
+
+    @property
+    def are_ratings(self) -> bool:
+        return any(not isinstance(label.value, bool) for found in self.labels.values() for label in found)
+
+    def passes(self, label: Label) -> bool:
+        """Return whether a person passes a trial: in words, or by a rating on the good side of the evaluator's cut."""
+        if isinstance(label.value, bool):
+            return label.value
+        if self.requirement.cut is None:
+            do = "run again with this version, or label with pass and fail"
+            raise DefinitionError("result", found="it does not say which ratings are good", do=do)
+        return self.requirement.cut.holds(label.value)
+
+    def majority(self, index: int) -> bool | None:
+        """Return what most people say of a trial; None without a label, and for a tie."""
+        said = [self.passes(label) for label in self.labels.get(index, ())]
+        return None if 2 * sum(said) == len(said) else 2 * sum(said) > len(said)
+
+    def values(self) -> tuple[Floats, Floats]:
+        """Return people's and the judge's ratings of each pair, or passes and failures where labels are that."""
+        if not self.are_ratings:
+            return self.outcomes()
+        people = np.array([label.value for _, label in self.pairs], dtype=np.float64)
+        return people, np.array([self.requirement.scores[index] for index, _ in self.pairs], dtype=np.float64)
+
+    def outcomes(self) -> tuple[Floats, Floats]:
+        """Return people's and the judge's passes (1) and failures (0) of each pair."""
+        people = np.array([self.passes(label) for _, label in self.pairs], dtype=np.float64)
+        return people, np.array([self.met[index] for index, _ in self.pairs], dtype=np.float64)
+
+
+def _agreement(labelled: _Labelled, alpha: float) -> JudgeAgreement:
+    met, requirement = labelled.met, labelled.requirement
+    human = [labelled.majority(index) for index in met]
+    scored = [index in requirement.scores for index in met]
+    values, outcomes = labelled.values(), labelled.outcomes()
+    clusters = [index for index, _ in labelled.pairs]
+    found = _bootstrap(values, clusters, alpha, _alpha)
+    at_cut = _bootstrap(outcomes, clusters, alpha, _alpha) if labelled.are_ratings else None
+    rate = corrected_rate(human, list(met.values()), alpha=alpha)
+    title, label, evaluator = labelled.key
+    return JudgeAgreement(
+        scenario=title,
+        expectation=label,
+        evaluator=evaluator,
+        cut=f"{requirement.cut.sign} {requirement.cut.score:g}" if requirement.cut else "",
+        are_ratings=labelled.are_ratings,
+        trials=len(met),
+        labelled=sum(index in labelled.labels for index in met),
+        unused=sum(index not in met for index in labelled.labels),
+        ties=sum(said is None and index in labelled.labels for index, said in zip(met, human, strict=True)),
+        confusion=confusion(
+            [said for said, is_scored in zip(human, scored, strict=True) if is_scored],
+            [is_met for is_met, is_scored in zip(met.values(), scored, strict=True) if is_scored],
+            alpha=alpha,
+        ),
+        kappa=_bootstrap(outcomes, clusters, alpha, lambda p, j: cohen_kappa(p, j).value),
+        weighted_kappa=_bootstrap(values, clusters, alpha, _weighted_kappa) if labelled.are_ratings else None,
+        alpha=found,
+        alpha_at_cut=at_cut,
+        alpha_of_people=_among_people(labelled),
+        trust=trust_in(at_cut or found),
+        rate=rate,
+        exact=rate.exact and not requirement.sequential,
+        conditions=(*rate.conditions, STOPS) if requirement.sequential else rate.conditions,
+    )
+
+
+def _overall(labelled: Sequence[_Labelled], alpha: float) -> BootstrapInterval:
+    """Return the alpha of all passes and failures, by conversation, which may stand in several expectations."""
+    values = [each.outcomes() for each in labelled]
+    people, judge = (np.concatenate([pair[side] for pair in values]) for side in (0, 1))
+    clusters = [f"{index} {each.key[0]}" for each in labelled for index, _ in each.pairs]
+    return _bootstrap((people, judge), clusters, alpha, _alpha)
+
+
+def _bootstrap(
+    values: tuple[Floats, Floats],
+    clusters: Sequence[int] | Sequence[str],
+    alpha: float,
+    statistic: Callable[[Floats, Floats], float],
+) -> BootstrapInterval:
+    people, judge = values
+    return bootstrap_by_cluster(lambda rows: statistic(people[rows], judge[rows]), clusters, alpha=alpha)
+
+
+def _alpha(people: Floats, judge: Floats) -> float:
+    return krippendorff_alpha([people, judge], level="ordinal").value
+
+
+def _weighted_kappa(people: Floats, judge: Floats) -> float:
+    return cohen_kappa(people, judge, weights="quadratic").value
+
+
+def _among_people(labelled: _Labelled) -> float | None:
+    raters = dict.fromkeys(label.rater for found in labelled.labels.values() for label in found)
+    if len(raters) < 2:
+        return None
+    by_rater = {(index, each.rater): float(each.value) for index, found in labelled.labels.items() for each in found}
+    table = [[by_rater.get((index, rater)) for index in labelled.labels] for rater in raters]
+    return krippendorff_alpha(table, level="ordinal").value
+
+
+def _matched(labels: Sequence[Label], run: SavedRun) -> dict[tuple[str, str], dict[int, list[Label]]]:
+    """Return the labels of each expectation by trial, in the run's order."""
+    every, reasoned, scenarios = judged_in(run, reasoned_only=False), judged_in(run), scenarios_of(run)
+    found: dict[tuple[str, str], dict[int, list[Label]]] = {}
+    for number, label in enumerate(labels):
+        where = label.where or f"label {number}"
+        _require_usable(label, where)
+        _require_run(label, where, run.run_id)
+        _require_trial(label, where, scenarios)
+        key = _expectation(label, where, every, reasoned)
+        earlier = found.setdefault(key, {}).setdefault(label.index, [])
+        if any(each.rater == label.rater for each in earlier):
+            twice = f"trial {label.index} of {key[0]!r} has a label by {label.rater or 'the same person'} already"
+            raise DefinitionError(where, found=twice, do="keep one, or name different people in a column rater")
+        earlier.append(label)
+    kinds = {isinstance(label.value, bool) for label in labels}
+    require(len(kinds) == 1, "labels", found="both ratings and passes or failures", do="give labels of one kind")
+    return {key: found[key] for key in every if key in found}
+
+
+def _require_usable(label: Label, where: str) -> None:
+    value = label.value
+    usable = isinstance(value, bool) or (is_number(value) and LOWEST <= value <= HIGHEST)
+    require(usable, where, found=value, do="give True or False, or a rating from 1 to 10")
+
+
+def _require_run(label: Label, where: str, run_id: str) -> None:
+    if label.run not in ("", run_id):
+        found = f"the label is of run {label.run!r}, the result of run {run_id!r}"
+        do = "give the result of the run that was labelled, or draw trials of this one with --sample and label them"
+        raise DefinitionError(f"{where}, run", found=found, do=do)
+
+
+def _require_trial(label: Label, where: str, scenarios: Mapping[str, SavedScenario]) -> None:
+    if label.scenario not in scenarios:
+        close = get_close_matches(label.scenario, scenarios, n=1)
+        do = f"did you mean {close[0]!r}?" if close else "label trials of this very run"
+        raise DefinitionError(where, found=f"no scenario of the run is titled {label.scenario!r}", do=do)
+    scenario = scenarios[label.scenario]
+    if all(trial.index != label.index for trial in scenario.conversations):
+        there = f"its trials are 0 to {scenario.trials - 1}" if scenario.trials else "it has no trials"
+        raise DefinitionError(where, found=f"{label.scenario!r} has no trial {label.index}", do=there)
+
+
+def _expectation(label: Label, where: str, every: Judged, reasoned: Judged) -> tuple[str, str]:
+    """Find the expectation a label is about."""
+    if label.expectation is None:
+        choices = [key for key in reasoned if key[0] == label.scenario]
+        if len(choices) == 1:
+            return choices[0]
+        found = f"{label.scenario!r} has {len(choices)} judged expectations and the label names none"
+    else:
+        choices = [key for key in every if key[0] == label.scenario]
+        if (label.scenario, label.expectation) in choices:
+            return label.scenario, label.expectation
+        found = f"{label.scenario!r} has no expectation {label.expectation!r} that its trials meet or not"
+    raise DefinitionError(where, found=found, do=f"use one of {', '.join(repr(key[1]) for key in choices)}")

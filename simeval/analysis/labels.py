@@ -1,0 +1,219 @@
+"""People's labels of a run's trials: read from a file, and the file for them to fill in, drawn at random."""
+
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from math import isnan
+from pathlib import Path
+
+from simeval.analysis.saved_run import (
+    Requirement,
+    SavedRun,
+    SavedScenario,
+    SavedTrial,
+    requirements_of,
+    scenarios_of,
+)
+from simeval.core import seeds
+from simeval.errors import DefinitionError, StoreError
+
+COLUMNS = ("scenario", "index", "expectation", "expected_behavior", "label", "transcript", "run")
+NEEDED = ("scenario", "index", "label")
+WORDS = {"pass": True, "true": True, "yes": True, "fail": False, "false": False, "no": False}
+LOWEST, HIGHEST = 1.0, 10.0
+JSON_LINES = (".jsonl", ".ndjson")
+WHAT_TO_WRITE = "write pass or fail in every row, or a rating from 1 to 10 in every row; leave it empty for no label"
+
+Judged = Mapping[tuple[str, str], Mapping[str, Requirement]]  # by title and expectation, then by evaluator
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Label:
+    """What a person says of a trial: whether it meets the expectation, or a rating from 1 to 10.
+
+    `expectation` may be left out where the scenario has only one; `run` is the id of the run the trial is of, empty
+    where that is not said; `where` is the place it was read from.
+    """
+
+    scenario: str
+    index: int
+    value: bool | float
+    expectation: str | None = None
+    rater: str = ""
+    run: str = ""
+    where: str = ""
+
+
+def read_labels(path: Path) -> list[Label]:
+    """Return the labels of a CSV file, or of one JSON object a line; rows with an empty label are none.
+
+    The columns scenario, index and label are needed, expectation, rater and run may be there, others are not read.
+    The numbers 1 and 0 are a pass and a failure, unless any label of the file is another number: then all are
+    ratings. Raises DefinitionError with the line of what cannot be used.
+    """
+    rows = list(_json_rows(path) if path.suffix.lower() in JSON_LINES else _csv_rows(path))
+    filled = [(where, row) for where, row in rows if row["label"]]
+    if not filled:
+        raise DefinitionError(f"labels {str(path)!r}", found="no label is filled in", do=WHAT_TO_WRITE)
+    numbers = [_number(row["label"]) for _, row in filled]
+    are_ratings = any(number not in (None, 0.0, 1.0) for number in numbers)
+    return [
+        Label(
+            scenario=row["scenario"],
+            index=_index(row["index"], where),
+            value=_rating(row["label"], where) if are_ratings else _verdict(row["label"], where),
+            expectation=row.get("expectation") or None,
+            rater=row.get("rater", ""),
+            run=row.get("run", ""),
+            where=where,
+        )
+        for where, row in filled
+    ]
+
+
+def judged_in(run: SavedRun, *, reasoned_only: bool = True) -> Judged:
+    """Return the requirements that each trial meets or not, by default only those on scores with a reasoning.
+
+    Where no score of the run has one, such as those of metrics, all are taken.
+    """
+    found: dict[tuple[str, str], dict[str, Requirement]] = {}
+    for (title, label, evaluator), requirement in requirements_of(run).items():
+        if requirement.met is not None:
+            found.setdefault((title, label), {})[evaluator] = requirement
+    if not reasoned_only:
+        return found
+    scenarios = scenarios_of(run)
+    reasoned = {key: each for key, each in found.items() if _is_reasoned(scenarios[key[0]], key[1])}
+    return reasoned or found
+
+
+def draw_sample(run: SavedRun, size: int, *, seed: int) -> tuple[list[list[str]], int]:
+    """Return the rows of a label file for `size` trials of the run, drawn at random, and how many trials there are.
+
+    A trial has a row for each of its judged expectations; trials without an outcome are not drawn. The rows
+    stand in random order, so that the first ones are a random subset too. All trials where there are fewer.
+    """
+    drawable: dict[tuple[str, int], list[str]] = {}
+    for (title, label), requirements in judged_in(run).items():
+        outcomes = [requirement.met or {} for requirement in requirements.values()]
+        for index in sorted({index for met in outcomes for index, is_met in met.items() if is_met is not None}):
+            drawable.setdefault((title, index), []).append(label)
+    if not drawable:
+        raise DefinitionError("sample", found="the run has no judged trial", do="give a run with judged trials")
+    trials = {title: {trial.index: trial for trial in each.conversations} for title, each in scenarios_of(run).items()}
+    expected = {
+        (title, expectation.label): expectation.expected_behavior or ""
+        for title, scenario in scenarios_of(run).items()
+        for expectation in scenario.expectations
+    }
+    drawn = seeds.generator(seed, "labels").sample(list(drawable), min(size, len(drawable)))
+    rows = [
+        [title, str(index), label, expected[title, label], "", _transcript(trials[title][index]), run.run_id]
+        for title, index in drawn
+        for label in drawable[title, index]
+    ]
+    return rows, len(drawable)
+
+
+def write_sample(rows: Sequence[Sequence[str]], path: Path) -> None:
+    """Write the rows of a label file. Raises DefinitionError rather than overwrite what people filled in."""
+    text = StringIO(newline="")
+    csv.writer(text).writerows([COLUMNS, *rows])
+    try:
+        with path.open("x", encoding="utf-8", errors="backslashreplace", newline="") as file:
+            file.write(text.getvalue())
+    except FileExistsError as error:
+        do = "name a new file, so that no label is lost"
+        raise DefinitionError(f"sample {str(path)!r}", found="it is there already", do=do) from error
+    except OSError as error:
+        raise StoreError(str(path), problem=str(error.strerror)) from error
+
+
+def _csv_rows(path: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
+    text = _text(path)
+    first = text.partition("\n")[0]
+    reader = csv.reader(StringIO(text, newline=""), delimiter=max(",;\t", key=first.count))
+    try:
+        header = [name.strip().lower() for name in next(reader, [])]
+        missing = [name for name in NEEDED if name not in header]
+        if missing:
+            found = f"the columns {', '.join(missing)} are missing"
+            do = f"name the columns {', '.join(NEEDED)} in its first line"
+            raise DefinitionError(f"{path}, line 1", found=found, do=do)
+        line = reader.line_num + 1
+        for cells in reader:
+            if any(cells):
+                padded = [*(cell.strip() for cell in cells), *[""] * (len(header) - len(cells))]
+                yield f"{path}, line {line}", dict(zip(header, padded, strict=False))
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise DefinitionError(f"{path}, line {reader.line_num}", found=str(error), do="write it as CSV") from error
+
+
+def _json_rows(path: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
+    for line, text in enumerate(_text(path).split("\n"), start=1):
+        if not text.strip():
+            continue
+        where = f"{path}, line {line}"
+        try:
+            row = json.loads(text)
+        except ValueError:
+            row = None
+        if not isinstance(row, dict) or not {"scenario", "index"} <= row.keys():
+            do = f"write a JSON object with {', '.join(NEEDED)} on each line"
+            raise DefinitionError(where, found=f"found {text[:80]!r}", do=do)
+        yield where, {"label": ""} | {str(name): _as_text(value) for name, value in row.items()}
+
+
+def _as_text(value: object) -> str:
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value).strip()
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        found = f"it cannot be read ({error.strerror})"
+        raise DefinitionError(f"labels {str(path)!r}", found=found, do="name a CSV or JSON-lines file") from error
+    except UnicodeDecodeError as error:
+        raise DefinitionError(f"labels {str(path)!r}", found="it is not UTF-8", do="save it as CSV UTF-8") from error
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return None if isnan(number) else number
+
+
+def _index(text: str, where: str) -> int:
+    number = _number(text)
+    if number is None or not number.is_integer():
+        raise DefinitionError(f"{where}, index", found=f"found {text!r}", do="give the trial's number, from 0")
+    return int(number)
+
+
+def _rating(text: str, where: str) -> float:
+    number = _number(text)
+    if number is None or not LOWEST <= number <= HIGHEST:
+        raise DefinitionError(f"{where}, label", found=f"found {text!r} among ratings", do=WHAT_TO_WRITE)
+    return number
+
+
+def _verdict(text: str, where: str) -> bool:
+    word, number = text.lower(), _number(text)
+    if number is None and word not in WORDS:
+        raise DefinitionError(f"{where}, label", found=f"found {text!r}", do=WHAT_TO_WRITE)
+    return WORDS[word] if number is None else bool(number)
+
+
+def _is_reasoned(scenario: SavedScenario, label: str) -> bool:
+    return any(label in trial.scores and trial.scores[label].reasoning for trial in scenario.conversations)
+
+
+def _transcript(trial: SavedTrial) -> str:
+    said = [f"{turn.role}: {turn.content}" for turn in trial.turns]
+    return "\n".join([*said, "(here the app failed)"] if trial.ended == "app_error" else said)

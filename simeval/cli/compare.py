@@ -1,0 +1,42 @@
+"""What `simeval compare` does: reads two results, compares them, writes what it found, gives the exit status."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from simeval.analysis.comparison import compare
+from simeval.analysis.comparison_report import encode_comparison
+from simeval.analysis.saved_run import read_json, read_result
+from simeval.cli.output import require_writable, show, status_of, write_json
+from simeval.store.opening import open_database
+
+PASSED, NOT_PASSED = 0, 1
+
+
+def compare_runs(**options: Any) -> int:
+    """Compare two results and return the exit status; with a `json_path` of "-" standard output holds JSON only."""
+    return status_of(partial(_compare, **options))
+
+
+def _compare(*, baseline: str, candidate: str, store: str, json_path: str | None, **options: Any) -> int:
+    require_writable(json_path)
+    named = {f"baseline {baseline!r}": baseline, f"candidate {candidate!r}": candidate}
+    old, new = (read_result(load_result(name, store, where), where) for where, name in named.items())
+    comparison = compare(old, new, **options)
+    show(comparison, json_path)
+    write_json(json_path, encode_comparison(comparison))
+    return PASSED if comparison.passed else NOT_PASSED
+
+
+def load_result(name: str, store: str, where: str) -> Any:
+    """Return the JSON result that a file holds, or the store of a run. Raises DefinitionError where there is none."""
+    if Path(name).is_file() or Path(name).suffix == ".json":
+        return read_json(Path(name), where)
+    from simeval.store.runs import Runs
+
+    database = open_database(store, must_exist=True)
+    try:
+        runs = Runs(database)
+        return runs.document(runs.find(name))
+    finally:
+        database.close()

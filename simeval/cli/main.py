@@ -1,0 +1,357 @@
+"""The command line: options here, what they do in `commands`, which is imported only when it is needed."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from simeval.core.version import __version__
+
+STORE = ".simeval/simeval.db"
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+@click.group(context_settings=CONTEXT)
+@click.version_option(__version__)
+def main() -> None:
+    """Simulate users against a conversational AI app, judge the conversations, conclude with statistics."""
+
+
+@main.command(context_settings=CONTEXT)
+@click.argument("suite")
+@click.option("--app", default=None, help="The app: MODULE:HANDLER, or a model's name.  [default: offline/app]")
+@click.option(
+    "--judge-model",
+    multiple=True,
+    help="LiteLLM name of the judge; given several times, a panel whose mean rating counts.  [default: offline/judge]",
+)
+@click.option(
+    "--judge-repeats",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Ratings of a conversation by each judge, of which the mean counts.",
+)
+@click.option("--user-model", help="LiteLLM name of the simulated user.  [default: the judge's]")
+@click.option(
+    "--model-option", "model_options", multiple=True, metavar="NAME=VALUE", help="Goes into every LiteLLM call."
+)
+@click.option("--samples", type=click.IntRange(1), help="Trials for each scenario, whatever the suite says.")
+@click.option(
+    "--early-stopping/--no-early-stopping",
+    default=True,
+    show_default=True,
+    help="End a scenario as soon as its verdicts are settled.",
+)
+@click.option(
+    "--stop",
+    type=click.Choice(["gate", "verdict"]),
+    help="What ends a scenario: also that no pass can be reached, or only a proven side.  [default: by the gate]",
+)
+@click.option(
+    "--gate",
+    type=click.Choice(["pass", "not_fail"]),
+    default="pass",
+    show_default=True,
+    help="What the suite must reach for status 0: every verdict a pass, or none a fail.",
+)
+@click.option("--joint", is_flag=True, help="Let the significance level be that of all passes together.")
+@click.option("--seed", type=int, help="Fixes writing styles and trial seeds.  [default: drawn and shown]")
+@click.option("--concurrency", type=click.IntRange(1), default=50, show_default=True, help="Trials in flight.")
+@click.option(
+    "--model-concurrency", type=click.IntRange(1), default=50, show_default=True, help="Calls at once to a model."
+)
+@click.option("--app-concurrency", type=click.IntRange(1), help="Turns the app answers at once.  [default: all]")
+@click.option("--app-timeout", type=float, default=60.0, show_default=True, help="Seconds for a turn of the app.")
+@click.option("--model-timeout", type=float, default=60.0, show_default=True, help="Seconds for a call to a model.")
+@click.option(
+    "--on-app-error",
+    type=click.Choice(["fail", "exclude", "stop"]),
+    default="fail",
+    show_default=True,
+    help="What an app's error does to its trial.",
+)
+@click.option("--max-error-rate", type=float, default=0.1, show_default=True, help="Share of trials that may be lost.")
+@click.option(
+    "--store",
+    default=STORE,
+    show_default=True,
+    help="Where every finished step is kept: a SQLite file, a PostgreSQL URL, a .jsonl file, or none.",
+)
+@click.option(
+    "--resume", metavar="RUN", help="Go on with this run of the store (its id, or last); pay only for the rest."
+)
+@click.option("--accept-changes", is_flag=True, help="Resume although something has changed: a new run takes over.")
+@click.option("--cache", is_flag=True, help="Answer calls that were made before, in any run, from the store.")
+@click.option("--max-cost", "max_cost_usd", type=float, metavar="USD", help="Stop in order at this cost.")
+@click.option("--max-calls", type=click.IntRange(1), help="Stop in order at so many model calls.")
+@click.option("--max-tokens", type=click.IntRange(1), help="Stop in order at so many tokens.")
+@click.option("--max-seconds", type=float, help="Start no trial after so many seconds.")
+@click.option("--rpm", "requests_per_minute", type=click.IntRange(1), help="Requests a minute to each model, at most.")
+@click.option("--tpm", "tokens_per_minute", type=click.IntRange(1), help="Tokens a minute of each model, at most.")
+@click.option(
+    "--outage", type=float, default=300.0, show_default=True, help="Seconds to wait for a model that is down."
+)
+@click.option(
+    "--secret-pattern", "secret_patterns", multiple=True, metavar="REGEX", help="What is kept out of all texts."
+)
+@click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
+@click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"], case_sensitive=False),
+    default="info",
+    show_default=True,
+    help="debug shows every prompt, reply and judge's reasoning.",
+)
+@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def run(**options: Any) -> None:
+    """Run a suite: a YAML file, a folder of them, or MODULE:OBJECT.
+
+    Exit status: 0 every verdict passed (with --gate not_fail: none is a fail); 1 some verdict is fail or
+    inconclusive; 2 the command, suite or app could not be used; 3 the run could not be completed (a model that
+    cannot be used, a budget that is spent, too many errors); 130 it was interrupted. What was finished is in the
+    store, and --resume goes on with it.
+    """
+    from simeval.cli.run import leave, run_suite
+
+    leave(run_suite(**options))
+
+
+@main.command(context_settings=CONTEXT)
+@click.argument("result", type=click.Path(path_type=Path))
+@click.argument("labels", type=click.Path(path_type=Path), required=False)
+@click.option("--sample", type=click.IntRange(1), help="Draw so many trials at random for people to label.")
+@click.option("--out", type=click.Path(path_type=Path), help="Where --sample writes the file to fill in (CSV).")
+@click.option("--seed", type=int, help="Fixes which trials --sample draws.  [default: the run's]")
+@click.option("--alpha", type=float, default=0.05, show_default=True, help="Error on each side of the intervals.")
+@click.option("--json", "json_path", metavar="PATH", help="Write the report as JSON; - for standard output.")
+def agree(**options: Any) -> None:
+    """Hold the judge of a run (RESULT, what --json wrote) against people's LABELS.
+
+    LABELS is CSV, or one JSON object a line, with scenario, index and label (pass or fail, or a rating from 1 to
+    10), and expectation and rater where there are several. The labelled trials must be a random subset of the
+    run's: `simeval agree RESULT --sample 60 --out LABELS` draws one. It says how good the judge is, and gives no
+    pass or fail. Exit status: 0, or 2 for input that could not be used.
+    """
+    from simeval.cli.agree import agree as hold_against_labels
+
+    raise SystemExit(hold_against_labels(**options))
+
+
+@main.group(context_settings=CONTEXT)
+def calibrate() -> None:
+    """Fit a scorer to what people labelled."""
+
+
+@calibrate.command(context_settings=CONTEXT)
+@click.argument("persona", type=click.Path(path_type=Path))
+@click.argument("labelled", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Where the traits model is written (JSON).")
+@click.option("--test", type=click.Path(path_type=Path), help="More labelled turns, to measure the model on.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Fixes the folds and the intervals.")
+@click.option("--json", "json_path", metavar="PATH", help="Write the report as JSON; - for standard output.")
+def persona(**options: Any) -> None:
+    """Fit the traits of PERSONA (YAML) to LABELLED turns: JSON lines with text, label (on or off) and session.
+
+    It reports the ROC-AUC on held-out sessions (five folds that keep sessions whole), before by the persona's rules and
+    after by the model, with an interval over sessions. Exit status: 0, or 2 for input that could not be used.
+    """
+    from simeval.cli.calibrate import calibrate_persona
+
+    raise SystemExit(calibrate_persona(**options))
+
+
+@main.command(context_settings=CONTEXT)
+@click.argument("suite", required=False)
+@click.option("--bar", type=float, help="The share of trials to prove, such as 0.9; 0.5 for a median.")
+@click.option("--rate", type=float, help="The true share it shall be proven at.  [default, of a suite: half-way to 1]")
+@click.option("--power", type=float, default=0.8, show_default=True, help="The chance of a pass that is wanted.")
+@click.option("--alpha", type=float, default=0.05, show_default=True, help="The significance level.")
+@click.option("--requirements", type=click.IntRange(1), default=1, show_default=True, help="How many have to pass.")
+@click.option("--samples", type=click.IntRange(1), help="Trials for each scenario, whatever the suite says.")
+@click.option("--joint", is_flag=True, help="Let the significance level be that of all passes together.")
+@click.option("--early-stopping/--no-early-stopping", default=True, show_default=True)
+@click.option("--stop", type=click.Choice(["gate", "verdict"]), help="As in simeval run.")
+@click.option("--gate", type=click.Choice(["pass", "not_fail"]), default="pass", show_default=True)
+@click.pass_context
+def plan(context: click.Context, /, **options: Any) -> None:
+    """Plan sample sizes before a call is paid for.
+
+    With --bar and --rate: how many trials a requirement takes. With SUITE: what each requirement of it accepts,
+    and how it would fare if the app were as good as --rate says.
+    """
+    from simeval.cli.plan import show_plan
+
+    unset = (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
+    given = {
+        each.name: each.secondary_opts[0] if each.secondary_opts and not options[each.name] else each.opts[0]
+        for each in context.command.params
+        if each.name and context.get_parameter_source(each.name) not in unset
+    }
+    raise SystemExit(show_plan(given=given, **options))
+
+
+@main.command(context_settings=CONTEXT)
+@click.argument("baseline")
+@click.argument("candidate")
+@click.option("--store", default=STORE, show_default=True, help="Where runs are that are no files.")
+@click.option("--margin", type=float, default=0.05, show_default=True, help="Loss of a share that is tolerated.")
+@click.option("--alpha", type=float, default=0.05, show_default=True, help="Chance of a wrong finding.")
+@click.option(
+    "--gate",
+    type=click.Choice(["not_worse", "not_proven_worse"]),
+    default="not_worse",
+    show_default=True,
+    help="What status 0 takes: proof that CANDIDATE is not worse, or no proof that it is.",
+)
+@click.option("--higher", "higher_is_better", multiple=True, metavar="METRIC", help="Of experiments: more is better.")
+@click.option("--lower", "lower_is_better", multiple=True, metavar="METRIC", help="Of experiments: less is better.")
+@click.option("--json", "json_path", metavar="PATH", help="Write the comparison as JSON; - for standard output.")
+def compare(**options: Any) -> None:
+    """Say whether CANDIDATE is better or worse than BASELINE, or proven not to be worse.
+
+    Each is a run of the store (its id, the beginning of it, or last) or a file that `--json` wrote. Runs of suites
+    with the same seed are compared trial by trial, experiments example by example, metric by metric. Exit status: 0
+    the gate is met (not_worse: every share is proven not worse by more than the margin, nothing is proven worse, and
+    there is some proof; not_proven_worse: nothing is proven worse); 1 it is not; 2 the command or a file could not be
+    used.
+    """
+    from simeval.cli.compare import compare_runs
+
+    raise SystemExit(compare_runs(**options))
+
+
+@main.command(context_settings=CONTEXT)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--scorers", required=True, metavar="NAMES", help="Names with commas between them, or MODULE:OBJECT.")
+@click.option("--format", default="auto", show_default=True, help="What the file is, as docs/guides/logs.md lists.")
+@click.option("--recorded", metavar="COLUMN", help="Of a table: the column with what was answered.")
+@click.option("--output", "outputs", multiple=True, metavar="COLUMN", help="Of a table: a column with a reference.")
+@click.option("--app", help="Answer anew by this app (MODULE:HANDLER, or a model) instead of what was recorded.")
+@click.option("--persona", metavar="YAML", help="The brand's persona, for authenticity, safety and alignment.")
+@click.option("--traits", metavar="JSON", help="The traits model that `simeval calibrate persona` wrote.")
+@click.option("--encoder", metavar="NAME", help="What embeds texts: hashed, minilm, a hub name or a folder.")
+@click.option("--sentiment-model", metavar="NAME", help="embedded, lexicon, a hub name or a folder.")
+@click.option("--judge-model", help="LiteLLM name of the model that grades.  [default: offline/judge]")
+@click.option("--share", "shares", multiple=True, metavar="METRIC=SHARE", help="To be true of at least this share.")
+@click.option("--median", "medians", multiple=True, metavar="METRIC=VALUE", help="To have at least this median.")
+@click.option("--seed", type=int, help="Fixes what is drawn.  [default: drawn and shown]")
+@click.option("--concurrency", type=click.IntRange(1), default=50, show_default=True, help="Conversations in flight.")
+@click.option("--store", default=STORE, show_default=True, help="Where the run is kept, or none.")
+@click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"], case_sensitive=False),
+    default="warning",
+    show_default=True,
+)
+def score(**options: Any) -> None:
+    """Measure the recorded conversations of FILE (any log that `simeval import` reads, or a table) by scorers.
+
+    METRIC is a scorer's name, or that and the path of one of its numbers: valid_json.valid. Exit status: 0 every
+    --share and --median is proven (or none was given); 1 some is not; 2 the command or a file could not be used; 3 the
+    run could not be completed; 130 it was interrupted.
+    """
+    from simeval.cli.run import leave
+    from simeval.cli.score import score_file
+
+    leave(score_file(**options))
+
+
+@main.command("import", context_settings=CONTEXT)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+@click.option("--format", default="auto", show_default=True, help="What the files are, as docs/guides/logs.md lists.")
+@click.option("--out", type=click.Path(path_type=Path), help="Where to write.  [default: FILE with .simeval.jsonl]")
+@click.option("--name", help="The dataset's name.  [default: the file's]")
+@click.option("--store", metavar="URL", help="Keep the dataset there too, so that its examples can have feedback.")
+def import_(**options: Any) -> None:
+    """Read logs of conversations (FILE...) and write them as one dataset, a JSON object a line.
+
+    Formats: OpenAI chat, ShareGPT, LangSmith, Langfuse, OpenTelemetry, Inspect and more, gzip too. What cannot be
+    read is reported with its place, and the rest is imported. Exit status: 0, or 2 where nothing can be read.
+    """
+    from simeval.cli.import_logs import import_logs
+
+    raise SystemExit(import_logs(**options))
+
+
+@main.command(context_settings=CONTEXT)
+@click.option("--store", default=STORE, show_default=True, help="A SQLite file or a PostgreSQL URL.")
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many of the newest.")
+def runs(store: str, limit: int) -> None:
+    """List the runs that a store has, the newest first."""
+    from simeval.cli.store import list_runs
+
+    raise SystemExit(list_runs(store, limit))
+
+
+@main.command(context_settings=CONTEXT)
+@click.argument("run", default="last")
+@click.option("--store", default=STORE, show_default=True, help="A SQLite file or a PostgreSQL URL.")
+@click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
+def show(run: str, store: str, json_path: str | None) -> None:
+    """Show the report of a RUN (its id, the beginning of it, or last), or how far it has come."""
+    from simeval.cli.store import show_run
+
+    raise SystemExit(show_run(store, run, json_path))
+
+
+@main.command(context_settings=CONTEXT)
+@click.option("--store", default=STORE, show_default=True, help="A SQLite file or a PostgreSQL URL.")
+def datasets(store: str) -> None:
+    """List the datasets that a store has, with their versions and tags."""
+    from simeval.cli.store import list_datasets
+
+    raise SystemExit(list_datasets(store))
+
+
+@main.command(context_settings=CONTEXT)
+@click.argument("run", required=False)
+@click.option("--trial", type=click.IntRange(0), help="The number of the trial, from 0.")
+@click.option("--scenario", metavar="TITLE", help="Where the run has several.")
+@click.option("--dataset", metavar="NAME", help="Of an example of this dataset of the store, not of a trial.")
+@click.option("--example", metavar="KEY", help="The key of the example.")
+@click.option("--key", help="What is said of it, such as helpful.")
+@click.option("--score", help="A number, true or false.")
+@click.option("--comment", metavar="TEXT")
+@click.option("--source", metavar="WHO", help="Who says so.")
+@click.option("--export", "export_path", metavar="PATH", help="Write feedback as JSON lines: all, or RUN's.")
+@click.option("--import", "import_path", metavar="PATH", help="Read feedback from JSON lines; no line is kept twice.")
+@click.option("--remove", metavar="ID", help="Remove one feedback.")
+@click.option("--store", default=STORE, show_default=True, help="A SQLite file or a PostgreSQL URL.")
+def feedback(store: str, **options: Any) -> None:
+    """Say of a trial of a RUN (its id, the beginning of it, or last) what you think, or list what was said.
+
+    With --key, and --score or --comment or both, it is added; without, the feedback on RUN is listed. Imported lines
+    without a run are of RUN.
+    """
+    from simeval.cli.feedback import FeedbackOptions
+    from simeval.cli.feedback import feedback as give_feedback
+
+    raise SystemExit(give_feedback(store, FeedbackOptions(**options)))
+
+
+@main.command(context_settings=CONTEXT)
+@click.argument("runs", nargs=-1, required=True)
+@click.option("--store", default=STORE, show_default=True, help="A SQLite file or a PostgreSQL URL.")
+@click.option("--yes", "confirmed", is_flag=True, help="Do not ask.")
+def delete(runs: tuple[str, ...], store: str, confirmed: bool) -> None:
+    """Delete RUNS with all that belongs to them."""
+    from simeval.cli.store import delete_runs
+
+    raise SystemExit(delete_runs(store, runs, confirmed=confirmed))
+
+
+@main.command()
+@click.argument("folder", type=click.Path(path_type=Path), default=".")
+def init(folder: Path) -> None:
+    """Write a commented starter suite and an app handler into FOLDER."""
+    from simeval.cli.init import write_starter
+
+    raise SystemExit(write_starter(folder))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""What all commands share: exit statuses, and how results and problems are written."""
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Any
+
+from simeval.errors import DefinitionError, SimevalError, StoreError
+
+BAD_INPUT, NOT_COMPLETED, INTERRUPTED = 2, 3, 130
+
+
+def make_printable() -> None:
+    """Let standard output and error escape what they cannot print: an app may say anything."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def status_of(act: Callable[[], int | None]) -> int:
+    """Return what `act` gives, else 0; say what it raises, and give the status of that."""
+    make_printable()
+    try:
+        return act() or 0
+    except DefinitionError as error:
+        return say(error, BAD_INPUT)
+    except SimevalError as error:
+        return say(error, NOT_COMPLETED)
+
+
+def say(problem: object, status: int) -> int:
+    """Write a problem to standard error and give the status."""
+    sys.stderr.write(f"simeval: {problem}\n")
+    return status
+
+
+def show(text: object, json_path: str | None) -> None:
+    """Write what a person reads to standard output; to standard error where that is for JSON."""
+    (sys.stderr if json_path == "-" else sys.stdout).write(f"{text}\n")
+
+
+def write_json(path: str | None, found: Mapping[str, Any]) -> None:
+    """Write a result as JSON, where a path is given; "-" is standard output."""
+    if path == "-":
+        sys.stdout.write(f"{json.dumps(found, indent=1)}\n")  # plain ASCII: whoever reads may use any encoding
+    elif path:
+        write_text(path, f"{json.dumps(found, ensure_ascii=False, indent=1)}\n")
+
+
+def write_text(path: str, text: str) -> None:
+    """Write a file. Raises StoreError."""
+    try:
+        Path(path).write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise StoreError(path, problem=str(error.strerror)) from error
+
+
+def require_writable(path: str | None) -> None:
+    """Raise before the run where its report could not be written after it."""
+    if path is None or path == "-":
+        return
+    target = Path(path)
+    is_new = not target.exists()
+    try:
+        target.open("ab").close()
+        if is_new:
+            target.unlink()
+    except OSError as error:
+        raise DefinitionError(
+            f"report {path!r}", found=f"it cannot be written ({error.strerror})", do="name a file that can be"
+        ) from error

@@ -1,0 +1,140 @@
+"""What `simeval score` does: measures recorded conversations, or a new version's answers to them, by scorers."""
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from simeval.cli.output import (
+    INTERRUPTED,
+    NOT_COMPLETED,
+    make_printable,
+    require_writable,
+    say,
+    show,
+    status_of,
+    write_json,
+)
+from simeval.cli.run import NO_STORE, STATUS, app_of
+from simeval.cli.signals import INTERRUPT, ending_on_signals
+from simeval.core.logs import configure_logging
+from simeval.core.version import __version__
+from simeval.datasets.dataset import Dataset
+from simeval.datasets.files import read_dataset
+from simeval.datasets.importers.registry import import_log
+from simeval.engine.engine import Engine
+from simeval.errors import DefinitionError, SimevalError
+from simeval.evaluators.base import Evaluator
+from simeval.evaluators.scores import ProportionEvaluator, QuantileEvaluator
+from simeval.results.encoding import encode_experiment
+from simeval.results.experiment import ExperimentResult
+from simeval.scorers.base import Scorer, as_scorer
+from simeval.scorers.registry import ScorerOptions, named_scorer
+from simeval.suites.files import load_object
+from simeval.suites.scenario import Expectation
+
+TABLES = (".csv", ".tsv", ".parquet")
+
+
+def score_file(
+    *,
+    file: Path,
+    scorers: str,
+    format: str,
+    recorded: str | None,
+    outputs: Sequence[str],
+    app: str | None,
+    shares: Sequence[str],
+    medians: Sequence[str],
+    json_path: str | None,
+    log_level: str,
+    **options: Any,
+) -> int:
+    """Measure the conversations of a file and give the exit status."""
+    make_printable()
+    configure_logging(log_level.upper())  # type: ignore[arg-type]
+
+    def work() -> int:
+        made = _scorers(scorers, options)
+        then = [
+            *(_expectation(each, made, _share) for each in shares),
+            *(_expectation(each, made, _median) for each in medians),
+        ]
+        require_writable(json_path)
+        dataset = _dataset(file, format, recorded, outputs)
+        engine = Engine(
+            options["judge_model"],
+            seed=options["seed"],
+            concurrency=options["concurrency"],
+            store=None if options["store"] == NO_STORE else options["store"],
+        )
+        try:
+            result = anyio.run(_evaluate, engine, dataset, app_of(app) if app else None, made, then)
+        except SimevalError as error:
+            if isinstance(error.partial, ExperimentResult):
+                _report(error.partial, json_path)
+            raise
+        _report(result, json_path)
+        if result.run.stopped:
+            status = INTERRUPTED if result.run.stopped.startswith(INTERRUPT) else NOT_COMPLETED
+            return say(result.run.stopped, status)
+        return 0 if result.outcome is None else STATUS[result.outcome]
+
+    return status_of(work)
+
+
+async def _evaluate(
+    engine: Engine, dataset: Dataset, app: Any, scorers: Sequence[Scorer], then: Sequence[Expectation]
+) -> ExperimentResult:
+    with ending_on_signals(engine.end):
+        return await engine.evaluate(dataset, app, scorers=scorers, then=then)
+
+
+def _report(result: ExperimentResult, json_path: str | None) -> None:
+    show(result, json_path)
+    write_json(json_path, encode_experiment(result, version=__version__))
+
+
+def _dataset(file: Path, format: str, recorded: str | None, outputs: Sequence[str]) -> Dataset:
+    """Read a log, or a table of which a column holds what was answered; say what of a log could not be read."""
+    is_table = file.suffix in TABLES and format == "auto"
+    if recorded or outputs or is_table:
+        return read_dataset(file, recorded=recorded, outputs=list(outputs) or None)
+    found = import_log(file, format=format)
+    for problem in found.problems:
+        say(f"{file}, {problem}", 0)
+    return found.dataset
+
+
+def _scorers(names: str, options: dict[str, Any]) -> list[Scorer]:
+    chosen = ScorerOptions(**{name: options[name] for name in ("persona", "traits", "encoder", "sentiment_model")})
+    listed = [name.strip() for name in names.split(",") if name.strip()]
+    if not listed:
+        raise DefinitionError("--scorers", found="found no name", do="name one or more, with commas between them")
+    return [
+        as_scorer(load_object(name, what="scorer")) if ":" in name else named_scorer(name, chosen) for name in listed
+    ]
+
+
+def _share(bar: float) -> Evaluator:
+    return ProportionEvaluator(threshold=1, min_proportion=bar)
+
+
+def _median(bar: float) -> Evaluator:
+    return QuantileEvaluator(at_least=bar)
+
+
+def _expectation(text: str, scorers: Sequence[Scorer], evaluator: Callable[[float], Evaluator]) -> Expectation:
+    """Read METRIC=BAR, where METRIC is a scorer's name, or that and the path of one of its numbers."""
+    found = re.fullmatch(r"([^=]+)=(-?\d+(?:\.\d+)?)", text.strip())
+    if found is None:
+        raise DefinitionError("bar", found=f"found {text!r}", do="write METRIC=NUMBER, such as valid_json.valid=0.9")
+    metric, bar = found[1].strip(), float(found[2])
+    named = [each for each in scorers if metric == each.name or metric.startswith(f"{each.name}.")]
+    if not named:
+        names = ", ".join(each.name for each in scorers)
+        raise DefinitionError("bar", found=f"found {metric!r}", do=f"begin with one of the scorers: {names}")
+    scorer = max(named, key=lambda each: len(each.name))
+    return Expectation(scorer=scorer, score=metric[len(scorer.name) + 1 :] or None, evaluator=evaluator(bar))

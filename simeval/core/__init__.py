@@ -1,0 +1,1 @@
+"""Records and helpers that know no other package."""

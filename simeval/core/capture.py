@@ -1,0 +1,79 @@
+"""The one place where an arbitrary exception becomes a value, so that one failing item costs no other."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from traceback import extract_tb
+from typing import TypeVar
+
+from simeval.errors import DatasetChanged, ModelUnusable, RunStopped, StoreError
+
+T = TypeVar("T")
+
+STOPS_THE_RUN = (ModelUnusable, RunStopped, StoreError, DatasetChanged)
+
+
+@dataclass(frozen=True, slots=True)
+class Caught:
+    """An exception that was raised by one item's work."""
+
+    error: Exception
+
+
+async def capture(work: Callable[[], Awaitable[T]]) -> T | Caught:
+    """Do `work` and give its result, or what it raised.
+
+    Cancellation passes through, and so do the errors that end a whole run. Of an exception group the
+    first leaf is given, with the group as its cause.
+    """
+    try:
+        return await work()
+    except STOPS_THE_RUN:
+        raise
+    except Exception as error:
+        leaf = first_leaf(error)
+        if isinstance(leaf, STOPS_THE_RUN):
+            raise leaf from error
+        return Caught(leaf)
+
+
+def attempt(work: Callable[[], T]) -> T | Caught:
+    """Do `work` of a thread that serves many, and give its result, or whatever it raised: that is for who asked."""
+    try:
+        return work()
+    except Exception as error:
+        return Caught(error)
+
+
+def attempt_all(work: Callable[[], T]) -> T | Caught:
+    """Do `work` as `attempt` does, in a thread that must outlive it: what is no Exception becomes a RuntimeError.
+
+    For threads of our own only: elsewhere it would swallow what ends the program.
+    """
+    try:
+        return attempt(work)
+    except BaseException as error:  # such as a panic of Rust; SystemExit would end no process from a thread
+        failed = RuntimeError(f"{type(error).__name__}: {error}")
+        failed.__cause__ = error
+        return Caught(failed)
+
+
+def place_of(error: BaseException) -> str:
+    """Say where an error was raised, as " (file:line in function)"; nothing where that is not known."""
+    frames = extract_tb(error.__traceback__)
+    return f" ({Path(frames[-1].filename).name}:{frames[-1].lineno} in {frames[-1].name})" if frames else ""
+
+
+def first_leaf(error: Exception) -> Exception:
+    """Return the first exception inside nested groups: one that stops the run, where there is one."""
+    leaves = _leaves(error)
+    leaf = next((leaf for leaf in leaves if isinstance(leaf, STOPS_THE_RUN)), leaves[0])
+    if leaf is not error and leaf.__cause__ is None:
+        leaf.__cause__ = error
+    return leaf
+
+
+def _leaves(error: Exception) -> list[Exception]:
+    if isinstance(error, ExceptionGroup):
+        return [leaf for inner in error.exceptions for leaf in _leaves(inner)]
+    return [error]

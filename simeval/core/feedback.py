@@ -1,0 +1,109 @@
+"""Feedback: what a person or a program says of a stored trial, or of an example of a dataset."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
+from math import isfinite
+from typing import Any
+from uuid import uuid4
+
+from simeval.core.validation import require
+from simeval.errors import DefinitionError
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _new_id() -> str:
+    return uuid4().hex
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feedback:
+    """A score, a comment or both, under a key, from a source.
+
+    It is of a trial, by `run_id`, `trial` and `scenario` (the title, which may be left out where the run has only
+    one), or of an example, by the name of its `dataset` and the `example`'s key. Raises DefinitionError.
+    """
+
+    key: str
+    score: float | bool | None = None
+    comment: str = ""
+    source: str = ""
+    run_id: str = ""
+    scenario: str = ""
+    trial: int | None = None
+    dataset: str = ""
+    example: str = ""
+    created: datetime = field(default_factory=_now)
+    feedback_id: str = field(default_factory=_new_id)
+
+    def __post_init__(self) -> None:
+        for name in ("key", "comment", "source", "run_id", "scenario", "dataset", "example", "feedback_id"):
+            value = getattr(self, name)
+            require(isinstance(value, str), f"feedback {name}", found=value, do="give a text")
+        require(bool(self.key), "feedback key", found=self.key, do="name what is said of it, such as helpful")
+        usable = bool(self.feedback_id) and self.feedback_id.isprintable()
+        require(usable, "feedback_id", found=self.feedback_id, do="give a text that can be printed, or leave it out")
+        require(_is_score(self.score), "feedback score", found=self.score, do="give a number, true or false, or none")
+        if self.score is None and not self.comment:
+            raise DefinitionError("feedback", found="neither a score nor a comment", do="give one of them, or both")
+        aware = isinstance(self.created, datetime) and self.created.tzinfo is not None
+        require(aware, "feedback created", found=self.created, do="give a time with its zone")
+        self._require_place()
+
+    def _require_place(self) -> None:
+        of_trial = bool(self.run_id) or self.trial is not None or bool(self.scenario)
+        of_example = bool(self.dataset) or bool(self.example)
+        if of_trial == of_example:
+            found = "both a trial and an example" if of_trial else "neither a trial nor an example"
+            do = "give run_id and trial, or dataset and example"
+            raise DefinitionError("feedback", found=found, do=do)
+        if of_example:
+            require(bool(self.dataset), "feedback dataset", found=self.dataset, do="name the dataset of the example")
+            require(bool(self.example), "feedback example", found=self.example, do="give the example's key")
+            return
+        is_index = isinstance(self.trial, int) and not isinstance(self.trial, bool) and self.trial >= 0
+        require(bool(self.run_id), "feedback run_id", found=self.run_id, do="name the run of the trial")
+        require(is_index, "feedback trial", found=self.trial, do="give the trial's number, from 0")
+
+
+NAMES = tuple(each.name for each in fields(Feedback))
+
+
+def encode_feedback(feedback: Feedback) -> dict[str, Any]:
+    """Return feedback as it is exported, one JSON object a line; what is empty is left out."""
+    values = {name: getattr(feedback, name) for name in NAMES}
+    return {
+        name: value.isoformat() if isinstance(value, datetime) else value
+        for name, value in values.items()
+        if value is not None and value != ""
+    }
+
+
+def decode_feedback(found: Mapping[str, Any]) -> Feedback:
+    """Return the feedback that a line of an export, or of people's own, holds. Raises DefinitionError."""
+    strange = [name for name in found if name not in NAMES]
+    if strange:
+        raise DefinitionError("feedback", found=f"found {', '.join(strange)}", do=f"name only {', '.join(NAMES)}")
+    given = {name: value for name, value in found.items() if value is not None}
+    if "key" not in given:
+        raise DefinitionError("feedback key", found="it is missing", do="name what is said of it, such as helpful")
+    return Feedback(**{**given, **({"created": _time(given["created"])} if "created" in given else {})})
+
+
+def _time(value: object) -> datetime:
+    try:
+        found = datetime.fromisoformat(str(value))
+    except ValueError as error:
+        do = "give a time as in 2026-01-31T12:00:00+00:00"
+        raise DefinitionError("feedback created", found=f"found {value!r}", do=do) from error
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _is_score(value: object) -> bool:
+    try:
+        return value is None or (isinstance(value, (bool, int, float)) and isfinite(value))
+    except OverflowError:  # an integer that no float can be
+        return False

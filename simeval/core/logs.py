@@ -1,0 +1,94 @@
+"""The package's logger, and the one function that shows what it writes.
+
+Nothing is shown until somebody asks: simeval logs to the standard logger "simeval" and leaves handlers to
+the application. `configure_logging` is what the command line calls. Whatever is logged loses what looks like a
+key; secrets that do not are taken out by those who know them.
+"""
+
+import json
+import logging
+import sys
+from collections.abc import Mapping, MutableMapping
+from contextvars import Context
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import structlog
+from structlog.stdlib import BoundLogger
+from tqdm import tqdm
+
+from simeval.core.redaction import Redactor
+
+LOGGER = "simeval"
+_SHAPES = Redactor()
+
+
+def _as_record(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> Mapping[str, Any]:
+    """Hand an event to the standard logger: its text as the message, its fields beside it."""
+    message = event.pop("event")
+    return {"msg": _clean(message), "extra": {"fields": {name: _clean(value) for name, value in event.items()}}}
+
+
+def _clean(value: Any) -> Any:
+    return _SHAPES.clean(value) if isinstance(value, str) else value
+
+
+log: BoundLogger = structlog.wrap_logger(
+    logging.getLogger(LOGGER),
+    processors=[structlog.stdlib.filter_by_level, structlog.contextvars.merge_contextvars, _as_record],
+    wrapper_class=BoundLogger,
+    cache_logger_on_first_use=True,
+)
+
+
+def warn_all(message: str) -> None:
+    """Warn of what concerns all trials, without the names of the one at hand."""
+    Context().run(log.warning, message)
+
+
+def configure_logging(
+    level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO", *, form: Literal["text", "json"] = "text"
+) -> None:
+    """Show simeval's log on standard error, as readable text or as JSON lines.
+
+    INFO tells what is run; DEBUG adds every retry, prompt, reply, transcript and judge's reasoning. Calling it
+    again replaces what was shown before.
+    """
+    logger = logging.getLogger(LOGGER)
+    handler = _BesideTheBar()
+    handler.setFormatter(_JsonFormatter() if form == "json" else _TextFormatter())
+    logger.handlers[:] = [handler]
+    logger.setLevel(level)
+    logger.propagate = False
+
+
+class _BesideTheBar(logging.Handler):
+    """Writes to standard error without tearing a progress bar that is being shown there."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        tqdm.write(self.format(record), file=sys.stderr)
+
+
+class _JsonFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        head = {"time": _time(record).isoformat(), "level": record.levelname, "event": record.getMessage()}
+        return json.dumps({**head, **getattr(record, "fields", {})}, ensure_ascii=False, default=str)
+
+
+class _TextFormatter(logging.Formatter):
+    """An event on one line, and its texts of several lines below it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields = getattr(record, "fields", {})
+        blocks = {name: value for name, value in fields.items() if isinstance(value, str) and "\n" in value}
+        line = " ".join(f"{name}={value!r}" for name, value in fields.items() if name not in blocks)
+        head = f"{_time(record):%H:%M:%S} {record.levelname:7} {record.getMessage()} {line}".rstrip()
+        return "\n".join([head, *(_block(name, text) for name, text in blocks.items())])
+
+
+def _time(record: logging.LogRecord) -> datetime:
+    return datetime.fromtimestamp(record.created, UTC)
+
+
+def _block(name: str, text: str) -> str:
+    return f"  {name}:\n" + "\n".join(f"    {line}" for line in text.splitlines())

@@ -1,0 +1,183 @@
+"""Secrets are taken out of every text that could reach a log, a journal or a report.
+
+Known are the values of secret options and of the environment's keys, tokens and passwords; beside them go what
+matches the user's own patterns, and what has the shape of a key.
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, SupportsFloat
+from urllib.parse import quote
+
+from simeval.errors import DefinitionError
+
+MASK = "[secret]"
+SHORTEST = 8  # characters; shorter values would mask ordinary words
+
+_NAMES = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)(?:_?\d+)?$", re.IGNORECASE)
+_HEADERS = ("headers", "extra_headers")
+_OPEN_HEADERS = frozenset({"accept", "content-type", "user-agent", "http-referer", "x-title"})
+# What people write where a key is asked for and none is needed, and what passwords are called in examples: as
+# secrets they would mask the words of every conversation.
+_PLACEHOLDERS = frozenset(
+    {"anything", "changeme", "development", "disabled", "localhost", "not-needed", "password", "placeholder"}
+    | {"postgres", "undefined"}
+)
+
+# A key begins a word, or follows the escape of a line break in a quoted text. Whatever repeats is bounded, or starts
+# once a word, so that no text takes more than linear time.
+_START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"
+_PARTS = r"(?:[A-Za-z0-9]{1,40}+[-_]){0,6}?"
+_MIXED = r"(?=[A-Za-z]{0,64}\d)(?=\d{0,64}[A-Za-z])[A-Za-z0-9]{12,}[\w-]*"  # hyphenated words have no such part
+_PEM_ENDS = r"(?:[^-]|-(?!----))*+-----END [A-Z ]{0,40}-----"
+_PEM_CUT = r"(?:\s|\\[nr])*+[A-Za-z0-9+/=]{30,}[A-Za-z0-9+/=\s\\]*"
+_SCHEME = r"(?:bearer|basic|token|digest|negotiate|api-?key)"
+
+# Each kind of key: a text that it holds, in lower case, or several of which it holds one; and its pattern, whose
+# groups, if any, are kept.
+_KINDS: Sequence[tuple[Sequence[str], str]] = (
+    (["private key"], rf"-----BEGIN [A-Z ]{{0,40}}PRIVATE KEY(?: BLOCK)?-----(?:{_PEM_ENDS}|{_PEM_CUT})"),
+    (["://"], r"(://[^\s/:@'\"<>]{0,100}:)[^\s/'\"<>]{1,200}(?=@)"),
+    (["authorization"], rf"(?i:(\bauthorization[\"']?\s{{0,4}}[:=]\s{{0,4}}[\"']?{_SCHEME}\s+))[^\s\"',;]{{8,}}"),
+    (["bearer"], r"(?i:(\bbearer\s{1,4}))(?=[^\s\d]{0,200}\d)[A-Za-z0-9._~+/\-]{8,}=*"),
+    (
+        ["api", "_", "-token"],
+        r"(?i:((?:api[-_ ]?|access_|secret_)key|[-_]token|client_secret)([\"']?\s{0,3}[:=]\s{0,3}[\"']?))"
+        r"(?=[^\s\d\"',;&]{0,200}\d)[A-Za-z0-9._~+/\-]{16,}=*",
+    ),
+    (["sk-", "xox", "xapp-", "glpat-", "nvapi-"], rf"{_START}(?:sk|xox[a-z]|xapp|glpat|nvapi)-{_PARTS}{_MIXED}"),
+    (["_"], rf"{_START}[prs]k_(?:live|test)_[A-Za-z0-9]{{16,}}"),
+    (["akia", "asia"], rf"{_START}(?:AKIA|ASIA)[A-Z0-9]{{16}}(?![A-Za-z0-9])"),
+    (
+        ["_", "xai-", "pplx-", "key-"],
+        rf"{_START}(?:gh[oprsu]_|github_pat_|hf_|gsk_|npm_|xai-|pplx-|key-)[A-Za-z0-9]{{20,}}[\w-]*",
+    ),
+    (["aiza"], rf"{_START}AIza[\w-]{{30,}}"),
+    (["ya29."], rf"{_START}ya29\.[\w-]{{20,}}"),
+    (["eyj"], r"(?:(?<![\w-])|(?<=\\[nrt]))eyJ[\w-]{8,}+\.[\w-]{8,}+(?:\.[\w-]*)?"),
+)
+
+
+def _shapes() -> Sequence[tuple[str, re.Pattern[str], str]]:
+    """Return a row for each text that tells a kind of key: finding it is twenty times as quick as the pattern."""
+    compiled = [(markers, re.compile(pattern, re.ASCII)) for markers, pattern in _KINDS]
+    return tuple(
+        (marker, pattern, "".join(rf"\{group}" for group in range(1, pattern.groups + 1)) + MASK)
+        for markers, pattern in compiled
+        for marker in markers
+    )
+
+
+_SHAPES = _shapes()
+
+
+@dataclass(frozen=True, slots=True)
+class Redactor:
+    """Masks known secrets, what matches the user's patterns, and what looks like a key or a password."""
+
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    patterns: tuple[re.Pattern[str], ...] = ()
+
+    @classmethod
+    def of(cls, values: Iterable[object], *, patterns: Sequence[str | re.Pattern[str]] = ()) -> "Redactor":
+        """Know `values` (the options of a model) and the environment's keys, tokens, secrets and passwords.
+
+        `patterns` are regular expressions of further secrets. Raises DefinitionError for one that cannot be used.
+        """
+        environment = (value for name, value in os.environ.items() if _NAMES.search(name))
+        known = {str(value) for value in (*values, *environment) if value}
+        found = {form for value in known if _is_secret(value) for form in _forms(value)}
+        return cls(tuple(sorted(found, key=len, reverse=True)), tuple(_compiled(pattern) for pattern in patterns))
+
+    def clean(self, text: str) -> str:
+        """Return the text with every secret masked."""
+        for secret in self.secrets:
+            text = text.replace(secret, MASK)
+        for pattern in self.patterns:
+            text = pattern.sub(_mask, text)
+        lowered = text.lower()
+        for marker, shape, masked in _SHAPES:
+            if marker in lowered:
+                text = shape.sub(masked, text)
+        return text
+
+
+def clean_values(value: object, clean: Callable[[str], str]) -> Any:
+    """Return a value with `clean` applied to every text in it, however deep; what is neither text nor number is one."""
+    match value:
+        case str():
+            return clean(value)
+        case None | bool() | int() | float():
+            return value
+        case Mapping():
+            found: dict[str, Any] = {}
+            for key, inner in value.items():
+                found[_unused(clean(str(key)), found)] = clean_values(inner, clean)
+            return found
+        case list() | tuple():
+            return [clean_values(inner, clean) for inner in value]
+        case SupportsFloat():
+            return value  # a number of numpy's
+        case _:
+            return clean(str(value))
+
+
+def _unused(name: str, taken: Mapping[str, Any]) -> str:
+    """Return a name that is not taken: two that differ in what is masked stay two."""
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name} ({number})"
+    return free
+
+
+def secret_options(options: Mapping[str, object]) -> list[object]:
+    """Return the values of those options whose name says that they are secret, and of all headers."""
+    found: list[object] = []
+    for name, value in options.items():
+        if isinstance(value, Mapping):
+            found += _secret_headers(value) if name in _HEADERS else secret_options(value)
+        elif _NAMES.search(name):
+            found.append(value)
+    return found
+
+
+def _secret_headers(headers: Mapping[object, object]) -> list[object]:
+    """Return what headers hold, and of one that names a scheme ("Bearer ...") what stands behind it too."""
+    values = [value for name, value in headers.items() if str(name).lower() not in _OPEN_HEADERS]
+    return [*values, *(str(value).split()[-1] for value in values if str(value).strip())]
+
+
+def _is_secret(value: str) -> bool:
+    return len(value) >= SHORTEST and value.lower() not in _PLACEHOLDERS
+
+
+def _forms(value: str) -> set[str]:
+    """Return a secret as it is, and as JSON and URLs write it."""
+    return {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], _in_url(value)}
+
+
+def _in_url(value: str) -> str:
+    return quote(value, safe="", errors="replace")
+
+
+def _compiled(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
+    """Compile a pattern of the user's. Raises DefinitionError where it is none, or would match everywhere."""
+    written = pattern.pattern if isinstance(pattern, re.Pattern) else pattern
+    where, do = f"secret pattern {written!r}", "write a regular expression that matches a secret and nothing else"
+    if not isinstance(written, str):
+        raise DefinitionError(where, found=f"found {type(written).__name__}", do=do)
+    try:
+        compiled = re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise DefinitionError(where, found=f"it is no regular expression ({error})", do=do) from error
+    if compiled.search("") is not None:
+        raise DefinitionError(where, found="it matches the empty text", do=do)
+    return compiled
+
+
+def _mask(match: re.Match[str]) -> str:
+    return MASK if match[0] else ""

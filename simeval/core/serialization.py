@@ -1,0 +1,89 @@
+"""Transcripts as JSON-ready dicts and back: the one form in which reports, journals and datasets write them."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from math import isfinite, nan
+from typing import Any, SupportsFloat
+
+from simeval.core.conversation import Conversation, Message
+
+Json = dict[str, Any]
+
+
+def plain(value: object) -> Any:
+    """Return a value in a form JSON can hold: decimals and fractions as floats, what is unknown as text.
+
+    A float that is no number is null.
+    """
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float():
+            return value if isfinite(value) else None
+        case Mapping():
+            return {str(key): plain(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [plain(inner) for inner in value]
+        case SupportsFloat() if not isinstance(value, type) and not hasattr(value, "shape"):
+            return _number(value)  # a Decimal, a Fraction
+        case _ if getattr(value, "shape", None) == () and callable(item := getattr(value, "item", None)):
+            return plain(item())  # a number of numpy's
+        case _:
+            return str(value)
+
+
+def _number(value: SupportsFloat) -> float | str | None:
+    try:
+        found = float(value)
+    except (ValueError, OverflowError):  # a signalling NaN, a fraction of more than 308 digits
+        return None
+    except TypeError:  # it is a number only in name
+        return str(value)
+    return found if isfinite(found) else None
+
+
+def encode_message(message: Message) -> Json:
+    """Return a message, with tool calls and metadata only where there are any."""
+    calls = {"tool_calls": [plain(call) for call in message.tool_calls]} if message.tool_calls else {}
+    metadata = {"metadata": plain(message.metadata)} if message.metadata else {}
+    return {
+        "role": message.role,
+        "content": message.content,
+        "started": message.started.isoformat() if message.started else None,
+        "seconds": plain(round(message.seconds, 6)),
+        **calls,
+        **metadata,
+    }
+
+
+def encode_conversation(conversation: Conversation) -> Json:
+    """Return a transcript with its writing style."""
+    return {
+        "turns": [encode_message(message) for message in conversation.messages],
+        "writing_style": dict(conversation.writing_style or {}),
+        "ended": conversation.ended,
+    }
+
+
+def decode_conversation(found: Mapping[str, Any]) -> Conversation:
+    """Return the transcript that `encode_conversation` wrote. Raises KeyError, TypeError or ValueError for another."""
+    return Conversation(
+        messages=tuple(decode_message(each) for each in found["turns"]),
+        writing_style=found.get("writing_style") or None,
+        ended=found.get("ended", "recorded"),
+    )
+
+
+def decode_message(found: Mapping[str, Any]) -> Message:
+    """Return the message that `encode_message` wrote. Raises KeyError, TypeError or ValueError for another."""
+    if found["role"] not in ("user", "assistant") or not isinstance(found["content"], str):
+        raise ValueError("a turn has the role user or assistant, and a text as content")
+    started, seconds = found.get("started"), found.get("seconds")
+    return Message(
+        role=found["role"],
+        content=found["content"],
+        started=datetime.fromisoformat(started) if started else None,
+        seconds=nan if seconds is None else float(seconds),
+        tool_calls=tuple(found.get("tool_calls") or ()),
+        metadata=found.get("metadata") or {},
+    )

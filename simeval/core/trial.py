@@ -1,0 +1,202 @@
+"""What became of a trial, and what is concluded from many: Trial, Score, Failure, Judgement, Verdict."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from simeval.core.conversation import Conversation
+from simeval.errors import AppError, ModelError
+
+Stage = Literal["app", "simulator", "judge", "rubric", "scorer", "engine"]
+Outcome = Literal["pass", "fail", "inconclusive", "error"]
+Reason = Literal[
+    "",
+    "proven_below",
+    "budget_exhausted",
+    "pass_unreachable",
+    "never_possible",
+    "scenario_settled",
+    "run_stopped",
+    "errors",
+]
+
+
+SETTLED = "settled"  # the cause of what was not made because no verdict needs it
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One independent repetition of a scenario: which scenario, its place in the order dealt, its seed."""
+
+    scenario: int
+    index: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """One number that was measured on a trial. Booleans count as 1 and 0."""
+
+    value: float
+    reasoning: str = ""
+    details: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A number worked out from many examples, with its interval and the `n` it rests on; None where there is none."""
+
+    value: float | None
+    n: int
+    interval: tuple[float, float] | None = None
+    method: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why something could not be made: the stage it belongs to and the cause. Never a score."""
+
+    stage: Stage
+    error: str
+    cause: str
+
+    @property
+    def is_unneeded(self) -> bool:
+        """Whether nothing went wrong: a verdict was settled, so this was not made."""
+        return self.cause == SETTLED
+
+
+UNNEEDED = Failure(stage="engine", error="not needed: the verdict was settled", cause=SETTLED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """One answer as a scorer of a whole dataset sees it.
+
+    `example` is the position of its example, which repetitions share; `measured` what `score` returned, None where
+    there is a failure (of the app, where its stage says so); `columns` are what `score` is given of the dataset, by its
+    parameters' names.
+    """
+
+    example: int
+    columns: Mapping[str, object]
+    measured: object = None
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TrialConversation:
+    """A trial's conversation, as far as it went, and why it went no further.
+
+    `columns` are what scorers may name beside it: those of the trial's example.
+    """
+
+    trial: Trial
+    conversation: Conversation
+    failure: Failure | None = None
+    columns: Mapping[str, object] = field(default_factory=dict)
+
+
+_STAGE_OF_ROLE: Mapping[str, Stage] = {
+    "user": "simulator",
+    "judge": "judge",
+    "rubric": "rubric",
+    "scorer": "scorer",
+    "app": "app",
+}
+
+
+def failure_of(error: Exception, stage: Stage, *, clean: Callable[[str], str]) -> Failure:
+    """Make a Failure of an exception; `stage` is where it happened, if the exception itself does not say.
+
+    `clean` takes secrets out of the text, whoever wrote it.
+    """
+    if isinstance(error, AppError):
+        return Failure(stage="app", error=clean(str(error)), cause="app")
+    if isinstance(error, ModelError):
+        return Failure(stage=_STAGE_OF_ROLE.get(error.role, stage), error=clean(str(error)), cause=error.kind)
+    return Failure(stage=stage, error=clean(f"{type(error).__name__}: {error}"), cause=type(error).__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """All that is known of one trial: its conversation and, for each expectation, a score or a failure.
+
+    `columns` are those of its example, where it is one's.
+    """
+
+    trial: Trial
+    conversation: Conversation
+    results: tuple[Score | Failure, ...]
+    failure: Failure | None = None
+    columns: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """What went wrong on this trial, each cause once."""
+        found = [self.failure] if self.failure else [r for r in self.results if isinstance(r, Failure)]
+        return tuple(dict.fromkeys(failure for failure in found if not failure.is_unneeded))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """What a report needs to draw a verdict's way: trials to the right, misses upwards.
+
+    `met` says of each trial, in the order dealt, whether it met the requirement, None where it is missing;
+    trials with an index in `excluded` do not count and have no entry.
+    `pass_at` and `fail_at` are points (trials, misses): a run passes at one with at most, and fails at one
+    with at least, so many misses. `stop` says what ends it: "gate" (also that no pass can be reached any
+    more), "verdict" (a proven side), "never" (the sample's end).
+    """
+
+    n_max: int
+    stop: Literal["gate", "verdict", "never"]
+    met: tuple[bool | None, ...]
+    pass_at: tuple[tuple[int, int], ...] = ()
+    fail_at: tuple[tuple[int, int], ...] = ()
+    excluded: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The outcome of one statistical test.
+
+    `p_value` belongs to the test that the requirement is met, `p_value_fail` to the opposite one; each is
+    at most the significance level where its side is proven. `confidence_interval` is equal-tailed with
+    the significance level on each side, so that it lies beyond the bar exactly when a side is proven.
+    `n` trials entered the test; `missing` of them have no score and were counted against both conclusions;
+    `left_out` more do not count, because the app failed on them and that was to be excluded;
+    `estimate` is the observed value over the others. `reason` and `explanation` say why a verdict is not a
+    pass; `chart` holds its way for a picture, where it is about a share of a scenario's trials. A verdict
+    has no truth value of its own: ask `passed`.
+    """
+
+    outcome: Outcome
+    evaluator: str
+    method: str
+    n: int
+    significance_level: float
+    p_value: float | None = None
+    p_value_fail: float | None = None
+    estimate: float | None = None
+    confidence_interval: tuple[float, float] | None = None
+    missing: int = 0
+    left_out: int = 0
+    reason: Reason = ""
+    explanation: str = ""
+    chart: Chart | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the requirement is proven to be met."""
+        return self.outcome == "pass"
+
+    @property
+    def failed(self) -> bool:
+        """Whether the requirement is proven not to be met."""
+        return self.outcome == "fail"
+
+    @property
+    def inconclusive(self) -> bool:
+        """Whether neither is proven."""
+        return self.outcome == "inconclusive"

@@ -1,0 +1,61 @@
+"""What a run's models were asked and what it cost, summed by role."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Usage:
+    """Calls (failed ones too), tokens and cost. `cost_usd` is None where no price is known.
+
+    `cached_calls` come on top: they were answered from the store, and cost nothing.
+
+    `ended_calls` come on top: they were under way, or about to be, when their answer was needed no more. What they
+    cost is not known here.
+    """
+
+    calls: int = 0
+    failed_calls: int = 0
+    ended_calls: int = 0
+    cached_calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float | None = None
+
+    def __add__(self, other: "Usage") -> "Usage":
+        known = [usage.cost_usd for usage in (self, other) if usage.cost_usd is not None]
+        return Usage(
+            self.calls + other.calls,
+            self.failed_calls + other.failed_calls,
+            self.ended_calls + other.ended_calls,
+            self.cached_calls + other.cached_calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            sum(known) if known else None,
+        )
+
+
+@dataclass(slots=True)
+class Ledger:
+    """The usage of one run."""
+
+    roles: dict[str, Usage] = field(default_factory=dict)
+
+    def of(self, role: str) -> Usage:
+        """Return the usage of a role, to be added to."""
+        return self.roles.setdefault(role, Usage())
+
+    def by_role(self) -> Mapping[str, Usage]:
+        """Return the usage of each role that made calls, in alphabetical order."""
+        return dict(sorted(self.roles.items()))
+
+
+def total(usage: Mapping[str, Usage]) -> Usage:
+    """Sum over all roles."""
+    return sum(usage.values(), Usage())
+
+
+def merged(first: Mapping[str, Usage], second: Mapping[str, Usage]) -> Mapping[str, Usage]:
+    """Sum two usages role by role."""
+    roles = sorted({*first, *second})
+    return {role: first.get(role, Usage()) + second.get(role, Usage()) for role in roles}

@@ -1,0 +1,52 @@
+"""Checks of arguments: each raises DefinitionError, which says where, what was found and what to do."""
+
+from collections.abc import Sequence
+
+from simeval.errors import DefinitionError
+
+LARGEST_SAMPLE = 10_000  # trials of one scenario; boundaries of larger designs would take many seconds
+
+
+def require(condition: bool, where: str, *, found: object, do: str) -> None:
+    """Raise a DefinitionError unless `condition` holds."""
+    if not condition:
+        raise DefinitionError(where, found=f"found {found!r}", do=do)
+
+
+def is_number(value: object) -> bool:
+    """Return whether a value is a number: no boolean, no NaN, nothing that merely looks like one."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
+
+
+def require_level(level: object, where: str, *, optional: bool = False) -> None:
+    """Raise a DefinitionError unless `level` is a significance level, or None where it is optional."""
+    usable = isinstance(level, (int, float)) and is_number(level) and 0 < level < 0.5
+    do = "use a number between 0 and 0.5, such as 0.05"
+    require(usable or (optional and level is None), where, found=level, do=do)
+
+
+def require_whole(value: object, where: str, *, optional: bool = False) -> None:
+    """Raise a DefinitionError unless `value` is a whole number of 1 or more, or None where it is optional."""
+    usable = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    require(usable or (optional and value is None), where, found=value, do="use a whole number of 1 or more")
+
+
+def require_size(value: object, where: str, *, optional: bool = False) -> None:
+    """Raise a DefinitionError unless `value` is a number of trials that can be planned for, or None if optional."""
+    require_whole(value, where, optional=optional)
+    few = value is None or (isinstance(value, int) and value <= LARGEST_SAMPLE)
+    require(few, where, found=value, do=f"use at most {LARGEST_SAMPLE:,} trials")
+
+
+def require_share(share: object, where: str, *, optional: bool = False) -> None:
+    """Raise a DefinitionError unless `share` is strictly between 0 and 1, or None where it is optional."""
+    usable = isinstance(share, (int, float)) and is_number(share) and 0 < share < 1
+    do = "use a share strictly between 0 and 1 (no number of trials can prove 0% or 100%)"
+    require(usable or (optional and share is None), where, found=share, do=do)
+
+
+def require_one_of(value: object, choices: Sequence[object], where: str) -> None:
+    """Raise a DefinitionError unless `value` is one of `choices`."""
+    shown = [repr(choice) for choice in choices]
+    usable = any(value is choice or (isinstance(choice, str) and value == choice) for choice in choices)
+    require(usable, where, found=value, do=f"use {', '.join(shown[:-1])} or {shown[-1]}")

@@ -1,0 +1,177 @@
+"""YAML files of definitions, read strictly; a mistake in one is reported with file, line and field."""
+
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from simeval.errors import DefinitionError, SuiteFileError
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+LARGEST_EXPANSION = 100_000  # values that references may add to those of a file
+LONGEST_SHOWN = 80  # characters of a value that are shown
+
+Problem = tuple[str, str, str]  # the field, what was found, what to do
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses a key that is written twice; YAML would keep the last and drop the other in silence.
+
+    Refuses too what references to other parts of a file make so large that reading it would not end.
+    """
+
+    def get_single_node(self) -> yaml.Node | None:
+        node: yaml.Node | None = super().get_single_node()
+        if node is not None:
+            _require_readable(node, {})
+        return node
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    problem = f"the field {key.value!r} is written twice"
+                    raise yaml.constructor.ConstructorError(problem=problem, problem_mark=key.start_mark)
+                seen.add(key.value)
+        return super().construct_mapping(node, deep=deep)
+
+
+def read_yaml(path: Path, *, renamed: Mapping[str, str] = {}) -> tuple[yaml.Node | None, Any]:
+    """Return the nodes of a YAML file, which know their lines, and what it holds; None where it is empty.
+
+    `renamed` gives keys, wherever they stand, the name that is read. Raises SuiteFileError.
+    """
+    try:
+        return _read(path.read_text(encoding="utf-8"), renamed)
+    except OSError as error:
+        raise SuiteFileError(
+            str(path), line=1, field="", found=f"it cannot be read ({error.strerror})", do="name a file that can be"
+        ) from error
+    except (yaml.YAMLError, ValueError, AttributeError, LookupError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        raise SuiteFileError(
+            str(path),
+            line=mark.line + 1 if mark else 1,
+            field="",
+            found=f"this is not YAML ({getattr(error, 'problem', None) or error})",
+            do="mend it",
+        ) from error
+
+
+def located(
+    path: Path,
+    node: yaml.Node | None,
+    error: "ValidationError",
+    *,
+    fields: Collection[str],
+    skip: int = 0,
+    told: Callable[[Mapping[str, Any], Sequence[int | str]], Problem | None] | None = None,
+) -> SuiteFileError:
+    """Name the line and field of a validation's first mistake, the one deepest in the file.
+
+    `fields` are those that an unknown one may have been meant for, `skip` the steps of a place that are not in the
+    file, and `told` says a mistake, which it is given with its place, in better words, or gives None.
+    """
+    first = max(error.errors(), key=lambda each: len(_place(node, each["loc"][skip:])))
+    place = _place(node, first["loc"][skip:])
+    cause = first.get("ctx", {}).get("error")
+    field, found, do = ".".join(map(str, place)), f"found {_shown(first['input'])}", _lowered(first["msg"])
+    if isinstance(cause, DefinitionError):
+        found, do = f"{cause.where}: {cause.found}", cause.do
+    elif first["type"] == "missing":
+        field, found, do = ".".join(map(str, [*place, first["loc"][-1]])), "the field is missing", "add it"
+    elif first["type"] == "extra_forbidden":
+        found, do = f"there is no field {first['loc'][-1]!r}", _meant(str(first["loc"][-1]), sorted(fields))
+    elif told is not None and (better := told(first, place)) is not None:
+        field, found, do = better
+    return SuiteFileError(str(path), line=_line(node, place), field=field, found=found, do=do)
+
+
+def _read(text: str, renamed: Mapping[str, str]) -> tuple[yaml.Node | None, Any]:
+    """Return nodes and content of a text. Raises YAMLError, and what it stands on."""
+    nodes, loader = _Loader(text), _Loader(text)
+    try:
+        node, twin = nodes.get_single_node(), loader.get_single_node()  # to construct a node may change it
+        _rename(node, renamed)
+        _rename(twin, renamed)
+        return node, None if twin is None else loader.construct_document(twin)
+    finally:
+        nodes.dispose()
+        loader.dispose()
+
+
+def _rename(node: yaml.Node | None, names: Mapping[str, str]) -> None:
+    if not isinstance(node, (yaml.MappingNode, yaml.SequenceNode)) or not names:
+        return
+    for each in node.value:
+        if isinstance(node, yaml.MappingNode):
+            key, inner = each
+            key.value = names.get(key.value, key.value) if isinstance(key, yaml.ScalarNode) else key.value
+        else:
+            inner = each
+        _rename(inner, names)
+
+
+def _require_readable(node: yaml.Node, sizes: dict[yaml.Node, int]) -> int:
+    """Return how many values a node stands for, every reference written out; those of `sizes` are known.
+
+    Raises ConstructorError for a node that holds itself, or that references make too large.
+    """
+    if node in sizes:
+        if sizes[node] == 0:
+            raise yaml.constructor.ConstructorError(problem="this refers to itself", problem_mark=node.start_mark)
+        return sizes[node]
+    sizes[node] = 0  # not counted to its end yet
+    inner = node.value if isinstance(node, yaml.SequenceNode) else []
+    if isinstance(node, yaml.MappingNode):
+        inner = [each for pair in node.value for each in pair]
+    sizes[node] = 1 + sum(_require_readable(each, sizes) for each in inner)
+    if sizes[node] - len(sizes) > LARGEST_EXPANSION:
+        problem = f"with all it refers to this has {sizes[node]:,} values"
+        raise yaml.constructor.ConstructorError(problem=problem, problem_mark=node.start_mark)
+    return sizes[node]
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
+
+
+def _lowered(message: str) -> str:
+    return message[0].lower() + message[1:]
+
+
+def _meant(name: str, known: Sequence[str]) -> str:
+    close = get_close_matches(name, known, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"the fields are {', '.join(known)}"
+
+
+def _place(node: yaml.Node | None, location: Sequence[int | str]) -> tuple[int | str, ...]:
+    """Return the part of a pydantic location that exists in the file; names of union members are left out."""
+    place: list[int | str] = []
+    for step in location:
+        inner = _child(node, step)
+        if inner is not None:
+            node = inner
+            place.append(step)
+    return tuple(place)
+
+
+def _line(node: yaml.Node | None, place: Sequence[int | str]) -> int:
+    for step in place:
+        node = _child(node, step) or node
+    return node.start_mark.line + 1 if node is not None else 1
+
+
+def _child(node: yaml.Node | None, step: int | str) -> yaml.Node | None:
+    if isinstance(node, yaml.MappingNode):
+        return next((value for key, value in node.value if key.value == step), None)
+    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+        found: yaml.Node = node.value[step]
+        return found
+    return None

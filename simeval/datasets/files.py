@@ -1,0 +1,242 @@
+"""Datasets from Python objects and from files, and written to files; read as a stream wherever that will do."""
+
+import csv
+import gzip
+import json
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
+from typing import IO, Any, cast
+
+from simeval.datasets.dataset import Dataset, Example, Kind, check_dataset, encode_example
+from simeval.datasets.file_stamp import FileStamp
+from simeval.datasets.frames import frame_rows, parquet_rows
+from simeval.datasets.rows import Fields, example_of, fields_of
+from simeval.errors import DefinitionError, StoreError
+
+Columns = str | Sequence[str] | None
+Numbered = tuple[int, object]  # a row, and the line it begins at, or its number
+
+JSON_LINES = (".jsonl", ".ndjson")
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+PARQUET = ".parquet"
+LARGEST_CELL = 1 << 27  # characters of a cell; the csv module's own limit is 131,072
+
+
+def dataset_of(
+    rows: object,
+    *,
+    name: str = "dataset",
+    kind: Kind | None = None,
+    inputs: Columns = None,
+    outputs: Columns = None,
+    recorded: str | None = None,
+) -> Dataset:
+    """Make a dataset of rows: mappings or Examples, a frame of pandas or polars, a dataset of Hugging Face.
+
+    Rows are examples in simeval's own form or LangSmith's ({"inputs": {...}, "outputs": {...}}), fine-tuning rows
+    ({"messages": [...]}), or flat. Of flat ones `outputs` names the columns of the reference (by default "output",
+    where it is there), `inputs` those of the inputs (by default the rest; given, the others are metadata); the columns
+    "id", "split" and "tags" are what they say. `recorded` names the column with what an app answered.
+
+    Rows that can be gone through only once are held in memory; others are read anew each time, and must stay as
+    they are. Raises DefinitionError naming the first row that cannot be used.
+    """
+    fields = fields_of(kind, inputs, outputs, recorded)
+    read = _reader(rows)
+    source = _Source(lambda: enumerate(read(), 1), fields, f"dataset {name!r}, example")
+    return check_dataset(source, name=name, kind=kind)
+
+
+def read_dataset(
+    path: str | Path,
+    *,
+    name: str | None = None,
+    kind: Kind | None = None,
+    inputs: Columns = None,
+    outputs: Columns = None,
+    recorded: str | None = None,
+) -> Dataset:
+    """Read a dataset from a file: JSON lines (.jsonl), .csv or .tsv with a header, each also .gz, or .parquet.
+
+    `name` is by default that of the file; rows and the other arguments are as in `dataset_of`. The values of CSV stay
+    texts. The file is read anew each time the dataset is gone through, and must stay as it is.
+
+    Raises DefinitionError naming the line and the field of the first mistake.
+    """
+    file = _File.of(Path(path))
+    fields = fields_of(kind, inputs, outputs, recorded)
+    source = _Source(file.rows, fields, file.place)
+    return check_dataset(
+        source, name=name or file.path.name.split(".")[0], kind=kind, where=lambda _: f"{file.place} {source.number}"
+    )
+
+
+def write_dataset(dataset: Dataset, path: str | Path) -> None:
+    """Write a dataset as JSON lines in simeval's own form (.jsonl, or .jsonl.gz); all of it or nothing.
+
+    Raises StoreError.
+    """
+    target = Path(path)
+    if _form_of(target) not in JSON_LINES:
+        raise DefinitionError(str(path), found="datasets are written as JSON lines", do="name a file *.jsonl")
+    partial = target.with_name(f".{target.name}.{token_hex(4)}")
+    try:
+        try:
+            with partial.open("xb") as file:
+                if target.suffix == ".gz":
+                    with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+                        packed.writelines(_lines_of(dataset))
+                else:
+                    file.writelines(_lines_of(dataset))
+            partial.replace(target)
+        finally:
+            partial.unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(str(path), problem=str(error.strerror)) from error
+
+
+class _Source:
+    """The examples of rows, which also says which row it stands at."""
+
+    def __init__(self, rows: Callable[[], Iterable[Numbered]], fields: Fields, place: str) -> None:
+        self._rows, self._fields, self._place = rows, fields, place
+        self.number = 0
+
+    def __call__(self) -> Iterator[Example]:
+        for number, row in self._rows():
+            self.number = number
+            yield example_of(row, self._fields, f"{self._place} {number}")
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file of rows as it was when it was first read."""
+
+    path: Path
+    form: str
+    stamp: FileStamp
+
+    @classmethod
+    def of(cls, path: Path) -> "_File":
+        form = _form_of(path)
+        if form not in (*JSON_LINES, *DELIMITERS, PARQUET) or (form == PARQUET and path.suffix == ".gz"):
+            do = "name a file *.jsonl, *.csv, *.tsv (each also .gz) or *.parquet"
+            raise DefinitionError(str(path), found=f"found the suffix {path.suffix!r}", do=do)
+        return cls(path, form, FileStamp.of(path))
+
+    @property
+    def place(self) -> str:
+        """What the number of a row is told with."""
+        return f"{self.path}, row" if self.form == PARQUET else f"{self.path}, line"
+
+    def rows(self) -> Iterator[Numbered]:
+        """Return the rows with their numbers. Raises DefinitionError where the file is not as it was, or changes."""
+        return self.stamp.watched(self._read())
+
+    def _read(self) -> Iterator[Numbered]:
+        if self.form == PARQUET:
+            yield from enumerate(parquet_rows(self.path), 1)
+            return
+        rows = _json_rows if self.form in JSON_LINES else _csv_rows
+        try:
+            with _opened(self.path) as file:
+                yield from rows(self, file)
+        except (OSError, EOFError, zlib.error) as error:
+            raise _unreadable(self.path, error) from error
+
+
+def _reader(rows: Any) -> Callable[[], Iterable[object]]:
+    """Return what reads rows anew each time."""
+    if isinstance(rows, Mapping):
+        splits = ", ".join(f"[{name!r}]" for name in list(rows)[:8])
+        do = f"give one of its values ({splits}), where it is a mapping of splits, or a list of rows"
+        raise DefinitionError("rows", found=f"found a {type(rows).__name__}", do=do)
+    frame = frame_rows(rows)
+    if frame is not None:
+        return frame
+    if isinstance(rows, (str, bytes)) or not isinstance(rows, Iterable):
+        do = "give an iterable of rows, or a frame (collect a lazy one first); a file is read with read_dataset"
+        raise DefinitionError("rows", found=f"found {rows!r:.80}", do=do)
+    held = list(rows) if iter(rows) is rows else rows
+    return lambda: held
+
+
+def _json_rows(file: _File, lines: Iterable[bytes]) -> Iterator[Numbered]:
+    for number, text in _texts(file, lines):
+        if not text.strip():
+            continue
+        try:
+            row = json.loads(text, parse_constant=_refuse)
+        except (ValueError, RecursionError) as error:
+            do = "write a JSON object on each line"
+            raise DefinitionError(f"{file.place} {number}", found=f"it is no JSON ({error})", do=do) from error
+        yield number, row
+
+
+def _csv_rows(file: _File, lines: Iterable[bytes]) -> Iterator[Numbered]:
+    csv.field_size_limit(max(LARGEST_CELL, csv.field_size_limit()))  # of the whole process: there is no other
+    texts = (text for _, text in _texts(file, lines))
+    reader = csv.reader(texts, delimiter=DELIMITERS[file.form], strict=True)
+    header: list[str] | None = None
+    number = 1
+    try:
+        for cells in reader:
+            if cells and header is None:
+                header = _header(cells, f"{file.place} {number}")
+            elif cells and header is not None:
+                yield number, _row(header, cells, f"{file.place} {number}")
+            number = reader.line_num + 1
+    except csv.Error as error:
+        raise DefinitionError(f"{file.place} {number}", found=str(error), do="write it as CSV") from error
+
+
+def _header(cells: Sequence[str], where: str) -> list[str]:
+    header = [cell.strip() for cell in cells]
+    wrong = sorted({repr(name) for name in header if not name or header.count(name) > 1})
+    if wrong:
+        do = "give each column a name of its own"
+        raise DefinitionError(where, found=f"a column without a name, or names twice: {', '.join(wrong)}", do=do)
+    return header
+
+
+def _row(header: Sequence[str], cells: Sequence[str], where: str) -> dict[str, str]:
+    if len(cells) != len(header):
+        do = "quote cells with commas or line breaks in them"
+        raise DefinitionError(where, found=f"it has {len(cells)} cells under {len(header)} columns", do=do)
+    return dict(zip(header, cells, strict=True))
+
+
+def _texts(file: _File, lines: Iterable[bytes]) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(lines, 1):
+        try:
+            yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise DefinitionError(f"{file.place} {number}", found="it is not UTF-8", do="save it as UTF-8") from error
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is none of its numbers; write null")
+
+
+def _lines_of(dataset: Dataset) -> Iterator[bytes]:
+    for example in dataset:
+        line = json.dumps(encode_example(example), ensure_ascii=False)
+        yield f"{line}\n".encode(errors="backslashreplace")  # half a surrogate pair, as the escape JSON has for it
+
+
+def _opened(path: Path) -> IO[bytes]:
+    return cast("IO[bytes]", gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
+
+
+def _form_of(path: Path) -> str:
+    """Return the suffix that says how a file is written, in lower case."""
+    plain = path.with_suffix("") if path.suffix == ".gz" else path
+    return plain.suffix.lower()
+
+
+def _unreadable(path: Path, error: Exception) -> DefinitionError:
+    problem = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return DefinitionError(str(path), found=f"it cannot be read ({problem})", do="name a file that can be read")

@@ -1,0 +1,1 @@
+"""Conversations that were recorded elsewhere, read as examples."""

@@ -1,0 +1,1 @@
+"""The formats logs are read from: a module for each."""

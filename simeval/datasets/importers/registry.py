@@ -1,0 +1,159 @@
+"""Logs of any format as datasets: the format is told by the first records, what cannot be read is reported."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from simeval.datasets.dataset import Dataset, Example, check_dataset
+from simeval.datasets.file_stamp import FileStamp
+from simeval.datasets.importers.formats import (
+    botium,
+    chatml,
+    deepeval,
+    langfuse,
+    langsmith,
+    openai_chat,
+    promptfoo,
+    rasa,
+    sharegpt,
+)
+from simeval.datasets.importers.formats import inspect_ai as inspect_logs
+from simeval.datasets.importers.formats import opentelemetry as otel
+from simeval.datasets.importers.formats import simeval as own
+from simeval.datasets.importers.records import Opening, Unreadable, openings
+from simeval.errors import DefinitionError
+
+AUTO = "auto"
+MOST_REASONS = 3  # that are told where nothing could be read
+_ENDINGS = (".gz", ".jsonl", ".ndjson", ".json", ".simeval", ".csv", ".txt", ".yml", ".yaml", ".eval")
+
+
+class Reader(Protocol):
+    """A module that reads one family of formats."""
+
+    def looks_like(self, opening: Opening) -> bool:
+        """Return whether a file that begins so is of this family."""
+
+    def read(self, path: Path) -> Iterator[Example | Unreadable]:
+        """Return what a file holds, one by one."""
+
+
+# in the order they are tried in: those with the plainest marks first
+_READERS: tuple[tuple[str, Reader], ...] = (
+    ("simeval", own),
+    ("inspect", inspect_logs),
+    ("otel", otel),
+    ("langfuse", langfuse),
+    ("langsmith", langsmith),
+    ("deepeval", deepeval),
+    ("sharegpt", sharegpt),
+    ("openai", openai_chat),
+    ("chatml", chatml),
+    ("rasa", rasa),
+    ("botium", botium),
+    ("promptfoo", promptfoo),
+)
+FORMATS = tuple(name for name, _ in _READERS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedLog:
+    """A log as a dataset, and what of it could not be read.
+
+    Going through `dataset` reads the file again, so it must stay as it is: where it does not, that raises
+    DefinitionError.
+    """
+
+    dataset: Dataset
+    format: str
+    problems: tuple[Unreadable, ...] = ()
+
+
+def import_log(path: str | Path, *, format: str = AUTO, name: str | None = None) -> ImportedLog:
+    """Read a log as a dataset, called `name` (by default as the file is).
+
+    A conversation is an example whose `conversation` is what was recorded; what the log says of it is the example's
+    metadata. Files of one document a line are read line by line, others at once. What cannot be read is in `problems`,
+    and the rest is there. Raises DefinitionError where the file cannot be opened, the format is not known, or nothing
+    can be read.
+    """
+    path = Path(path)
+    told, reader = _reader_of(path, format)
+    stamp = FileStamp.of(path)
+    problems: list[Unreadable] = []
+    found = _Counted(stamp.watched(reader.read(path)), problems)
+    try:
+        checked = check_dataset(lambda: own_ids(found), name=name or plain_name(path))
+    except DefinitionError as error:
+        raise error if found.examples else _nothing_read(path, told, problems) from error
+    dataset = replace(checked, source=partial(_read_again, reader, stamp))
+    return ImportedLog(dataset=dataset, format=told, problems=tuple(problems))
+
+
+def plain_name(path: Path) -> str:
+    """Return a file's name without the endings that only tell its format."""
+    name = path.name
+    while (ending := Path(name).suffix.lower()) in _ENDINGS and Path(name).stem:
+        name = name[: -len(ending)]
+    return name
+
+
+@dataclass(slots=True)
+class _Counted:
+    """What is read, once: examples are given on and counted, problems kept."""
+
+    found: Iterable[Example | Unreadable]
+    problems: list[Unreadable]
+    examples: int = 0
+
+    def __iter__(self) -> Iterator[Example]:
+        for each in self.found:
+            if isinstance(each, Unreadable):
+                self.problems.append(each)
+            else:
+                self.examples += 1
+                yield each
+
+
+def _read_again(reader: Reader, stamp: FileStamp) -> Iterator[Example]:
+    """Return the examples of a file that is still what it was: the dataset's version is that of its content."""
+    return own_ids(each for each in stamp.watched(reader.read(stamp.path)) if isinstance(each, Example))
+
+
+def own_ids(examples: Iterable[Example]) -> Iterator[Example]:
+    """Return examples of which no two share an id: one that came before gets a number. Holds 70 bytes an id."""
+    taken: set[int] = set()  # hashes, of which two that are equal by chance cost a number
+    times: Counter[str] = Counter()
+    for example in examples:
+        name = example.example_id
+        while name and hash(name) in taken:
+            times[example.example_id] += 1
+            name = f"{example.example_id} ({times[example.example_id] + 1})"
+        taken.add(hash(name))
+        yield example if name == example.example_id else replace(example, example_id=name)
+
+
+def _reader_of(path: Path, format: str) -> tuple[str, Reader]:
+    """Return the reader of a format, or the first that knows one of the records that the file begins with."""
+    if format == AUTO:
+        tried = ((each, opening) for opening in openings(path) for each in _READERS)
+        told = next((each for each, opening in tried if each[1].looks_like(opening)), None)
+        if told is None:
+            found = "its first records are of no format that is known"
+            raise DefinitionError(f"log {str(path)!r}", found=found, do=f"name its format: {', '.join(FORMATS)}")
+        return told
+    readers = dict(_READERS)
+    if format not in readers:
+        raise DefinitionError("log format", found=f"found {format!r}", do=f"use {AUTO} or one of {', '.join(FORMATS)}")
+    return format, readers[format]
+
+
+def _nothing_read(path: Path, format: str, problems: list[Unreadable]) -> DefinitionError:
+    reasons = list(dict.fromkeys(str(each) for each in problems))
+    more = [f"and {len(reasons) - MOST_REASONS} more"] if len(reasons) > MOST_REASONS else []
+    told = "; ".join([*reasons[:MOST_REASONS], *more]) or "there is no record in it"
+    do = f"check the file, or name another format: {', '.join(FORMATS)}"
+    return DefinitionError(f"log {str(path)!r}", found=f"nothing could be read as {format} ({told})", do=do)

@@ -1,0 +1,249 @@
+"""Traces as conversations: which of the model calls that tracers recorded are a user talking to an app.
+
+- A call that another one was made within is left out: it is a wrapper (agent, chain), which repeats what is inside.
+- A call continues an earlier one of its trace when its request repeats that one's conversation, or only adds tools'
+  results; so a trace is one or more chains of calls. A request that is made again is a retry: its last answer counts.
+- The conversation is the longest chain (of equals the last). Chains under another system prompt are other agents,
+  routers or judges; they, and retries, are left out and counted as metadata "other_calls". Chains under the same
+  prompt are conversations of their own.
+- Traces of one session (thread) are one conversation: a chain whose first request repeats what was said before
+  continues it, another is appended.
+- A trace without model calls is what its outermost span was given and gave.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from math import nan
+from pathlib import Path
+from typing import Any
+
+from simeval.datasets.dataset import Example
+from simeval.datasets.importers.coercion import filled
+from simeval.datasets.importers.conversations import example_of
+from simeval.datasets.importers.messages import Json, Turn
+from simeval.datasets.importers.records import REFUSALS, Unreadable, reason_of, records
+
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A call to a model: the messages it was given and those it answered."""
+
+    asked: tuple[Turn, ...]
+    answered: tuple[Turn, ...]
+    call_id: str = ""
+    started: datetime | None = None
+    seconds: float = nan
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True, kw_only=True)
+class Trace:
+    """What was recorded of one request to an app.
+
+    `parents` gives the span that each span is within; `runs` are tools that ran; `root` is what the outermost span was
+    given and gave; `refused` are calls that could not be read.
+    """
+
+    trace_id: str
+    session: str = ""
+    calls: list[Call] = field(default_factory=list)
+    runs: list[Json] = field(default_factory=list)
+    parents: dict[str, str] = field(default_factory=dict)
+    root: tuple[Turn, ...] = ()
+    metadata: Json = field(default_factory=dict)
+    refused: list[Unreadable] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Chain:
+    """Calls that continue one another: all that was said, the first request and the last one."""
+
+    turns: list[Turn]
+    opening: Sequence[Turn]
+    request: Sequence[Turn]
+    retries: int = 0
+    calls: int = 1
+
+
+def seconds_between(started: datetime | None, ended: datetime | None) -> float:
+    """Return how long something took; NaN where either end is not known."""
+    return (ended - started).total_seconds() if started and ended else nan
+
+
+def conversations_in(path: Path, trace_of: Callable[[Any], Trace]) -> Iterator[Example | Unreadable]:
+    """Return the conversations of a file whose records are traces; those that belong to a session are held."""
+    unread: list[Unreadable] = []
+    yield from conversations_of(_traces(path, trace_of, unread))
+    yield from unread
+
+
+def _traces(path: Path, trace_of: Callable[[Any], Trace], unread: list[Unreadable]) -> Iterator[Trace]:
+    for record in records(path):
+        if isinstance(record, Unreadable):
+            unread.append(record)
+            continue
+        try:
+            yield trace_of(record.value)
+        except REFUSALS as error:
+            unread.append(Unreadable(record.place, reason_of(error)))
+
+
+def conversations_of(traces: Iterable[Trace]) -> Iterator[Example | Unreadable]:
+    """Return the conversations of traces; those of traces that belong to a session come last."""
+    sessions: dict[str, list[Trace]] = {}
+    for trace in traces:
+        yield from trace.refused
+        if trace.session:
+            sessions.setdefault(trace.session, []).append(trace)
+        else:
+            yield from _of_trace(trace)
+    for session, members in sessions.items():
+        yield from _of_session(session, members)
+
+
+def _of_trace(trace: Trace) -> Iterator[Example | Unreadable]:
+    chains, others = _chosen(trace)
+    said = [chain.turns for chain in chains] or ([list(trace.root)] if trace.root else [])
+    metadata = {**trace.metadata, **filled(other_calls=others or None)}
+    if not said and not trace.refused:
+        yield Unreadable(f"trace {trace.trace_id}", "it has no model call with messages")
+    for number, turns in enumerate(said, 1):
+        name = trace.trace_id if len(said) == 1 else f"{trace.trace_id}-{number}"
+        yield _example(turns, name, metadata, trace.runs)
+
+
+def _of_session(session: str, traces: Sequence[Trace]) -> Iterator[Example | Unreadable]:
+    conversation = _Chain([], (), ())
+    others = 0
+    ordered = sorted(traces, key=_began)
+    for trace in ordered:
+        chains, left_out = _chosen(trace)
+        others += left_out
+        for chain in chains or [_Chain(list(trace.root), trace.root[:-1], ())]:
+            old, continues = conversation.turns, _repeats(conversation, chain.opening)
+            conversation.turns = _kept(old, chain.turns) if continues else [*old, *chain.turns]
+    first_of = {name: value for trace in reversed(ordered) for name, value in trace.metadata.items()}
+    known = filled(session=session, other_calls=others or None, traces=[trace.trace_id for trace in ordered])
+    if conversation.turns:
+        runs = [run for trace in ordered for run in trace.runs]
+        yield _example(conversation.turns, session, {**first_of, **known}, runs)
+    elif not any(trace.refused for trace in traces):
+        yield Unreadable(f"session {session}", "it has no model call with messages")
+
+
+def _example(turns: Iterable[Turn], name: str, metadata: Json, runs: Sequence[Json]) -> Example | Unreadable:
+    try:
+        return example_of(turns, example_id=name, metadata=metadata, runs=runs)
+    except REFUSALS as error:
+        return Unreadable(f"trace {name}", reason_of(error))
+
+
+def _began(trace: Trace) -> datetime:
+    return min((call.started or _EARLIEST for call in trace.calls), default=_EARLIEST)
+
+
+def _chosen(trace: Trace) -> tuple[list[_Chain], int]:
+    """Return the chains of a trace that are conversations, and how many other calls there are."""
+    chains = _chains(_innermost(trace))
+    if not chains:
+        return [], 0
+    main = max(enumerate(chains), key=lambda found: (len(_spoken(found[1].turns)), found[0]))[1]
+    chosen = [chain for chain in chains if _system(chain.turns) == _system(main.turns)]
+    left_out = sum(chain.calls for chain in chains if all(chain is not each for each in chosen))
+    outer = _system([turn for call in trace.calls for turn in call.asked]) or _system(trace.root)
+    if outer and not _system(main.turns):  # a wrapper may be alone in naming the system prompt
+        for chain in chosen:
+            chain.turns = [Turn(role="system", text=outer), *chain.turns]
+    return chosen, left_out + sum(chain.retries for chain in chosen)
+
+
+def _innermost(trace: Trace) -> list[Call]:
+    """Return the calls that no other call was made within, in order of time."""
+    around: set[str] = set()
+    for call in trace.calls:
+        span = trace.parents.get(call.call_id, "")
+        while span and span not in around:
+            around.add(span)
+            span = trace.parents.get(span, "")
+    inner = [call for call in trace.calls if not call.call_id or call.call_id not in around]
+    return sorted(inner, key=lambda call: call.started or _EARLIEST)
+
+
+def _chains(calls: Iterable[Call]) -> list[_Chain]:
+    chains: list[_Chain] = []
+    for call in calls:
+        answer = _timed(call)
+        chain = next((each for each in reversed(chains) if _continues(each, call.asked)), None)
+        if chain is None:
+            chains.append(_Chain([*call.asked, *answer], call.asked, call.asked))
+            continue
+        only_adds = not _is_whole(call.asked)
+        chain.retries += not only_adds and _marks(chain.request) == _marks(call.asked)
+        chain.calls += 1
+        known = [*chain.turns, *call.asked] if only_adds else _kept(chain.turns, call.asked)
+        chain.turns, chain.request = [*known, *answer], call.asked
+    return chains
+
+
+def _continues(chain: _Chain, asked: Sequence[Turn]) -> bool:
+    """Return whether a request goes on with a chain, by itself or by repeating its last request."""
+    if not _is_whole(asked):
+        return True
+    return _marks(chain.request) == _marks(asked) or _repeats(chain, asked)
+
+
+def _is_whole(asked: Iterable[Turn]) -> bool:
+    """Return whether a request holds messages, not only tools' results for a model that remembers the rest."""
+    return any(turn.role in ("user", "assistant") for turn in asked)
+
+
+def _repeats(chain: _Chain, turns: Sequence[Turn]) -> bool:
+    """Return whether turns begin with all that was said in a chain."""
+    said, heard = _spoken(chain.turns), _spoken(turns)
+    length = sum(turn.role != "system" for turn in chain.turns)
+    return heard[: len(said)] == said and sum(turn.role != "system" for turn in turns) >= length
+
+
+def _spoken(turns: Iterable[Turn]) -> list[tuple[str, str]]:
+    return [(turn.role, turn.text) for turn in turns if turn.role in ("user", "assistant") and turn.text]
+
+
+def _system(turns: Iterable[Turn]) -> str:
+    return "\n\n".join(dict.fromkeys(turn.text for turn in turns if turn.role == "system"))
+
+
+def _marks(turns: Iterable[Turn]) -> list[tuple[Any, ...]]:
+    return [_mark(turn) for turn in turns]
+
+
+def _mark(turn: Turn) -> tuple[Any, ...]:
+    """Return what a turn is known by when it is repeated in a later request."""
+    return (turn.role, turn.text, *(call.get("id") or call.get("name") for call in turn.calls))
+
+
+def _kept(old: Iterable[Turn], new: Iterable[Turn]) -> list[Turn]:
+    """Return the new turns, with what is known of those that the old ones were."""
+    known: dict[tuple[Any, ...], list[Turn]] = {}
+    for turn in old:
+        if turn.started or turn.details:
+            known.setdefault(_mark(turn), []).append(turn)
+    kept = []
+    for turn in new:
+        same = known.get(_mark(turn))
+        before = same.pop(0) if same and not turn.started else turn
+        kept.append(replace(turn, started=before.started, seconds=before.seconds, details=before.details))
+    return kept
+
+
+def _timed(call: Call) -> list[Turn]:
+    """Return the turns of an answer; the first of them knows when and how the call was made."""
+    answer = list(call.answered)
+    place = next((place for place, turn in enumerate(answer) if turn.role == "assistant"), None)
+    if place is not None:
+        turn = answer[place]
+        details = {**call.details, **turn.details}
+        answer[place] = replace(turn, started=call.started, seconds=call.seconds, details=details)
+    return answer

@@ -1,0 +1,288 @@
+"""Rows of files and tables as examples: simeval's own form, LangSmith's, fine-tuning's messages, and flat columns.
+
+A dataset is curated: a row that does not fit is an error here, which names its place and the field.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from difflib import get_close_matches
+from math import isinf, isnan, log10
+from pathlib import PurePath
+from typing import Any
+from uuid import UUID
+
+from simeval.core.conversation import Conversation, Message
+from simeval.datasets.dataset import REFERENCE, RETURNED, Example, Kind, decode_example, is_chat, text_of
+from simeval.errors import DefinitionError
+
+Row = Mapping[str, Any]
+
+OWN = ("id", "inputs", "outputs", "metadata", "conversation", "split", "tags")
+MARKS = ("id", "split", "tags")
+SIDES = ("inputs", "outputs", "metadata")
+KNOWN_OUTPUTS = ("output", REFERENCE)
+LANGSMITH_SPLIT = "dataset_split"
+DEEPEST = 64  # levels of a value
+MOST_DIGITS = 4_300  # of a whole number: Python writes and reads none with more
+MOST_BITS = int(MOST_DIGITS / log10(2))
+NEARLY = 0.8  # how alike two names are of which one is taken for a slip
+
+_WRITTEN_AS_TEXT = (date, datetime, time, timedelta, UUID, PurePath)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fields:
+    """Which columns of flat rows are inputs, which reference outputs, and which what an app answered.
+
+    None is for what is not said. Naming inputs or outputs says that the rows are flat.
+    """
+
+    kind: Kind | None = None
+    inputs: tuple[str, ...] | None = None
+    outputs: tuple[str, ...] | None = None
+    recorded: str | None = None
+
+    @property
+    def are_flat(self) -> bool:
+        """Whether the rows are said to be flat."""
+        return self.inputs is not None or self.outputs is not None
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """All columns that are named."""
+        return (*(self.inputs or ()), *(self.outputs or ()), *((self.recorded,) if self.recorded is not None else ()))
+
+
+def fields_of(
+    kind: Kind | None, inputs: str | Sequence[str] | None, outputs: str | Sequence[str] | None, recorded: str | None
+) -> Fields:
+    """Return the columns as they were named. Raises DefinitionError where one is named twice."""
+    fields = Fields(kind=kind, inputs=_names(inputs), outputs=_names(outputs), recorded=recorded)
+    twice = sorted({name for name in fields.named if fields.named.count(name) > 1})
+    if twice:
+        do = "let a column be one of inputs, outputs and recorded"
+        raise DefinitionError("dataset columns", found=f"{', '.join(twice)} named twice", do=do)
+    return fields
+
+
+def example_of(row: object, fields: Fields, where: str) -> Example:
+    """Return a row as an example, its values in the form JSON can hold. Raises DefinitionError naming the field."""
+    if isinstance(row, Example):
+        return _recorded_inside(_plain_sides(row, where), fields, where)
+    if not isinstance(row, Mapping):
+        do = "give a mapping of column names to values, or an Example"
+        raise DefinitionError(where, found=f"found {row!r:.80}", do=do)
+    strange = [name for name in row if not isinstance(name, str)]
+    if strange:
+        raise DefinitionError(where, found=f"a column is named {strange[0]!r}", do="name columns by texts")
+    found = {name: json_value(value, f"{where}, field {name}") for name, value in row.items()}
+    if not fields.are_flat and _is_nested(found):
+        return _recorded_inside(_nested(found, where), fields, where)
+    if not fields.are_flat and isinstance(found.get("messages"), list):
+        return _fine_tuning(found, fields, where)
+    return _flat(found, fields, where)
+
+
+def json_value(value: object, where: str, *, depth: int = 0) -> Any:
+    """Return a value in the form JSON can hold: NaN as null, dates as text, arrays as lists.
+
+    Raises DefinitionError for what has no such form, so that a dataset is the same wherever it is read.
+    """
+    match value:
+        case None | bool() | str():
+            return value
+        case int():
+            return _whole(value, where)
+        case float() if not isinf(value):
+            return None if isnan(value) else value
+        case Decimal() if value.is_finite() and value.adjusted() < MOST_DIGITS:
+            return int(value) if value == value.to_integral_value() else float(value)
+        case _ if depth > DEEPEST:
+            raise DefinitionError(where, found=f"it is nested more than {DEEPEST} levels deep", do="give it as a text")
+        case Mapping():
+            return {str(name): json_value(inner, where, depth=depth + 1) for name, inner in value.items()}
+        case list() | tuple():
+            return [json_value(inner, where, depth=depth + 1) for inner in value]
+        case _ if isinstance(value, _WRITTEN_AS_TEXT):
+            return str(value)
+        case _ if callable(listed := getattr(value, "tolist", None)):  # arrays and numbers of numpy
+            return json_value(listed(), where, depth=depth + 1)
+        case _:
+            do = "give texts, numbers, lists or mappings, or leave the column out"
+            raise DefinitionError(where, found=f"found {value!r:.80} ({type(value).__name__})", do=do)
+
+
+def _whole(value: int, where: str) -> int:
+    """Return a whole number. Raises DefinitionError where it is too long to be written."""
+    if value.bit_length() > MOST_BITS:
+        found = f"found a whole number of more than {MOST_DIGITS:,} digits"
+        raise DefinitionError(where, found=found, do="give it as a text")
+    return value
+
+
+def _names(given: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    return None if given is None else (given,) if isinstance(given, str) else tuple(given)
+
+
+def _plain_sides(example: Example, where: str) -> Example:
+    sides = {side: getattr(example, side) for side in SIDES}
+    if not all(isinstance(found, Mapping) for found in sides.values()):
+        return example  # which the check of the dataset names
+    return replace(example, **{side: json_value(found, f"{where}, {side}") for side, found in sides.items()})
+
+
+def _is_nested(row: Row) -> bool:
+    conversation = row.get("conversation")
+    return isinstance(row.get("inputs"), Mapping) or (isinstance(conversation, Mapping) and "turns" in conversation)
+
+
+def _nested(row: Row, where: str) -> Example:
+    """Read simeval's own form, and LangSmith's; what else stands there is metadata."""
+    for side in SIDES:
+        if not isinstance(row.get(side), Mapping | None):
+            do = f"give {side} as a mapping of column names to values"
+            raise DefinitionError(f"{where}, field {side}", found=f"found {row[side]!r:.80}", do=do)
+    others = {name: value for name, value in row.items() if name not in OWN}
+    for name in others:
+        close = get_close_matches(name, OWN, 1, NEARLY)
+        if close:
+            do = f"call it {close[0]}, or put it into metadata"
+            raise DefinitionError(f"{where}, field {name}", found="it is nearly a name that means something", do=do)
+    metadata = {**others, **(row.get("metadata") or {})}
+    marks = _marks({**row, **_langsmith_split(row, metadata)}, MARKS, where)
+    inner = {name: row.get(name) for name in ("inputs", "outputs", "conversation")}
+    try:
+        return replace(decode_example({**inner, "metadata": metadata}), **marks)
+    except (KeyError, TypeError, ValueError) as error:
+        do = 'give {"turns": [{"role": "user", "content": "..."}, ...]}'
+        raise DefinitionError(f"{where}, field conversation", found=f"it cannot be used ({error})", do=do) from error
+
+
+def _langsmith_split(row: Row, metadata: dict[str, Any]) -> dict[str, Any]:
+    """Take the splits that LangSmith keeps in the metadata: the first is the split, all of several are tags."""
+    if row.get("split") or LANGSMITH_SPLIT not in metadata:
+        return {}
+    found = metadata.pop(LANGSMITH_SPLIT)
+    names = [str(name) for name in (found if isinstance(found, list) else [found]) if name]
+    if not names:
+        return {}
+    return {"split": names[0], **({"tags": [*(row.get("tags") or ()), *names]} if len(names) > 1 else {})}
+
+
+def _fine_tuning(row: Row, fields: Fields, where: str) -> Example:
+    """Read a row of messages: where the assistant has the last word, that is the reference."""
+    messages = [{"content": None, **each} if isinstance(each, Mapping) else each for each in row["messages"]]
+    if not is_chat(messages):
+        bad = next((number for number, each in enumerate(messages) if not is_chat([each])), 0)
+        found = f"found {messages[bad]!r:.80}" if messages else "it is empty"
+        do = "give messages with role and content"
+        raise DefinitionError(f"{where}, field messages[{bad}]", found=found, do=do)
+    answered = messages[-1]["role"] == "assistant"
+    asked = messages[:-1] if answered else messages
+    if not asked:
+        do = "let something be said before the answer"
+        raise DefinitionError(f"{where}, field messages", found="no message before the answer", do=do)
+    others = {name: value for name, value in row.items() if name not in (*MARKS, "messages")}
+    inner = others.get("metadata")
+    if isinstance(inner, Mapping):
+        others = {**_without(others, "metadata"), **inner}
+    example = Example(
+        inputs={"input": asked},
+        outputs={"output": [messages[-1]]} if answered else {},
+        metadata=others,
+        **_marks(row, MARKS, where),
+    )
+    return _recorded_inside(example, fields, where)
+
+
+def _flat(row: Row, fields: Fields, where: str) -> Example:
+    """Read a row of columns, of which some are inputs, some outputs, and some say what the example is."""
+    own = [name for name in MARKS if name not in fields.named]
+    is_one = fields.kind in ("llm", "chat")  # of which the only input is "input", the only output "output"
+    outputs = fields.outputs
+    if outputs is None:  # a scorer's "output" is what the app answers, so that a column of this name is a reference
+        known = KNOWN_OUTPUTS[:1] if is_one else KNOWN_OUTPUTS
+        outputs = tuple(name for name in known if name in row and name not in fields.named)
+    taken = {*outputs, *own, fields.recorded, REFERENCE}  # an app is never shown what is right
+    inputs = fields.inputs
+    if inputs is None:
+        inputs = ("input",) if is_one else tuple(name for name in row if name not in taken)
+    wanted = dict.fromkeys((*inputs, *outputs, *fields.named))
+    missing = [name for name in wanted if name not in row]
+    if missing or not inputs:
+        found = f"it has no column {', '.join(missing)}" if missing else "no column is left for the inputs"
+        raise DefinitionError(where, found=found, do=f"the columns are {', '.join(row) or 'none'}")
+    example = Example(
+        inputs={name: row[name] for name in inputs},
+        outputs={name: row[name] for name in outputs},
+        metadata={name: value for name, value in row.items() if name not in (*inputs, *outputs, *own, fields.recorded)},
+        **_marks(row, own, where),
+    )
+    if fields.recorded is None:
+        return example
+    return _with_answer(example, row[fields.recorded], f"{where}, field {fields.recorded}")
+
+
+def _marks(row: Row, names: Sequence[str], where: str) -> dict[str, Any]:
+    """Return id, split and tags, those of `names` that the row has."""
+    found: dict[str, Any] = {}
+    for name, field in (("id", "example_id"), ("split", "split")):
+        value = row.get(name) if name in names else None
+        if isinstance(value, (list, Mapping)):
+            raise DefinitionError(f"{where}, field {name}", found=f"found {value!r:.80}", do="give a text")
+        found[field] = "" if value is None else str(value)
+    tags = row.get("tags") if "tags" in names else None
+    listed = tags.split(",") if isinstance(tags, str) else tags or []
+    if not isinstance(listed, list) or not all(isinstance(tag, str) for tag in listed):
+        do = "give a list of texts, or a text with commas between them"
+        raise DefinitionError(f"{where}, field tags", found=f"found {tags!r:.80}", do=do)
+    return {**found, "tags": tuple(dict.fromkeys(tag.strip() for tag in listed if tag.strip()))}
+
+
+def _recorded_inside(example: Example, fields: Fields, where: str) -> Example:
+    """Take what an app answered out of the outputs or the metadata of an example, where it is named."""
+    name = fields.recorded
+    if name is None:
+        return example
+    at = f"{where}, field {name}"
+    if name in example.outputs:
+        return _with_answer(replace(example, outputs=_without(example.outputs, name)), example.outputs[name], at)
+    if name in example.metadata:
+        return _with_answer(replace(example, metadata=_without(example.metadata, name)), example.metadata[name], at)
+    there = ", ".join([*example.outputs, *example.metadata]) or "none"
+    do = f"the outputs and metadata are {there}"
+    raise DefinitionError(where, found=f"it has no column {name}", do=do)
+
+
+def _without(row: Row, name: str) -> dict[str, Any]:
+    return {column: value for column, value in row.items() if column != name}
+
+
+def _with_answer(example: Example, answer: object, where: str) -> Example:
+    """Add what an app answered as the end of a conversation that begins with the example's inputs."""
+    if answer is None:
+        do = "give what the app answered, or leave the row out"
+        raise DefinitionError(where, found="nothing was recorded", do=do)
+    metadata: dict[str, Any] = {}
+    if isinstance(answer, str):
+        content = answer
+    elif is_chat(answer):
+        content = text_of(answer[-1])
+    else:
+        content, metadata = json.dumps(answer, ensure_ascii=False), {RETURNED: answer}
+    said = (*_asked(example), Message(role="assistant", content=content, metadata=metadata))
+    return replace(example, conversation=Conversation(messages=said, ended="recorded"))
+
+
+def _asked(example: Example) -> tuple[Message, ...]:
+    chat = example.inputs.get("input")
+    if not is_chat(chat):
+        return (Message(role="user", content=example.text),)
+    return tuple(
+        Message(role=message["role"], content=text_of(message))
+        for message in chat
+        if message["role"] in ("user", "assistant")
+    )

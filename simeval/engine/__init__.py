@@ -1,0 +1,1 @@
+"""The engine: runs, and the actors that make them."""

@@ -1,0 +1,210 @@
+"""The app under test: an actor around the user's handler."""
+
+import inspect
+from asyncio import CancelledError, current_task
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+import anyio
+import anyio.to_thread
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from simeval.core.capture import Caught, capture, place_of
+from simeval.core.conversation import UNCHANGED, AppResponse, ChatMessage, Message, Transcript
+from simeval.engine.flow.demand import TrialScope
+from simeval.errors import AppError, DefinitionError
+from simeval.models.caller import Caller
+from simeval.models.protocol.prompts import ChatRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """The user's callable and how it is called: async or in a thread, with one message or all of them."""
+
+    function: Callable[..., Any]
+    is_async: bool
+    takes_history: bool
+    takes_state: bool
+
+    @classmethod
+    def of(cls, function: object) -> "Handler":
+        """Read the signature. Raises DefinitionError where it cannot be an app handler."""
+        do = "give a function of (message, state) or (messages, state), sync or async"
+        if not callable(function) or isinstance(function, type):
+            raise DefinitionError("app handler", found=f"found {function!r}", do=do)
+        signature = inspect.signature(function)
+        names = [
+            p.name for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ]
+        required = [p for p in signature.parameters.values() if p.default is p.empty and p.kind is p.KEYWORD_ONLY]
+        any_number = any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values())
+        if required or not (names or any_number) or _required_count(signature) > 2:
+            raise DefinitionError("app handler", found=f"found the signature {signature}", do=do)
+        return cls(
+            function=function,
+            is_async=is_async(function),
+            takes_history=bool(names) and names[0] == "messages",
+            takes_state=any_number or len(names) > 1,
+        )
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    """Return whether a function, a partial of one, or an object that can be called gives a coroutine."""
+    unwrapped = function.func if isinstance(function, partial) else function
+    called = unwrapped if inspect.isroutine(unwrapped) else type(unwrapped).__call__
+    return inspect.iscoroutinefunction(called)
+
+
+def _required_count(signature: inspect.Signature) -> int:
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(p.kind in positional and p.default is p.empty for p in signature.parameters.values())
+
+
+def model_handler(caller: Caller) -> Callable[..., Any]:
+    """Return a handler whose app is a language model that gets the whole history; its state is the trial's seed."""
+
+    async def handle(messages: list[ChatMessage], state: int) -> str:
+        return await caller.text(ChatRequest(history=messages, seed=state))
+
+    return handle
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """Answers the user's messages with the handler, one conversation at a time.
+
+    `slots` bounds the turns answered at once; waiting for one is not part of the latency. A plain function
+    runs in a worker thread, at most as many at once as `threads` has tokens; one that never returns is
+    abandoned there when its time is up.
+    """
+
+    handler: Handler
+    slots: anyio.Semaphore
+    threads: anyio.CapacityLimiter
+    timeout_seconds: float
+    starts_with_seed: bool = False  # whether the first state is the trial's seed, and not an empty dict
+
+    def first_state(self, seed: int) -> Any:
+        """Return the state that the handler gets at the first turn of a trial."""
+        return seed if self.starts_with_seed else {}
+
+    async def run(
+        self,
+        transcript: Transcript,
+        *,
+        state: Any,
+        inbox: MemoryObjectReceiveStream[Message],
+        outbox: MemoryObjectSendStream[Message],
+        stay: TrialScope,
+    ) -> None:
+        """Answer until the user leaves, or `stay` ends. Raises AppError at the first turn that fails."""
+        turn = 0
+        async with inbox, outbox:
+            async for message in inbox:
+                turn += 1
+                answer, state = await self._answer(turn, message, state, transcript, stay)
+                await outbox.send(answer)
+
+    async def _answer(
+        self, turn: int, message: Message, state: Any, transcript: Transcript, stay: TrialScope
+    ) -> tuple[Message, Any]:
+        heard = _chat(transcript) if self.handler.takes_history else message.content
+        arguments = (heard, state) if self.handler.takes_state else (heard,)
+        async with self.slots:
+            started = datetime.now(UTC)
+            in_thread = nullcontext() if self.handler.is_async else stay.uninterrupted()
+            with in_thread, anyio.move_on_after(self.timeout_seconds) as limit:
+                made = await capture(partial(self._timed, arguments))
+            if limit.cancelled_caught:
+                raise AppError(turn, f"no answer within {self.timeout_seconds:g} seconds")
+        if isinstance(made, Caught):
+            left = isinstance(made.error, _HandlerLeftError)
+            said = str(made.error) if left else f"{type(made.error).__name__}: {made.error}"
+            problem = said + place_of(made.error.__cause__ if left and made.error.__cause__ else made.error)
+            raise AppError(turn, problem) from made.error
+        returned, seconds = made
+        if seconds > self.timeout_seconds:  # it held up the event loop, so that nothing could end it in time
+            raise AppError(turn, f"it took {seconds:.1f} seconds, more than {self.timeout_seconds:g}, without awaiting")
+        response, state = _response(turn, returned, state)
+        answer = Message(
+            role="assistant",
+            content=response.response,
+            started=started,
+            seconds=seconds,
+            tool_calls=tuple(response.tool_calls or ()),
+            metadata=response.metadata,
+        )
+        return answer, state
+
+    async def _timed(self, arguments: tuple[Any, ...]) -> tuple[Any, float]:
+        if self.handler.is_async:
+            clock = perf_counter()
+            returned = await _guarded(self.handler.function(*arguments))
+            return returned, perf_counter() - clock
+        call = partial(_timed_call, self.handler.function, arguments)
+        returned, seconds = await anyio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=self.threads)
+        if inspect.isawaitable(returned):
+            clock = perf_counter()
+            returned = await _guarded(returned)
+            seconds += perf_counter() - clock
+        return returned, seconds
+
+
+def _timed_call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, float]:
+    clock = perf_counter()
+    try:
+        returned = function(*arguments)
+    except (SystemExit, CancelledError) as error:
+        raise _HandlerLeftError(error) from error
+    return returned, perf_counter() - clock
+
+
+async def _guarded(answer: Awaitable[Any]) -> Any:
+    """Await the handler's answer; what would end our own task is an error of the handler, unless it is ours."""
+    try:
+        return await answer
+    except SystemExit as error:
+        raise _HandlerLeftError(error) from error
+    except CancelledError as error:
+        task = current_task()
+        if task is None or task.cancelling():
+            raise
+        raise _HandlerLeftError(error) from error
+
+
+class _HandlerLeftError(RuntimeError):
+    """The handler raised what ends a task or a process, and not an error."""
+
+    def __init__(self, cause: BaseException) -> None:
+        super().__init__(f"the handler raised {type(cause).__name__}({cause})")
+
+
+def _chat(transcript: Transcript) -> list[ChatMessage]:
+    said: list[ChatMessage] = [{"role": message.role, "content": message.content} for message in transcript.messages]
+    return [{"role": "system", "content": transcript.system}, *said] if transcript.system else said
+
+
+def _response(turn: int, returned: Any, state: Any) -> tuple[AppResponse, Any]:
+    """Read what a handler returned, and the state it wants back at the next turn."""
+    if isinstance(returned, str):
+        returned = AppResponse(returned)
+    elif isinstance(returned, tuple) and len(returned) == 2:
+        returned = AppResponse(*returned)
+    if not isinstance(returned, AppResponse) or not isinstance(returned.response, str):
+        found = f"AppResponse of {type(returned.response).__name__}" if isinstance(returned, AppResponse) else None
+        raise AppError(
+            turn,
+            f"the handler returned {found or type(returned).__name__}; it must return an AppResponse, a text, or "
+            "(text, state)",
+        )
+    calls = returned.tool_calls
+    if calls is not None and not (isinstance(calls, Sequence) and all(isinstance(call, Mapping) for call in calls)):
+        raise AppError(turn, f"AppResponse.tool_calls is {calls!r}; it must be a list of mappings")
+    if not isinstance(returned.metadata, Mapping):
+        raise AppError(turn, f"AppResponse.metadata is {returned.metadata!r}; it must be a mapping")
+    return returned, state if returned.state is UNCHANGED else returned.state

@@ -1,0 +1,185 @@
+"""Examples: the source of an experiment's answers. Each is put to the target, or answered by what was recorded."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any
+
+import anyio
+import anyio.to_thread
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from simeval.core.conversation import Conversation, Ending, Message, Speaker, Transcript
+from simeval.core.trial import Failure, Trial, TrialConversation
+from simeval.datasets.dataset import RETURNED, Dataset, Example, text_of
+from simeval.engine.actors.dialogue import Dialogue, cleaned
+from simeval.engine.actors.simulator import exchange
+from simeval.engine.actors.targets import OWN_COLUMNS
+from simeval.engine.flow.demand import Demand
+from simeval.errors import DatasetChanged, SimevalError
+
+READ_AT_ONCE = 256  # examples, in a worker thread
+
+
+class ExampleReader:
+    """Reads a dataset as its trials come, which is in its order, and holds no more of it than is in flight."""
+
+    def __init__(self, dataset: Dataset, repetitions: int) -> None:
+        self._dataset, self.repetitions = dataset, repetitions
+        self._source: Iterator[Example] | None = None
+        self._read = 0
+        self._waiting: dict[int, tuple[Example, int]] = {}  # with how many trials have still to take it
+        self._turn = anyio.Lock()
+
+    async def take(self, index: int) -> Example:
+        """Return the example of the trial with this index; each is taken once."""
+        place = index // self.repetitions
+        if place >= self._read:
+            async with self._turn:
+                while place >= self._read:
+                    await self._read_on()
+        example, left = self._waiting.pop(place)
+        if left > 1:
+            self._waiting[place] = (example, left - 1)
+        return example
+
+    async def _read_on(self) -> None:
+        if self._source is None:
+            self._source = iter(self._dataset)
+        try:
+            found = await anyio.to_thread.run_sync(lambda source: list(islice(source, READ_AT_ONCE)), self._source)
+        except (SimevalError, OSError) as error:
+            raise DatasetChanged(self._dataset.name, problem=str(error)) from error
+        if not found:
+            problem = f"it has only {self._read} examples now, and had {self._dataset.size} when it was read before"
+            raise DatasetChanged(self._dataset.name, problem=problem)
+        for place, example in enumerate(found, self._read):
+            self._waiting[place] = (example, self.repetitions)
+        self._read += len(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examples:
+    """Answers the trials of a dataset.
+
+    With a `dialogue`, its app is given the user's side of each example, and as its state the inputs where it
+    `takes_columns`; without one, what was recorded is the answer. `keys` take the key of each example that has come.
+    """
+
+    feed: ExampleReader
+    title: str
+    demand: Demand
+    clean: Callable[[str], str]
+    keys: list[str]
+    dialogue: Dialogue | None = None
+    takes_columns: bool = False
+    _masked: set[int] = field(default_factory=set, init=False)  # the answers in which a secret was
+
+    @property
+    def notes(self) -> list[str]:
+        """How many answers were measured with secrets taken out."""
+        masked = len(self._masked)
+        return [f"secrets were masked in {masked} answers before they were measured"] if masked else []
+
+    async def hold(self, trial: Trial) -> TrialConversation:
+        """Return what is answered to the example of a trial, with the example's columns."""
+        example = await self._example(trial)
+        if self.dialogue is None:
+            recorded = example.conversation or Conversation(ended="recorded")
+            held = TrialConversation(trial, cleaned(recorded, self.clean))
+            if any(map(_differ, held.conversation.messages, recorded.messages)):
+                self._masked.add(trial.index)
+            return self._with_columns(held, example)
+        return self._with_columns(await self._answered(self.dialogue, trial, example), example)
+
+    async def recall(self, held: TrialConversation) -> TrialConversation:
+        """Return an answer that was held before with the columns of its example."""
+        return self._with_columns(held, await self._example(held.trial))
+
+    def _with_columns(self, held: TrialConversation, example: Example) -> TrialConversation:
+        """Add the columns of an example, the message that was answered last, and the output where that is no text."""
+        columns: dict[str, Any] = {name: _own(value, self.clean) for name, value in example.columns().items()}
+        asked = [message.content for message in held.conversation.messages if message.role == "user"]
+        columns.setdefault("input", asked[-1] if asked else self.clean(example.text))
+        answers = held.conversation.responses
+        if answers and RETURNED in answers[-1].metadata:
+            columns["output"] = answers[-1].metadata[RETURNED]
+        return replace(held, columns=columns)
+
+    async def _example(self, trial: Trial) -> Example:
+        example = await self.feed.take(trial.index)
+        self.keys[trial.index // self.feed.repetitions] = self.clean(example.key)
+        return example
+
+    async def _answered(self, dialogue: Dialogue, trial: Trial, example: Example) -> TrialConversation:
+        state: Any = dialogue.app.first_state(trial.seed)
+        if self.takes_columns:
+            own = dict(zip(OWN_COLUMNS, (dict(example.inputs), trial.seed), strict=True))
+            state = _own({**own, **example.app_inputs()}, str)  # secrets too: the app must be told
+        transcript, messages = _beginning(example, takes_history=dialogue.app.handler.takes_history)
+        if not messages:
+            failure = Failure(stage="engine", error="no message of a user to put to the app", cause="no_input")
+            return TrialConversation(trial, transcript.finish(writing_style=None, ended="settled"), failure)
+        return await dialogue.hold(trial, Replay(messages), transcript, title=self.title, state=state)
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """The user's side of an example: says one message after the other, whatever is answered."""
+
+    texts: Sequence[str]
+
+    async def run(
+        self,
+        transcript: Transcript,
+        *,
+        inbox: MemoryObjectReceiveStream[Message],
+        outbox: MemoryObjectSendStream[Message],
+    ) -> Ending:
+        async with inbox, outbox:
+            for text in self.texts:
+                message = Message(role="user", content=text, started=datetime.now(UTC), seconds=0.0)
+                if not await exchange(message, transcript, inbox=inbox, outbox=outbox):
+                    return "app_error"
+            return "user"
+
+
+def _beginning(example: Example, *, takes_history: bool) -> tuple[Transcript, Sequence[str]]:
+    """Return what stands before an app's first answer, and what the user says.
+
+    Of a recorded conversation the user says everything anew. Of the messages of a chat all but the last stand before
+    the answer, where the app takes the history; else the user says theirs one after the other.
+    """
+    if example.conversation is not None and not example.inputs:
+        return Transcript(system=str(example.metadata.get("system") or "")), example.asked
+    chat = example.inputs.get("input")
+    if not isinstance(chat, list):
+        return Transcript(), [example.text]
+    system = "\n\n".join(text_of(each) for each in chat if each["role"] in ("system", "developer"))
+    said = [_message(each) for each in chat if each["role"] in ("user", "assistant")]
+    if takes_history and said and said[-1].role == "user":
+        return Transcript(messages=said[:-1], system=system), [said[-1].content]
+    return Transcript(system=system), [message.content for message in said if message.role == "user"]
+
+
+def _message(found: Mapping[str, Any]) -> Message:
+    role: Speaker = "assistant" if found["role"] == "assistant" else "user"
+    return Message(role=role, content=text_of(found))
+
+
+def _differ(first: Message, second: Message) -> bool:
+    return first.content != second.content
+
+
+def _own(value: Any, clean: Callable[[str], str]) -> Any:
+    """Return a trial's own copy of a column's value, clean of secrets as answers are."""
+    match value:
+        case str():
+            return clean(value)
+        case dict():
+            return {key: _own(inner, clean) for key, inner in value.items()}
+        case list():
+            return [_own(inner, clean) for inner in value]
+        case _:
+            return value

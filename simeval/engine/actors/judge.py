@@ -1,0 +1,128 @@
+"""The judge's pool: measures a finished conversation by every expectation of its scenario."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import anyio
+from structlog.contextvars import bound_contextvars
+
+from simeval.core.capture import Caught, capture, place_of
+from simeval.core.redaction import clean_values
+from simeval.core.serialization import plain
+from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, TrialConversation, failure_of
+from simeval.engine.flow.demand import Demand
+from simeval.engine.plans.scenario_plan import Measure, RunPlan
+from simeval.errors import SimevalError
+from simeval.scorers.base import Scorer
+
+NOTHING: Mapping[int, Score] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Scores conversations. Expectations of one conversation are measured at once, each on its own."""
+
+    plans: Sequence[RunPlan]
+    demand: Demand
+    clean: Callable[[str], str]
+
+    async def prepare(self) -> None:
+        """Let the scorers of each scenario prepare, one after another, unless it has ended by then.
+
+        What fails here fails again, and is recorded, where the score is made.
+        """
+        for plan in self.plans:
+            for measure in plan.measures:
+                if plan.position not in self.demand.closed:
+                    await capture(partial(measure.scorer.prepare, plan.columns))
+
+    async def judge(self, held: TrialConversation, known: Mapping[int, Score] = NOTHING) -> Judgement:
+        """Return a score or a failure for each expectation; all fail where the conversation did, or is unwanted now.
+
+        `known` are scores, by the position of their expectation, that there are already.
+        """
+        plan = self.plans[held.trial.scenario]
+        results: list[Score | Failure]
+        if held.failure is not None:
+            results = [held.failure] * len(plan.measures)
+        else:
+            results = [known.get(position, UNNEEDED) for position in range(len(plan.measures))]
+            with bound_contextvars(scenario=plan.title, trial=held.trial.index), self.demand.stay(held.trial):
+                results = await self._measure_all(plan, held, known)
+        return Judgement(
+            trial=held.trial,
+            conversation=held.conversation,
+            results=tuple(results),
+            failure=held.failure,
+            columns=held.columns,
+        )
+
+    async def _measure_all(
+        self, plan: RunPlan, held: TrialConversation, known: Mapping[int, Score]
+    ) -> list[Score | Failure]:
+        conversation = held.conversation
+        columns: dict[str, object] = {
+            **plan.columns,
+            "seed": held.trial.seed,
+            "conversation": conversation,
+            "output": conversation.output,
+            "input": conversation.input,
+            **held.columns,
+        }
+        found: dict[int, Score | Failure] = dict.fromkeys(range(len(plan.measures)), UNNEEDED)
+        found.update(known)
+        settled = self.demand.settled
+        needed: dict[int, dict[int, Measure]] = {}  # each scorer measures once, whatever is taken from that
+        for place, measure in enumerate(plan.measures):
+            if place not in known and (plan.position, place) not in settled:
+                needed.setdefault(id(measure.scorer), {})[place] = measure
+
+        async def measure_by(measures: Mapping[int, Measure]) -> None:
+            found.update(await self._measure(measures, columns, plan.columns))
+
+        slow = [measures for measures in needed.values() if not is_quick(measures)]
+        for measures in needed.values():
+            if is_quick(measures) or len(slow) == 1:
+                await measure_by(measures)
+        if len(slow) > 1:
+            async with anyio.create_task_group() as measuring:
+                for measures in slow:
+                    measuring.start_soon(measure_by, measures)
+        return [found[position] for position in range(len(plan.measures))]
+
+    async def _measure(
+        self, measures: Mapping[int, Measure], columns: Mapping[str, object], situation: Mapping[str, object]
+    ) -> Mapping[int, Score | Failure]:
+        """Measure by the one scorer of all these measures, and take from that what each of them wants.
+
+        A behaviour is judged in the plan's `situation`, whatever columns an example has.
+        """
+        first = next(iter(measures.values()))
+        own = (
+            {**columns, **situation, "expected_behavior": first.expected_behavior}
+            if first.expected_behavior
+            else columns
+        )
+        made = await capture(partial(first.scorer.measure, own))
+        found: dict[int, Score | Failure] = {}
+        for place, measure in measures.items():
+            taken = made if isinstance(made, Caught) else await capture(partial(self._take, measure, made))
+            found[place] = self._failure(first.scorer, taken.error) if isinstance(taken, Caught) else taken
+        return found
+
+    async def _take(self, measure: Measure, measured: object) -> Score:
+        score = measure.take(measured)
+        details = clean_values(plain(score.details), self.clean) if score.details else {}
+        return replace(score, reasoning=self.clean(score.reasoning), details=details)
+
+    def _failure(self, scorer: Scorer, error: Exception) -> Failure:
+        failure = failure_of(error, "scorer", clean=self.clean)
+        if isinstance(error, SimevalError):
+            return failure
+        return replace(failure, error=f"{scorer.name}: {failure.error}{place_of(error)}")
+
+
+def is_quick(measures: Mapping[int, Measure]) -> bool:
+    """Return whether the one scorer of these measures takes no longer than to start a task for it would."""
+    return next(iter(measures.values())).scorer.quick

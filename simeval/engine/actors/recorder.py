@@ -1,0 +1,141 @@
+"""The recorder: an actor that writes to the journal in batches, off the event loop."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from simeval.core.run_records import Heartbeat
+from simeval.errors import StoreError
+from simeval.results.suite import RunRecord
+from simeval.store.journal import Entry, Journal, RunResult
+
+E = TypeVar("E", bound=Entry)
+
+LARGEST_BATCH = 256
+BATCH_SECONDS = 0.03  # from one write to the next, so that many records a second share few writes
+PULSE_SECONDS = 5.0  # between signs of life
+USAGE_SECONDS = 1.0  # between records of the usage, where others are written anyway
+LAST_WRITE_SECONDS = 2.0  # how long what is already queued may be written after a cancellation
+
+
+@dataclass(slots=True)
+class _Item:
+    entry: Entry
+    written: anyio.Event = field(default_factory=anyio.Event)
+
+
+class Recorder:
+    """Writes the entries of a run to a journal; whoever records waits until the entry is written.
+
+    Without a journal nothing is kept. With the entries goes now and then a Heartbeat, as `pulse` gives it: what was
+    spent by then, and a sign of life.
+
+    Used as a context: leaving it in order waits for what is queued, leaving it by an error or a
+    cancellation writes what has come by then. Where the journal cannot be written, everyone who records gets
+    its StoreError, from then on.
+    """
+
+    def __init__(self, journal: Journal | None, pulse: Callable[[], Heartbeat]) -> None:
+        self._journal, self._pulse, self._run_id = journal, pulse, ""
+        self._next_pulse = self._next_write = 0.0
+        self._error: StoreError | None = None
+
+    async def __aenter__(self) -> Self:
+        self._outbox, self._inbox = anyio.create_memory_object_stream[_Item](LARGEST_BATCH)
+        self._tasks = anyio.create_task_group()
+        await self._tasks.__aenter__()
+        self._tasks.start_soon(self._run)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        self._outbox.close()
+        try:
+            return await self._tasks.__aexit__(kind, error, trace)
+        finally:
+            self._inbox.close()
+
+    async def begin(self, run: RunRecord) -> None:
+        """Keep the record of the run that all further entries belong to; comes before them."""
+        self._run_id = run.run_id
+        await self.record(run)
+
+    async def record(self, entry: Entry) -> None:
+        """Keep an entry. Returns when it is in the journal; raises StoreError where it cannot be."""
+        if self._journal is None:
+            return
+        item = _Item(entry)
+        try:
+            self._outbox.send_nowait(item)  # a cancellation that comes now must not lose what is finished
+        except anyio.WouldBlock:
+            await self._outbox.send(item)
+        await item.written.wait()
+        if self._error is not None:
+            raise self._error.with_traceback(None)
+
+    async def note(self, entry: Entry) -> None:
+        """Keep an entry with the next batch, without waiting for that."""
+        if self._journal is not None:
+            await self._outbox.send(_Item(entry))
+
+    def give_up(self) -> None:
+        """Write nothing more, and leave a write that does not end to itself."""
+        self._journal = None
+        self._tasks.cancel_scope.cancel()
+
+    async def recorded(self, entry: E) -> E:
+        """Keep an entry and give it."""
+        await self.record(entry)
+        return entry
+
+    async def _run(self) -> None:
+        """Write what comes, a batch at a time. When cancelled, what has come is still written."""
+        batch: list[_Item] = []
+        try:
+            while True:
+                batch = []
+                with anyio.move_on_after(PULSE_SECONDS):
+                    batch = [await self._inbox.receive()]
+                if batch:
+                    await anyio.sleep_until(self._next_write)
+                batch += self._waiting()
+                given, batch = batch, []  # to a thread, which goes on whatever happens here
+                await self._write(given)
+                self._next_write = anyio.current_time() + BATCH_SECONDS
+                for item in given:
+                    item.written.set()
+        except anyio.EndOfStream:
+            pass
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True, deadline=anyio.current_time() + LAST_WRITE_SECONDS):
+                await self._write([*batch, *self._waiting()])
+            raise
+
+    async def _write(self, batch: list[_Item]) -> None:
+        if self._journal is None or self._error is not None:
+            return
+        entries, now = [item.entry for item in batch], anyio.current_time()
+        at_end = sum(isinstance(entry, RunResult) for entry in entries)
+        if now >= self._next_pulse or not batch or at_end:
+            entries.insert(len(entries) - at_end, self._pulse())  # the end of a run is its last entry
+            self._next_pulse = now + USAGE_SECONDS
+        try:
+            await anyio.to_thread.run_sync(self._journal.append, self._run_id, entries, abandon_on_cancel=True)
+        except StoreError as error:
+            self._error = error
+        except OSError as error:  # of a journal of the user's own
+            self._error = StoreError(type(self._journal).__name__, problem=str(error))
+
+    def _waiting(self) -> list[_Item]:
+        found: list[_Item] = []
+        while len(found) < LARGEST_BATCH:
+            try:
+                found.append(self._inbox.receive_nowait())
+            except (anyio.WouldBlock, anyio.EndOfStream, anyio.ClosedResourceError):
+                break
+        return found

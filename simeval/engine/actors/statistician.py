@@ -1,0 +1,260 @@
+"""The statistician: takes judgements in the order dealt and concludes on each scenario."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from math import nan
+
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from simeval.core.settings import Settings
+from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Verdict
+from simeval.engine.actors.dispatcher import TrialSlots
+from simeval.engine.flow.demand import Demand, opening_round
+from simeval.engine.flow.order import InOrder
+from simeval.engine.flow.stop import StopSignal
+from simeval.engine.plans.scenario_plan import Measure, ScenarioPlan
+from simeval.evaluators.stopping import EXCLUDED, EarlyOutcomes, RunningTest, Taken, TrialsNeeded
+from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult, combine
+
+ROUNDING = 1e-9  # a rate times a size may come out a little under the whole number that is meant
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What has been concluded on of one scenario so far. `failed` counts each expectation's lost trials.
+
+    `courses` holds one for each evaluator of each expectation; `extras` are judgements that came after the end.
+    """
+
+    plan: ScenarioPlan
+    tests: tuple[tuple[RunningTest, ...], ...]
+    failed: list[int]
+    order: InOrder[Judgement] = field(default_factory=InOrder)
+    judgements: list[Judgement] = field(default_factory=list)
+    extras: list[Judgement] = field(default_factory=list)
+    granted: int = 0
+
+    def is_settled(self, position: int) -> bool:
+        """Return whether all verdicts of an expectation are settled."""
+        return all(test.settled for test in self.tests[position])
+
+    def ended_by(self) -> list[str]:
+        """Say which requirement ended the scenario before the others had their verdicts, if one did."""
+        names = [
+            f"{measure.label}: {test.name}"
+            for measure, tests in zip(self.plan.measures, self.tests, strict=True)
+            for test in tests
+            if test.settled and not test.passes
+        ]
+        return [f"they ended because {name!r} was settled as no pass (--stop verdict goes on)" for name in names[:1]]
+
+    @property
+    def unsettled(self) -> list[tuple[int, RunningTest]]:
+        """The courses that go on, each with the position of its expectation."""
+        pairs = [(position, test) for position, tests in enumerate(self.tests) for test in tests]
+        return [(position, test) for position, test in pairs if not test.settled]
+
+
+class Statistician:
+    """Concludes on scenarios.
+
+    A scenario ends when all its verdicts are settled. At a gate of passes it also ends when one is settled that
+    is no pass, unless a test of a fixed sample goes on; and anywhere, when so many of its trials are lost that
+    each of its expectations can only be an "error". No more of its trials are started than its verdicts can
+    need, and those under way that come after the end are ended and not concluded on. A run that is stopped
+    leaves scenarios without their verdicts; those are inconclusive and say why.
+    """
+
+    def __init__(
+        self,
+        plans: Sequence[ScenarioPlan],
+        settings: Settings,
+        *,
+        slots: TrialSlots,
+        demand: Demand,
+        stop: StopSignal,
+        on_trial: Callable[[int, int], None],
+    ) -> None:
+        self._settings, self._slots, self._demand, self._on_trial = settings, slots, demand, on_trial
+        self._stop = stop
+        self._tallies = [_Tally(plan, plan.tests(settings.stop_mode), [0] * len(plan.measures)) for plan in plans]
+
+    async def conclude(
+        self, *, inbox: MemoryObjectReceiveStream[Judgement], credits: MemoryObjectSendStream[int]
+    ) -> None:
+        """Grant credits, take every judgement, and close the credits when all scenarios have ended."""
+        async with inbox, credits:
+            self._open(credits)
+            async for judgement in inbox:
+                self._slots.give_back()
+                tally = self._tallies[judgement.trial.scenario]
+                if tally.plan.position in self._demand.closed:
+                    tally.extras.append(judgement)
+                    continue
+                self._take(tally, judgement)
+                self._grant(tally, credits)
+                if self.is_done:
+                    credits.close()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether every scenario has ended by its verdicts."""
+        return len(self._demand.closed) == len(self._tallies)
+
+    def result(self, run: RunRecord) -> SuiteResult:
+        """Return the result of every scenario, in the suite's order."""
+        return SuiteResult(tuple(self._result(tally, run) for tally in self._tallies), run)
+
+    def _open(self, credits: MemoryObjectSendStream[int]) -> None:
+        for tally in self._tallies:
+            tally.granted = self._trials_needed(tally).trials
+            self._demand.raise_limit(tally.plan.position, tally.granted)
+        for position in opening_round([tally.granted for tally in self._tallies]):
+            credits.send_nowait(position)
+
+    def _grant(self, tally: _Tally, credits: MemoryObjectSendStream[int]) -> None:
+        """Grant as many credits as the verdicts can need by what is known now."""
+        position = tally.plan.position
+        if position in self._demand.closed or self._stop.reason:
+            return
+        trials_needed = self._trials_needed(tally)
+        if trials_needed.ends:
+            self._demand.end_beyond(position, trials_needed.trials)
+            return
+        self._demand.raise_limit(position, trials_needed.trials)
+        while tally.granted < trials_needed.trials:
+            credits.send_nowait(position)
+            tally.granted += 1
+
+    def _trials_needed(self, tally: _Tally) -> TrialsNeeded:
+        """Say how many trials can be needed, and whether what has come early already forces an end there."""
+        going = tally.unsettled
+        all_needed = [test.trials_needed(self._known(tally, position)) for position, test in going]
+        ends = [trials_needed.trials for trials_needed in all_needed if trials_needed.ends]
+        if ends and not any(test.needs_full_sample for _, test in going):
+            return TrialsNeeded(min(ends), ends=True)
+        return TrialsNeeded(max(trials_needed.trials for trials_needed in all_needed), ends=False)
+
+    def _known(self, tally: _Tally, position: int) -> EarlyOutcomes:
+        """Return what has come before its turn of one expectation."""
+        return {index: self._outcome(early.results[position]) for index, early in tally.order.waiting.items()}
+
+    def _take(self, tally: _Tally, judgement: Judgement) -> None:
+        for released in tally.order.push(judgement.trial.index, judgement):
+            if tally.plan.position in self._demand.closed:
+                tally.extras.append(released)
+                continue
+            tally.judgements.append(released)
+            for position, result in enumerate(released.results):
+                if not tally.is_settled(position):
+                    tally.failed[position] += self._is_lost(result)
+                for test in tally.tests[position]:
+                    test.take(self._outcome(result))
+                if tally.is_settled(position):
+                    self._demand.settled.add((tally.plan.position, position))
+            ended = self._has_ended(tally)
+            unspent = tally.plan.sample_size - len(tally.judgements)
+            self._on_trial(1, unspent if ended else 0)
+            if ended:
+                self._demand.close(tally.plan.position, len(tally.judgements))
+        if tally.plan.position in self._demand.closed:
+            tally.extras += tally.order.waiting.values()
+
+    def _has_ended(self, tally: _Tally) -> bool:
+        going = tally.unsettled
+        if all(self._has_too_many_lost(tally, position) for position, _ in going):
+            return True
+        not_passed = any(test.settled and not test.passes for tests in tally.tests for test in tests)
+        at_gate = self._settings.stop_mode != "verdict" and not any(test.needs_full_sample for _, test in going)
+        return not_passed and at_gate
+
+    def _outcome(self, result: Score | Failure) -> Taken:
+        """Return what an evaluator takes for a result."""
+        if isinstance(result, Score):
+            return result.value
+        if result.stage != "app":
+            return nan
+        return EXCLUDED if self._settings.on_app_error == "exclude" else None
+
+    def _is_lost(self, result: Score | Failure) -> bool:
+        if not isinstance(result, Failure):
+            return False
+        return result.stage != "app" or self._settings.on_app_error == "exclude"
+
+    def _has_too_many_lost(self, tally: _Tally, position: int) -> bool:
+        return tally.failed[position] > self._settings.max_error_rate * tally.plan.sample_size + ROUNDING
+
+    def _result(self, tally: _Tally, run: RunRecord) -> EvaluationResult:
+        expectations = tuple(
+            self._expectation(tally, position, measure, run) for position, measure in enumerate(tally.plan.measures)
+        )
+        return EvaluationResult(
+            title=tally.plan.scenario.title,
+            outcome=combine([expectation.outcome for expectation in expectations]),
+            expectations=expectations,
+            judgements=tuple(tally.judgements),
+            run=run,
+            sample_size=tally.plan.sample_size,
+            given=tally.plan.scenario.given,
+            when=tally.plan.scenario.when,
+            extras=tuple(sorted(self._extras(tally), key=lambda judgement: judgement.trial.index)),
+        )
+
+    def _extras(self, tally: _Tally) -> list[Judgement]:
+        early = [] if tally.plan.position in self._demand.closed else tally.order.waiting.values()
+        return [*tally.extras, *early]
+
+    def _expectation(self, tally: _Tally, position: int, measure: Measure, run: RunRecord) -> ExpectationResult:
+        taken = max(test.index for test in tally.tests[position])
+        results = tuple(
+            judgement.results[position] if index < taken else UNNEEDED
+            for index, judgement in enumerate(tally.judgements)
+        )
+        verdicts = [self._verdict(test, tally, results, run) for test in tally.tests[position]]
+        return ExpectationResult(
+            label=measure.label,
+            evaluators=measure.evaluators,
+            verdicts=tuple(verdicts),
+            results=results,
+            expected_behavior=measure.expected_behavior,
+        )
+
+    def _verdict(self, test: RunningTest, tally: _Tally, results: Sequence[Score | Failure], run: RunRecord) -> Verdict:
+        """Conclude; too many lost trials make an error, unless what is left proves a side against the worst case."""
+        verdict = test.verdict()
+        lost = [result for result in results[: test.index] if isinstance(result, Failure) and self._is_lost(result)]
+        proven = not verdict.inconclusive and not test.excluded  # worst cases are proven for missing trials only
+        trials = tally.plan.sample_size if proven else test.index
+        if len(lost) > self._settings.max_error_rate * trials + ROUNDING:
+            return in_error(verdict, lost, test.index, self._settings)
+        if verdict.passed:
+            return verdict
+        notes = [verdict.explanation]
+        if test.excluded:
+            notes.append(f"{len(test.excluded)} trials were left out, because the app failed on them")
+        if run.stopped and not test.settled and tally.plan.position not in self._demand.closed:
+            notes.append(f"the run stopped: {run.stopped}")
+            verdict = replace(verdict, reason="run_stopped" if verdict.inconclusive else verdict.reason)
+        elif verdict.reason == "scenario_settled":
+            notes += tally.ended_by()
+        return replace(verdict, explanation="; ".join(notes))
+
+
+def in_error(verdict: Verdict, lost: Sequence[Failure], trials: int, settings: Settings) -> Verdict:
+    """Turn a verdict into an error: too many trials have no score to conclude on."""
+    commonest, times = Counter(f"{failure.stage}: {failure.error}" for failure in lost).most_common(1)[0]
+    explanation = (
+        f"{len(lost)} of {trials} trials have no score, more than the {settings.max_error_rate:.0%} that "
+        f"max_error_rate allows, so nothing is concluded; most often ({times} x): {commonest}"
+    )
+    return replace(
+        verdict,
+        outcome="error",
+        p_value=None,
+        p_value_fail=None,
+        n=trials,
+        missing=len(lost),
+        reason="errors",
+        explanation=explanation,
+    )

@@ -1,0 +1,295 @@
+"""The tabulator: takes the judgements of an experiment as they come, into columns, and concludes when all are there."""
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import isfinite, nan
+from typing import Literal
+
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from simeval.core.capture import Caught, attempt, place_of
+from simeval.core.settings import Settings
+from simeval.core.trial import UNNEEDED, Estimate, Failure, Judgement, Score, Scored, Verdict, failure_of
+from simeval.engine.actors.dispatcher import TrialSlots
+from simeval.engine.actors.statistician import ROUNDING, in_error
+from simeval.engine.flow.demand import Demand
+from simeval.engine.plans.dataset_plan import DatasetPlan
+from simeval.engine.plans.scenario_plan import Measure
+from simeval.evaluators.base import Evaluator
+from simeval.results.estimates import estimate_mean, estimate_repeated, estimate_share
+from simeval.results.experiment import ExperimentResult, MetricResult
+from simeval.results.suite import DatasetRecord, ExpectationResult, RunRecord
+from simeval.results.text import badness, speaks_against
+from simeval.scorers.base import Scorer, metrics_of
+
+BARE = "value"  # the detail under which a scorer's bare text is kept
+
+
+class Tabulator:
+    """Keeps of every answer its numbers, and what a scorer of the whole dataset wants to see; texts are in the store.
+
+    Answers may come in any order: nothing is concluded before the last, and each has its place.
+    """
+
+    def __init__(
+        self,
+        plan: DatasetPlan,
+        settings: Settings,
+        *,
+        slots: TrialSlots,
+        demand: Demand,
+        keys: Sequence[str],
+        clean: Callable[[str], str],
+        on_trial: Callable[[int, int], None],
+    ) -> None:
+        self._plan, self._settings, self._slots, self._demand = plan, settings, slots, demand
+        self._keys, self._clean, self._on_trial = keys, clean, on_trial
+        self._columns = [_Column(measure, plan.sample_size) for measure in plan.measures]
+        self._crashed = bytearray(plan.sample_size)
+        self._failures: Counter[str] = Counter()
+        self._came = 0
+
+    async def conclude(
+        self, *, inbox: MemoryObjectReceiveStream[Judgement], credits: MemoryObjectSendStream[int]
+    ) -> None:
+        """Grant a credit for every answer, and take them all."""
+        async with inbox, credits:
+            self._demand.raise_limit(0, self._plan.sample_size)
+            for _ in range(self._plan.sample_size):
+                credits.send_nowait(0)
+            credits.close()
+            async for judgement in inbox:
+                self._slots.give_back()
+                self._take(judgement)
+                self._on_trial(1, 0)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether every answer has come."""
+        return self._came == self._plan.sample_size
+
+    def result(self, run: RunRecord) -> ExperimentResult:
+        """Return what was found by now."""
+        measured = [column for column in self._columns if not column.measure.evaluators]
+        concluded = [column for column in self._columns if column.measure.evaluators]
+        summaries = {
+            column.label: found for column in measured if (found := {**self._repeated(column), **self._summary(column)})
+        }
+        counts = self._settings.on_app_error != "exclude"
+        return ExperimentResult(
+            run=run,
+            dataset=run.dataset or record_of(self._plan),
+            answers=self._came,
+            scorers=tuple(column.label for column in measured),
+            metrics=tuple(metric for column in measured for metric in self._metrics(column)),
+            summaries=summaries,
+            expectations=tuple(self._expectation(column, run) for column in concluded),
+            values={name: values for column in measured for name, values in column.named().items()},
+            keys=tuple(self._keys),
+            crashed=frozenset(index for index, crash in enumerate(self._crashed) if crash and counts),
+            failures=dict(self._failures),
+            worst={column.label: column.worst[1] for column in concluded if column.worst},
+        )
+
+    def _take(self, judgement: Judgement) -> None:
+        index = judgement.trial.index
+        self._came += 1
+        self._crashed[index] = judgement.failure is not None and judgement.failure.stage == "app"
+        self._failures.update(f"{failure.stage}: {failure.error}" for failure in judgement.failures)
+        for column, result in zip(self._columns, judgement.results, strict=True):
+            column.take(index, result, judgement, example=index // self._plan.repetitions)
+
+    def _metrics(self, column: "_Column") -> list[MetricResult]:
+        crashed = sum(self._crashed)
+        make = partial(MetricResult, scorer=column.label, crashed=crashed)
+        direction_of = column.measure.scorer.direction_of
+        if not column.measured and self._came:  # what was never measured must not vanish from sight
+            nothing, missing = Estimate(value=None, n=0), self._came - crashed
+            return [
+                make(path=path, kind="mean", estimate=nothing, missing=missing, direction=direction_of(path))
+                for path in column.measure.scorer.paths or ("",)
+            ]
+        found = []
+        for path, values in column.in_order():
+            is_share = column.flags[path]
+            kind: Literal["share", "mean"] = "share" if is_share else "mean"
+            known = self._with_crashes(values) if is_share else values
+            estimate = (estimate_share if is_share else estimate_mean)(known, self._plan.repetitions)
+            missing = sum(value != value for value in values) - crashed - (self._plan.sample_size - self._came)
+            found.append(make(path=path, kind=kind, estimate=estimate, missing=missing, direction=direction_of(path)))
+        return found
+
+    def _with_crashes(self, values: Sequence[float]) -> Sequence[float]:
+        """Return the values of a yes or no; an answer the app failed on is a no, unless it does not count."""
+        if self._settings.on_app_error == "exclude":
+            return values
+        return [0.0 if crash else value for value, crash in zip(values, self._crashed, strict=True)]
+
+    def _repeated(self, column: "_Column") -> Mapping[str, Estimate]:
+        """Return pass^k and pass@k of every yes or no, where each example is answered k times."""
+        return {
+            f"{path} {name}".lstrip(): estimate
+            for path, values in column.in_order()
+            if column.flags[path]
+            for name, estimate in estimate_repeated(self._with_crashes(values), self._plan.repetitions).items()
+        }
+
+    def _summary(self, column: "_Column") -> Mapping[str, Estimate]:
+        """Return what a scorer says of the whole dataset; what it raises is a failure of its own."""
+        if not column.summarizes:
+            return {}
+        excludes = self._settings.on_app_error == "exclude"
+        scored = [each for each in column.scored if each and not (excludes and _is_crash(each.failure))]
+        found = attempt(partial(column.measure.scorer.summarize, scored))
+        if not isinstance(found, Caught):
+            return found
+        failure = failure_of(found.error, "scorer", clean=self._clean)
+        self._failures[f"scorer: summary of {column.label}: {failure.error}{place_of(found.error)}"] += 1
+        return {}
+
+    def _expectation(self, column: "_Column", run: RunRecord) -> ExpectationResult:
+        measure = column.measure
+        return ExpectationResult(
+            label=measure.label,
+            evaluators=measure.evaluators,
+            verdicts=tuple(self._verdict(evaluator, column, run) for evaluator in measure.evaluators),
+            results=tuple(result or UNNEEDED for result in column.results),
+            expected_behavior=measure.expected_behavior,
+        )
+
+    def _verdict(self, evaluator: Evaluator, column: "_Column", run: RunRecord) -> Verdict:
+        """Conclude on one value for each example; too many lost answers make an error."""
+        groups = [self._group(column.results, place) for place in range(self._plan.dataset.size)]
+        left_out = sum(not group for group in groups)
+        values = [self._reduced(group, evaluator) for group in groups if group]
+        known = [value for value in values if value is not None]
+        verdict = evaluator.evaluate(known, misses=len(values) - len(known))
+        verdict = replace(verdict, evaluator=evaluator.describe(), left_out=left_out)
+        lost = [each for each in column.results if isinstance(each, Failure) and each.stage != "app"]
+        if len(lost) > self._settings.max_error_rate * len(column.results) + ROUNDING:
+            return in_error(verdict, lost, len(column.results), self._settings)
+        if run.stopped and not verdict.passed:
+            said = f"{verdict.explanation}; the run stopped: {run.stopped}"
+            return replace(verdict, reason="run_stopped" if verdict.inconclusive else verdict.reason, explanation=said)
+        return verdict
+
+    def _group(self, results: Sequence[Score | Failure | None], place: int) -> list[float | None]:
+        """Return the values of one example's answers: NaN where one is missing, None where the app failed."""
+        times, excludes = self._plan.repetitions, self._settings.on_app_error == "exclude"
+        group: list[float | None] = []
+        for result in results[place * times : (place + 1) * times]:
+            if isinstance(result, Score):
+                group.append(result.value)
+            elif result is None or result.stage != "app":
+                group.append(nan)
+            elif not excludes:
+                group.append(None)
+        return group
+
+    def _reduced(self, group: Sequence[float | None], evaluator: Evaluator) -> float | None:
+        """Return one value for an example; an app that failed on one of its repetitions failed on it."""
+        known = [value for value in group if value is not None]
+        if len(known) < len(group):
+            return None
+        return known[0] if len(known) == 1 else evaluator.reduce(known)
+
+
+@dataclass(slots=True)
+class _Column:
+    """What one measure gave, by the answer's place."""
+
+    measure: Measure
+    length: int
+    values: dict[str, "array[float]"] = field(default_factory=dict)
+    flags: dict[str, bool] = field(default_factory=dict)  # of each path, whether all of its values are booleans
+    results: list[Score | Failure | None] = field(default_factory=list)
+    scored: list[Scored | None] = field(default_factory=list)
+    measured: int = 0  # answers that the scorer gave something on
+    first: dict[str, tuple[int, int]] = field(default_factory=dict)  # where each path stood first
+    worst: tuple[tuple[tuple[int, float], int], Judgement] | None = None
+
+    def __post_init__(self) -> None:
+        self.results = [None] * self.length if self.measure.evaluators else []
+        self.scored = [None] * self.length if self.summarizes else []
+
+    @property
+    def label(self) -> str:
+        """The name of the measure."""
+        return self.measure.label
+
+    @property
+    def summarizes(self) -> bool:
+        """Whether its scorer has something to say of the whole dataset."""
+        return not self.measure.evaluators and type(self.measure.scorer).summarize is not Scorer.summarize
+
+    def named(self) -> Mapping[str, Sequence[float]]:
+        """Return the values of every metric by its whole name."""
+        return {f"{self.label}.{path}" if path else self.label: values for path, values in self.in_order()}
+
+    def in_order(self) -> list[tuple[str, "array[float]"]]:
+        """Return the values by path, in the order of the first answer that has them, whichever came first."""
+        return [(path, self.values[path]) for path in sorted(self.values, key=self.first.__getitem__)]
+
+    def take(self, index: int, result: Score | Failure, judgement: Judgement, *, example: int) -> None:
+        """Put a result in its place."""
+        if self.measure.evaluators:
+            self.results[index] = replace(result, details={}, reasoning="") if isinstance(result, Score) else result
+            self._compare(index, result, judgement)
+            return
+        if isinstance(result, Score):
+            self.measured += 1
+            for position, (path, number) in enumerate(numbers_of(result).items()):
+                self.first[path] = min(self.first.get(path, (index, position)), (index, position))
+                self._put(index, path, number)
+        if self.summarizes:
+            columns = self.measure.scorer.chosen(judgement.columns)
+            measured = measured_of(result) if isinstance(result, Score) else None
+            failure = result if isinstance(result, Failure) else None
+            self.scored[index] = Scored(example=example, columns=columns, measured=measured, failure=failure)
+
+    def _put(self, index: int, path: str, number: float | bool) -> None:
+        if path not in self.values:
+            self.values[path], self.flags[path] = array("d", [nan]) * self.length, True
+        if isfinite(number):
+            self.values[path][index] = number
+            self.flags[path] = self.flags[path] and isinstance(number, bool)
+
+    def _compare(self, index: int, result: Score | Failure, judgement: Judgement) -> None:
+        """Keep the answer that speaks most against what is required."""
+        evaluators = self.measure.evaluators
+        if not speaks_against(result, evaluators):
+            return
+        rank = (badness(result, evaluators[0].prefers_high), -index)
+        if self.worst is None or rank > self.worst[0]:
+            self.worst = (rank, judgement)
+
+
+def _is_crash(failure: Failure | None) -> bool:
+    return failure is not None and failure.stage == "app"
+
+
+def numbers_of(score: Score) -> Mapping[str, float | bool]:
+    """Return all numbers of what a scorer returned, by their paths; a bare one has no path."""
+    return metrics_of(score.details) if score.details else {"": score.value}
+
+
+def measured_of(score: Score) -> object:
+    """Return what a scorer returned."""
+    if score.details:
+        return score.details[BARE] if set(score.details) == {BARE} else score.details
+    return score.value
+
+
+def record_of(plan: DatasetPlan) -> DatasetRecord:
+    """Return the record of the dataset of a plan."""
+    dataset = plan.dataset
+    return DatasetRecord(
+        name=dataset.name,
+        kind=dataset.kind,
+        version=dataset.version,
+        size=dataset.size,
+        repetitions=plan.repetitions,
+    )

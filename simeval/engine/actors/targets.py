@@ -1,0 +1,103 @@
+"""What is tried on a dataset: an app's handler, or a function of an example's inputs."""
+
+import inspect
+import json
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from simeval.core.conversation import AppResponse
+from simeval.core.serialization import plain
+from simeval.datasets.dataset import RETURNED, Dataset
+from simeval.engine.actors.app import App, Handler, is_async
+from simeval.errors import DefinitionError
+
+OWN_COLUMNS = ("inputs", "seed")  # beside the inputs, for a function of columns
+
+_TALKS = ("message", "messages")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What is evaluated: its actor and the name reports show for it.
+
+    `model` is the name of the model that it is, where it is one; `takes_columns` says that it is a function of columns.
+    """
+
+    app: App
+    name: str
+    model: str | None = None
+    takes_columns: bool = False
+
+
+def takes_columns(target: Callable[..., Any], dataset: Dataset) -> bool:
+    """Return whether a target is a function of columns, and not an app's handler of messages or no function.
+
+    It is one where each parameter that it requires is an input, or "inputs", all of them, or "seed"; references and
+    metadata are not for the app. Raises DefinitionError where it is neither.
+    """
+    if not callable(target) or isinstance(target, type):
+        return False
+    names, required = _parameters(target)
+    unnamed = [each for each in inspect.signature(target).parameters.values() if each.kind is each.POSITIONAL_ONLY]
+    if (names and names[0] in _TALKS) or (unnamed and dataset.kind != "kv"):
+        return False
+    columns = (*next(iter(dataset)).app_inputs(), *OWN_COLUMNS)
+    if not unnamed and (required or _takes_any(target)) and all(name in columns for name in required):
+        return True
+    if dataset.kind != "kv":
+        return False
+    raise DefinitionError(
+        "target",
+        found=f"it takes {', '.join(names) or 'nothing'}",
+        do=f"let it take inputs of the dataset by their names ({', '.join(columns)}), or message, or messages",
+    )
+
+
+def column_handler(target: Callable[..., Any]) -> Handler:
+    """Return a handler of one turn whose state is the inputs of an example, by their names."""
+    names, _ = _parameters(target)
+    takes_any = _takes_any(target)
+
+    def chosen(columns: Mapping[str, Any]) -> dict[str, Any]:
+        return dict(columns) if takes_any else {name: columns[name] for name in names if name in columns}
+
+    if is_async(target):
+
+        async def handle(message: str, state: Mapping[str, Any]) -> Any:  # noqa: ARG001
+            return as_response(await target(**chosen(state)))
+
+        return Handler.of(handle)
+
+    def handle_in_thread(message: str, state: Mapping[str, Any]) -> Any:  # noqa: ARG001
+        returned = target(**chosen(state))
+        return _awaited(returned) if inspect.isawaitable(returned) else as_response(returned)
+
+    return Handler.of(handle_in_thread)
+
+
+async def _awaited(returned: Any) -> Any:
+    return as_response(await returned)
+
+
+def as_response(returned: object) -> Any:
+    """Return what a function of columns returned as an app's response; what is no text is kept beside its JSON.
+
+    Nothing stays nothing, which is an error of the app.
+    """
+    if returned is None or isinstance(returned, AppResponse):
+        return returned
+    if isinstance(returned, str):
+        return AppResponse(returned)
+    value = plain(returned)
+    return AppResponse(json.dumps(value, ensure_ascii=False), metadata={RETURNED: value})
+
+
+def _takes_any(target: Callable[..., Any]) -> bool:
+    return any(each.kind is each.VAR_KEYWORD for each in inspect.signature(target).parameters.values())
+
+
+def _parameters(target: Callable[..., Any]) -> tuple[list[str], Collection[str]]:
+    variadic = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    found = [each for each in inspect.signature(target).parameters.values() if each.kind not in variadic]
+    return [each.name for each in found], [each.name for each in found if each.default is each.empty]

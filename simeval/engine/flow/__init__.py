@@ -1,0 +1,1 @@
+"""How trials move through a run: pools, order, demand, stop."""

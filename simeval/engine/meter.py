@@ -1,0 +1,35 @@
+"""The meter: what a run has used, and how long it took, over all its sittings."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+from simeval.core.run_records import Heartbeat, ResumableRun
+from simeval.core.usage import Ledger, Usage, merged
+
+
+@dataclass(slots=True)
+class Meter:
+    """Counts from when it is made; `before` is what the sittings before this one came to."""
+
+    ledger: Ledger = field(default_factory=Ledger)
+    before: ResumableRun | None = None
+    _started: float = field(default_factory=perf_counter)
+
+    def pulse(self) -> Heartbeat:
+        """Return what this sitting has come to."""
+        return Heartbeat(seconds=perf_counter() - self._started, usage=self.ledger.by_role())
+
+    def seconds(self) -> float:
+        """Return the seconds of the whole run."""
+        return perf_counter() - self._started + (self.before.seconds if self.before else 0.0)
+
+    def usage(self) -> Mapping[str, Usage]:
+        """Return the usage of the whole run, by role."""
+        now = self.ledger.by_role()
+        return merged(self.before.usage, now) if self.before else now
+
+    def measured(self) -> dict[str, Any]:
+        """Return what completes the record of a run at its end."""
+        return {"seconds": self.seconds(), "usage": self.usage()}

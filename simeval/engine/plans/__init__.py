@@ -1,0 +1,1 @@
+"""What a run will do: plans, fingerprints, budgets, what is resumed."""

@@ -1,0 +1,173 @@
+"""Budgets: what a run may spend at most, and whether one more trial can be paid for."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from simeval.core.usage import Usage, total
+from simeval.core.validation import is_number, require, require_whole
+from simeval.errors import DefinitionError
+
+Admission = str  # "go", "wait" until a trial in flight has ended, or the reason why the run stops
+MARGIN = 1.25  # times the mean of the trials that have ended: the tokens and the cost that are kept for one to come
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """What a run may spend, earlier sittings included; None is no limit.
+
+    Calls that failed and calls that were ended early count. Raises DefinitionError for what is no limit.
+    """
+
+    max_cost_usd: float | None = None
+    max_calls: int | None = None
+    max_tokens: int | None = None
+    max_seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("max_calls", "max_tokens"):
+            require_whole(getattr(self, name), name, optional=True)
+        for name in ("max_cost_usd", "max_seconds"):
+            value = getattr(self, name)
+            require(value is None or (is_number(value) and value > 0), name, found=value, do="use a number above 0")
+
+    @property
+    def is_set(self) -> bool:
+        """Whether there is any limit."""
+        return self != Budget()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What something takes or has taken: calls, tokens of prompts and replies, US dollars."""
+
+    calls: float = 0
+    tokens: float = 0.0
+    cost_usd: float = 0.0
+
+    @classmethod
+    def of(cls, usage: Usage) -> "Cost":
+        """Return what was used; a cost that is not known is none."""
+        return cls(
+            calls=usage.calls + usage.ended_calls,
+            tokens=usage.prompt_tokens + usage.completion_tokens,
+            cost_usd=usage.cost_usd or 0.0,
+        )
+
+    def __mul__(self, times: float) -> "Cost":
+        return Cost(calls=times * self.calls, tokens=times * self.tokens, cost_usd=times * self.cost_usd)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """Says whether one more trial can be paid for.
+
+    A trial is admitted while what is spent, what is kept for the rubrics still to be written, and what is kept
+    for each trial in flight and for this one fit into every limit. Kept for a trial are the calls of `trial`,
+    which are as many as any trial of the suite can make: so without retries `max_calls` is never exceeded, and
+    less than that is left when the run stops. Its tokens and its cost have no upper bound: what is kept is that
+    of `trial` until one has ended, then the mean of those that have (with all that those in flight have used by
+    then) and a margin; so only the last few can exceed the limit, by as much as they are dearer than that.
+
+    `rubric` is what one rubric takes, `rubrics_left` gives how many are still to be written; `usage` gives what
+    the run has used by role and `seconds` how long it has taken, both with the sittings before this one.
+    """
+
+    budget: Budget
+    trial: Cost
+    rubric: Cost
+    rubrics_left: Callable[[], int]
+    usage: Callable[[], Mapping[str, Usage]]
+    seconds: Callable[[], float]
+
+    def check(self, unpriced: Sequence[str] = ()) -> None:
+        """Raise DefinitionError where not even the rubrics and one trial can be paid for, whatever was spent before.
+
+        Also where there is a limit on the cost, and models whose price is not known.
+        """
+        if self.budget.max_cost_usd is not None and unpriced:
+            raise DefinitionError(
+                "max_cost_usd",
+                found=f"no price is known for {', '.join(unpriced)}",
+                do="use max_calls or max_tokens",
+            )
+        rubrics = self.rubric * self.rubrics_left()
+        for limit in self._limits(spent=Cost(), rubrics=rubrics, trial=self.trial):
+            if not limit.allows(1):
+                raise DefinitionError(limit.name, found=limit.too_little(), do="raise it, or leave it out")
+
+    def admits(self, *, in_flight: int, finished: int) -> Admission:
+        """Decide on one more trial, where so many others are under way.
+
+        `finished` are the trials that have ended, each once, those of earlier sittings from the start: what they took
+        is in `usage`.
+        """
+        if not self.budget.is_set:
+            return "go"
+        most, seconds = self.budget.max_seconds, self.seconds()
+        if most is not None and seconds >= most:
+            return f"max_seconds of {most:g} is reached ({seconds:.0f} spent)"
+        usage = self.usage()
+        limits = self._limits(
+            spent=Cost.of(total(usage)),
+            rubrics=self.rubric * self.rubrics_left(),
+            trial=self._next_trial(usage, finished),
+        )
+        for limit in limits:
+            if not limit.allows(in_flight + 1):
+                return "wait" if in_flight else limit.reason()
+        return "go"
+
+    def _next_trial(self, usage: Mapping[str, Usage], finished: int) -> Cost:
+        """Reckon what one more trial takes."""
+        if not finished:
+            return self.trial
+        of_trials = Cost.of(total({role: used for role, used in usage.items() if role != "rubric"}))
+        mean = of_trials * (MARGIN / finished)
+        return Cost(calls=self.trial.calls, tokens=mean.tokens, cost_usd=mean.cost_usd)
+
+    def _limits(self, *, spent: Cost, rubrics: Cost, trial: Cost) -> list["_Limit"]:
+        budget, parts = self.budget, (spent, rubrics, trial)
+        amounts = (
+            ("max_calls", budget.max_calls, [part.calls for part in parts]),
+            ("max_tokens", budget.max_tokens, [part.tokens for part in parts]),
+            ("max_cost_usd", budget.max_cost_usd, [part.cost_usd for part in parts]),
+        )
+        return [_Limit(name, most, *each) for name, most, each in amounts if most is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Limit:
+    """One limit beside what is spent, kept for rubrics, and kept for one trial."""
+
+    name: str
+    most: float
+    spent: float
+    rubrics: float
+    trial: float
+
+    def allows(self, trials: int) -> bool:
+        """Return whether so many trials can be paid for."""
+        return self.spent + self.rubrics + trials * self.trial <= self.most
+
+    def reason(self) -> str:
+        """Say why there is no further trial."""
+        kept = f", {self._show(self.rubrics)} kept for rubrics" if self.rubrics else ""
+        spent = f"{self._show(self.spent)} spent{kept}"
+        return f"{self.name} of {self._show(self.most)} is reached ({spent}; the next trial may take {self._trial})"
+
+    def too_little(self) -> str:
+        """Say what it cannot pay for."""
+        rubrics = f" after the rubrics, which take {self._show(self.rubrics)}" if self.rubrics else ""
+        return f"{self._show(self.most)} cannot pay one trial, which may take {self._trial}{rubrics}"
+
+    @property
+    def _trial(self) -> str:
+        return self._show(self.trial)
+
+    def _show(self, amount: float) -> str:
+        return show_dollars(amount) if self.name == "max_cost_usd" else f"{amount:,.0f}"
+
+
+def show_dollars(amount: float) -> str:
+    """Write an amount of US dollars; small ones with four decimals."""
+    return f"${amount:,.2f}" if amount >= 0.1 or amount == 0 else f"${amount:.4f}"

@@ -1,0 +1,301 @@
+"""The forecast: what a run will come to in trials, calls, tokens and dollars, before the first call."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from itertools import islice
+
+from simeval.core.conversation import Message
+from simeval.core.settings import Settings
+from simeval.core.usage import Usage, total
+from simeval.engine.plans.budget import Cost, show_dollars
+from simeval.engine.plans.dataset_plan import DatasetPlan
+from simeval.engine.plans.scenario_plan import ScenarioPlan, rubric_requests
+from simeval.models.prices import Price, price_of
+from simeval.models.protocol.model import Request
+from simeval.models.protocol.prompts import GradeRequest, UserTurn
+from simeval.models.protocol.replies import LEVELS
+from simeval.models.providers.offline import PREFIX
+from simeval.suites.planning import plan_suite
+from simeval.suites.scenario import ScenarioTest
+
+CHARACTERS_A_TOKEN = 4
+TYPICAL_MESSAGES = 3  # of a user in one trial
+MESSAGE_TOKENS = 60
+LEVEL_TOKENS = 35  # one level of a rubric
+REASONING_TOKENS = 80  # of a judge, as far as it is written into the reply
+FRAME_TOKENS = 15  # the JSON around what a model has to say
+CALL_TOKENS = 800  # of a scorer's call, prompt and reply: a guess for the first trials of a run with a budget
+
+_BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)
+_LEVELS = dict.fromkeys(LEVELS, "x" * LEVEL_TOKENS * CHARACTERS_A_TOKEN)
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """The calls of one role to one model."""
+
+    role: str
+    model: str
+    calls: float
+    prompt_tokens: float
+    completion_tokens: float
+
+    def times(self, times: float) -> "_Work":
+        return replace(
+            self,
+            calls=times * self.calls,
+            prompt_tokens=times * self.prompt_tokens,
+            completion_tokens=times * self.completion_tokens,
+        )
+
+    def usage(self, price: Price | None) -> Usage:
+        return Usage(
+            calls=round(self.calls),
+            prompt_tokens=round(self.prompt_tokens),
+            completion_tokens=round(self.completion_tokens),
+            cost_usd=price.of(self.prompt_tokens, self.completion_tokens) if price else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostForecast:
+    """What a run will come to, retries apart.
+
+    `at_most` is the usage of each role where every trial is run and every user writes as many messages as they
+    may; `typical` that of `trials_expected` trials (None where only a simulation could tell, and then of all) in
+    which users write a few. How many trials it takes depends on how good the app is, and how long messages are on
+    who writes them: both are guessed, and nothing better can be known before the run. Calls are exact bounds;
+    tokens and costs at most are so only for messages of the guessed length.
+
+    `trial` is what a budget keeps for one trial: the calls of the longest, the typical tokens and cost of the
+    dearest; `rubric` is what the dearest rubric takes. `unpriced`
+    are the models whose price is not known, the embedded ones apart.
+    """
+
+    trials_at_most: int
+    trials_expected: float | None
+    at_most: Mapping[str, Usage]
+    typical: Mapping[str, Usage]
+    trial: Cost
+    rubric: Cost
+    unpriced: tuple[str, ...]
+
+    def __str__(self) -> str:
+        guesses = [f"{TYPICAL_MESSAGES} messages a user", f"{MESSAGE_TOKENS} tokens a message", "no hidden reasoning"]
+        trials, when = "", " if every trial is run"
+        if self.trials_expected is not None:
+            trials, when = f"about {_about(self.trials_expected)} trial{_s(self.trials_expected)}, ", ""
+            if self.trials_expected < self.trials_at_most:
+                guesses.append("an app half-way from its bars to 100%")
+        unpriced = f"; no price is known for {', '.join(self.unpriced)}" if self.unpriced else ""
+        most = f"{self.trials_at_most:,} trial{_s(self.trials_at_most)}, {_show(total(self.at_most), exact=True)}"
+        return (
+            f"forecast: at most {most}; typically {trials}{_show(total(self.typical), exact=False)}{when}\n"
+            f"(without retries; guessing {', '.join(guesses)}{unpriced})"
+        )
+
+
+def forecast(
+    plans: Sequence[ScenarioPlan],
+    settings: Settings,
+    *,
+    judges: Sequence[str],
+    user_model: str,
+    app_model: str | None,
+    prices: Callable[[str], Price | None] = price_of,
+) -> CostForecast:
+    """Forecast a run of these plans with the models of these names; `app_model` is None where the app is a handler.
+
+    `prices` gives the price of a model. What the app and scorers of the user's own cost is not known here.
+    """
+    names = dict.fromkeys([*judges, user_model, *([app_model] if app_model else [])])
+    price = {name: prices(name) for name in names}
+    cast = _Cast(settings, judges, user_model, app_model)
+    rubrics = cast.rubrics(plans)
+    expected = _expected_trials([plan.scenario for plan in plans], settings)
+    longest = [cast.trial(plan, plan.scenario.max_turns) for plan in plans]
+    usual = [cast.trial(plan, min(TYPICAL_MESSAGES, plan.scenario.max_turns)) for plan in plans]
+    at_most = [work.times(plan.sample_size) for plan, trial in zip(plans, longest, strict=True) for work in trial]
+    typical = [
+        work.times(plan.sample_size if trials is None else trials)
+        for plan, trial, trials in zip(plans, usual, expected, strict=True)
+        for work in trial
+    ]
+    most_calls = max(sum(work.calls for work in trial) for trial in longest)
+    known = [trials for trials in expected if trials is not None]
+    return CostForecast(
+        trials_at_most=sum(plan.sample_size for plan in plans),
+        trials_expected=sum(known) if len(known) == len(plans) else None,
+        at_most=_by_role([*at_most, *rubrics], price),
+        typical=_by_role([*typical, *rubrics], price),
+        trial=replace(_dearest(usual, price), calls=round(most_calls)),
+        rubric=_dearest([[rubric] for rubric in rubrics], price),
+        unpriced=tuple(name for name in names if price[name] is None and not name.startswith(PREFIX)),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExperimentForecast:
+    """What an experiment will come to, retries apart; `trial`, `rubric` and `unpriced` as in a CostForecast.
+
+    How long examples are is not known before they are read, so each call is guessed to take as many tokens.
+    """
+
+    answers: int
+    trial: Cost
+    rubric: Cost
+    unpriced: tuple[str, ...]
+
+    def __str__(self) -> str:
+        calls = self.answers * self.trial.calls
+        return f"forecast: {self.answers:,} answers, {calls:,.0f} model calls (without retries)"
+
+
+def forecast_experiment(
+    plan: DatasetPlan,
+    settings: Settings,
+    *,
+    judges: Sequence[str],
+    app_model: str | None,
+    prices: Callable[[str], Price | None] = price_of,
+) -> ExperimentForecast:
+    """Forecast an experiment: for each answer, the calls of its scorers, its judges and, where that is one, its model.
+
+    `app_model` and `prices` are those of `forecast`.
+    """
+    scorers = {id(measure.scorer): measure.scorer.calls for measure in plan.measures}
+    judged = len(plan.behaviours) * len(judges) * settings.judge_repeats
+    calls = sum(scorers.values()) + judged + (app_model is not None)
+    names = {*plan.asked, *([app_model] if app_model else []), *(judges if plan.behaviours else [])}
+    price = {name: prices(name) for name in names}
+    dearest = max((each.of(CALL_TOKENS, 0) for each in price.values() if each), default=0.0)
+    return ExperimentForecast(
+        answers=plan.sample_size,
+        trial=Cost(calls=calls, tokens=calls * CALL_TOKENS, cost_usd=calls * dearest),
+        rubric=Cost(calls=1, tokens=CALL_TOKENS, cost_usd=dearest),
+        unpriced=tuple(name for name in sorted(names) if price[name] is None),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Cast:
+    """Who plays what, and so what a trial takes of whom."""
+
+    settings: Settings
+    judges: Sequence[str]
+    user: str
+    app: str | None
+
+    def trial(self, plan: ScenarioPlan, turns: int) -> list[_Work]:
+        """Return the work of one trial in which the user writes so many messages."""
+        works = [self._user(plan, turns)]
+        for behaviour in plan.behaviours:
+            prompt = _grown(partial(_grade, plan.scenario, behaviour), 2 * turns)
+            works += [
+                _Work("judge", judge, 1, prompt, REASONING_TOKENS + FRAME_TOKENS).times(self.settings.judge_repeats)
+                for judge in self.judges
+            ]
+        if self.app is not None:  # its prompts are the messages so far: 1, 3, 5, ...
+            works.append(_Work("app", self.app, turns, turns**2 * MESSAGE_TOKENS, turns * MESSAGE_TOKENS))
+        return works
+
+    def rubrics(self, plans: Sequence[ScenarioPlan]) -> list[_Work]:
+        """Return the work of each rubric; the first judge writes them, each once."""
+        reply = len(LEVELS) * LEVEL_TOKENS + FRAME_TOKENS
+        return [_Work("rubric", self.judges[0], 1, _tokens(request), reply) for request in rubric_requests(plans)]
+
+    def _user(self, plan: ScenarioPlan, turns: int) -> _Work:
+        """Return the work of the user, whose prompts grow by two messages with each turn after the first."""
+        style = self.settings.writing_style.draw(plan.seed)
+
+        def size(messages: int) -> float:
+            given, when = plan.scenario.given, plan.scenario.when
+            return _tokens(UserTurn(given=given, when=when, writing_style=style, history=_talk(messages), seed=0))
+
+        later = turns - 1
+        with_talk = later * size(2) + (size(4) - size(2)) * later * (later - 1) / 2
+        return _Work("user", self.user, turns, size(0) + with_talk, turns * (MESSAGE_TOKENS + FRAME_TOKENS))
+
+
+def _grown(size: Callable[[int], float], messages: int) -> float:
+    """Return the size of a prompt with so many messages, each of which adds the same."""
+    return size(0) + (size(2) - size(0)) * messages / 2
+
+
+def _grade(scenario: ScenarioTest, behaviour: str, messages: int) -> float:
+    return _tokens(
+        GradeRequest(
+            given=scenario.given,
+            when=scenario.when,
+            expected_behavior=behaviour,
+            levels=_LEVELS,
+            conversation=_talk(messages),
+            seed=0,
+        )
+    )
+
+
+def _talk(messages: int) -> list[Message]:
+    text = "x" * MESSAGE_TOKENS * CHARACTERS_A_TOKEN
+    return [
+        Message(role="assistant" if place % 2 else "user", content=text, started=_BEGINNING, seconds=0.0)
+        for place in range(messages)
+    ]
+
+
+def _tokens(request: Request) -> float:
+    return sum(len(message["content"]) for message in request.messages()) / CHARACTERS_A_TOKEN
+
+
+def _expected_trials(scenarios: Sequence[ScenarioTest], settings: Settings) -> list[float | None]:
+    """Return the trials each scenario takes on average, as many as its longest requirement; None if unknown."""
+    forecasts = iter(plan_suite(scenarios, settings).forecasts)
+    found: list[float | None] = []
+    for scenario in scenarios:
+        count = sum(len(expectation.evaluators) for expectation in scenario.expectations)
+        trials = [each.expected_trials for each in islice(forecasts, count)]
+        known = [each for each in trials if each is not None]
+        found.append(max(known) if len(known) == count else None)
+    return found
+
+
+def _by_role(works: Iterable[_Work], price: Mapping[str, Price | None]) -> Mapping[str, Usage]:
+    found: dict[str, Usage] = {}
+    for work in works:
+        found[work.role] = found.get(work.role, Usage()) + work.usage(price[work.model])
+    return dict(sorted(found.items()))
+
+
+def _dearest(jobs: Iterable[Sequence[_Work]], price: Mapping[str, Price | None]) -> Cost:
+    """Return the most that any of these takes of each, calls, tokens and dollars."""
+    tolls = [Cost.of(total(_by_role(job, price))) for job in jobs]
+    return Cost(
+        calls=max((cost.calls for cost in tolls), default=0),
+        tokens=max((cost.tokens for cost in tolls), default=0.0),
+        cost_usd=max((cost.cost_usd for cost in tolls), default=0.0),
+    )
+
+
+def _show(usage: Usage, *, exact: bool) -> str:
+    calls = f"{usage.calls:,}" if exact else _about(usage.calls)
+    cost = "" if usage.cost_usd is None else f", {show_dollars(usage.cost_usd)}"
+    return f"{calls} calls, {_short(usage.prompt_tokens + usage.completion_tokens)} tokens{cost}"
+
+
+def _s(number: float) -> str:
+    return "" if number == 1 else "s"
+
+
+def _about(number: float) -> str:
+    """Write a number with two digits that count."""
+    return f"{float(f'{number:.2g}'):,.0f}"
+
+
+def _short(number: float) -> str:
+    """Write a large number in thousands or millions."""
+    for size, letter in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if number >= size:
+            return f"{float(f'{number / size:.3g}'):g}{letter}"
+    return f"{number:.0f}"

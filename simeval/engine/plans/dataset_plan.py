@@ -1,0 +1,177 @@
+"""What an experiment will run, worked out and checked before the first call: a dataset, its scorers, what follows."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from simeval.core import seeds
+from simeval.core.settings import Settings
+from simeval.core.validation import require, require_whole
+from simeval.datasets.dataset import Dataset
+from simeval.engine.plans.scenario_plan import Measure, RunPlan, ScorerBinder, make_measure
+from simeval.errors import DefinitionError
+from simeval.scorers.base import Callers, Scorer
+from simeval.suites.scenario import Expectation
+
+TRIAL_COLUMNS = ("output", "input", "conversation", "seed")
+SITUATION = {  # for a judge, who is told of a scenario where there is one
+    "given": "Someone who uses the assistant.",
+    "when": "What they say in the conversation.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """What `evaluate` is asked to do with a dataset; without a `target` its answers are those that were recorded.
+
+    Raises DefinitionError for what cannot be done.
+    """
+
+    dataset: Dataset
+    target: Callable[..., Any] | str | None
+    scorers: Sequence[object]
+    then: Expectation | Sequence[Expectation]
+    repetitions: int
+    metadata: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        require_whole(self.repetitions, "repetitions")
+        require(
+            isinstance(self.scorers, Sequence) and not isinstance(self.scorers, str),
+            "evaluate: scorers",
+            found=self.scorers,
+            do="give a list of scorers",
+        )
+        for each in self.expectations:
+            require(isinstance(each, Expectation), "evaluate: then", found=each, do="give Expectations")
+        require(isinstance(self.metadata, Mapping), "evaluate: metadata", found=self.metadata, do="give a mapping")
+        if self.target is None and not self.dataset.recorded:
+            raise DefinitionError(
+                f"dataset {self.dataset.name!r}",
+                found="there is no app, and some of its examples hold no recorded conversation",
+                do="give the app, or say which column holds what was answered (recorded=...)",
+            )
+        if self.target is None and self.repetitions > 1:
+            raise DefinitionError(
+                "repetitions", found=f"found {self.repetitions} of what was recorded", do="leave it out"
+            )
+        if not self.scorers and not self.expectations:
+            do = "give scorers=[...], or then=[Expectation(...)]"
+            raise DefinitionError("evaluate", found="found no scorer", do=do)
+
+    @property
+    def expectations(self) -> Sequence[Expectation]:
+        """What is concluded, always as a list; anything else is one thing that is no Expectation."""
+        return self.then if isinstance(self.then, (list, tuple)) else [cast("Expectation", self.then)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetPlan(RunPlan):
+    """A dataset, ready to run: each example so many times, measured by every scorer, then concluded on.
+
+    `asked` names the models that its scorers ask.
+    """
+
+    dataset: Dataset
+    repetitions: int
+    asked: frozenset[str]
+
+    @property
+    def title(self) -> str:
+        return self.dataset.name
+
+    @property
+    def key(self) -> str:
+        return f"{self.dataset.name}, version {self.dataset.version}, {self.repetitions} times"
+
+    @property
+    def columns(self) -> Mapping[str, object]:
+        return {"title": self.dataset.name, **SITUATION}
+
+    def warnings(self) -> list[str]:
+        n = self.dataset.size
+        return [
+            f"{measure.label}: {evaluator.describe()} cannot be proven on {n} examples, even if every one meets it; at "
+            f"least {least} are needed (significance level {evaluator.alpha:g})"
+            for measure in self.measures
+            for evaluator in measure.evaluators
+            for least in [evaluator.minimum_trials()]
+            if least > n
+        ]
+
+
+def make_dataset_plan(
+    asked: Experiment,
+    *,
+    settings: Settings,
+    seed: int,
+    judge_scorer: Callable[[str], Scorer],
+    callers: Callers,
+    clean: Callable[[str], str],
+) -> DatasetPlan:
+    """Return the plan of an experiment. Raises DefinitionError.
+
+    A scorer has one name in it, numbered where another has the same; an expectation names one of them by its name or
+    by itself, or brings its own. Each is bound once, and measures once for all that is taken from it. `clean` takes
+    secrets out of names.
+    """
+    dataset, then = asked.dataset, asked.expectations
+    columns = (*dataset.columns, *TRIAL_COLUMNS, *SITUATION)
+    binder = ScorerBinder(callers)
+    named: dict[str, Scorer] = {}
+    for candidate in asked.scorers:
+        scorer = binder.bound(candidate)
+        scorer.check(columns)
+        named[_unique(clean(scorer.name), named)] = scorer
+    measures = [Measure(label=label, scorer=scorer, path=scorer.default_score) for label, scorer in named.items()]
+    listed = {id(scorer) for scorer in named.values()}
+    requirements = sum(len(each.evaluators) for each in then) if settings.joint else 1
+    concluded: list[str] = []
+    for expectation in then:
+        concluded.append(_unique(clean(_title(expectation)), concluded))
+        made = make_measure(
+            concluded[-1],
+            _with_scorer(expectation, named),
+            settings,
+            judge_scorer,
+            binder,
+            where=f"dataset {dataset.name!r}",
+            level=settings.significance_level,
+            requirements=requirements,
+            columns=columns,
+        )
+        measures.append(replace(made, keeps_details=id(made.scorer) not in listed))
+    return DatasetPlan(
+        position=0,
+        measures=tuple(measures),
+        sample_size=dataset.size * asked.repetitions,
+        seed=seeds.derive(seed, dataset.name),
+        dataset=replace(dataset, name=clean(dataset.name)),
+        repetitions=asked.repetitions,
+        asked=frozenset(binder.asked),
+    )
+
+
+def _with_scorer(expectation: Expectation, named: Mapping[str, Scorer]) -> Expectation:
+    """Return an expectation with the scorer that it names. Raises DefinitionError where there is none."""
+    if not isinstance(expectation.scorer, str):
+        return expectation
+    if expectation.scorer not in named:
+        there = ", ".join(repr(name) for name in named) or "none"
+        found = f"found {expectation.scorer!r}"
+        raise DefinitionError("Expectation.scorer", found=found, do=f"name one of the scorers: {there}")
+    return replace(expectation, scorer=named[expectation.scorer])
+
+
+def _title(expectation: Expectation) -> str:
+    if isinstance(expectation.scorer, str) and not expectation.label:
+        return f"{expectation.scorer}.{expectation.score}" if expectation.score else expectation.scorer
+    return expectation.title
+
+
+def _unique(label: str, taken: Collection[str]) -> str:
+    number, name = 1, label
+    while name in taken:
+        number += 1
+        name = f"{label} ({number})"
+    return name

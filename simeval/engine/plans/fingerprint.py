@@ -1,0 +1,159 @@
+"""What a run's results depend on, written down so that a resumed run can be held against it."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from simeval.core.serialization import plain
+from simeval.core.settings import Settings, WritingStyleConfig
+from simeval.engine.plans.scenario_plan import Measure, RunPlan, ScenarioPlan
+from simeval.models.protocol.prompts import PROMPT_VERSION
+from simeval.suites.scenario import shorten
+
+Json = dict[str, Any]
+
+LONGEST_SHOWN = 60
+_MODULE = re.compile(r" \([\w.]*\)$")
+NOT_OF_A_CALL = frozenset({"api_key", "timeout"})  # options that no call is told apart by
+NOT_OF_THE_ANSWER = NOT_OF_A_CALL | {"api_base", "base_url", "api_version", "headers", "extra_headers", "organization"}
+
+
+def define(
+    plans: Sequence[RunPlan],
+    settings: Settings,
+    *,
+    seed: int,
+    app: str,
+    judges: Sequence[str],
+    user: str,
+    model_options: Mapping[str, Any],
+) -> Json:
+    """Return everything that a run's verdicts depend on, apart from chance, in the form JSON has."""
+    return {
+        "seed": seed,
+        "app": app,
+        "judge": list(judges),
+        "judge repeats": settings.judge_repeats,
+        "user": user,
+        "model options": {key: str(value) for key, value in sorted(answer_options(model_options).items())},
+        "prompts": PROMPT_VERSION,
+        "writing styles": _styles(settings.writing_style) if any(isinstance(p, ScenarioPlan) for p in plans) else None,
+        "settings": {name: getattr(settings, name) for name in ("stop_mode", "gate", "on_app_error", "max_error_rate")},
+        "scenarios": [_planned(plan) for plan in plans],
+    }
+
+
+def answer_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return those of a model's options that can change its answers: not its address, keys and time-outs."""
+    return {name: value for name, value in options.items() if name not in NOT_OF_THE_ANSWER}
+
+
+def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Say where two definitions differ, each difference in a line."""
+    return list(_differences(_without_modules(before), now, ""))
+
+
+def _without_modules(definition: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a definition as it is written now: until schema version 3 a scorer's name was followed by its module."""
+
+    def named(expectation: Json) -> Json:
+        return {key: _MODULE.sub("", value) if key == "scorer" else value for key, value in expectation.items()}
+
+    scenarios = definition.get("scenarios", ())
+    shortened = [{**each, "then": [*map(named, each["then"])]} if "then" in each else each for each in scenarios]
+    return {**definition, "scenarios": shortened} if scenarios else definition
+
+
+def numbered(titles: Iterable[str]) -> list[tuple[str, int]]:
+    """Return each title with how many like it came before."""
+    seen = Counter[str]()
+    keys = []
+    for title in titles:
+        keys.append((title, seen[title]))
+        seen[title] += 1
+    return keys
+
+
+def _styles(config: WritingStyleConfig) -> Json | None:
+    return (
+        {axis.name: list(getattr(config.axes, axis.name)) for axis in fields(config.axes)} if config.enabled else None
+    )
+
+
+def _planned(plan: RunPlan) -> Json:
+    found: Json = {"title": plan.key}
+    if isinstance(plan, ScenarioPlan):
+        scenario = plan.scenario
+        found |= {"given": scenario.given, "when": scenario.when, "max_turns": scenario.max_turns}
+    then = [_expectation(measure) for measure in plan.measures]
+    return {**found, "sample_size": plan.sample_size, "then": then}
+
+
+def _expectation(measure: Measure) -> Json:
+    arguments = getattr(measure.scorer, "__dict__", {})
+    return {
+        "title": measure.label,
+        "expected_behavior": measure.expected_behavior,
+        "scorer": measure.scorer.name,
+        "arguments": {
+            name: _shown_argument(value)
+            for name, value in sorted(arguments.items())
+            if not name.startswith("_") and name != "direction" and _shown_argument(value) is not None
+        },
+        "score": measure.path,
+        "evaluators": [repr(each) for each in measure.evaluators],
+    }
+
+
+def _shown_argument(value: object) -> Any:
+    """Return what tells a scorer's argument from another: JSON, or the name of a function or a model; else nothing."""
+    if _is_plain(value):
+        return plain(value)
+    for named in ("__qualname__", "name"):
+        if isinstance(name := getattr(value, named, None), str):
+            return name
+    return None
+
+
+def _is_plain(value: object) -> bool:
+    """Return whether JSON gives a value back as it is."""
+    if isinstance(value, Mapping):
+        return all(isinstance(key, str) and _is_plain(inner) for key, inner in value.items())
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_plain, value))
+    return isinstance(value, (str, int, float))
+
+
+def _differences(before: object, now: object, where: str) -> Iterator[str]:
+    if isinstance(before, Mapping) and isinstance(now, Mapping):
+        for key in (*before, *(key for key in now if key not in before)):
+            yield from _differences(before.get(key), now.get(key), f"{where}{': ' if where else ''}{key}")
+    elif _are_titled(before) and _are_titled(now):
+        old, new = _by_title(before), _by_title(now)
+        yield from _differences(old, new, where)
+        if [name for name in old if name in new] != [name for name in new if name in old]:
+            yield f"{where} stand in another order"
+    elif before != now:
+        yield f"{where} was {_shown(before)} and is {_shown(now)}"
+
+
+def _are_titled(found: object) -> bool:
+    return isinstance(found, list) and all(isinstance(each, Mapping) and "title" in each for each in found)
+
+
+def _by_title(found: Any) -> Json:
+    keys = numbered(each["title"] for each in found)
+    names = [f"{title!r} ({before + 1})" if before else repr(title) for title, before in keys]
+    return dict(zip(names, found, strict=True))
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, Mapping):
+        return "there"
+    if isinstance(value, list):
+        return ", ".join(str(each) for each in value) or "nothing"
+    return repr(shorten(value, LONGEST_SHOWN)) if isinstance(value, str) else repr(value)

@@ -1,0 +1,263 @@
+"""What will be run, worked out and checked before the first call: one plan for each scenario."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from simeval.core import seeds
+from simeval.core.settings import Settings, StopAt
+from simeval.core.trial import Score, Trial
+from simeval.errors import DefinitionError
+from simeval.evaluators.base import Evaluator
+from simeval.evaluators.stopping import RunningTest
+from simeval.models.protocol.prompts import RubricRequest
+from simeval.scorers.base import COLUMNS, Callers, Scorer, as_scorer, select, whole
+from simeval.suites.scenario import Expectation, ScenarioTest, count_requirements
+
+if TYPE_CHECKING:
+    from simeval.models.caller import Caller
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """One expectation, ready to run: its scorer, the number to take, the evaluators at their levels.
+
+    Without evaluators it is only measured.
+    """
+
+    label: str
+    scorer: Scorer
+    path: str | None
+    evaluators: tuple[Evaluator, ...] = ()
+    expected_behavior: str | None = None
+    keeps_details: bool = True
+
+    def take(self, measured: object) -> Score:
+        """Return the score of what the scorer returned: one number where it is concluded on, else all there is.
+
+        Raises DefinitionError where that number is missing, or no value for an evaluator.
+        """
+        if not self.evaluators:
+            return whole(measured, self.path)
+        score = select(measured, self.path, name=self.scorer.name)
+        self.require_usable(score.value)
+        return score if self.keeps_details else replace(score, details={})
+
+    def require_usable(self, value: float) -> None:
+        """Raise DefinitionError for a value that an evaluator cannot conclude on, NaN among them."""
+        for evaluator in self.evaluators:
+            if not evaluator.accepts(value):
+                raise DefinitionError(
+                    f"scorer {self.scorer.name}",
+                    found=f"it returned what is no value for {type(evaluator).__name__} (NaN, or out of bounds)",
+                    do="return a number within the evaluator's bounds",
+                )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlan(ABC):
+    """What is to be run: so many trials, each measured in the same ways. `seed` is that which theirs derive from."""
+
+    position: int
+    measures: tuple[Measure, ...]
+    sample_size: int
+    seed: int
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """What it is called."""
+
+    @property
+    def key(self) -> str:
+        """What tells it from others when a run is resumed."""
+        return self.title
+
+    @property
+    @abstractmethod
+    def columns(self) -> Mapping[str, object]:
+        """The columns that all of its trials share."""
+
+    @abstractmethod
+    def warnings(self) -> list[str]:
+        """Name the requirements that cannot be proven with so few trials, even by perfect scores."""
+
+    @property
+    def behaviours(self) -> list[str]:
+        """The behaviours that judges rate."""
+        return [measure.expected_behavior for measure in self.measures if measure.expected_behavior is not None]
+
+    def trial(self, index: int) -> Trial:
+        """Return the trial that has this place in the order dealt."""
+        return Trial(self.position, index, seeds.derive(self.seed, index))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioPlan(RunPlan):
+    """One scenario, ready to run."""
+
+    scenario: ScenarioTest
+
+    @property
+    def title(self) -> str:
+        return self.scenario.title
+
+    @property
+    def columns(self) -> Mapping[str, object]:
+        return {"title": self.scenario.title, "given": self.scenario.given, "when": self.scenario.when}
+
+    def tests(self, stop: StopAt | None) -> tuple[tuple[RunningTest, ...], ...]:
+        """Return a course for each evaluator of each expectation."""
+        return tuple(
+            tuple(evaluator.running_test(self.sample_size, stop=stop) for evaluator in measure.evaluators)
+            for measure in self.measures
+        )
+
+    def acceptance(self, stop: StopAt | None) -> list[tuple[str, str]]:
+        """Return each requirement with what passes it, in words, before the first trial."""
+        tests = [test for tests in self.tests(stop) for test in tests]
+        return [(f"{test.name}, at most {test.n_max} trials", said) for test in tests if (said := test.acceptance())]
+
+    def warnings(self) -> list[str]:
+        return [
+            f"{self.scenario.title}: {evaluator.describe()} cannot be proven with {self.sample_size} trials, even if "
+            f"every one is met; at least {evaluator.minimum_trials()} are needed (significance level "
+            f"{evaluator.alpha:g})"
+            for measure in self.measures
+            for evaluator in measure.evaluators
+            if evaluator.minimum_trials() > self.sample_size
+        ]
+
+
+def rubric_requests(plans: Iterable[RunPlan]) -> list[RubricRequest]:
+    """Return the requests for the rubrics that conversations are judged by, each once."""
+    found = {
+        (str(plan.columns["given"]), str(plan.columns["when"]), behaviour): None
+        for plan in plans
+        for behaviour in plan.behaviours
+    }
+    return [RubricRequest(given=given, when=when, expected_behavior=behaviour) for given, when, behaviour in found]
+
+
+class ScorerBinder:
+    """The scorers of a run, each made ready once: one that several expectations use measures once for all of them.
+
+    `asked` names the models that those made ready by now ask.
+    """
+
+    def __init__(self, callers: Callers) -> None:
+        self._callers = callers
+        self.asked: set[str] = set()
+        self._bound: dict[int, tuple[object, Scorer]] = {}  # what was given is kept, so that its id stays its own
+
+    def bound(self, candidate: object) -> Scorer:
+        """Return a scorer, or a function's, as it shall be used; itself where it is ready. Raises DefinitionError."""
+        if id(candidate) not in self._bound:
+            scorer = as_scorer(candidate).bind(self._caller)
+            self._bound[id(candidate)] = (candidate, scorer)
+            self._bound[id(scorer)] = (scorer, scorer)
+        return self._bound[id(candidate)][1]
+
+    def _caller(self, named: Any) -> "Caller":
+        caller = self._callers(named)
+        self.asked.add(caller.model.name)
+        return caller
+
+
+def make_plans(
+    scenarios: Sequence[ScenarioTest],
+    *,
+    settings: Settings,
+    seed: int,
+    judge_scorer: Callable[[str], Scorer],
+    callers: Callers,
+) -> tuple[ScenarioPlan, ...]:
+    """Check every scenario and give its plan; `judge_scorer` makes the scorer of an expected behaviour.
+
+    `callers` give what asks a model, for scorers that do.
+
+    Raises DefinitionError. A scenario's seed depends on its title alone, so a suite can grow without
+    changing the trials it had.
+    """
+    if not scenarios:
+        raise DefinitionError("evaluate", found="found no scenario", do="give one or more ScenarioTests")
+    for scenario in scenarios:
+        if not isinstance(scenario, ScenarioTest):
+            raise DefinitionError("evaluate", found=f"found {scenario!r}", do="give ScenarioTests")
+    requirements = count_requirements(scenarios) if settings.joint else 1
+    binder = ScorerBinder(callers)
+    plans = []
+    times_seen: dict[str, int] = {}
+    for position, scenario in enumerate(scenarios):
+        repeat = times_seen[scenario.title] = times_seen.get(scenario.title, -1) + 1
+        plans.append(
+            ScenarioPlan(
+                position=position,
+                scenario=scenario,
+                measures=_measures(scenario, settings, judge_scorer, binder, requirements),
+                sample_size=scenario.sample_size or settings.sample_size,
+                seed=seeds.derive(seed, scenario.title, repeat),
+            )
+        )
+    return tuple(plans)
+
+
+def _measures(
+    scenario: ScenarioTest,
+    settings: Settings,
+    judge_scorer: Callable[[str], Scorer],
+    binder: ScorerBinder,
+    requirements: int,
+) -> tuple[Measure, ...]:
+    level = scenario.significance_level or settings.significance_level
+    return tuple(
+        make_measure(
+            label,
+            expectation,
+            settings,
+            judge_scorer,
+            binder,
+            where=repr(scenario.title),
+            level=level,
+            requirements=requirements,
+        )
+        for label, expectation in zip(scenario.labels, scenario.expectations, strict=True)
+    )
+
+
+def make_measure(
+    label: str,
+    expectation: Expectation,
+    settings: Settings,
+    judge_scorer: Callable[[str], Scorer],
+    binder: ScorerBinder,
+    *,
+    where: str,
+    level: float,
+    requirements: int,
+    columns: Collection[str] = COLUMNS,
+) -> Measure:
+    """Return an expectation ready to run, its evaluators at their share of the level. Raises DefinitionError."""
+    if expectation.expected_behavior is not None:
+        scorer = judge_scorer(expectation.expected_behavior)
+    else:
+        scorer = binder.bound(expectation.scorer)
+        scorer.check(columns)
+        if expectation.score is not None and scorer.paths and expectation.score not in scorer.paths:
+            raise DefinitionError(
+                f"{where}: {label}: score",
+                found=f"{scorer.name} gives no {expectation.score!r}",
+                do=f"use one of {', '.join(scorer.paths)}",
+            )
+    early = settings.early_stopping
+    return Measure(
+        label=label,
+        scorer=scorer,
+        path=expectation.score or scorer.default_score,
+        evaluators=tuple(
+            each.with_defaults(significance_level=level, early_stopping=early, requirements=requirements)
+            for each in expectation.evaluators
+        ),
+        expected_behavior=expectation.expected_behavior,
+    )

@@ -1,0 +1,182 @@
+"""One evaluation: what it works with, what it is resumed from, and its record."""
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+
+from simeval.core.redaction import clean_values
+from simeval.core.run_records import ResumableRun
+from simeval.core.settings import Settings
+from simeval.datasets.dataset import Dataset
+from simeval.engine.actors.app import App, Handler, model_handler
+from simeval.engine.actors.recorder import Recorder
+from simeval.engine.actors.targets import Target, column_handler, takes_columns
+from simeval.engine.flow.stop import StopSignal
+from simeval.engine.meter import Meter
+from simeval.engine.plans.budget import Budget
+from simeval.engine.plans.fingerprint import NOT_OF_A_CALL, define
+from simeval.engine.plans.resume import RestoredTrials, restore
+from simeval.engine.plans.scenario_plan import RunPlan
+from simeval.errors import DefinitionError
+from simeval.models.caller import Caller
+from simeval.models.protocol.model import Model
+from simeval.models.providers.offline import NOTICE, PREFIX
+from simeval.models.registry import Models
+from simeval.models.reply_cache import ReplyCache
+from simeval.results.suite import RunRecord
+from simeval.scorers.llm.judge import RubricScorer
+from simeval.scorers.llm.rubrics import RubricBook
+from simeval.store.journal import Journal
+from simeval.store.opening import as_database, load_run
+
+AppHandler = Callable[..., Any] | str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineResources:
+    """What all evaluations of an engine share: its settings and models, their limits, and the places in flight."""
+
+    settings: Settings
+    models: Models
+    panel: tuple[Model, ...]
+    user: Model
+    budget: Budget
+    rubric_folder: Path | None
+    resume: str | None
+    accept_changes: bool
+    caches: bool
+    progress: bool | None
+    in_flight: anyio.Semaphore
+    app_slots: anyio.Semaphore
+
+
+class RunContext:
+    """What one evaluation works with. `past` is the run it goes on with, where it is to be resumed."""
+
+    def __init__(
+        self, shared: EngineResources, store: Journal | None, stop: StopSignal, past: ResumableRun | None
+    ) -> None:
+        self.shared, self.stop, self.past = shared, stop, past
+        self.settings, self.models = shared.settings, shared.models
+        self.clean = self.models.redactor().clean
+        self.meter = Meter()
+        self.recorder = Recorder(store, self.meter.pulse)
+        self.seed = self._seed()
+        self.judge_names = [model.name for model in shared.panel]
+        self._cache = self._reply_cache(store) if shared.caches else None
+        self.judges = [self.caller(model) for model in shared.panel]
+        rubrics = past.rubrics if past else {}
+        self.book = RubricBook(self.judges[0], shared.rubric_folder, known=rubrics, record=self.recorder.record)
+
+    @classmethod
+    async def open(cls, shared: EngineResources, store: Journal | None, stop: StopSignal) -> "RunContext":
+        """Return an evaluation with the run it resumes, if it does one."""
+        if shared.resume is None:
+            return cls(shared, store, stop, None)
+        past = await anyio.to_thread.run_sync(load_run, as_database(store, "resume"), shared.resume)
+        return cls(shared, store, stop, past)
+
+    def caller(self, model: Model) -> Caller:
+        """Return what asks a model, within its limits and counted."""
+        return self.models.caller(model, self.meter.ledger, self._cache)
+
+    def scorer_caller(self, named: Any) -> Caller:
+        """Return what asks the model of a scorer; without one, the judge."""
+        model = self.shared.panel[0] if named is None else self.models.get(named)
+        if model.name.startswith(PREFIX):
+            do = "name the engine's judge_model, or the scorer's own model, such as openai/gpt-5-nano"
+            raise DefinitionError("scorer", found=f"it would ask {model.name}, which cannot grade answers", do=do)
+        return self.caller(model)
+
+    def judge_scorer(self, behavior: str) -> RubricScorer:
+        """Return the scorer of an expected behaviour."""
+        return RubricScorer(self.judges, self.book, behavior, self.settings.judge_repeats)
+
+    def target(self, handler: AppHandler, dataset: Dataset | None = None) -> Target:
+        """Return what is evaluated: an app's handler or a model; with a `dataset`, also a function of its columns."""
+        if isinstance(handler, str):
+            caller = self.models.caller(self.models.get(handler), self.meter.ledger)  # never answered from the cache
+            return Target(app=self._app(Handler.of(model_handler(caller)), is_model=True), name=handler, model=handler)
+        by_columns = dataset is not None and takes_columns(handler, dataset)
+        app = self._app(column_handler(handler) if by_columns else Handler.of(handler))
+        return Target(app=app, name=name_of(handler), takes_columns=by_columns)
+
+    def _app(self, handler: Handler, *, is_model: bool = False) -> App:
+        settings = self.settings
+        threads = anyio.CapacityLimiter(settings.app_concurrency or settings.concurrency)
+        return App(handler, self.shared.app_slots, threads, settings.app_timeout_seconds, is_model)
+
+    def begin(
+        self, plans: Sequence[RunPlan], app_name: str, *, user: str, notes: Sequence[str] = (), **more: Any
+    ) -> tuple[RunRecord, RestoredTrials]:
+        """Return the record of the run, new or resumed, and what of it is known. Raises DefinitionError.
+
+        `more` are further fields of the record.
+        """
+        definition = define(
+            plans,
+            self.settings,
+            seed=self.seed,
+            app=app_name,
+            judges=self.judge_names,
+            user=user,
+            model_options=self.models.options,
+        )
+        definition = clean_values(definition, self.clean)
+        past, known = self.past, RestoredTrials()
+        if past is not None:
+            accepts = self.shared.accept_changes
+            on_app_error = self.settings.on_app_error
+            known = restore(past, plans, definition, on_app_error=on_app_error, accept_changes=accepts)
+        now = datetime.now(UTC)
+        resumed = None if known.from_another else past
+        if resumed is not None:
+            self.meter.before = resumed
+        return RunRecord(
+            run_id=resumed.run_id if resumed else f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}",
+            seed=self.seed,
+            judge_model=" + ".join(self.judge_names),
+            judge_repeats=self.settings.judge_repeats,
+            user_model=user,
+            app=app_name,
+            gate=self.settings.gate,
+            joint=self.settings.joint,
+            started=resumed.started if resumed else now,
+            scenarios=tuple((p.title, p.sample_size, tuple(each.label for each in p.measures)) for p in plans),
+            notes=(*notes, *known.notes),
+            definition=definition,
+            **more,
+        ), known
+
+    def _seed(self) -> int:
+        if self.settings.seed is not None:
+            return self.settings.seed
+        return secrets.randbelow(2**31) if self.past is None else self.past.seed
+
+    def _reply_cache(self, store: Journal | None) -> ReplyCache:
+        options = {name: value for name, value in self.models.options.items() if name not in NOT_OF_A_CALL}
+        return ReplyCache(
+            shelf=as_database(store, "cache"),
+            note=self.recorder.note,
+            options=options,
+            ledger=self.meter.ledger,
+            clean=self.clean,
+        )
+
+
+def embedded_notes(cast: Sequence[tuple[str, str]]) -> list[str]:
+    """Say which of the models, each with its role, are embedded heuristics."""
+    embedded = [f"{role} {name}" for role, name in cast if name.startswith(PREFIX)]
+    return [f"{' and '.join(embedded)}: {NOTICE}"] if embedded else []
+
+
+def name_of(handler: Callable[..., Any]) -> str:
+    """Return the name that reports show for a function."""
+    module = getattr(handler, "__module__", None) or type(handler).__module__
+    return f"{module}:{getattr(handler, '__qualname__', type(handler).__qualname__)}"

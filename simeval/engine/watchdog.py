@@ -1,0 +1,111 @@
+"""A watchdog: says so, and where, while something blocks the event loop.
+
+A loop that is blocked runs nothing, no time-out and no Ctrl-C either, so it cannot tell; a thread beside it can.
+"""
+
+import asyncio
+import os
+import sys
+from asyncio.events import Handle
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event, Thread, get_ident
+from time import monotonic
+from types import FrameType
+
+from simeval.core.logs import log
+
+BLOCKED_SECONDS = 5.0
+LONGEST_BEAT = 1.0  # seconds from one sign of life to the next
+ENDING_SECONDS = 1.0  # how long the thread may take to write its last line
+OWN, INSTALLED, OURS, STANDARD = range(4)  # whose code a frame runs; the first there is is named
+ADVICE = "make the handler a plain function (it then runs in a thread) or await something"
+
+
+@asynccontextmanager
+async def watching(seconds: float = BLOCKED_SECONDS) -> AsyncIterator[None]:
+    """Warn, once for each time, where the running event loop does not turn for `seconds`; say when it goes on.
+
+    The thread that watches has ended when the block is left. Code in C that lets no other thread run holds it up
+    too, and then it says nothing.
+    """
+    watchdog = _Watchdog(seconds, asyncio.get_running_loop(), get_ident())
+    watchdog.beat()
+    thread = Thread(target=watchdog.watch, name="simeval watchdog", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        watchdog.end()
+        thread.join(ENDING_SECONDS)
+
+
+@dataclass(slots=True)
+class _Watchdog:
+    """The loop beats, the thread looks when it last did."""
+
+    seconds: float
+    loop: asyncio.AbstractEventLoop
+    thread_id: int
+    last_beat: float = 0.0
+    over: Event = field(default_factory=Event)
+    timer: asyncio.TimerHandle | None = None
+
+    def beat(self) -> None:
+        """Return a sign of life, and arrange for the next."""
+        self.last_beat = monotonic()
+        self.timer = self.loop.call_later(self._beat_seconds, self.beat)
+
+    def end(self) -> None:
+        """Return the last sign of life."""
+        self.last_beat = monotonic()
+        if self.timer is not None:
+            self.timer.cancel()
+        self.over.set()
+
+    def watch(self) -> None:
+        """Look, until the end, whether the loop beats."""
+        looked, blocked_since = monotonic(), 0.0
+        while True:
+            is_over = self.over.wait(self._beat_seconds)
+            now, last_beat = monotonic(), self.last_beat
+            was_held_up = now - looked > self._beat_seconds + self.seconds / 2  # the whole process stood still
+            looked = now
+            if blocked_since and last_beat > blocked_since:
+                log.warning(f"the event loop goes on; it was blocked for {last_beat - blocked_since:.1f} s")
+                blocked_since = 0.0
+            elif not blocked_since and now - last_beat >= self.seconds and not was_held_up:
+                blocked_since = last_beat
+                place = _place(sys._current_frames().get(self.thread_id))
+                log.warning(f"the event loop has been blocked for {now - last_beat:.1f} s{place}; {ADVICE}")
+            if is_over:
+                return
+
+    @property
+    def _beat_seconds(self) -> float:
+        return min(LONGEST_BEAT, self.seconds / 5)
+
+
+def _place(frame: FrameType | None) -> str:
+    """Name the innermost place that is its user's own code, or else a package's, in what the loop is running."""
+    frames: list[FrameType] = []
+    while frame is not None:
+        frames.append(frame)
+        if frame.f_code is Handle._run.__code__ or _rank(frame) == OURS:
+            break  # further out stands who called: the loop, simeval, the program
+        frame = frame.f_back
+    if not frames:
+        return ""
+    found = min(frames, key=_rank)
+    return f" at {Path(found.f_code.co_filename).name}:{found.f_lineno} in {found.f_code.co_name}"
+
+
+def _rank(frame: FrameType) -> int:
+    path = Path(frame.f_code.co_filename)
+    if path.is_relative_to(Path(__file__).parents[1]):
+        return OURS
+    if {"site-packages", "dist-packages"}.intersection(path.parts):
+        return INSTALLED
+    return STANDARD if path.is_relative_to(Path(os.__file__).parent) or path.name.startswith("<frozen") else OWN

@@ -1,0 +1,223 @@
+"""The evaluator: a requirement on the scores of many trials, and the parts that evaluators share."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import inf, isnan
+from typing import Literal, Self, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simeval.core.settings import EarlyStopping, StopAt
+from simeval.core.trial import Verdict
+from simeval.core.validation import require, require_level, require_one_of, require_size
+from simeval.errors import DefinitionError
+from simeval.evaluators.stopping import Counted, FixedSampleTest, RunningTest, SequentialTest
+from simeval.stats import binomial, open_ended
+from simeval.stats.multiple import joint_level
+from simeval.stats.open_ended import open_design
+from simeval.stats.sequential import Design, design
+
+DEFAULT_SIGNIFICANCE = 0.05
+
+Floats = NDArray[np.float64]
+Cut = tuple[Literal[">=", "<=", ">", "<"], float]  # a score is good on this side of this value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluator(ABC):
+    """A requirement on the scores of many trials.
+
+    `early_stopping` says whether the trials of a scenario end as soon as the verdict is settled: True, by an
+    exact sequential test that knows the sample size; "anytime", by an e-value that holds without one; False,
+    never. Without a value the engine's is used. `evaluate` is always the test of a fixed sample.
+    """
+
+    significance_level: float | None = None
+    early_stopping: EarlyStopping | None = None
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        require_level(self.significance_level, f"{name}.significance_level", optional=True)
+        require_one_of(self.early_stopping, (True, False, "anytime", None), f"{name}.early_stopping")
+        self.check()
+
+    @property
+    def alpha(self) -> float:
+        """The significance level in force."""
+        return DEFAULT_SIGNIFICANCE if self.significance_level is None else self.significance_level
+
+    @property
+    def rule(self) -> "Evaluator":
+        """The general evaluator that this one is a name for; itself where it is none."""
+        return self
+
+    def with_defaults(self, *, significance_level: float, early_stopping: EarlyStopping, requirements: int = 1) -> Self:
+        """Return this evaluator with these settings where it has none of its own.
+
+        As one of several `requirements` of a joint claim it gets its share of the level.
+        """
+        level = significance_level if self.significance_level is None else self.significance_level
+        return replace(
+            self,
+            significance_level=joint_level(level, requirements),
+            early_stopping=early_stopping if self.early_stopping is None else self.early_stopping,
+        )
+
+    def evaluate(
+        self,
+        values: Iterable[float] | NDArray[np.generic],
+        clusters: Sequence[Hashable] | None = None,
+        *,
+        misses: int = 0,
+    ) -> Verdict:
+        """Test the requirement on `values`, one number or boolean for each independent trial.
+
+        Where several values belong together (the turns of a conversation), `clusters` names the group of
+        each value; every group is reduced to one value first, because only groups are independent.
+        `misses` trials without a value did not meet the requirement (the app crashed on them).
+        Raises DefinitionError for values that cannot be numbers or lie outside their bounds.
+        """
+        numbers = _numbers(values, self)
+        if clusters is not None:
+            numbers = np.array([self.reduce(group) for group in _grouped(numbers.tolist(), clusters)], dtype=float)
+        lost = np.isnan(numbers)
+        missing = int(np.count_nonzero(lost))
+        return self.conclude(numbers[~lost] if missing else numbers, missing=missing, misses=misses)
+
+    def running_test(self, n_max: int, *, stop: StopAt | None = None) -> RunningTest:  # noqa: ARG002
+        """Return the way of this requirement through at most `n_max` trials of a scenario.
+
+        `stop` says what ends it before: "gate", also that no pass can be reached any more; "verdict", only a
+        proven side; without a value the evaluator decides.
+        """
+        return FixedSampleTest(self.describe(), n_max, self.evaluate)
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise DefinitionError where an argument cannot be used."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Say the requirement in words."""
+
+    @abstractmethod
+    def show_bar(self) -> str:
+        """Write the bar the estimate is held against."""
+
+    def show(self, value: float) -> str:
+        """Write a value in the unit of the bar."""
+        return f"{value:.0f}" if 1000 <= abs(value) < inf else f"{value:.3g}"
+
+    @abstractmethod
+    def reduce(self, group: Sequence[float]) -> float:
+        """Return the one value that stands for values that belong together."""
+
+    @abstractmethod
+    def conclude(self, values: Floats, *, missing: int, misses: int) -> Verdict:
+        """Test the requirement on a fixed sample of finite values, `missing` trials and `misses`."""
+
+    @property
+    @abstractmethod
+    def prefers_high(self) -> bool:
+        """Whether higher scores speak for the requirement."""
+
+    def minimum_trials(self) -> int:
+        """Return the smallest number of trials that can prove the requirement; 1 where it is not known."""
+        return 1
+
+    def accepts(self, value: float) -> bool:
+        """Return whether `value` is one this evaluator can conclude on."""
+        return not isnan(value)
+
+    @property
+    def cut(self) -> Cut | None:
+        """On which side of which value a score speaks for the requirement; None where that is not one number."""
+        return None
+
+    @overload
+    def meets(self, value: float) -> bool: ...
+    @overload
+    def meets(self, value: Floats) -> NDArray[np.bool_]: ...
+    @abstractmethod
+    def meets(self, value: float | Floats) -> bool | NDArray[np.bool_]:
+        """Return whether a trial with this value speaks for the requirement; of an array, for each."""
+
+
+class ShareEvaluator(Evaluator):
+    """An evaluator that tests whether a share of trials is good."""
+
+    @property
+    @abstractmethod
+    def required_share(self) -> float:
+        """The share of trials that must count for the requirement."""
+
+    @abstractmethod
+    def summarise(
+        self, taken: Sequence[Counted], plan: Design, share: tuple[float, float]
+    ) -> tuple[float | None, tuple[float, float]]:
+        """Return estimate and interval of a sequential test; `share` is the interval of the good share."""
+
+    @abstractmethod
+    def method(self, n_max: int) -> str:
+        """Name the sequential test."""
+
+    def minimum_trials(self) -> int:
+        least = open_ended.minimum_n if self.early_stopping == "anytime" else binomial.minimum_n
+        return least(self.required_share, self.alpha)
+
+    def plan(self, n_max: int, *, stop: StopAt | None = None) -> Design:
+        """Return the sequential design of at most `n_max` trials.
+
+        Without `stop` it is a gate, unless that could not tell an app that always fails: where a pass is out of
+        reach at once, or after a first miss, a run goes on until a side is proven.
+        """
+        make = open_design if self.early_stopping == "anytime" else design
+        plan: Design = make(self.required_share, n_max, alpha=self.alpha, stop=stop or "gate")
+        worst = plan.infer(*plan.ending_of(good=False)).p_fail
+        if plan.stop == "verdict" or (plan.can_pass and (stop is not None or worst <= self.alpha)):
+            return plan
+        return make(self.required_share, n_max, alpha=self.alpha, stop="verdict")
+
+    def running_test(self, n_max: int, *, stop: StopAt | None = None) -> RunningTest:
+        require_size(n_max, f"{type(self).__name__}.course: n_max")
+        require_one_of(stop, (None, "gate", "verdict"), f"{type(self).__name__}.course: stop")
+        if self.early_stopping is not False:
+            return SequentialTest(self.describe(), self.plan(n_max, stop=stop), self, self.method(n_max))
+        return FixedSampleTest(
+            self.describe(),
+            n_max,
+            self.evaluate,
+            meets=self.meets,
+            most_misses=binomial.most_misses(n_max, self.required_share, self.alpha),
+        )
+
+
+def _numbers(values: Iterable[float] | NDArray[np.generic], evaluator: Evaluator) -> Floats:
+    if isinstance(values, np.ndarray) and values.dtype.kind in "bif":
+        return values.astype(float, copy=False).ravel()
+    return np.array([_number(value, evaluator) for value in values], dtype=float)
+
+
+def _number(value: object, evaluator: Evaluator) -> float:
+    if isinstance(value, (bool, int, float, np.number, np.bool_)):
+        return float(value)
+    raise DefinitionError(
+        type(evaluator).__name__,
+        found=f"found {value!r} among the values",
+        do="give numbers or booleans, NaN for a trial that is missing",
+    )
+
+
+def _grouped(values: Sequence[float], clusters: Sequence[Hashable]) -> list[list[float]]:
+    require(
+        len(values) == len(clusters),
+        "clusters",
+        found=f"{len(clusters)} clusters for {len(values)} values",
+        do="name one cluster for each value",
+    )
+    groups: dict[Hashable, list[float]] = {}
+    for value, cluster in zip(values, clusters, strict=True):
+        groups.setdefault(cluster, []).append(value)
+    return list(groups.values())

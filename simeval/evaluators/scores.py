@@ -1,0 +1,374 @@
+"""Evaluators: the requirement on many scores, and the statistical test that concludes on it.
+
+Each tests one requirement from both sides at the significance level: it passes when the requirement is
+proven, fails when the opposite is proven, and is inconclusive otherwise. Values are numbers or booleans,
+one for each independent trial; NaN is a missing trial and counts against both sides.
+
+    Evaluator ──┬─ ProportionEvaluator   a share of trials on one side of a threshold
+                ├─ QuantileEvaluator     a quantile, by the share of trials that reach it
+                └─ MeanEvaluator         a mean of bounded scores
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import inf, isnan
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simeval.core.settings import StopAt
+from simeval.core.trial import Verdict
+from simeval.core.validation import LARGEST_SAMPLE, is_number, require, require_share
+from simeval.evaluators.base import Cut, Evaluator, Floats, ShareEvaluator
+from simeval.evaluators.stopping import BettingTest, Counted, FixedSampleTest, RunningTest
+from simeval.evaluators.verdicts import MOST_DIGITS, Counts, mean_verdict, share_verdict, show_share
+from simeval.stats import binomial, mean, quantile
+from simeval.stats.betting import p_values
+from simeval.stats.sequential import Design
+
+BINOMIAL = "exact binomial test, Clopper-Pearson interval"
+ORDER_STATISTICS = "exact test on the quantile (binomial), order-statistic interval"
+SEQUENTIAL = "exact sequential binomial test (spending (n/{n_max})^2 of the level), stage-wise interval"
+SEQUENTIAL_QUANTILE = "exact sequential test on the quantile (spending (n/{n_max})^2 of the level), repeated interval"
+ANYTIME = "e-value test that holds at any time (uniform mixture), anytime interval"
+ANYTIME_QUANTILE = "e-value test on the quantile that holds at any time (uniform mixture), repeated interval"
+GAFFKE = "Gaffke bound on the mean (not proven in general, no counterexample known)"
+
+
+@dataclass(frozen=True)
+class ProportionEvaluator(ShareEvaluator):
+    """Requires a share of trials on one side of a threshold.
+
+    A trial counts when its value is at least `threshold` (at most, with `at_least=False`); the share of
+    such trials must be at least `min_proportion`, or at most `max_proportion`. For a scorer that answers
+    yes or no the threshold of 1 means yes. Exact binomial test. Values that belong together count as a
+    good trial only if every one of them is good.
+    """
+
+    threshold: float = 1.0
+    min_proportion: float | None = None
+    max_proportion: float | None = None
+    at_least: bool = True
+
+    def check(self) -> None:
+        name = type(self).__name__
+        require(is_number(self.threshold), f"{name}.threshold", found=self.threshold, do="use a number")
+        require(
+            (self.min_proportion is None) != (self.max_proportion is None),
+            name,
+            found=(self.min_proportion, self.max_proportion),
+            do="give either min_proportion or max_proportion",
+        )
+        for field, share in (
+            ("min_proportion", self.min_proportion),
+            ("max_proportion", self.max_proportion),
+        ):
+            require_share(share, f"{name}.{field}", optional=True)
+
+    @property
+    def required_share(self) -> float:
+        """The share of trials that must count for the requirement."""
+        return self.min_proportion if self.min_proportion is not None else 1 - (self.max_proportion or 0)
+
+    @property
+    def prefers_high(self) -> bool:
+        return self.at_least == (self.min_proportion is not None)
+
+    @overload
+    def meets(self, value: float) -> bool: ...
+    @overload
+    def meets(self, value: Floats) -> NDArray[np.bool_]: ...
+    def meets(self, value: float | Floats) -> bool | NDArray[np.bool_]:
+        inside = value >= self.threshold if self.at_least else value <= self.threshold
+        return inside != (self.min_proportion is None)
+
+    @property
+    def cut(self) -> Cut:
+        if self.min_proportion is None:
+            return ("<" if self.at_least else ">"), self.threshold
+        return (">=" if self.at_least else "<="), self.threshold
+
+    def reduce(self, group: Sequence[float]) -> float:
+        if any(isnan(value) for value in group):
+            return float("nan")
+        return next((value for value in group if not self.meets(value)), group[0])
+
+    def describe(self) -> str:
+        sign = "≥" if self.at_least else "≤"
+        return f"score {sign} {self.threshold:g} {self.share_in_words()}"
+
+    def share_in_words(self) -> str:
+        if self.min_proportion is not None:
+            return f"in at least {show_share(self.min_proportion)} of conversations"
+        return f"in at most {show_share(self.max_proportion or 0)} of conversations"
+
+    def show_bar(self) -> str:
+        if self.min_proportion is not None:
+            return f"≥ {show_share(self.min_proportion)}"
+        return f"≤ {show_share(self.max_proportion or 0)}"
+
+    def show(self, value: float) -> str:
+        bar = self.max_proportion if self.min_proportion is None else self.min_proportion
+        digits = 3
+        while round(value, digits) == bar != value and digits < MOST_DIGITS:
+            digits += 1
+        return show_share(round(value, digits)) if digits == 3 else f"{value:.{digits - 2}%}"
+
+    def method(self, n_max: int) -> str:
+        return ANYTIME if self.early_stopping == "anytime" else SEQUENTIAL.format(n_max=n_max)
+
+    def conclude(self, values: Floats, *, missing: int, misses: int) -> Verdict:
+        good = int(np.count_nonzero(self.meets(values)))
+        counts = Counts(good, len(values) - good + misses, missing, misses)
+        low, high = binomial.clopper_pearson(counts.good, counts.n, self.alpha)
+        if missing:
+            high = binomial.clopper_pearson(counts.good + missing, counts.n, self.alpha)[1]
+        estimate, interval = self._in_own_terms(good, good + counts.bad, (low, high))
+        return share_verdict(
+            counts,
+            bar=self.required_share,
+            alpha=self.alpha,
+            evaluator=self.describe(),
+            method=BINOMIAL,
+            estimate=estimate,
+            interval=interval,
+        )
+
+    def summarise(
+        self,
+        taken: Sequence[Counted],
+        plan: Design,  # noqa: ARG002
+        share: tuple[float, float],
+    ) -> tuple[float | None, tuple[float, float]]:
+        met = [value is not None and self.meets(value) for value in taken if value is None or not isnan(value)]
+        return self._in_own_terms(sum(met), len(met), share)
+
+    def _in_own_terms(
+        self, good: int, measured: int, share: tuple[float, float]
+    ) -> tuple[float | None, tuple[float, float]]:
+        rate = good / measured if measured else None
+        if self.min_proportion is not None:
+            return rate, share
+        return None if rate is None else 1 - rate, (1 - share[1], 1 - share[0])
+
+
+class _BarEvaluator(Evaluator):
+    """An evaluator that holds one number of the scores against a bar, from above or from below."""
+
+    at_least: float | None
+    at_most: float | None
+
+    def require_one_bar(self) -> None:
+        """Raise DefinitionError unless exactly one bar is given, and it is a number."""
+        name = type(self).__name__
+        given = (self.at_least, self.at_most)
+        require(given.count(None) == 1, name, found=given, do="give either at_least or at_most")
+        field = "at_least" if self.prefers_high else "at_most"
+        require(is_number(self.bar), f"{name}.{field}", found=self.bar, do="use a number")
+
+    @property
+    def prefers_high(self) -> bool:
+        return self.at_least is not None
+
+    @property
+    def bar(self) -> float:
+        """The value that is asked for."""
+        return self.at_least if self.at_least is not None else self.at_most or 0.0
+
+    @property
+    def bar_in_words(self) -> str:
+        """The bar for a sentence."""
+        return f"{'at least' if self.prefers_high else 'at most'} {self.bar:g}"
+
+    @overload
+    def meets(self, value: float) -> bool: ...
+    @overload
+    def meets(self, value: Floats) -> NDArray[np.bool_]: ...
+    def meets(self, value: float | Floats) -> bool | NDArray[np.bool_]:
+        return value >= self.bar if self.prefers_high else value <= self.bar
+
+    @property
+    def cut(self) -> Cut:
+        return (">=" if self.prefers_high else "<="), self.bar
+
+    def show_bar(self) -> str:
+        return f"{'≥' if self.prefers_high else '≤'} {self.bar:g}"
+
+
+@dataclass(frozen=True)
+class QuantileEvaluator(_BarEvaluator, ShareEvaluator):
+    """Requires a quantile of the scores to be at least, or at most, a value.
+
+    "The q-quantile is at least m" is read as P(X >= m) >= 1 - q, "at most m" as P(X <= m) >= q; scores
+    equal to m meet it. So the test is an exact binomial test and ties need no correction. `bounds` is the
+    support of the score, used where the interval has no order statistic on a side. Values that belong
+    together are reduced to their own quantile.
+    """
+
+    quantile: float = 0.5
+    at_least: float | None = None
+    at_most: float | None = None
+    bounds: tuple[float, float] = (-inf, inf)
+
+    def check(self) -> None:
+        require_share(self.quantile, f"{type(self).__name__}.quantile")
+        self.require_one_bar()
+        require(
+            self.bounds[0] <= self.bar <= self.bounds[1],
+            f"{type(self).__name__}.bounds",
+            found=self.bounds,
+            do=f"give the lowest and highest score, on either side of {self.bar:g}",
+        )
+
+    @property
+    def required_share(self) -> float:
+        """The share of trials that must count for the requirement."""
+        return 1 - self.quantile if self.prefers_high else self.quantile
+
+    def reduce(self, group: Sequence[float]) -> float:
+        return float(np.quantile(group, self.quantile))
+
+    def describe(self) -> str:
+        name = "median" if self.quantile == 0.5 else f"{_ordinal(100 * self.quantile)} percentile"
+        return f"{name} {self.bar_in_words}"
+
+    def method(self, n_max: int) -> str:
+        return ANYTIME_QUANTILE if self.early_stopping == "anytime" else SEQUENTIAL_QUANTILE.format(n_max=n_max)
+
+    def conclude(self, values: Floats, *, missing: int, misses: int) -> Verdict:
+        good = int(np.count_nonzero(self.meets(values)))
+        low, high = self.bounds
+        worst, best = (low, high) if self.prefers_high else (high, low)
+        known = np.sort(np.append(values, [worst] * misses) if misses else values)
+        interval = partial(quantile.order_interval, quantile=self.quantile, alpha=self.alpha, bounds=self.bounds)
+        found = interval(np.append(known, [worst] * missing)) if missing else interval(known, ranked=True)
+        if missing:
+            optimistic = interval(np.append(known, [best] * missing))
+            found = (found[0], optimistic[1]) if self.prefers_high else (optimistic[0], found[1])
+        return share_verdict(
+            Counts(good, len(values) - good + misses, missing, misses),
+            bar=self.required_share,
+            alpha=self.alpha,
+            evaluator=self.describe(),
+            method=ORDER_STATISTICS,
+            estimate=self._estimate(known, ranked=True),
+            interval=found,
+        )
+
+    def summarise(
+        self, taken: Sequence[Counted], plan: Design, share: tuple[float, float]
+    ) -> tuple[float | None, tuple[float, float]]:
+        low, high = self.bounds
+        worst, best = (low, high) if self.prefers_high else (high, low)
+        pessimistic = [worst if value is None or isnan(value) else value for value in taken]
+        optimistic = [worst if value is None else best if isnan(value) else value for value in taken]
+        lower, upper = (pessimistic, optimistic) if self.prefers_high else (optimistic, pessimistic)
+        interval = partial(quantile.repeated_interval, plan=plan, bounds=self.bounds, from_above=not self.prefers_high)
+        known = [worst if value is None else value for value in taken if value is None or not isnan(value)]
+        found = interval(lower)[0], interval(upper)[1]
+        if share[1] <= plan.p0:  # proven by the order of the stops, which may reach a little further
+            found = (found[0], min(found[1], self.bar)) if self.prefers_high else (max(found[0], self.bar), found[1])
+        return self._estimate(np.array(known)), found
+
+    def _estimate(self, known: Floats, *, ranked: bool = False) -> float | None:
+        if not len(known):
+            return None
+        return quantile.sample_quantile(known, self.quantile, upper=self.prefers_high, ranked=ranked)
+
+
+@dataclass(frozen=True)
+class MeanEvaluator(_BarEvaluator):
+    """Requires the mean of a bounded score to be at least, or at most, a value.
+
+    `bounds` are the smallest and largest values the score can take. Means of ratings need more trials than
+    proportions and medians and hide rare disasters; prefer those as gates. A crash of the app has no value,
+    so it counts against both sides here. Values that belong together are reduced to their mean.
+    """
+
+    at_least: float | None = None
+    at_most: float | None = None
+    bounds: tuple[float, float] = (0.0, 1.0)
+
+    def check(self) -> None:
+        self.require_one_bar()
+        low, high = self.bounds
+        require(
+            -inf < low < self.bar < high < inf,
+            f"{type(self).__name__}.bounds",
+            found=self.bounds,
+            do=f"give the finite lowest and highest score, on either side of {self.bar:g}",
+        )
+
+    def accepts(self, value: float) -> bool:
+        return self.bounds[0] <= value <= self.bounds[1]
+
+    def reduce(self, group: Sequence[float]) -> float:
+        return sum(group) / len(group)
+
+    def describe(self) -> str:
+        return f"mean {self.bar_in_words}"
+
+    def running_test(self, n_max: int, *, stop: StopAt | None = None) -> RunningTest:
+        if self.early_stopping is False:
+            return FixedSampleTest(self.describe(), n_max, self.evaluate)
+        test = self._betting(n_max, stop or "gate")
+        return test if stop is not None or not test.trials_needed({}).ends else self._betting(n_max, "verdict")
+
+    def _betting(self, n_max: int, stop: StopAt) -> RunningTest:
+        return BettingTest(
+            self.describe(),
+            n_max,
+            self.bar,
+            at_least=self.prefers_high,
+            bounds=self.bounds,
+            alpha=self.alpha,
+            stop=stop,
+        )
+
+    def minimum_trials(self) -> int:
+        low, high = 0, LARGEST_SAMPLE + 1  # which stands for "more than a scenario may have"
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._can_prove(middle) else (middle, high)
+        return high
+
+    def _can_prove(self, n: int) -> bool:
+        """Return whether n of the best scores there can be prove the requirement."""
+        room = self.bounds[1] - self.bounds[0]
+        worst = (self.bar - self.bounds[0]) / room if self.prefers_high else (self.bounds[1] - self.bar) / room
+        if self.early_stopping is False:
+            return bool(worst**n <= self.alpha)
+        return bool(p_values([1.0] * n, worst, bounds=(0.0, 1.0), alpha=self.alpha, n_max=n)[0][-1] <= self.alpha)
+
+    def conclude(self, values: Floats, *, missing: int, misses: int) -> Verdict:
+        low, high = self.bounds
+        outside = values[(values < low) | (values > high)]
+        require(
+            len(outside) == 0,
+            f"{type(self).__name__}.bounds",
+            found=outside.tolist()[:1],
+            do=f"widen the bounds {self.bounds} to hold every score",
+        )
+        lost = missing + misses
+        lowest, highest = [*values.tolist(), *[low] * lost], [*values.tolist(), *[high] * lost]
+        above, below = mean.p_above(lowest, self.bar, low=low), mean.p_below(highest, self.bar, high=high)
+        return mean_verdict(
+            values.tolist(),
+            lost,
+            evidence=(above, below) if self.prefers_high else (below, above),
+            interval=(
+                mean.lower_bound(lowest, self.alpha, low=low),
+                mean.upper_bound(highest, self.alpha, high=high),
+            ),
+            alpha=self.alpha,
+            method=GAFFKE,
+            evaluator=self.describe(),
+        )
+
+
+def _ordinal(number: float) -> str:
+    teens = 10 <= number % 100 <= 20
+    shown = f"{number:g}"
+    return shown + ("th" if teens else {"1": "st", "2": "nd", "3": "rd"}.get(shown[-1], "th"))

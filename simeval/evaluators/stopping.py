@@ -1,0 +1,353 @@
+"""Courses: the way of one requirement through the trials of a scenario, up to its verdict.
+
+A course takes the trials in the order dealt, says after each whether its verdict is settled, and how far ahead
+trials may be started: none that no verdict can need.
+
+    Course ── FixedSampleTest        a fixed sample: settled when it is complete
+           ├─ SequentialTest   a share: settled at a boundary of an exact sequential design
+           └─ BettingTest      a mean: settled when a bet against it has won enough
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isnan, nan
+from typing import Literal, Protocol
+
+import numpy as np
+
+from simeval.core.trial import Chart, Verdict
+from simeval.core.validation import require_size
+from simeval.evaluators.verdicts import Counts, Ended, mean_verdict, share_verdict
+from simeval.stats.betting import Betting, betting_path, lower_bound, upper_bound
+from simeval.stats.sequential import Boundary, Design, StopRule
+
+MOST_POINTS = 8  # of an acceptance table, in words
+Counted = float | None  # a score; NaN where it is missing; None where the app failed
+Taken = Counted | Literal["excluded"]  # or a trial that does not count
+EXCLUDED: Literal["excluded"] = "excluded"
+EarlyOutcomes = Mapping[int, Taken]  # trials that have come before their turn, by their index
+
+
+@dataclass(frozen=True, slots=True)
+class TrialsNeeded:
+    """How many trials of a scenario a course can need, and whether it ends the scenario there, without a pass."""
+
+    trials: int
+    ends: bool
+
+
+class RunningTest(ABC):
+    """One requirement's way through at most `n_max` trials. `name` is the requirement in words."""
+
+    needs_full_sample = False  # on all of its trials, whatever becomes of other requirements
+
+    def __init__(self, name: str, n_max: int) -> None:
+        require_size(n_max, f"{name}: trials")
+        self.name, self.n_max = name, n_max
+        self.settled = False
+        self.passes = False  # whether it is settled as a pass
+        self.taken: list[Counted] = []
+        self.excluded: list[int] = []
+
+    @property
+    def index(self) -> int:
+        """The index of the trial that comes next."""
+        return len(self.taken) + len(self.excluded)
+
+    def take(self, outcome: Taken) -> None:
+        """Take the next trial, unless the verdict is settled."""
+        if self.settled:
+            return
+        if outcome == EXCLUDED:
+            self.excluded.append(self.index)
+        else:
+            self.taken.append(outcome)
+            self.advance(outcome)
+        self.settled = self.settled or self.index == self.n_max or self.is_dead_end()
+
+    def is_dead_end(self) -> bool:
+        """Return whether the way ends here because no pass can be reached any more."""
+        return False
+
+    def verdict(self) -> Verdict:
+        """Return the verdict on what was taken; a course that is not settled was cut short."""
+        ended: Ended = "full" if self.index == self.n_max else "boundary" if self.settled else "cut"
+        return replace(self.conclude(ended), evaluator=self.name, left_out=len(self.excluded))
+
+    def advance(self, outcome: Counted) -> None:  # noqa: B027  (a fixed sample has nothing to weigh)
+        """Weigh the trial that was taken last, and settle the verdict where it is enough."""
+
+    @abstractmethod
+    def trials_needed(self, later: EarlyOutcomes) -> TrialsNeeded:
+        """Say how many trials a course that is not settled can need, given those that have come before their turn."""
+
+    @abstractmethod
+    def conclude(self, ended: Ended) -> Verdict:
+        """Return the verdict on what was taken."""
+
+    def acceptance(self) -> str:
+        """Say in words what passes, before the first trial; empty where there is no table."""
+        return ""
+
+
+class FixedSampleTest(RunningTest):
+    """The way of a test that needs its whole sample. Trials it did not get count as missing."""
+
+    needs_full_sample = True
+
+    def __init__(
+        self,
+        name: str,
+        n_max: int,
+        evaluate: Callable[..., Verdict],
+        *,
+        meets: Callable[[float], bool] | None = None,
+        most_misses: int = -1,
+    ) -> None:
+        super().__init__(name, n_max)
+        self._evaluate, self._meets, self._most_misses = evaluate, meets, most_misses
+
+    def trials_needed(self, later: EarlyOutcomes) -> TrialsNeeded:  # noqa: ARG002
+        return TrialsNeeded(self.n_max, ends=False)
+
+    def conclude(self, ended: Ended) -> Verdict:  # noqa: ARG002
+        scores = [score for score in self.taken if score is not None]
+        lost = [nan] * (self.n_max - self.index)
+        verdict = self._evaluate([*scores, *lost], misses=len(self.taken) - len(scores))
+        if self._meets is None:
+            return verdict
+        return replace(
+            verdict,
+            chart=Chart(
+                n_max=self.n_max,
+                stop="never",
+                met=tuple(is_met(outcome, self._meets) for outcome in self.taken),
+                pass_at=((self.n_max, self._most_misses),) if self._most_misses >= 0 else (),
+                excluded=tuple(self.excluded),
+            ),
+        )
+
+    def acceptance(self) -> str:
+        return say_acceptance([(self.n_max, self._most_misses)]) if self._most_misses >= 0 else ""
+
+
+class ShareRule(Protocol):
+    """What a sequential course asks of an evaluator that tests a share of good trials."""
+
+    @property
+    def alpha(self) -> float:
+        """The significance level."""
+
+    @property
+    def required_share(self) -> float:
+        """The share of trials that must be good."""
+
+    def minimum_trials(self) -> int:
+        """Return the smallest number of trials that can pass."""
+
+    def meets(self, value: float) -> bool:
+        """Return whether a trial is good."""
+
+    def summarise(
+        self, taken: Sequence[Counted], plan: Design, share: tuple[float, float]
+    ) -> tuple[float | None, tuple[float, float]]:
+        """Return estimate and interval in the evaluator's own terms; `share` is the interval of the good share."""
+
+
+class SequentialTest(RunningTest):
+    """The way of a test of a share that stops at a boundary.
+
+    Two sequences walk the design: one in which missing trials are bad, which may pass, and one in which they
+    are good, which may fail. So both error rates hold whatever made trials missing.
+    """
+
+    def __init__(self, name: str, plan: Design, rule: ShareRule, method: str) -> None:
+        super().__init__(name, plan.n_max)
+        self._plan, self._rule, self._method = plan, rule, method
+        self._met: list[bool | None] = []
+        self._worst = _Walker(plan, missing_is_good=False)
+        self._best = _Walker(plan, missing_is_good=True)
+
+    def advance(self, outcome: Counted) -> None:
+        met = is_met(outcome, self._rule.meets)
+        self._met.append(met)
+        self._worst.step(met)
+        self._best.step(met)
+        worst, best = self._worst.ending, self._best.ending
+        self.passes = worst == "pass"
+        if self._plan.stop == "gate":
+            self.settled = worst is not None
+        else:
+            self.settled = self.passes or best == "bad" or (worst is not None and best is not None)
+
+    def trials_needed(self, later: EarlyOutcomes) -> TrialsNeeded:
+        trials, ending = self._look_ahead(self._worst, later, unknown=True)
+        if ending != "pass" and self._plan.stop == "verdict":
+            trials, _ = self._look_ahead(self._best, later, unknown=False)
+        return TrialsNeeded(trials, ends=ending != "pass" and self._plan.stop == "gate")
+
+    def is_dead_end(self) -> bool:
+        return self._plan.stop == "gate" and self.trials_needed({}).ends
+
+    def conclude(self, ended: Ended) -> Verdict:
+        """Conclude stage-wise; what a run that was cut short might still have brought counts against both sides."""
+        plan, rule = self._plan, self._rule
+        for_pass = plan.infer(*plan.completed(self._worst.n, self._worst.failures, good=False))
+        for_fail = plan.infer(*plan.completed(self._best.n, self._best.failures, good=True))
+        estimate, interval = rule.summarise(self.taken, plan, (for_pass.interval[0], for_fail.interval[1]))
+        verdict = share_verdict(
+            Counts(
+                good=self._met.count(True),
+                bad=self._met.count(False),
+                missing=self._met.count(None),
+                crashes=self.taken.count(None),
+            ),
+            evidence=(for_pass.p_pass, for_fail.p_fail),
+            bar=rule.required_share,
+            alpha=rule.alpha,
+            method=self._method,
+            estimate=estimate,
+            interval=interval,
+            ended=ended,
+            n_max=plan.n_max,
+            least=rule.minimum_trials(),
+            is_open=plan.is_open,
+        )
+        return replace(
+            verdict,
+            chart=Chart(
+                n_max=plan.n_max,
+                stop=plan.stop,
+                met=tuple(self._met),
+                pass_at=tuple(plan.pass_points),
+                fail_at=tuple((n, int(failures)) for n, failures in enumerate(plan.fail_at) if failures <= n),
+                excluded=tuple(self.excluded),
+            ),
+        )
+
+    def acceptance(self) -> str:
+        said = say_acceptance(self._plan.pass_points)
+        if not said or self._plan.stop != "gate":
+            return said
+        return f"{said}; {self._plan.within[0] + 1} misses end it without a pass"
+
+    def _look_ahead(self, walker: "_Walker", later: EarlyOutcomes, *, unknown: bool) -> tuple[int, Boundary | None]:
+        """Walk on to an ending, as if each trial that is not known were good, or bad."""
+        if not later and unknown and walker.ending is None and walker.failures <= self._plan.within[walker.n]:
+            trials = len(self.excluded) + self._plan.launch_limit(walker.n, walker.failures)
+            return (trials, "pass") if trials <= self.n_max else (self.n_max, None)
+        walker = replace(walker)
+        for index in range(self.index, self.n_max):
+            if index not in later:
+                walker.step(unknown)
+            elif (outcome := later[index]) != EXCLUDED:
+                walker.step(is_met(outcome, self._rule.meets))
+            if walker.ending is not None:
+                return index + 1, walker.ending
+        return self.n_max, None
+
+
+class BettingTest(RunningTest):
+    """The way of a test of a mean that bets on it after each trial, and against it.
+
+    A trial without a score counts as the worst one where a pass is tested and as the best where a fail is. With
+    stop "gate" it is also settled when even the best scores for all trials left would not make a pass.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        n_max: int,
+        bar: float,
+        *,
+        at_least: bool,
+        bounds: tuple[float, float],
+        alpha: float,
+        stop: StopRule,
+    ) -> None:
+        super().__init__(name, n_max)
+        self._sign, self._bounds, self._alpha, self._stop = 1 if at_least else -1, bounds, alpha, stop
+        self._bar = self._sign * bar
+        self._low, self._high = sorted(self._sign * bound for bound in bounds)
+        self._above = Betting(self._bar, bounds=(self._low, self._high), alpha=alpha, n_max=n_max)
+        self._below = Betting(-self._bar, bounds=(-self._high, -self._low), alpha=alpha, n_max=n_max)
+
+    def advance(self, outcome: Counted) -> None:
+        self._above.push(self._value(outcome, self._low))
+        self._below.push(-self._value(outcome, self._high))
+        self.passes = self._above.p_value <= self._alpha
+        self.settled = self.passes or self._below.p_value <= self._alpha
+
+    def trials_needed(self, later: EarlyOutcomes) -> TrialsNeeded:
+        best = self._sign * self._high
+        ahead = {index: later.get(index, best) for index in range(self.index, self.n_max)}
+        counted = {index: outcome for index, outcome in ahead.items() if outcome != EXCLUDED}
+        values = [self._value(outcome, self._low) for outcome in [*self.taken, *counted.values()]]
+        scale = (self._low, self._high)
+        path = betting_path(values, self._bar, bounds=scale, alpha=self._alpha, n_max=self.n_max)
+        wins = np.flatnonzero(path[len(self.taken) :] * self._alpha >= 1)
+        if wins.size:
+            return TrialsNeeded(list(counted)[int(wins[0])] + 1, ends=False)
+        return TrialsNeeded(self.n_max, ends=self._stop == "gate")
+
+    def is_dead_end(self) -> bool:
+        return self._stop == "gate" and self.trials_needed({}).ends
+
+    def conclude(self, ended: Ended) -> Verdict:
+        low, high = self._bounds
+        scores = [score for score in self.taken if score is not None and not isnan(score)]
+        lost = len(self.taken) - len(scores)
+        return mean_verdict(
+            scores,
+            lost,
+            evidence=(self._above.p_value, self._below.p_value),
+            interval=(
+                lower_bound(filled(self.taken, low), self._alpha, bounds=self._bounds, n_max=self.n_max),
+                upper_bound(filled(self.taken, high), self._alpha, bounds=self._bounds, n_max=self.n_max),
+            ),
+            alpha=self._alpha,
+            method="test by betting (proven; holds however the run is stopped), betting interval",
+            ended=ended,
+        )
+
+    def _value(self, outcome: Counted, lost: float) -> float:
+        return lost if outcome is None or isnan(outcome) else self._sign * outcome
+
+
+@dataclass(slots=True)
+class _Walker:
+    """A sequence of good and bad trials on its way through a design, until it ends there."""
+
+    plan: Design
+    missing_is_good: bool
+    n: int = 0
+    failures: int = 0
+    ending: Boundary | None = None
+
+    def step(self, met: bool | None) -> None:
+        if self.ending is None:
+            self.n += 1
+            self.failures += not (self.missing_is_good if met is None else met)
+            self.ending = self.plan.ending(self.n, self.failures)
+
+
+def is_met(outcome: Counted, meets: Callable[[float], bool]) -> bool | None:
+    """Say whether a trial is good: never where the app failed, None where it is missing."""
+    if outcome is None:
+        return False
+    return None if isnan(outcome) else bool(meets(outcome))
+
+
+def filled(taken: Sequence[Counted], lost: float) -> list[float]:
+    """Return the scores, with `lost` in the place of trials that have none."""
+    return [lost if score is None or isnan(score) else score for score in taken]
+
+
+def say_acceptance(points: Sequence[tuple[int, int]]) -> str:
+    """Say in words what passes: the points (trials, misses) at which a run does; empty without any."""
+    first = {misses: n for n, misses in reversed(points)}
+    said = [f"{'0 misses' if misses == 0 else f'≤ {misses}'} in {n}" for misses, n in sorted(first.items())]
+    if len(said) > MOST_POINTS:
+        said[MOST_POINTS - 2 : -1] = ["…"]
+    return f"passes with {', '.join(said)}" if said else ""

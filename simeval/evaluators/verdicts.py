@@ -1,0 +1,218 @@
+"""From counts and values to a Verdict: two opposite one-sided tests, and the words that explain them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import floor, log10
+from typing import Literal
+
+from simeval.core.trial import Outcome, Reason, Verdict
+from simeval.stats import binomial
+
+Ended = Literal["full", "boundary", "cut"]  # the whole sample was taken; a boundary was reached; neither
+
+ROUNDING = 1e-12  # a p-value that equals the level may be rounded above it: 0.1**2 > 0.01
+POWER = 0.8  # the chance of a pass for which the "trials needed" of an explanation are computed
+MOST_DIGITS = 6  # of a number that would otherwise look like the bar or the level it is held against
+MOST_COUNTED = 1_000  # "trials needed" above this are worked out by approximation
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many trials met the requirement, how many did not (crashes of the app among them), how many are missing."""
+
+    good: int
+    bad: int
+    missing: int = 0
+    crashes: int = 0
+
+    @property
+    def n(self) -> int:
+        return self.good + self.bad + self.missing
+
+
+def share_verdict(
+    counts: Counts,
+    *,
+    bar: float,
+    alpha: float,
+    method: str,
+    estimate: float | None,
+    interval: tuple[float, float],
+    evaluator: str = "",
+    evidence: tuple[float, float] | None = None,
+    ended: Ended = "full",
+    n_max: int | None = None,
+    least: int | None = None,
+    is_open: bool = False,
+) -> Verdict:
+    """Conclude whether the share of good trials is at least `bar`.
+
+    `evidence` holds the p-values of a pass and of a fail; without it they are those of the exact binomial
+    test, in which missing trials count as bad for a pass and as good for a fail, so both error rates hold
+    whatever made them missing. `estimate` and `interval` are shown in the evaluator's own terms. `ended` and
+    `n_max`, the trials there might have been, say how the sample came to its end, `least` how many trials can pass
+    at all, `is_open` that more may be added.
+    """
+    p_pass, p_fail = evidence or (
+        binomial.p_at_least(counts.good, counts.n, bar),
+        binomial.p_at_most(counts.good + counts.missing, counts.n, bar),
+    )
+    outcome = decide(p_pass, p_fail, alpha)
+    reason, explanation = _explain_share(
+        outcome,
+        counts,
+        bar=bar,
+        p_fail=p_fail,
+        ended=ended,
+        n_max=n_max or counts.n,
+        least=least or binomial.minimum_n(bar, alpha),
+        way_out=partial(_way_out, bar, alpha=alpha, is_open=is_open),
+    )
+    return Verdict(
+        outcome=outcome,
+        evaluator=evaluator,
+        method=method,
+        n=counts.n,
+        significance_level=alpha,
+        p_value=p_pass,
+        p_value_fail=p_fail,
+        estimate=estimate,
+        confidence_interval=interval,
+        missing=counts.missing,
+        reason=reason,
+        explanation=explanation,
+    )
+
+
+def mean_verdict(
+    values: Sequence[float],
+    missing: int,
+    *,
+    evidence: tuple[float, float],
+    interval: tuple[float, float],
+    alpha: float,
+    method: str,
+    evaluator: str = "",
+    ended: Ended = "full",
+) -> Verdict:
+    """Conclude on a mean from the p-values of a pass and of a fail; `missing` trials have no value."""
+    p_pass, p_fail = evidence
+    outcome = decide(p_pass, p_fail, alpha)
+    estimate = sum(values) / len(values) if values else None
+    seen = "no value was measured" if estimate is None else f"the mean of {len(values)} values is {estimate:.3g}"
+    observed = f"{seen} ({missing} more are missing)" if missing else seen
+    reason, explanation = _explain_mean(outcome, observed, p_fail, ended)
+    return Verdict(
+        outcome=outcome,
+        evaluator=evaluator,
+        method=method,
+        n=len(values) + missing,
+        significance_level=alpha,
+        p_value=p_pass,
+        p_value_fail=p_fail,
+        estimate=estimate,
+        confidence_interval=interval,
+        missing=missing,
+        reason=reason,
+        explanation=explanation,
+    )
+
+
+def _explain_mean(outcome: Outcome, observed: str, p_fail: float, ended: Ended) -> tuple[Reason, str]:
+    if outcome == "pass":
+        return "", ""
+    if outcome == "fail":
+        return "proven_below", f"{observed}: the requirement is disproven ({say_p(p_fail)})"
+    if ended == "cut":
+        return "scenario_settled", f"{observed} when its trials ended, before this requirement had its verdict"
+    if ended == "boundary":
+        return (
+            "pass_unreachable",
+            f"{observed}: with the trials that were left no pass was possible, so the run stopped",
+        )
+    return "budget_exhausted", f"{observed}, which proves neither side; more trials are needed"
+
+
+def show_p(p: float, *, beside: float | None = None) -> str:
+    """Write a p-value with three digits, never as a bare zero; with more, where it would look like `beside`."""
+    if p < 0.0001:
+        return "< 0.0001"
+    shown = f"{p:.3f}" if p >= 0.001 else f"{p:.4f}"
+    digits = 4
+    while beside is not None and float(shown) == beside != p and digits <= MOST_DIGITS:
+        shown, digits = f"{p:.{digits}f}", digits + 1
+    return shown
+
+
+def say_p(p: float) -> str:
+    """Write a p-value into a sentence."""
+    shown = show_p(p)
+    return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
+
+
+def show_share(share: float) -> str:
+    """Write a share as a percentage, with a decimal only where it is needed."""
+    return f"{100 * share:.4g}%"
+
+
+def decide(p_pass: float, p_fail: float, alpha: float) -> Outcome:
+    """Return the outcome of two opposite tests at the level alpha."""
+    limit = alpha * (1 + ROUNDING)
+    return "pass" if p_pass <= limit else "fail" if p_fail <= limit else "inconclusive"
+
+
+def _explain_share(
+    outcome: Outcome,
+    counts: Counts,
+    *,
+    bar: float,
+    p_fail: float,
+    ended: Ended,
+    n_max: int,
+    least: int,
+    way_out: Callable[[float | None], str],
+) -> tuple[Reason, str]:
+    if outcome == "pass":
+        return "", ""
+    measured = counts.good + counts.bad
+    crashed = f" (the app failed in {counts.crashes})" if counts.crashes else ""
+    lost = f" and {counts.missing} more are missing" if counts.missing else ""
+    seen = f"{counts.good} of {measured} trials met the requirement{crashed}{lost}"
+    if outcome == "fail":
+        return (
+            "proven_below",
+            f"{seen}: an app that meets the bar of {show_share(bar)} gives so few with {say_p(p_fail)}",
+        )
+    if n_max < least:
+        found = f"{seen}; " if measured else ""
+        return "never_possible", (
+            f"{found}{n_max} trials cannot prove {show_share(bar)} even if every one is met: "
+            f"at least {least} are needed, all of them met, and more to allow for a miss"
+        )
+    if ended == "cut":
+        return "scenario_settled", f"{seen} when its trials ended, before this requirement had its verdict"
+    rate = counts.good / measured if measured else None
+    if counts.missing and rate is not None and rate > bar:
+        return "budget_exhausted", f"{seen}; the missing trials count against both sides, so neither is proven"
+    if ended == "boundary":
+        return "pass_unreachable", (
+            f"{seen}: with at most {n_max} trials {show_share(bar)} can no longer be proven, so the run stopped; "
+            f"{way_out(rate)}"
+        )
+    return "budget_exhausted", f"{seen}, which proves neither side of {show_share(bar)}; {way_out(rate)}"
+
+
+def _way_out(bar: float, rate: float | None, *, alpha: float, is_open: bool) -> str:
+    """Say what more trials would do, if the observed rate is the true one."""
+    if is_open and rate is not None and rate > bar:
+        return "more trials may still prove it"
+    about = None if rate is None else binomial.about_n_for_power(bar, rate, alpha=alpha, power=POWER)
+    if about is None or rate is None:
+        return "the observed rate is not above the bar, so more trials are unlikely to prove it"
+    if about <= MOST_COUNTED:
+        needed = binomial.n_for_power(bar, rate, alpha=alpha, power=POWER) or about
+    else:
+        unit = 10 ** (floor(log10(about)) - 1)
+        needed = -(-about // unit) * unit
+    return f"if the true rate is the observed one, about {needed:,} trials would prove it (4 times in 5)"

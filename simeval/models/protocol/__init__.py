@@ -1,0 +1,1 @@
+"""What a model is, what it is asked, and how its replies are read."""

@@ -1,0 +1,1 @@
+"""Models by who answers: LiteLLM, an OpenAI-compatible endpoint, or the package itself."""

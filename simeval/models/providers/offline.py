@@ -1,0 +1,163 @@
+"""The embedded models: a simulated user, a judge and an app that need no network and no key.
+
+They are lexical heuristics for smoke tests, demos and measuring the engine, deterministic for a seed.
+What they say about a real app is no judgement of its quality, and every report says so.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+
+import anyio.lowlevel
+
+from simeval.core import seeds
+from simeval.core.conversation import ChatMessage, Message
+from simeval.errors import DefinitionError, ModelUnusable
+from simeval.models.protocol.model import Completion, Request
+from simeval.models.protocol.prompts import ChatRequest, GradeRequest, RubricRequest, UserTurn
+from simeval.models.providers import offline_text as lexical
+
+PREFIX = "offline/"
+NOTICE = "a lexical heuristic for smoke tests and demos, not a judgement of quality"
+
+
+@dataclass(frozen=True, slots=True)
+class OfflineModel:
+    """One of offline/user, offline/judge and offline/app."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        if self.name not in _ROLES:
+            raise DefinitionError(
+                f"model {self.name!r}",
+                found="there is no embedded model of this name",
+                do=f"use one of {', '.join(sorted(_ROLES))}, or a LiteLLM model name",
+            )
+
+    async def complete(self, request: Request) -> Completion:
+        """Answer from the request's own fields; raises ModelUnusable for a role the model cannot play."""
+        await anyio.lowlevel.checkpoint()
+        role = _ROLES[self.name].get(type(request))
+        if role is None:
+            raise ModelUnusable(self.name, kind="bad_request", problem=f"it cannot play the role {request.role!r}")
+        text = role(request)
+        return Completion(text=text, completion_tokens=len(text.split()))
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def _user(request: UserTurn) -> str:
+    """Say the sentences of the When clause one a turn, answer questions, leave when the goal seems met."""
+    goals = [_first_person(sentence) for sentence in lexical.sentences(request.when)]
+    turn = sum(message.role == "user" for message in request.history)
+    random = seeds.generator(request.seed, "user", turn)
+    last = request.history[-1].content if request.history else ""
+    if turn < len(goals):
+        message, goes_on = goals[turn], turn + 1 < len(goals) or random.random() < 0.3
+    elif last.rstrip().endswith("?") and not _said(request.history, request.given):
+        message, goes_on = _first_person(request.given), True
+    else:
+        message, goes_on = random.choice(_GOODBYES), False
+    return json.dumps({"message": _styled(message, request.writing_style, random, turn), "continue": goes_on})
+
+
+def _said(history: Sequence[Message], text: str) -> bool:
+    said = " ".join(message.content for message in history if message.role == "user")
+    return lexical.content_stems(text) <= lexical.content_stems(said)
+
+
+_GOODBYES = ("Thanks, that is all.", "Okay, thank you.", "Alright, bye.", "Good, thanks for the help.")
+_QUESTION = re.compile(r"(?:asks|wonders|wants to know) (?=what|where|when|why|who|how|whether|if|which)")
+_ABOUT_USER = re.compile(r"^(?:the|a) (?:user|customer)(?: who)? (\w+)", re.IGNORECASE)
+_IRREGULAR = {"is": "am", "has": "have", "does": "do", "goes": "go", "tries": "try", "was": "was", "asks": "want"}
+_SECOND_PERSON = (
+    (re.compile(r"\byou are\b", re.IGNORECASE), "I am"),
+    (re.compile(r"\byours?\b", re.IGNORECASE), "my"),
+    (re.compile(r"\byou\b", re.IGNORECASE), "I"),
+)
+_THIRD_PERSON = (
+    (re.compile(r"\btheir\b"), "my"),
+    (re.compile(r"\bthey are\b"), "I am"),
+    (re.compile(r"\bthey\b"), "I"),
+)
+
+
+def _first_person(sentence: str) -> str:
+    """Turn what is said about the user ("The user asks", "You want") into what the user says."""
+    text = _QUESTION.sub("wants to know ", sentence)
+    about_user = _ABOUT_USER.match(text)
+    if about_user:
+        verb = about_user[1].lower()
+        text = f"I {_IRREGULAR.get(verb, verb.removesuffix('s'))}{text[about_user.end() :]}"
+        if verb == "asks":
+            text = re.sub(r"^I want (?=an? |the |for |about )", "I want to ask ", text)
+    swaps = _THIRD_PERSON if about_user else _SECOND_PERSON if re.match(r"(?:you|your|if you)\b", text, re.I) else ()
+    for theirs, mine in swaps:
+        text = theirs.sub(mine, text)
+    return text[0].upper() + text[1:]
+
+
+def _styled(message: str, style: Mapping[str, str] | None, random: Random, turn: int) -> str:
+    """Colour a message by its style; the words that carry the goal are never taken away."""
+    if not style:
+        return message
+    tone, formality = style.get("tone", "").lower(), style.get("formality", "").lower()
+    if turn == 0:
+        if "formal" in formality and "casual" not in formality:
+            message = f"Good day. {message}"
+        elif "casual" in formality:
+            message = f"hey, {message[0].lower()}{message[1:]}"
+    if any(word in tone for word in ("impatient", "annoyed", "frustrated")):
+        message += random.choice((" Please hurry.", " I have no time for this.", ""))
+    elif any(word in tone for word in ("polite", "warm", "friendly")):
+        message += random.choice((" Thank you!", " I appreciate your help.", ""))
+    if "frequent" in style.get("proficiency", "").lower():
+        message = message.lower().replace("'", "").rstrip(".") or message
+    return message
+
+
+def _rubric(request: RubricRequest) -> str:
+    """Grade by how many parts of the expectation are covered."""
+    wanted = lexical.parts(request.expected_behavior)
+    listed = "; ".join(wanted)
+    levels = {
+        str(level): f"About {round(100 * (level - 1) / 9)}% of these parts are covered: {listed}."
+        for level in range(1, 11)
+    }
+    return json.dumps({"levels": levels})
+
+
+def _judge(request: GradeRequest) -> str:
+    """Rate the share of the expectation's parts that the assistant's messages cover, from 1 to 10."""
+    said = frozenset[str]().union(
+        *(lexical.content_stems(m.content) for m in request.conversation if m.role == "assistant")
+    )
+    wanted = lexical.parts(request.expected_behavior)
+    missed = [part for part in wanted if not lexical.covers(said, part)]
+    score = 1 + 9 * (len(wanted) - len(missed)) // len(wanted)
+    reasoning = f"{len(wanted) - len(missed)} of {len(wanted)} parts of the expectation are covered"
+    if missed:
+        reasoning += "; not covered: " + "; ".join(missed)
+    return json.dumps({"reasoning": f"{reasoning} (heuristic)", "score": score})
+
+
+def _app(request: ChatRequest) -> str:
+    """Answer like a helpful assistant that repeats what it was asked, and now and then does not get it."""
+    history: Sequence[ChatMessage] = request.history
+    last = history[-1]["content"] if history else ""
+    random = seeds.generator(request.seed, "app", len(history), last)
+    if random.random() < 0.08:
+        return "Sorry, I did not understand that. Could you say it differently?"
+    opening = random.choice(("Of course.", "Happy to help.", "Sure.", "Thanks for reaching out."))
+    return f"{opening} You wrote: {last} I have taken care of it. Is there anything else?"
+
+
+_ROLES: Mapping[str, Mapping[type, Callable[..., str]]] = {
+    "offline/user": {UserTurn: _user},
+    "offline/judge": {GradeRequest: _judge, RubricRequest: _rubric},
+    "offline/app": {ChatRequest: _app},
+}

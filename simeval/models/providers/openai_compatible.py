@@ -1,0 +1,153 @@
+"""An OpenAI-compatible endpoint, called directly: a tenth of the CPU of the way through LiteLLM.
+
+For one's own servers (vLLM, llama.cpp, Ollama, gateways) and load; names are "openai-compatible/MODEL".
+LiteLLM remains the way to everything else, and to prices.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+
+from simeval.core.redaction import Redactor
+from simeval.errors import LONGEST_KEPT, DefinitionError, ModelError, ModelUnusable
+from simeval.models.protocol.model import Completion, Request
+from simeval.models.providers.openai_format import is_fatal, kind_of, response_format, seconds_of
+
+COMPATIBLE_PREFIX = "openai-compatible/"
+DEFAULT_BASE = "https://api.openai.com/v1"
+
+
+@dataclass(slots=True)
+class CompatibleModel:
+    """A model behind an OpenAI-compatible endpoint.
+
+    Options: `api_base` (else the environment's OPENAI_BASE_URL, else OpenAI's own), `api_key` (else OPENAI_API_KEY),
+    `json_schema` (False for servers that take only {"type": "json_object"}); all others go into the body
+    of every request.
+    """
+
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    _session: aiohttp.ClientSession | None = field(default=None, init=False, repr=False)
+    _has_answered: bool = field(default=False, init=False, repr=False)
+    path: ClassVar[str] = "/chat/completions"
+
+    def check(self) -> None:
+        """Raise DefinitionError where the name or the base URL cannot be used. Makes no call."""
+        if not self.name.removeprefix(COMPATIBLE_PREFIX):
+            raise DefinitionError(f"model {self.name!r}", found="found no model's name", do="write it behind the slash")
+        if not self._base().startswith(("http://", "https://")):
+            raise DefinitionError(
+                f"model {self.name!r}",
+                found=f"found api_base {Redactor().clean(self._base())!r}",
+                do="give an http or https URL",
+            )
+
+    async def complete(self, request: Request) -> Completion:
+        """Make one call. Raises ModelError; ModelUnusable where no call can succeed."""
+        try:
+            async with self._open().post(
+                f"{self._base()}{self.path}", data=json.dumps(self._body(request)), headers=self._headers()
+            ) as response:
+                text = await response.text()
+                if response.status != 200:
+                    raise self._refusal(response.status, text, response.headers.get("Retry-After"))
+        except (aiohttp.ClientError, OSError) as error:
+            problem = str(error) or type(error).__name__
+            raise ModelError(self.name, kind="connection", problem=problem) from None
+        except UnicodeDecodeError as error:
+            raise ModelError(self.name, kind="malformed", problem="the body is not text") from error
+        return self._read(text)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    def _base(self) -> str:
+        base = self.options.get("api_base") or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE
+        return str(base).rstrip("/")
+
+    def _open(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0),
+                timeout=aiohttp.ClientTimeout(total=None),
+                proxy=_proxy(self._base()),
+            )
+        return self._session
+
+    def _headers(self) -> dict[str, str]:
+        key = self.options.get("api_key") or os.environ.get("OPENAI_API_KEY")
+        return {"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        ours = ("api_base", "api_key", "json_schema")
+        options = {name: value for name, value in self.options.items() if name not in ours}
+        return {"model": self.name.removeprefix(COMPATIBLE_PREFIX), **self._asked(request), **options}
+
+    def _asked(self, request: Request) -> dict[str, Any]:
+        """Return what a request asks, in the form of the endpoint; `_answered` reads what it answers."""
+        asked: dict[str, Any] = {
+            "messages": request.messages(),
+            "temperature": request.temperature,
+            "seed": request.seed % 2**31,
+        }
+        if request.reply is not None:
+            asked["response_format"] = response_format(request.reply, schema=self.options.get("json_schema", True))
+        return asked
+
+    def _answered(self, answer: Any) -> str:
+        return _text(answer["choices"][0]["message"]["content"])
+
+    def _read(self, text: str) -> Completion:
+        try:
+            answer = json.loads(text)
+            said = self._answered(answer)
+            usage = answer.get("usage") or {}
+            completion = Completion(
+                text=said,
+                prompt_tokens=int(usage.get("prompt_tokens") or 0),
+                completion_tokens=int(usage.get("completion_tokens") or 0),
+            )
+        except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+            problem = f"not what {self.path} answers: {text[:LONGEST_KEPT]!r}"
+            raise ModelError(self.name, kind="malformed", problem=problem) from error
+        self._has_answered = True
+        return completion
+
+    def _refusal(self, status: int, text: str, retry_after: str | None) -> ModelError:
+        code, message = _error_of(text)
+        kind = kind_of(status, code)
+        problem = f"HTTP {status}: {message}"
+        if is_fatal(kind, status, has_answered=self._has_answered):
+            return ModelUnusable(self.name, kind=kind, problem=problem)
+        return ModelError(self.name, kind=kind, problem=problem, retry_after=seconds_of(retry_after))
+
+
+def _proxy(base: str) -> str | None:
+    """Return the environment's proxy for a URL. Looked up once: aiohttp's own trust_env does it in a thread a call."""
+    parts = urlsplit(base)
+    return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
+
+
+def _text(content: object) -> str:
+    if not isinstance(content, str):
+        raise TypeError("the content is no text")
+    return content
+
+
+def _error_of(text: str) -> tuple[str, str]:
+    """Return the code and message of an error body, whatever it looks like."""
+    try:
+        error = json.loads(text)["error"]
+        return str(error.get("code") or ""), str(error.get("message") or error)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return "", (text.strip().splitlines() or ["no message"])[0]

@@ -1,1 +1,0 @@
-"""Reports of a run, in the forms that other programs read."""

@@ -1,0 +1,214 @@
+"""Records as JSON-ready dicts: the one form in which reports and journals write them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from math import isfinite
+from typing import Any
+
+from simeval.core.conversation import Conversation
+from simeval.core.run_records import Heartbeat, ReplyRecord, RubricRecord
+from simeval.core.serialization import encode_conversation, plain
+from simeval.core.trial import Failure, Judgement, Score, TrialConversation, Verdict
+from simeval.core.usage import total
+from simeval.core.version import __version__
+from simeval.evaluators.base import Evaluator
+from simeval.results.experiment import ExperimentResult, MetricResult
+from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult, combine, meets_gate
+
+Json = dict[str, Any]
+
+
+def encode_result(result: Score | Failure) -> Json:
+    """Return a score with its reasoning, or a failure with its stage and cause."""
+    if isinstance(result, Failure):
+        return asdict(result)
+    return {"score": plain(result.value), "reasoning": result.reasoning} | (
+        {"details": plain(result.details)} if result.details else {}
+    )
+
+
+def encode_entry(
+    entry: RunRecord
+    | TrialConversation
+    | Judgement
+    | RubricRecord
+    | ReplyRecord
+    | Heartbeat
+    | SuiteResult
+    | ExperimentResult,
+) -> list[Json]:
+    """Return what a journal of JSON lines keeps of one record; "type" says which it is."""
+    match entry:
+        case RunRecord():
+            return [{"type": "run", **encode_run(entry, suite=True)}]
+        case TrialConversation():
+            failure = asdict(entry.failure) if entry.failure else None
+            conversation = encode_conversation(entry.conversation)
+            return [{"type": "conversation", **asdict(entry.trial), **conversation, "failure": failure}]
+        case Judgement():
+            results = [encode_result(result) for result in entry.results]
+            return [{"type": "judgement", **asdict(entry.trial), "results": results}]
+        case RubricRecord():
+            return [{"type": "rubric", **plain(asdict(entry))}]
+        case ReplyRecord():
+            return [{"type": "reply", **asdict(entry)}]
+        case Heartbeat():
+            usage = {role: asdict(each) for role, each in entry.usage.items()}
+            return [{"type": "usage", "seconds": round(entry.seconds, 3), "by_role": usage}]
+        case SuiteResult():
+            return [*(_encode_verdicts(result) for result in entry), *encode_entry(entry.run)]
+        case ExperimentResult():
+            return [{"type": "experiment", **encode_experiment(entry, version=__version__)}]
+
+
+def _encode_verdicts(result: EvaluationResult) -> Json:
+    expectations = [_encode_expectation(expectation) for expectation in result.expectations]
+    return {"type": "verdicts", "title": result.title, "outcome": result.outcome, "expectations": expectations}
+
+
+def encode_verdict(verdict: Verdict) -> Json:
+    """Return a verdict; an unbounded side of the interval is null."""
+    interval = verdict.confidence_interval
+    return {
+        "evaluator": verdict.evaluator,
+        "outcome": verdict.outcome,
+        "passed": verdict.passed,
+        "p_value": verdict.p_value,
+        "p_value_fail": verdict.p_value_fail,
+        "estimate": plain(verdict.estimate),
+        "confidence_interval": None if interval is None else [b if isfinite(b) else None for b in interval],
+        "significance_level": verdict.significance_level,
+        "n": verdict.n,
+        "missing": verdict.missing,
+        "left_out": verdict.left_out,
+        "method": verdict.method,
+        "reason": verdict.reason,
+        "explanation": verdict.explanation,
+        "chart": None if verdict.chart is None else plain(asdict(verdict.chart)),
+    }
+
+
+def encode_suite(results: Sequence[EvaluationResult], run: RunRecord, *, version: str) -> Json:
+    """Return a whole run as the machine-readable result."""
+    outcome = combine([result.outcome for result in results])
+    return {
+        "simeval": version,
+        "run_id": run.run_id,
+        "outcome": outcome,
+        "passed": outcome == "pass",
+        "gate_met": meets_gate(outcome, run.gate),
+        "guarantee": SuiteResult(tuple(results), run).guarantee,
+        **encode_run(run),
+        "scenarios": [
+            encode_scenario(result) | {"conversations": [_encode_judgement(result, each) for each in result.judgements]}
+            for result in results
+        ],
+    }
+
+
+def encode_experiment(result: ExperimentResult, *, version: str) -> Json:
+    """Return an experiment as the machine-readable result; what was answered is in the store."""
+    return {
+        "simeval": version,
+        "run_id": result.run.run_id,
+        "outcome": result.outcome,
+        "passed": result.passed,
+        "gate_met": result.meets(result.run.gate),
+        "guarantee": result.guarantee,
+        **encode_run(result.run),
+        "answers": result.answers,
+        "scorers": list(result.scorers),
+        "metrics": [_encode_metric(metric) for metric in result.metrics],
+        "summaries": {
+            scorer: {name: plain(asdict(estimate)) for name, estimate in found.items()}
+            for scorer, found in result.summaries.items()
+        },
+        "expectations": [_encode_expectation(expectation) for expectation in result.expectations],
+        "failures": dict(result.failures),
+        "examples": {  # by column: much less than one object for each
+            "keys": list(result.keys),
+            "values": {name: plain(list(values)) for name, values in result.values.items()},
+            "crashed": sorted(result.crashed),
+        },
+    }
+
+
+def _encode_metric(metric: MetricResult) -> Json:
+    counts = {"missing": metric.missing, "crashed": metric.crashed}
+    measured = {"name": metric.name, "kind": metric.kind, "direction": metric.direction}
+    return {**measured, **plain(asdict(metric.estimate)), **counts}
+
+
+def encode_run(run: RunRecord, *, suite: bool = False) -> Json:
+    """Return what is true of a whole run; with `suite`, what its scenarios were to be."""
+    by_role = {role: asdict(usage) for role, usage in run.usage.items()}
+    return {
+        "run_id": run.run_id,
+        "models": {"judge": run.judge_model, "user": run.user_model},
+        "judge_repeats": run.judge_repeats,
+        "app": run.app,
+        **(
+            {"suite": [{"title": t, "sample_size": n, "expectations": list(labels)} for t, n, labels in run.scenarios]}
+            if suite
+            else {}
+        ),
+        "seed": run.seed,
+        "gate": run.gate,
+        "joint": run.joint,
+        "started": run.started.isoformat(),
+        "seconds": round(run.seconds, 3),
+        "notes": list(run.notes),
+        "stopped": run.stopped,
+        **({"dataset": asdict(run.dataset)} if run.dataset else {}),
+        **({"metadata": plain(run.metadata)} if run.metadata else {}),
+        "usage": {**asdict(total(run.usage)), "by_role": by_role},
+    }
+
+
+def encode_scenario(result: EvaluationResult) -> Json:
+    """Return what a scenario came to, without its conversations."""
+    return {
+        "title": result.title,
+        "given": result.given,
+        "when": result.when,
+        "outcome": result.outcome,
+        "passed": result.passed,
+        "sample_size": result.sample_size,
+        "trials": result.trials,
+        "extras": {"finished": result.finished_extras, "ended_early": len(result.extras) - result.finished_extras},
+        "errors": [{"index": i, "stage": failure.stage, "error": failure.error} for i, failure in result.failures],
+        "expectations": [_encode_expectation(expectation) for expectation in result.expectations],
+    }
+
+
+def _encode_expectation(expectation: ExpectationResult) -> Json:
+    reliability, turns = expectation.reliability, expectation.turns
+    return {
+        "label": expectation.label,
+        "expected_behavior": expectation.expected_behavior,
+        "outcome": expectation.outcome,
+        "verdicts": [
+            {**encode_verdict(verdict), "cut": _encode_cut(evaluator)}
+            for evaluator, verdict in zip(expectation.evaluators, expectation.verdicts, strict=True)
+        ],
+        "scores": plain(expectation.scores),
+        **({"reliability": plain(asdict(reliability))} if reliability else {}),
+        **({"turns": plain(asdict(turns))} if turns else {}),
+    }
+
+
+def _encode_cut(evaluator: Evaluator) -> Json | None:
+    return None if evaluator.cut is None else {"sign": evaluator.cut[0], "score": evaluator.cut[1]}
+
+
+def _encode_judgement(result: EvaluationResult, judgement: Judgement) -> Json:
+    labels = [expectation.label for expectation in result.expectations]
+    found = zip(labels, judgement.results, strict=True)
+    scores = {label: score for label, score in found if isinstance(score, Score)}
+    return encode_trial(judgement.trial.index, judgement.conversation, scores)
+
+
+def encode_trial(index: int, conversation: Conversation, scores: Mapping[str, Score]) -> Json:
+    """Return a trial with its conversation and its scores, by the labels of their expectations."""
+    found = {label: encode_result(score) for label, score in scores.items()}
+    return {"index": index, **encode_conversation(conversation), "scores": found}

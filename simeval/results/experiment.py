@@ -1,0 +1,193 @@
+"""What an experiment found: every metric over its dataset, and what was concluded, printed as tables."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from simeval.core.direction import Direction
+from simeval.core.settings import Gate
+from simeval.core.tables import indent, render_table
+from simeval.core.trial import Estimate, Judgement, Outcome, Verdict
+from simeval.evaluators.verdicts import show_share
+from simeval.results.guarantee import guarantee
+from simeval.results.suite import (
+    DatasetRecord,
+    ExpectationResult,
+    RunRecord,
+    combine,
+    counted_of,
+    meets_gate,
+    show_spent,
+)
+from simeval.results.text import MARKS, VERDICT_HEADERS, legend, show_failures, show_trial, verdict_row
+
+METRIC_HEADERS = ("metric", "value", "95% interval", "examples", "missing", "app failed", "interval by")
+SUMMARY_HEADERS = ("over the dataset", "value", "95% interval", "examples", "interval by")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricResult:
+    """One metric of a scorer over all examples.
+
+    Of a yes or no it is the share of answers that are, an answer that the app failed on being none ("share"); of a
+    number its mean over the examples, each the mean of its repetitions ("mean"). `estimate.n` counts the examples
+    that have a value, `missing` the answers without one, `crashed` those that the app failed on. `direction` is which
+    way the scorer says that it is better, None where it does not.
+    """
+
+    scorer: str
+    path: str
+    kind: Literal["share", "mean"]
+    estimate: Estimate
+    missing: int
+    crashed: int
+    direction: Direction | None = None
+
+    @property
+    def name(self) -> str:
+        """The scorer's name with the path of the metric."""
+        return f"{self.scorer}.{self.path}" if self.path else self.scorer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExperimentResult:
+    """What an experiment found.
+
+    `metrics` sum up what scorers measured on each example, `summaries` hold what scorers say of the whole dataset, by
+    their names, and `expectations` what was concluded; without any there is no outcome. `values` are the measured
+    values by metric, one for each answer, those to one example side by side, NaN where there is none; `keys` tell
+    the examples from others in every version of the dataset; `crashed` are the places of the answers that the app
+    failed on. What was answered is in the store.
+    """
+
+    run: RunRecord
+    dataset: DatasetRecord
+    answers: int
+    scorers: tuple[str, ...]
+    metrics: tuple[MetricResult, ...]
+    summaries: Mapping[str, Mapping[str, Estimate]]
+    expectations: tuple[ExpectationResult, ...]
+    values: Mapping[str, Sequence[float]] = field(repr=False)
+    keys: tuple[str, ...] = field(repr=False)
+    crashed: frozenset[int] = frozenset()
+    failures: Mapping[str, int] = field(default_factory=dict)
+    worst: Mapping[str, Judgement] = field(default_factory=dict, repr=False)
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """The worst outcome of the verdicts; None where nothing was to be concluded."""
+        return combine([expectation.outcome for expectation in self.expectations]) if self.expectations else None
+
+    @property
+    def passed(self) -> bool:
+        """Whether there are verdicts, and all of them are passes."""
+        return self.outcome == "pass"
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The verdicts of all expectations, in order."""
+        return tuple(verdict for expectation in self.expectations for verdict in expectation.verdicts)
+
+    @property
+    def guarantee(self) -> str:
+        """The error bound of the verdicts, in words; empty where nothing passed."""
+        return guarantee(self.verdicts, gate=self.run.gate, joint=self.run.joint)
+
+    def meets(self, gate: Gate) -> bool:
+        """Return whether the experiment gets through a gate; one without expectations does."""
+        return self.outcome is None or meets_gate(self.outcome, gate)
+
+    def metric(self, name: str) -> MetricResult:
+        """Return a metric by its name. Raises KeyError naming those there are."""
+        found = next((metric for metric in self.metrics if metric.name == name), None)
+        if found is None:
+            raise KeyError(f"{name}: the metrics are {', '.join(metric.name for metric in self.metrics)}")
+        return found
+
+    def __str__(self) -> str:
+        return _describe(self)
+
+
+def _describe(result: ExperimentResult) -> str:
+    """Write an experiment: its metrics, its verdicts with the answers that speak most against them, what went wrong."""
+    parts = [
+        "\n".join(indent(f"note: {note}", 0) for note in result.run.notes),
+        _show_metrics(result.metrics),
+        _show_summaries(result.summaries),
+        _show_verdicts(result),
+        *(_show_against(result, expectation) for expectation in result.expectations),
+        show_failures(Counter(dict(result.failures))),
+        "\n".join(part for part in (indent(result.guarantee, 0), _footer(result)) if part),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _show_metrics(metrics: Sequence[MetricResult]) -> str:
+    rows = [
+        [
+            metric.name,
+            *_show_estimate(metric.estimate, is_share=metric.kind == "share"),
+            str(metric.estimate.n),
+            str(metric.missing or "-"),
+            str(metric.crashed or "-"),
+            metric.estimate.method,
+        ]
+        for metric in metrics
+    ]
+    return render_table(METRIC_HEADERS, rows, widths=(44,)) if rows else ""
+
+
+def _show_summaries(summaries: Mapping[str, Mapping[str, Estimate]]) -> str:
+    rows = [
+        [f"{scorer}: {name}", *_show_estimate(estimate, is_share=False), str(estimate.n), estimate.method]
+        for scorer, found in summaries.items()
+        for name, estimate in found.items()
+    ]
+    return render_table(SUMMARY_HEADERS, rows, widths=(44,)) if rows else ""
+
+
+def _show_estimate(estimate: Estimate, *, is_share: bool) -> list[str]:
+    def show(value: float) -> str:
+        return show_share(value) if is_share else f"{value:.3g}"
+
+    value = "-" if estimate.value is None else show(estimate.value)
+    return [value, "-" if estimate.interval is None else "[{}, {}]".format(*map(show, estimate.interval))]
+
+
+def _show_verdicts(result: ExperimentResult) -> str:
+    rows = [
+        verdict_row(expectation.label, evaluator, verdict, result.dataset.size)
+        for expectation in result.expectations
+        for evaluator, verdict in zip(expectation.evaluators, expectation.verdicts, strict=True)
+    ]
+    if not rows:
+        return ""
+    return "\n".join([render_table(VERDICT_HEADERS, rows, widths=(44,)), legend(result.verdicts)])
+
+
+def _show_against(result: ExperimentResult, expectation: ExpectationResult) -> str:
+    if expectation.outcome == "pass":
+        return ""
+    lines = [
+        indent(f"{expectation.label}: {verdict.evaluator}: {verdict.explanation.rstrip('.')}.", 0)
+        for verdict in expectation.verdicts
+        if not verdict.passed
+    ]
+    worst = result.worst.get(expectation.label)
+    if worst is not None:
+        lines.append(show_trial(worst, expectation.results[worst.trial.index]))
+    return "\n".join(lines)
+
+
+def _footer(result: ExperimentResult) -> str:
+    dataset, run, outcome = result.dataset, result.run, result.outcome
+    times = f" x {dataset.repetitions}" if dataset.repetitions > 1 else ""
+    unfinished = dataset.size * dataset.repetitions - result.answers
+    left = f" ({unfinished} not reached, because the run stopped: {run.stopped})" if unfinished else ""
+    judged = f", judge {run.judge_model}" if run.usage.keys() & {"judge", "scorer"} else ""
+    return (
+        f"{f'{MARKS[outcome]}: ' if outcome else ''}dataset {dataset.name} (version {dataset.version}), "
+        f"{counted_of(dataset.size, 'example')}{times}{left}, {show_spent(run)}\n"
+        f"run {run.run_id}, seed {run.seed}, target {run.app}{judged}"
+    )

@@ -1,0 +1,34 @@
+"""What the verdicts of a suite guarantee together, in words."""
+
+from collections.abc import Sequence
+
+from simeval.core.settings import Gate
+from simeval.core.trial import Verdict
+from simeval.evaluators.verdicts import show_share
+
+
+def guarantee(verdicts: Sequence[Verdict], *, gate: Gate, joint: bool) -> str:
+    """Say the error bound of the passes or, at a gate that only a fail blocks, of being blocked; else nothing."""
+    levels = [verdict.significance_level for verdict in verdicts]
+    count, most, together = len(levels), show_share(max(levels, default=0.0)), show_share(min(1.0, sum(levels)))
+    each = f" (each of the {count} requirements is tested at {max(levels, default=0.0):.3g})" if joint else ""
+    if gate == "not_fail":
+        fails = f"an app that meets a bar fails it with a chance of at most {most}"
+        return (
+            f"{fails}; one that meets all {count} is blocked with at most {together}{each}."
+            if count > 1
+            else f"{fails}."
+        )
+    if not any(verdict.passed for verdict in verdicts):
+        return ""
+    if joint:
+        return (
+            f"if the app is below some of its bars, the chance that it passes any of these is at most {together}{each}."
+        )
+    below = f"an app below a bar passes it with a chance of at most {most}"
+    if count == 1:
+        return f"{below}."
+    return (
+        f"{below}, and so the whole suite; of {count} requirements exactly at their bars, {sum(levels):.2g} would be "
+        "expected to pass."
+    )

@@ -1,0 +1,59 @@
+"""JUnit XML: one test suite for each scenario, one test case for each verdict."""
+
+from collections.abc import Sequence
+from re import compile as pattern
+from xml.etree import ElementTree as ET
+
+from simeval.core.trial import Verdict
+from simeval.results.suite import EvaluationResult, RunRecord
+
+_UNPRINTABLE = pattern("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def junit_xml(results: Sequence[EvaluationResult], run: RunRecord) -> str:
+    """Write a run as JUnit XML: fail is a failure, error an error; inconclusive a failure, or skipped where it may be.
+
+    It may be at the gate "not_fail".
+    """
+    lenient = run.gate == "not_fail"
+    root = ET.Element("testsuites", name="simeval", time=f"{run.seconds:.3f}")
+    for result in results:
+        outcomes = [verdict.outcome for verdict in result.verdicts]
+        suite = ET.SubElement(
+            root,
+            "testsuite",
+            name=_printable(result.title),
+            tests=str(len(outcomes)),
+            failures=str(outcomes.count("fail") + (0 if lenient else outcomes.count("inconclusive"))),
+            skipped=str(outcomes.count("inconclusive") if lenient else 0),
+            errors=str(outcomes.count("error")),
+            timestamp=run.started.isoformat(),
+        )
+        facts = {"run": run.run_id, "seed": run.seed, "app": run.app, "judge": run.judge_model, "user": run.user_model}
+        properties = ET.SubElement(suite, "properties")
+        for fact, value in facts.items():
+            ET.SubElement(properties, "property", name=fact, value=_printable(str(value)))
+        for expectation in result.expectations:
+            for verdict in expectation.verdicts:
+                name = _printable(f"{expectation.label}: {verdict.evaluator}")
+                case = ET.SubElement(suite, "testcase", classname=_printable(result.title), name=name)
+                _add_outcome(case, verdict, result.show_worst(expectation), lenient=lenient)
+    for total in ("tests", "failures", "errors", "skipped"):
+        root.set(total, str(sum(int(suite.get(total, "0")) for suite in root)))
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _add_outcome(case: ET.Element, verdict: Verdict, worst: str, *, lenient: bool) -> None:
+    if verdict.passed:
+        return
+    not_passed = "skipped" if verdict.inconclusive and lenient else "failure"
+    tag = "error" if verdict.outcome == "error" else not_passed
+    message = _printable(verdict.explanation)
+    body = _printable("\n".join(part for part in (verdict.explanation, worst) if part))
+    ET.SubElement(case, tag, type=verdict.outcome, message=message).text = body
+
+
+def _printable(text: str) -> str:
+    """Leave out the characters that XML cannot hold."""
+    return _UNPRINTABLE.sub("", text)

@@ -1,0 +1,90 @@
+"""Verdicts, trials and failures as a person reads them: the parts that all printed results share."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from simeval.core.tables import indent, printable
+from simeval.core.trial import Failure, Judgement, Outcome, Score, Verdict
+from simeval.evaluators.base import Evaluator
+from simeval.evaluators.verdicts import show_p, show_share
+
+MARKS: Mapping[Outcome, str] = {
+    "pass": "PASS",
+    "fail": "FAIL",
+    "inconclusive": "INCONCLUSIVE",
+    "error": "ERROR",
+}
+MOST_CAUSES = 10
+LEGEND = "interval: {level} confidence; p: chance of so good a result (FAIL: so bad) from an app at the bar"
+VERDICT_HEADERS = ("expectation", "verdict", "estimate", "interval", "bar", "n", "p")
+
+
+def legend(verdicts: Sequence[Verdict]) -> str:
+    """Say what the interval and p of these verdicts are."""
+    alphas = {verdict.significance_level for verdict in verdicts}
+    return LEGEND.format(level=show_share(1 - 2 * alphas.pop()) if len(alphas) == 1 else "two-sided")
+
+
+def verdict_row(label: str, evaluator: Evaluator, verdict: Verdict, sample_size: int) -> list[str]:
+    """Return the cells of a verdict under VERDICT_HEADERS."""
+    return [
+        label,
+        MARKS[verdict.outcome],
+        "-" if verdict.estimate is None or verdict.outcome == "error" else evaluator.show(verdict.estimate),
+        _show_interval(verdict, evaluator),
+        evaluator.show_bar(),
+        _show_n(verdict, sample_size),
+        _show_p(verdict),
+    ]
+
+
+def _show_n(verdict: Verdict, sample_size: int) -> str:
+    of = f"/{sample_size}" if verdict.n < sample_size else ""
+    counts = ((verdict.missing, "missing"), (verdict.left_out, "left out"))
+    besides = ", ".join(f"{count} {what}" for count, what in counts if count)
+    return f"{verdict.n}{of} ({besides})" if besides else f"{verdict.n}{of}"
+
+
+def _show_p(verdict: Verdict) -> str:
+    p = verdict.p_value_fail if verdict.failed else verdict.p_value
+    return "-" if p is None or verdict.reason == "scenario_settled" else show_p(p, beside=verdict.significance_level)
+
+
+def _show_interval(verdict: Verdict, evaluator: Evaluator) -> str:
+    if verdict.confidence_interval is None or verdict.outcome == "error":
+        return "-"
+    low, high = (evaluator.show(bound) for bound in verdict.confidence_interval)
+    return f"[{low}, {high}]"
+
+
+def speaks_against(result: Score | Failure, evaluators: Sequence[Evaluator]) -> bool:
+    """Return whether a result is no evidence for what is required."""
+    if isinstance(result, Failure):
+        return not result.is_unneeded
+    return not all(evaluator.meets(result.value) for evaluator in evaluators)
+
+
+def badness(result: Score | Failure, prefers_high: bool) -> tuple[int, float]:
+    """Order results from harmless to damning: missing data, good scores, bad scores, app failures."""
+    if isinstance(result, Failure):
+        return (2, 0.0) if result.stage == "app" else (0, 0.0)
+    return 1, -result.value if prefers_high else result.value
+
+
+def show_trial(judgement: Judgement, result: Score | Failure) -> str:
+    """Write a conversation that speaks against an expectation."""
+    if isinstance(result, Failure):
+        head = f"worst conversation (trial {judgement.trial.index}): {result.error}"
+    else:
+        reasoning = f": {result.reasoning}" if result.reasoning else ""
+        head = f"worst conversation (trial {judgement.trial.index}), score {result.value:g}{reasoning}"
+    said = [indent(f"{message.role}: {printable(message.content)}", 6) for message in judgement.conversation.messages]
+    return "\n".join([indent(head, 4), *said])
+
+
+def show_failures(counted: Counter[str]) -> str:
+    """Say what went wrong on single trials, each text once with its count, also where all passed."""
+    lines = [indent(f"{count} x {text}", 2) for text, count in counted.most_common(MOST_CAUSES)]
+    if len(counted) > MOST_CAUSES:
+        lines.append(f"  ... and {len(counted) - MOST_CAUSES} more causes; --json holds them all.")
+    return "\n".join(["failures of single trials:", *lines]) if lines else ""

@@ -1,0 +1,321 @@
+"""What a scorer is: a named function of a conversation or an example, with its arguments given by name.
+
+A plain function becomes a scorer with `@scorer`; a class inherits `Scorer` and has a `score` method, sync
+or async. Either returns a number, a boolean, or a (nested) dict of them; texts and other values are kept as
+details.
+"""
+
+import inspect
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from math import nan
+from types import MethodType
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsFloat, cast, overload
+
+import anyio
+import anyio.to_thread
+
+from simeval.core.direction import Direction, Directions, direction_at, require_directions
+from simeval.core.trial import Estimate, Score, Scored
+from simeval.core.validation import require
+from simeval.errors import DefinitionError
+
+if TYPE_CHECKING:
+    from simeval.models.caller import Caller
+
+COLUMNS = ("output", "input", "conversation", "title", "given", "when", "expected_behavior", "seed")
+UNMAPPED: Mapping[str, str] = {}
+_OF_THE_TRIAL = ("output", "conversation", "seed")
+
+Callers = Callable[[Any], "Caller"]  # gives what asks a model of this name, or object; None means the engine's judge
+
+
+class Scorer:
+    """Something that measures. Subclasses define `score`; its parameters name the columns it wants.
+
+    On a simulated conversation the columns are `output` (the app's last message), `input` (the user's
+    first), `conversation` (the whole record), and the scenario's `title`, `given`, `when`, `seed`; on an example of
+    a dataset they are `output`, `input`, `conversation`, `seed` and the dataset's own. `column_map` names the column
+    of a parameter that is called otherwise, {parameter: column}, also by a path with dots into one that holds a
+    mapping, such as "output.answer".
+    """
+
+    score: Callable[..., Any]  # must be safe in several threads at once, where it is a plain function
+    default_score: ClassVar[str | None] = None  # the path concluded on where the expectation names none
+    paths: ClassVar[tuple[str, ...]] = ()  # all paths it ever gives, where that is known
+    timeout_seconds: ClassVar[float | None] = 60.0  # None for a scorer that bounds its own calls
+    quick: ClassVar[bool] = False  # whether a plain `score` is so quick that it may run in the event loop
+    summarized: ClassVar[tuple[str, ...] | None] = None  # the parameters that `summarize` reads; all without it
+    column_map: Mapping[str, str] = UNMAPPED
+    direction: Directions | None = None  # which way its values are better; None where nobody has said so
+
+    @property
+    def name(self) -> str:
+        """The scorer's name in reports."""
+        return type(self).__name__
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """What is called to measure."""
+        return self.score
+
+    @property
+    def calls(self) -> int:
+        """How many calls to models one score takes, for the forecast of a run."""
+        return 0
+
+    def check(self, columns: Collection[str] = COLUMNS) -> None:
+        """Raise DefinitionError where there is no score method, or it requires what is no column."""
+        where = f"scorer {self.name}"
+        if self.direction is not None:
+            require_directions(self.direction, where)
+        has_method = callable(getattr(self, "score", None))
+        require(has_method, where, found="no score method", do="define score(self, output, ...)")
+        there = f"the columns are {', '.join(columns)}"
+        mapped = self.column_map
+        strange = [] if _takes_any(self.function) else [name for name in mapped if name not in _named(self.function)]
+        require(not strange, where, found=f"column_map for {strange}", do="map parameters of its score method only")
+        absent = [column for column in mapped.values() if column not in columns and column.split(".")[0] not in columns]
+        require(not absent, where, found=f"column_map to {absent}", do=f"map to columns there are: {there}")
+        missing = [name for name in _required(self.function) if name not in mapped and name not in columns]
+        do = f"name its parameters after the columns there are, or give a column_map; {there}"
+        require(not missing, where, found=f"parameters {missing}", do=do)
+
+    def direction_of(self, path: str) -> Direction | None:
+        """Return which way the value at a path is better: what this one was told, else what its class declares."""
+        return direction_at(self.direction, path) or direction_at(type(self).direction, path)
+
+    def bind(self, callers: Callers) -> "Scorer":  # noqa: ARG002
+        """Return this scorer as it shall be used in a run: one that asks models gets what asks them there."""
+        return self
+
+    def summarize(self, scored: Sequence[Scored]) -> Mapping[str, Estimate]:  # noqa: ARG002
+        """Return what is to be said of all examples of a dataset together, beside the summary of each metric.
+
+        A scorer of a whole dataset overrides this; `scored` stands in the dataset's order, failures among it.
+        """
+        return {}
+
+    async def prepare(self, columns: Mapping[str, Any]) -> None:
+        """Do once for a scenario what its scores will need; `columns` are those that every trial shares."""
+
+    async def measure(self, columns: Mapping[str, Any]) -> Any:
+        """Call `score` with the columns it names and give what it returned.
+
+        A plain function runs in a worker thread, unless the scorer says it is `quick`. Raises TimeoutError
+        after `timeout_seconds`, where it has them.
+        """
+        call = partial(self.function, **self.arguments(columns))
+        if self.quick and not inspect.iscoroutinefunction(self.function):
+            return call()
+        with anyio.move_on_after(self.timeout_seconds):
+            if inspect.iscoroutinefunction(self.function):
+                result = call()
+            else:
+                result = await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
+            return await result if inspect.isawaitable(result) else result
+        raise TimeoutError(f"no score within {self.timeout_seconds} seconds")
+
+    def arguments(self, columns: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what `score` is called with. Raises DefinitionError where a column that it requires is not there."""
+        function, mapped = self.function, self.column_map
+        found = dict(columns) if _takes_any(function) else {n: columns[n] for n in _named(function) if n in columns}
+        for name, column in mapped.items():
+            found.pop(name, None)
+            found.update((name, value) for value in _column(columns, column))
+        missing = [name for name in _required(function) if name not in found]
+        if missing:
+            do = f"the columns are {', '.join(columns)}"
+            raise DefinitionError(f"scorer {self.name}", found=f"no column for {missing}", do=do)
+        return found
+
+    def chosen(self, columns: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what `score` is given of a dataset's columns, by its parameters' names: what a `Scored` holds."""
+        wanted = self.summarized if self.summarized is not None else _named(self.function)
+        found = [(name, _column(columns, self.column_map.get(name, name))) for name in wanted]
+        return {name: values[0] for name, values in found if values and name not in _OF_THE_TRIAL}
+
+
+@dataclass(kw_only=True, eq=False)
+class ColumnScorer(Scorer):
+    """The base of scorers with a name, a column map and a direction of their own, given when they are made.
+
+    A `direction` replaces what the class declares, for the paths that it names.
+    """
+
+    name: str = ""
+    column_map: Mapping[str, str] = field(default_factory=dict)
+    direction: Directions | None = None
+
+    def __post_init__(self) -> None:
+        self.name = self.name or type(self).__name__
+        if self.direction is not None:
+            require_directions(self.direction, f"scorer {self.name}")
+
+
+class FunctionScorer(Scorer):
+    """A scorer made of a plain function; it can still be called as the function."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        name: str,
+        column_map: Mapping[str, str] = UNMAPPED,
+        direction: Directions | None = None,
+    ) -> None:
+        if direction is not None:
+            require_directions(direction, f"scorer {name}")
+        self._function, self._name, self.column_map, self.direction = function, name, column_map, direction
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        return self._function
+
+    def score(self, **columns: Any) -> Any:
+        """Call the function with those of the columns that it names."""
+        takes_any = _takes_any(self._function)
+        return self._function(
+            **{name: columns[name] for name in columns if takes_any or name in _named(self._function)}
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function(*args, **kwargs)
+
+
+@overload
+def scorer(
+    function: Callable[..., Any],
+    *,
+    name: str | None = None,
+    column_map: Mapping[str, str] = UNMAPPED,
+    direction: Directions | None = None,
+) -> FunctionScorer: ...
+@overload
+def scorer(
+    function: None = None,
+    *,
+    name: str | None = None,
+    column_map: Mapping[str, str] = UNMAPPED,
+    direction: Directions | None = None,
+) -> Callable[[Callable[..., Any]], FunctionScorer]: ...
+def scorer(
+    function: Callable[..., Any] | None = None,
+    *,
+    name: str | None = None,
+    column_map: Mapping[str, str] = UNMAPPED,
+    direction: Directions | None = None,
+) -> FunctionScorer | Callable[[Callable[..., Any]], FunctionScorer]:
+    """Make a scorer of a function; `name` replaces the function's own, `column_map` says which column is meant.
+
+    `direction` says which way its values are better: "higher", "lower" or "none", or these by {path: direction}.
+    Comparisons decide nothing by a value whose direction is not known.
+    """
+    if function is None:
+        return lambda inner: scorer(inner, name=name, column_map=column_map, direction=direction)
+    called = name or str(getattr(function, "__name__", type(function).__name__))
+    return FunctionScorer(function, called, column_map, direction)
+
+
+def as_scorer(candidate: object) -> Scorer:
+    """Take a Scorer as it is, and make one of a plain function."""
+    if isinstance(candidate, Scorer):
+        return candidate
+    if callable(candidate) and not isinstance(candidate, type):
+        return scorer(candidate)
+    raise DefinitionError("Expectation.scorer", found=f"found {candidate!r}", do="give a Scorer instance or a function")
+
+
+def select(measured: object, path: str | None, *, name: str) -> Score:
+    """Take one number out of what a scorer returned.
+
+    `path` leads through nested dicts, with dots; without it the only number there is is taken. Raises
+    DefinitionError where there is no number at that place.
+    """
+    if isinstance(measured, Score) and (path is None or path not in metrics_of(measured.details)):
+        return measured
+    found = measured.details if isinstance(measured, Score) else measured
+    numbers = metrics_of(found)
+    details = found if isinstance(found, Mapping) else {}
+    key = path if path is not None else (next(iter(numbers)) if len(numbers) == 1 else None)
+    if key is None or key not in numbers:
+        there = ", ".join(repr(k) for k in numbers if k) or "none"
+        raise DefinitionError(
+            f"scorer {name}",
+            found=f"no number at {path!r} in what it returned ({there})"
+            if numbers
+            else f"it returned {measured!r:.99}",
+            do="set Expectation.score to the path of a number or boolean",
+        )
+    return Score(value=float(numbers[key]), details=cast("Mapping[str, object]", details))
+
+
+def whole(measured: object, path: str | None) -> Score:
+    """Take everything out of what a scorer returned: its details, and the number at `path`, or the only one.
+
+    Without such a number the value is NaN. A bare boolean stays one; a bare text, or any other value, is the detail
+    "value".
+    """
+    if isinstance(measured, Score):
+        return measured
+    numbers = metrics_of(measured)
+    if not isinstance(measured, Mapping):
+        return Score(value=numbers[""]) if numbers else Score(value=nan, details={"value": measured})
+    only = next(iter(numbers)) if len(numbers) == 1 else path
+    return Score(value=float(numbers.get(only or "", nan)), details=measured)
+
+
+def metrics_of(measured: object, path: str = "") -> dict[str, float | bool]:
+    """Return the numbers and booleans in what a scorer returned, by their paths; of a bare one the path is empty."""
+    if isinstance(measured, Mapping):
+        return {
+            inner: value
+            for key, found in measured.items()
+            for inner, value in metrics_of(found, f"{path}.{key}" if path else str(key)).items()
+        }
+    if type(measured) in (bool, float, int):  # what is below takes ten times as long
+        return {path: measured if isinstance(measured, bool) else float(cast("float", measured))}
+    if isinstance(measured, SupportsFloat) and not isinstance(measured, type) and getattr(measured, "shape", ()) == ():
+        is_flag = type(measured).__name__ in ("bool", "bool_")  # numpy's own is not bool
+        return {path: bool(measured) if is_flag else float(measured)}
+    return {}
+
+
+def _column(columns: Mapping[str, Any], name: str) -> list[Any]:
+    """Return the value of a column, or of a path with dots into one, as the only element; none where there is none."""
+    if name in columns:
+        return [columns[name]]
+    found: Any = columns
+    for part in name.split("."):
+        if not isinstance(found, Mapping) or part not in found:
+            return []
+        found = found[part]
+    return [found]
+
+
+def _takes_any(function: Callable[..., Any]) -> bool:
+    return any(parameter.kind is parameter.VAR_KEYWORD for parameter in _parameters(function))
+
+
+def _named(function: Callable[..., Any]) -> list[str]:
+    variadic = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    return [parameter.name for parameter in _parameters(function) if parameter.kind not in variadic]
+
+
+def _required(function: Callable[..., Any]) -> list[str]:
+    named = _named(function)
+    return [each.name for each in _parameters(function) if each.default is each.empty and each.name in named]
+
+
+def _parameters(function: Callable[..., Any]) -> Sequence[inspect.Parameter]:
+    """Return the parameters of a function; a method's are found once for all of its class's instances."""
+    return _signature(function.__func__)[1:] if isinstance(function, MethodType) else _signature(function)
+
+
+@lru_cache(maxsize=1024)
+def _signature(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:
+    return tuple(inspect.signature(function).parameters.values())

@@ -1,0 +1,1 @@
+"""Brand voice: personas, authenticity, safety, stability."""

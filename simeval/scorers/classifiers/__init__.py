@@ -1,0 +1,1 @@
+"""Scorers over text classifiers: sentiment, toxicity, bias."""

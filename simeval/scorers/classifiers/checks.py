@@ -1,0 +1,246 @@
+"""The two checks of a number that a classifier gives of a text: against an expected score, and against golden texts.
+
+A scorer of one number (sentiment, toxicity, bias) is a `Gauge`; a check holds one and says pass or fail of its number.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf, isfinite, sqrt
+from statistics import fmean, stdev
+from typing import Any, ClassVar, Literal, cast
+
+import anyio
+
+from simeval.core.capture import first_leaf
+from simeval.core.direction import Direction, by_path
+from simeval.core.validation import is_number, require, require_one_of
+from simeval.scorers.base import COLUMNS, ColumnScorer
+from simeval.scorers.values import is_array
+
+Side = Literal["both", "at_most", "at_least"]
+Interval = Literal["sd", "prediction"]
+
+FEWEST_REFERENCES = 3
+_OPEN_TO: Mapping[Side, Direction] = {"at_most": "lower", "at_least": "higher", "both": "none"}
+WIDEST_PREDICTION = 30  # normal deviations; what lies outside of 38 is no number any more
+ROUNDING = 1e-9  # a border that is met but for the rounding of floats is met
+
+
+@dataclass(kw_only=True, eq=False)
+class Gauge(ColumnScorer):
+    """A scorer that gives one number of an `output`, under the name `default_score`, and `model`, what gave it."""
+
+    bounds: ClassVar[tuple[float, float]]
+    timeout_seconds: ClassVar[float | None] = 600.0  # the first text waits until a model is loaded
+
+    @property
+    def metric(self) -> str:
+        """What the number is called."""
+        return str(self.default_score)
+
+
+@dataclass(kw_only=True, eq=False)
+class Check(ColumnScorer):
+    """The base of the two: which gauge, and on which side of the wanted number an answer may lie.
+
+    With `side` "at_most" whatever is below passes too (an answer less toxic than expected is no failure), with
+    "at_least" whatever is above.
+    """
+
+    by: Gauge
+    side: Side = "both"
+
+    default_score = "passed"
+    direction = by_path(higher=["passed"], none=[""])
+    timeout_seconds: ClassVar[float | None] = None  # those of the gauge bound its calls
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        is_gauge = isinstance(self.by, Gauge)
+        require(is_gauge, f"{self.where}: by", found=self.by, do="give a scorer such as SentimentScorer()")
+        require_one_of(self.side, ("both", "at_most", "at_least"), f"{self.where}: side")
+
+    def direction_of(self, path: str) -> Direction | None:
+        """Return which way a value is better: of the gauge's number the way in which no answer can fail."""
+        if self.direction is None and path in (self.by.metric, "difference"):
+            return _OPEN_TO[self.side]
+        return super().direction_of(path)
+
+    @property
+    def where(self) -> str:
+        """How errors name this scorer."""
+        return f"scorer {self.name}"
+
+    def needs(self, given: object, column: str, columns: Sequence[str] | Mapping[str, object]) -> None:
+        """Raise DefinitionError where what is checked against was neither given nor is a column."""
+        mapped = column in self.column_map or column in columns
+        do = f"give {column}, or name its column: column_map={{{column!r}: ...}}"
+        require(given is not None or mapped, self.where, found=f"no {column}", do=do)
+
+    async def gauged(self, output: Any) -> tuple[float, dict[str, object]]:
+        """Return the number of the output, and all that the gauge says.
+
+        Raises what the gauge raises, or TimeoutError.
+        """
+        measured: dict[str, object] = await self.by.measure({"output": output})
+        return cast("float", measured[self.by.metric]), measured
+
+    def verdict(self, number: float, middle: float, half: float) -> dict[str, object]:
+        """Return whether a number lies within `half` of the middle, the borders included, and why."""
+        lowest = -inf if self.side == "at_most" else middle - half
+        highest = inf if self.side == "at_least" else middle + half
+        passed = lowest - ROUNDING <= number <= highest + ROUNDING
+        metric = self.by.metric
+        allowed = " and ".join(
+            [f"at least {lowest:.4g}"] * isfinite(lowest) + [f"at most {highest:.4g}"] * isfinite(highest)
+        )
+        return {
+            f"{metric}_result": "pass" if passed else "fail",
+            "passed": passed,
+            "difference": number - middle,
+            "side": self.side,
+            "why": f"{metric} is {number:.4g}, and {allowed} was allowed",
+        }
+
+    def proper(self, expected: object, what: str) -> float:
+        """Return a number that the gauge could give. Raises DefinitionError for any other."""
+        lowest, highest = self.by.bounds
+        within = is_number(expected) and lowest <= cast("float", expected) <= highest
+        do = f"give a number from {lowest:g} to {highest:g}"
+        require(within, f"{self.where}: {what}", found=expected, do=do)
+        return cast("float", expected)
+
+
+@dataclass(kw_only=True, eq=False)
+class ScoreMatch(Check):
+    """Whether a gauge's number lies within `uncertainty` of `expected`, the borders included.
+
+    Where `expected` is not given it is the column `expected_score`.
+    """
+
+    expected: float | None = None
+    uncertainty: float = 0.05
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        usable = is_number(self.uncertainty) and 0 <= self.uncertainty < inf
+        require(usable, f"{self.where}: uncertainty", found=self.uncertainty, do="give a number of 0 or more")
+        if self.expected is not None:
+            self.proper(self.expected, "expected")
+
+    def check(self, columns: Any = COLUMNS) -> None:
+        super().check(columns)
+        self.needs(self.expected, "expected_score", columns)
+
+    async def score(self, output: Any, expected_score: Any = None) -> dict[str, object]:
+        """Return the number, the texts and bounds it was checked with, and whether it passed.
+
+        Raises DefinitionError where the expected score is none the gauge could give, and what the gauge raises.
+        """
+        wanted = self.proper(expected_score if self.expected is None else self.expected, "expected_score")
+        number, measured = await self.gauged(output)
+        return {
+            self.by.metric: number,
+            "response": output,
+            "expected_score": wanted,
+            "allowed_uncertainty": self.uncertainty,
+            **self.verdict(number, wanted, self.uncertainty),
+            "model": measured["model"],
+        }
+
+
+@dataclass(kw_only=True, eq=False)
+class ScoreConsistency(Check):
+    """Whether a gauge's number is like those of golden `references`: their mean, within `scale` standard deviations.
+
+    The standard deviation is the sample's (n - 1). With `interval` "prediction" it is multiplied by what makes few
+    references honest, so that an equivalent answer passes as often as `scale` normal deviations promise (68% for 1,
+    95.4% for 2; where only one side is checked, 84% and 97.7%), if the numbers are normal: t(n - 1) * sqrt(1 + 1 / n).
+    The interval is never narrower than `floor` to each side, which matters where references are the same. Where
+    `references` are not given they are the column `references`, a list of texts.
+    """
+
+    references: Sequence[str] | None = None
+    scale: float = 1.0
+    interval: Interval = "sd"
+    floor: float = 0.01
+    _known: dict[str, float] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        usable = is_number(self.scale) and 0 < self.scale < inf
+        require(usable, f"{self.where}: scale", found=self.scale, do="give a positive number; 1 to 3 is usual")
+        usable = is_number(self.floor) and 0 <= self.floor < inf
+        require(usable, f"{self.where}: floor", found=self.floor, do="give a number of 0 or more")
+        require_one_of(self.interval, ("sd", "prediction"), f"{self.where}: interval")
+        usable = self.interval == "sd" or self.scale <= WIDEST_PREDICTION
+        do = f"give at most {WIDEST_PREDICTION}; 1 to 3 is usual"
+        require(usable, f"{self.where}: scale", found=self.scale, do=do)
+        if self.references is not None:
+            self._texts(self.references)
+
+    def check(self, columns: Any = COLUMNS) -> None:
+        super().check(columns)
+        self.needs(self.references, "references", columns)
+
+    async def score(self, output: Any, references: Any = None) -> dict[str, object]:
+        """Return the number, the references with theirs, the interval, and whether it passed.
+
+        Raises DefinitionError for fewer than three references, and what the gauge raises, also of a reference.
+        """
+        texts = self._texts(references if self.references is None else self.references)
+        scores = await self._scores(texts)
+        number, measured = await self.gauged(output)
+        middle, deviation = fmean(scores), stdev(scores)
+        half = max(self.floor, self._factor(len(scores)) * deviation)
+        return {
+            self.by.metric: number,
+            "response": output,
+            "references": texts,
+            "reference_scores": scores,
+            "mean_score": middle,
+            "calculated_uncertainty": half,
+            "standard_deviation": deviation,
+            "scale": self.scale,
+            "interval": self.interval,
+            **self.verdict(number, middle, half),
+            "model": measured["model"],
+        }
+
+    def _factor(self, n: int) -> float:
+        """Return how many standard deviations are allowed to each side."""
+        if self.interval == "sd":
+            return self.scale
+        from scipy.special import ndtr, stdtrit
+
+        return -float(stdtrit(n - 1, ndtr(-self.scale))) * sqrt(1 + 1 / n)  # of the tail: what is below rounds to 1
+
+    def _texts(self, references: object) -> list[str]:
+        do = f"give a list of at least {FEWEST_REFERENCES} texts; 10 are better"
+        usable = is_array(references) and len(references) >= FEWEST_REFERENCES
+        texts = list(references) if usable and is_array(references) else []
+        usable = usable and all(isinstance(text, str) and text.strip() for text in texts)
+        require(usable, f"{self.where}: references", found=references, do=do)
+        return texts
+
+    async def _scores(self, texts: Sequence[str]) -> list[float]:
+        """Return the numbers of the references; those given with the check are measured once for all answers."""
+        if self.references is None:
+            return await self._measured(texts)
+        if not self._known:  # several at once measure twice at worst: a lock would belong to one event loop
+            self._known = dict(zip(texts, await self._measured(texts), strict=True))
+        return [self._known[text] for text in texts]
+
+    async def _measured(self, texts: Sequence[str]) -> list[float]:
+        found: dict[str, float] = {}
+
+        async def measure(text: str) -> None:
+            found[text], _ = await self.gauged(text)
+
+        try:
+            async with anyio.create_task_group() as group:
+                for text in dict.fromkeys(texts):
+                    group.start_soon(measure, text)
+        except ExceptionGroup as group_of_errors:
+            raise first_leaf(group_of_errors) from group_of_errors
+        return [found[text] for text in texts]

@@ -1,0 +1,318 @@
+"""Graded scorers: a model says, with its reasons, whether an answer is right, grounded, helpful or meets a criterion.
+
+    Graded
+    ├── Ruled: one yes or no    HallucinationFree, Correctness, Helpfulness
+    ├── Supported: a share      Faithfulness, FactualAccuracy
+    ├── DocumentRelevance       a share of documents
+    ├── ContextRelevancy        a number from 0 to 1
+    └── Criteria                a yes or no for each criterion of the user's own
+
+The prompts are defaults to be edited. None of them has been validated against human judgement.
+"""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from simeval.core.conversation import Conversation
+from simeval.core.serialization import plain
+from simeval.core.validation import require
+from simeval.errors import DefinitionError
+from simeval.models.protocol.replies import Reply
+from simeval.scorers.base import COLUMNS
+from simeval.scorers.llm.base import ModelScorer, filled, places
+from simeval.scorers.llm.replies import Claims, Ruling, Share, rulings_of
+
+R = TypeVar("R", bound=Reply)
+
+_RULING = 'Answer with a JSON object: {"reasoning": a brief explanation, "met": true or false}.'
+_RULINGS = (
+    'Answer with a JSON object: {"rulings": {NAME: {"reasoning": a brief explanation, "met": true or false}}}, '
+    "with an entry for each NAME asked about and no other."
+)
+_CLAIMS = (
+    'Answer with a JSON object: {"claims": [{"claim": the claim in a sentence of its own, '
+    '"reasoning": what supports it, or that nothing does, "supported": true or false}]}, '
+    "an empty list if it makes no claim."
+)
+_SHARE = 'Answer with a JSON object: {"reasoning": a brief explanation, "score": a number from 0 to 1}.'
+
+
+@dataclass(kw_only=True, eq=False)
+class Graded(ModelScorer):
+    """The base: a system prompt, and a user's prompt in which `{column}` stands for what is in that column.
+
+    A prompt may name any column there is. A text is put there in a tag of its name; a list of texts as numbered
+    items; what is neither, as JSON.
+    """
+
+    system_prompt: str = ""
+    user_prompt: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        where, do = f"scorer {self.name}: user_prompt", "name a column in it, such as {output}"
+        require(bool(places(self.user_prompt)), where, found=self.user_prompt, do=do)
+
+    def check(self, columns: Collection[str] = COLUMNS) -> None:
+        """Raise DefinitionError as every scorer, and where the prompt names what is no column."""
+        super().check(columns)
+        ours = {*self.column_map, *self.own_places}
+        absent = [name for name in places(self.user_prompt) if name not in columns and name not in ours]
+        do = f"name columns there are: {', '.join(columns)}"
+        require(not absent, f"scorer {self.name}: user_prompt", found=absent, do=do)
+
+    @property
+    def own_places(self) -> Sequence[str]:
+        """The places of its prompt that need not be columns: what it fills itself, or leaves empty."""
+        return ()
+
+    async def grade(self, kind: type[R], seed: int, columns: Mapping[str, object]) -> R:
+        """Ask about the columns that the prompt names. Raises ModelError, and DefinitionError for a missing one."""
+        named = places(self.user_prompt)
+        if missing := [name for name in named if name not in columns]:
+            raise DefinitionError(f"scorer {self.name}", found=f"no column for {missing}", do="give it a value")
+        texts = {name: as_text(columns[name]) for name in named}
+        heard = [text for found in texts.values() for text in ([found] if isinstance(found, str) else found)]
+        return await self.ask(
+            kind, system=self.system_prompt, user=filled(self.user_prompt, texts), seed=seed, heard=heard
+        )
+
+
+def as_text(value: object) -> str | tuple[str, ...]:
+    """Return a value of a column as a prompt shows it: texts as they are, all else as JSON, and None as nothing."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, Conversation):
+        value = [{"role": message.role, "content": message.content} for message in value.messages]
+    elif isinstance(value, (list, tuple)) and value and all(isinstance(each, str) for each in value):
+        return tuple(value)
+    return json.dumps(plain(value), ensure_ascii=False)
+
+
+def needed(value: object, column: str) -> None:
+    """Raise ValueError where there is nothing in a column that is to be measured against."""
+    text = as_text(value)
+    if not (text if isinstance(text, str) else "".join(text)).strip() or text in ("[]", "{}"):
+        raise ValueError(f"there is nothing in {column!r}, so it cannot be measured")
+
+
+@dataclass(kw_only=True, eq=False)
+class Ruled(Graded):
+    """Whether one thing is so: a boolean under the name of `default_score`, and the `reasoning`."""
+
+    async def rule(self, seed: int, columns: Mapping[str, object]) -> dict[str, object]:
+        """Return the ruling."""
+        ruling = await self.grade(Ruling, seed, columns)
+        return {str(self.default_score): ruling.met, "reasoning": ruling.reasoning}
+
+
+@dataclass(kw_only=True, eq=False)
+class HallucinationFree(Ruled):
+    """Whether the output says nothing that the `context` does not bear out: true is good."""
+
+    default_score = "hallucination_free"
+    paths = ("hallucination_free",)
+    direction = "higher"
+    system_prompt: str = f"""You grade whether an answer of an AI assistant keeps to a context.
+A statement of fact that the context neither says nor implies is a hallucination, even where it is true.
+What follows from the context by plain reasoning is none; nor are questions, courtesies, and saying that one does not
+know. "met" is true if the output has no hallucination. In "reasoning" quote each one that it has.
+{_RULING}"""
+    user_prompt: str = "The context:\n{context}\n\nThe answer to grade:\n{output}"
+
+    async def score(self, output: Any, context: Any, seed: int = 0, **columns: Any) -> dict[str, object]:
+        """Return {"hallucination_free": bool, "reasoning": str}. Raises ValueError for an empty context, ModelError."""
+        needed(context, "context")
+        return await self.rule(seed, {**columns, "output": output, "context": context})
+
+
+@dataclass(kw_only=True, eq=False)
+class Correctness(Ruled):
+    """Whether the output says what the `reference` says: a correct answer may be worded otherwise, or say more."""
+
+    default_score = "correct"
+    paths = ("correct",)
+    direction = "higher"
+    system_prompt: str = f"""You grade whether an answer of an AI assistant is correct, by a reference that is correct.
+"met" is true if the output says what the reference says in answer to the input, in whatever words, and contradicts it
+nowhere. Something left out that the input asks for makes it false; something added that is consistent does not.
+{_RULING}"""
+    user_prompt: str = (
+        "The input:\n{input}\n\nThe reference answer, which is correct:\n{reference}\n\nThe answer to grade:\n{output}"
+    )
+
+    @property
+    def own_places(self) -> Sequence[str]:
+        return ("input",)
+
+    async def score(
+        self, output: Any, reference: Any, input: Any = "", seed: int = 0, **columns: Any
+    ) -> dict[str, object]:
+        """Return {"correct": bool, "reasoning": str}. Raises ValueError for an empty reference, ModelError."""
+        needed(reference, "reference")
+        return await self.rule(seed, {**columns, "output": output, "reference": reference, "input": input})
+
+
+@dataclass(kw_only=True, eq=False)
+class Helpfulness(Ruled):
+    """Whether the output gives what the `input` asks for; whether it is true is not asked."""
+
+    default_score = "helpful"
+    paths = ("helpful",)
+    direction = "higher"
+    system_prompt: str = f"""You grade whether an answer of an AI assistant is helpful to who asked.
+"met" is true if the output deals with what the input asks for, completely enough to be of use, clearly, and without
+much that is beside the point. An answer that evades, refuses without cause, or only promises is not helpful.
+{_RULING}"""
+    user_prompt: str = "The input:\n{input}\n\nThe answer to grade:\n{output}"
+
+    async def score(self, output: Any, input: Any, seed: int = 0, **columns: Any) -> dict[str, object]:
+        """Return {"helpful": bool, "reasoning": str}. Raises ValueError for an empty input, ModelError."""
+        needed(input, "input")
+        return await self.rule(seed, {**columns, "output": output, "input": input})
+
+
+@dataclass(kw_only=True, eq=False)
+class Supported(Graded):
+    """The share of a text's claims that are supported, under the name of `default_score`, and all `claims`."""
+
+    async def share(self, seed: int, columns: Mapping[str, object]) -> dict[str, object]:
+        """Return the share. Raises ValueError where the text makes no claim."""
+        found = (await self.grade(Claims, seed, columns)).claims
+        if not found:
+            raise ValueError("the output makes no claim, so there is no share of them that is supported")
+        claims = [{"claim": each.claim, "reasoning": each.reasoning, "supported": each.supported} for each in found]
+        return {str(self.default_score): sum(each.supported for each in found) / len(found), "claims": claims}
+
+
+@dataclass(kw_only=True, eq=False)
+class Faithfulness(Supported):
+    """The share of the output's claims that can be inferred from the `context`, from 0 to 1."""
+
+    default_score = "faithfulness"
+    paths = ("faithfulness",)
+    direction = "higher"
+    system_prompt: str = f"""You grade how faithful an answer of an AI assistant is to a context, claim by claim.
+Break the output into its claims of fact, each once and understandable by itself. A claim is supported if it can be
+inferred from the context alone, whatever else you know.
+{_CLAIMS}"""
+    user_prompt: str = "The context:\n{context}\n\nThe answer to grade:\n{output}"
+
+    async def score(self, output: Any, context: Any, seed: int = 0, **columns: Any) -> dict[str, object]:
+        """Return {"faithfulness": number, "claims": list}.
+
+        Raises ValueError for an empty context or an output without claims, and ModelError.
+        """
+        needed(context, "context")
+        return await self.share(seed, {**columns, "output": output, "context": context})
+
+
+@dataclass(kw_only=True, eq=False)
+class FactualAccuracy(Supported):
+    """The share of a summary's claims that its source, the `input`, states as they are stated, from 0 to 1."""
+
+    default_score = "factual_accuracy"
+    paths = ("factual_accuracy",)
+    direction = "higher"
+    system_prompt: str = f"""You grade how accurately a summary gives the facts of its source, claim by claim.
+Break the summary into its claims, each once and understandable by itself. A claim is supported if the source says it,
+with the same persons, numbers, dates, conditions and certainty; one that is distorted or added is not.
+{_CLAIMS}"""
+    user_prompt: str = "The source:\n{input}\n\nThe summary to grade:\n{output}"
+
+    async def score(self, output: Any, input: Any, seed: int = 0, **columns: Any) -> dict[str, object]:
+        """Return {"factual_accuracy": number, "claims": list}.
+
+        Raises ValueError for an empty source or a summary without claims, and ModelError.
+        """
+        needed(input, "input")
+        return await self.share(seed, {**columns, "output": output, "input": input})
+
+
+@dataclass(kw_only=True, eq=False)
+class DocumentRelevance(Graded):
+    """The share of the documents in `context`, one text or a list, that help to answer the `input`, from 0 to 1."""
+
+    default_score = "relevant_share"
+    paths = ("relevant_share",)
+    direction = "higher"
+    system_prompt: str = f"""You grade whether documents that were retrieved are relevant to an input, one by one.
+A document is relevant ("met" is true) if it has something that helps to answer the input, alone or with others.
+NAME is the number of a document; a document without a number is number 1.
+{_RULINGS}"""
+    user_prompt: str = "The input:\n{input}\n\nThe documents:\n{context}"
+
+    async def score(self, context: Any, input: Any, seed: int = 0, **columns: Any) -> dict[str, object]:
+        """Return {"relevant_share": number, "relevant": list of bool, "reasoning": list of str}.
+
+        Raises ValueError for an empty input and where there is no document, and ModelError.
+        """
+        needed(input, "input")
+        needed(context, "context")
+        shown = as_text(context)
+        numbers = ["1"] if isinstance(shown, str) else [str(number) for number in range(1, len(shown) + 1)]
+        reply = await self.grade(rulings_of(numbers), seed, {**columns, "context": context, "input": input})
+        rulings = [reply.rulings[number] for number in numbers]
+        return {
+            "relevant_share": sum(each.met for each in rulings) / len(rulings),
+            "relevant": [each.met for each in rulings],
+            "reasoning": [each.reasoning for each in rulings],
+        }
+
+
+@dataclass(kw_only=True, eq=False)
+class ContextRelevancy(Graded):
+    """How much of the `context` is of use for answering the `input`, from 0 to 1."""
+
+    default_score = "relevancy_score"
+    paths = ("relevancy_score",)
+    direction = "higher"
+    system_prompt: str = f"""You grade how relevant a retrieved context is to a question.
+"score" is the share of the context that helps to answer the question: 1 if all of it does, 0 if nothing does, and
+fractions between.
+{_SHARE}"""
+    user_prompt: str = "The question:\n{input}\n\nThe context:\n{context}"
+
+    async def score(self, context: Any, input: Any, seed: int = 0, **columns: Any) -> dict[str, object]:
+        """Return {"relevancy_score": number, "reasoning": str}.
+
+        Raises ValueError where one is empty, and ModelError.
+        """
+        needed(input, "input")
+        needed(context, "context")
+        share = await self.grade(Share, seed, {**columns, "context": context, "input": input})
+        return {"relevancy_score": share.score, "reasoning": share.reasoning}
+
+
+@dataclass(kw_only=True, eq=False)
+class Criteria(Graded):
+    """Whether each of the user's own criteria is met: {name: what is to hold}. All are asked about in one call."""
+
+    direction = "higher"
+    criteria: Mapping[str, str]
+    system_prompt: str = f"""You grade an answer of an AI assistant by criteria. A criterion is met if it holds for the
+output; judge each by itself, strictly by its text. NAME is the name of a criterion, which stands before its colon.
+{_RULINGS}"""
+    user_prompt: str = "The criteria:\n{criteria}\n\nThe input:\n{input}\n\nThe answer to grade:\n{output}"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        where, do = f"scorer {self.name}: criteria", "give {name: what is to hold}, both texts"
+        texts = [*self.criteria, *self.criteria.values()] if isinstance(self.criteria, Mapping) else []
+        usable = texts and all(isinstance(text, str) and text.strip() for text in texts)
+        require(bool(usable), where, found=self.criteria, do=do)
+        require("reasoning" not in self.criteria, where, found="reasoning", do="name that criterion otherwise")
+
+    @property
+    def own_places(self) -> Sequence[str]:
+        return ("criteria", "input")
+
+    async def score(self, output: Any, input: Any = "", seed: int = 0, **columns: Any) -> dict[str, object]:
+        """Return {name: bool for each criterion, "reasoning": {name: str}}. Raises ModelError."""
+        listed = [f"{name}: {text}" for name, text in self.criteria.items()]
+        found = {**columns, "output": output, "input": input, "criteria": listed}
+        rulings = (await self.grade(rulings_of(list(self.criteria)), seed, found)).rulings
+        reasons = {name: rulings[name].reasoning for name in self.criteria}
+        return {**{name: rulings[name].met for name in self.criteria}, "reasoning": reasons}

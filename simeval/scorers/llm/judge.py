@@ -1,0 +1,86 @@
+"""The judge: one or more LLMs that rate a conversation from 1 to 10 by a rubric, once or several times."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+
+from simeval.core import seeds
+from simeval.core.capture import first_leaf
+from simeval.core.conversation import Conversation
+from simeval.core.logs import log
+from simeval.core.ratings import Rating, mean_rating
+from simeval.core.trial import Score
+from simeval.models.caller import Caller
+from simeval.models.protocol.prompts import GradeRequest
+from simeval.models.protocol.replies import Grade
+from simeval.scorers.base import Scorer
+from simeval.scorers.llm.rubrics import RubricBook
+
+
+@dataclass(frozen=True, slots=True)
+class RubricScorer(Scorer):
+    """Rates how well an expected behaviour was met, by the rubric that `book` holds for it.
+
+    Each of the `judges` rates a conversation `repeats` times, all at once; the score is the mean of the ratings.
+    """
+
+    judges: Sequence[Caller]
+    book: RubricBook
+    expected_behavior: str
+    repeats: int = 1
+    timeout_seconds = None
+    direction = "higher"
+
+    @property
+    def name(self) -> str:
+        return "rating"
+
+    async def prepare(self, columns: Mapping[str, Any]) -> None:
+        """Have the rubric written while the first conversations are still being held."""
+        await self.book.levels(given=columns["given"], when=columns["when"], expected_behavior=self.expected_behavior)
+
+    async def score(self, conversation: Conversation, given: str, when: str, seed: int) -> Score:
+        """Return the mean rating with the reasoning of each. Raises ModelError where one of them is missing.
+
+        A mean of fewer ratings would be another criterion, so the first that fails ends the others.
+        """
+        levels = await self.book.levels(given=given, when=when, expected_behavior=self.expected_behavior)
+        places = [(judge, repeat) for judge in self.judges for repeat in range(self.repeats)]
+        found: dict[int, Rating] = {}
+
+        async def rate(place: int) -> None:
+            judge, repeat = places[place]
+            request = GradeRequest(
+                given=given,
+                when=when,
+                expected_behavior=self.expected_behavior,
+                levels=levels,
+                conversation=conversation.messages,
+                seed=repeat_seed(seed, repeat),
+            )
+            found[place] = await _rating(judge, request, repeat)
+
+        if len(places) == 1:
+            await rate(0)
+        else:
+            try:
+                async with anyio.create_task_group() as rating:
+                    for place in range(len(places)):
+                        rating.start_soon(rate, place)
+            except ExceptionGroup as group:
+                raise first_leaf(group) from group
+        return mean_rating([found[place] for place in range(len(places))])
+
+
+def repeat_seed(seed: int, repeat: int) -> int:
+    """Return the seed of a trial's repeat: the first has the trial's own, so that repeats can be added to a run."""
+    return seeds.derive(seed, "rating", repeat) if repeat else seed
+
+
+async def _rating(judge: Caller, request: GradeRequest, repeat: int) -> Rating:
+    grade = await judge.ask(request, Grade, heard=[message.content for message in request.conversation])
+    reasoning = judge.redactor.clean(grade.reasoning)
+    log.debug("grade", judge=judge.model.name, repeat=repeat, score=grade.score, reasoning=reasoning)
+    return Rating(judge=judge.model.name, repeat=repeat, score=grade.score, reasoning=reasoning)

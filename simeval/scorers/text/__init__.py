@@ -1,0 +1,1 @@
+"""Scorers of texts and data structures that ask no model."""

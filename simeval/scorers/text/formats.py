@@ -1,0 +1,166 @@
+"""Formats: whether an answer is JSON, XML, or what a pydantic model describes.
+
+Each gives {"valid": bool, "reason": str}, the reason being empty where the answer is valid. An answer that is empty
+or no text at all is invalid: the app failed its user, nothing is missing.
+"""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+from xml.parsers import expat
+
+from simeval.errors import DefinitionError
+from simeval.scorers.base import ColumnScorer
+from simeval.scorers.values import read_json
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+FENCE = "```"
+
+
+@dataclass(kw_only=True, eq=False)
+class FormatScorer(ColumnScorer, ABC):
+    """The base of scorers of a format. With `fenced` an answer may also stand in one Markdown fence, and only there."""
+
+    fenced: bool = False
+
+    default_score = "valid"
+    paths = ("valid",)
+    direction = "higher"
+    quick = True  # the parsers hold Python's lock anyway; 1 MB takes 5 to 20 ms
+    language: ClassVar[str] = ""
+
+    def score(self, output: Any) -> Mapping[str, object]:
+        """Return whether the output is valid, and why not."""
+        problem = self.problem(self._unfenced(output) if self.fenced and isinstance(output, str) else output)
+        return {"valid": not problem, "reason": problem}
+
+    @abstractmethod
+    def problem(self, output: Any) -> str:
+        """Return what is wrong with an output; empty where nothing is."""
+
+    def _unfenced(self, text: str) -> str:
+        opening, _, rest = text.strip().partition("\n")
+        if not opening.startswith(FENCE) or opening.strip("`").strip().lower() not in ("", self.language):
+            return text
+        return rest.removesuffix(FENCE) if rest.endswith(FENCE) else text
+
+
+@dataclass(kw_only=True, eq=False)
+class ValidJSON(FormatScorer):
+    """Whether the output is a JSON object or array.
+
+    As text it must parse, strictly: a bare number, text or null is not valid, nor are NaN and Infinity anywhere. An
+    output that already is a dict or a list must be possible to write as JSON.
+    """
+
+    language = "json"
+
+    def problem(self, output: Any) -> str:
+        if isinstance(output, (dict, list)):
+            return _unwritable(output)
+        found, problem = _parsed(output)
+        if problem or isinstance(found, (dict, list)):
+            return problem
+        return f"{_kind_of(found)}, neither an object nor an array"
+
+
+@dataclass(kw_only=True, eq=False)
+class ValidXML(FormatScorer):
+    """Whether the output is one well-formed XML document, but for space around it.
+
+    One that declares entities is refused, so that none can grow without bounds; nothing is ever fetched.
+    """
+
+    language = "xml"
+
+    def problem(self, output: Any) -> str:
+        if not isinstance(output, str) or not output.strip():
+            return _no_text(output)
+        parser = expat.ParserCreate()
+        parser.EntityDeclHandler = _refuse_entities
+        try:
+            parser.Parse(output.strip(), True)
+        except (expat.ExpatError, ValueError) as error:  # ValueError also for half a pair of surrogates
+            return str(error)
+        return ""
+
+
+@dataclass(kw_only=True, eq=False)
+class PydanticScorer(FormatScorer):
+    """Whether the output is what a pydantic model describes: an instance of it, a dict, or JSON text.
+
+    `strict` allows no conversion ("1" is then no integer). The reason names the place of the first mistake. Raises
+    DefinitionError for what is no pydantic model.
+    """
+
+    model: "type[BaseModel]" = field(kw_only=False)
+    strict: bool = False
+
+    language = "json"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        from pydantic import BaseModel  # slow to import
+
+        if not (isinstance(self.model, type) and issubclass(self.model, BaseModel)):
+            do = "give a class that inherits pydantic.BaseModel"
+            raise DefinitionError("PydanticScorer.model", found=f"found {self.model!r}", do=do)
+
+    def problem(self, output: Any) -> str:
+        from pydantic import ValidationError
+
+        problem = _parsed(output)[1] if isinstance(output, str) else ""
+        if problem:
+            return problem
+        read = self.model.model_validate_json if isinstance(output, str) else self.model.model_validate
+        try:
+            read(output, strict=self.strict)
+        except ValidationError as error:
+            return _first_mistake(error.errors(include_url=False, include_context=False, include_input=False))
+        return ""
+
+
+def _parsed(output: object) -> tuple[object, str]:
+    """Return the value of a JSON text, and what is wrong with it."""
+    if not isinstance(output, str) or not output.strip():
+        return None, _no_text(output)
+    try:
+        output.encode()  # half a pair of surrogates can be written nowhere
+        return read_json(output), ""
+    except ValueError as error:
+        return None, str(error)
+
+
+def _unwritable(output: object) -> str:
+    try:
+        json.dumps(output, allow_nan=False)
+    except RecursionError:
+        return "nested too deeply to be written"
+    except (TypeError, ValueError) as error:
+        return str(error)
+    return ""
+
+
+def _no_text(output: object) -> str:
+    return "empty" if output is None or isinstance(output, str) else f"{_kind_of(output)}, no text"
+
+
+def _kind_of(value: object) -> str:
+    return {str: "a text", bool: "a boolean", int: "a number", float: "a number", type(None): "null"}.get(
+        type(value), f"of type {type(value).__name__}"
+    )
+
+
+def _refuse_entities(*_: object) -> None:
+    raise ValueError("declares an entity, which is refused")
+
+
+def _first_mistake(mistakes: list[Any]) -> str:
+    first = mistakes[0]
+    place = ".".join(str(part) for part in first["loc"])
+    more = f" (and {len(mistakes) - 1} more)" if len(mistakes) > 1 else ""
+    return f"{place}: {first['msg']}{more}" if place else f"{first['msg']}{more}"

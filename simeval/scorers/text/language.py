@@ -1,0 +1,77 @@
+"""Language: which one the output is in, and whether that is the one that is wanted."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+from simeval.core.direction import by_path
+from simeval.core.validation import require
+from simeval.errors import DefinitionError
+from simeval.scorers.base import ColumnScorer
+from simeval.scorers.values import text_of
+
+LEAST_LETTERS = 12  # of a text whose language can be told with some reliability
+
+
+@dataclass(kw_only=True, eq=False)
+class Language(ColumnScorer):
+    """The language of the output, and whether it is `expected`, or without that, the language of the input.
+
+    Languages are ISO 639-1 codes ("en"), told by py3langid (139 of them, by their letters; no network). `among` names
+    those that come into question, which makes short texts more reliable. A text with fewer than `least_letters` letters
+    has no language that could be told.
+    """
+
+    default_score = "matches"
+    paths = ("matches", "probability")
+    direction = by_path(higher=["matches"], none=["probability"])
+    expected: str | None = None
+    among: Collection[str] = field(default_factory=tuple)
+    least_letters: int = LEAST_LETTERS
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        where = f"scorer {self.name}"
+        if find_spec("py3langid") is None:
+            do = "install the extra: pip install 'simeval[language]'"
+            raise DefinitionError(where, found="py3langid is not installed", do=do)
+        known = _identifier(()).labels
+        codes = [*self.among, *([self.expected] if self.expected else [])]
+        unknown = [code for code in codes if code not in known]
+        require(not unknown, where, found=unknown, do=f"use codes such as en, de, ja: {', '.join(sorted(known))}")
+        fits = not self.among or self.expected is None or self.expected in self.among
+        require(fits, f"{where}: among", found=list(self.among), do=f"let it hold {self.expected!r}, too")
+
+    def score(self, output: object, input: object = "") -> dict[str, object]:
+        """Return {"matches": bool, "language", "probability", "expected"}.
+
+        Raises ValueError where the output, or the input that it is held against, is too short to tell.
+        """
+        language, probability = self._of(text_of(output), "output")
+        expected = self.expected or self._of(text_of(input), "input")[0]
+        return {
+            "matches": language == expected,
+            "language": language,
+            "probability": probability,
+            "expected": expected,
+        }
+
+    def _of(self, text: str, what: str) -> tuple[str, float]:
+        letters = sum(character.isalpha() for character in text)
+        if letters < self.least_letters:
+            raise ValueError(f"the {what} has {letters} letters, too few to tell its language")
+        language, probability = _identifier(tuple(sorted(self.among))).classify(text)
+        return str(language), float(probability)
+
+
+@cache
+def _identifier(among: tuple[str, ...]) -> Any:
+    """Load the model once for each choice of languages: 0.1 s and some 40 MB."""
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    if among:
+        identifier.set_languages(list(among))
+    return identifier

@@ -1,0 +1,175 @@
+"""Texts against a reference or a pattern: equal, contained, matching, or how near.
+
+Texts are compared in Unicode's form NFC. An output or a reference that is no text is compared as JSON; no reference
+at all (None) is an error, because nothing was measured then.
+"""
+
+import re
+import string
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from simeval.core.direction import by_path
+from simeval.errors import DefinitionError
+from simeval.scorers.base import ColumnScorer
+from simeval.scorers.text.edit_distance import common_length, edit_distance
+from simeval.scorers.values import given, normalised, same, text_of
+
+ARTICLES = frozenset({"a", "an", "the"})
+
+
+@dataclass(kw_only=True, eq=False)
+class TextScorer(ColumnScorer):
+    """The base of scorers that compare texts, with case and runs of white space or without."""
+
+    ignore_case: bool = False
+    ignore_space: bool = False
+
+    def plain(self, value: object) -> str:
+        """Return what of a value is compared."""
+        return normalised(value, ignore_case=self.ignore_case, ignore_space=self.ignore_space)
+
+
+@dataclass(kw_only=True, eq=False)
+class ExactMatch(TextScorer):
+    """Whether the output equals the reference.
+
+    Where neither is a text they are compared as JSON values: 1 equals 1.0, but not true, and the order of keys is
+    nothing.
+    """
+
+    direction = "higher"
+    quick = True
+
+    def score(self, output: Any, reference: Any) -> bool:
+        """Return whether they are equal."""
+        wanted = given(reference, self.name)
+        if isinstance(output, str) or isinstance(wanted, str):
+            return self.plain(output) == self.plain(wanted)
+        return same(output, wanted)
+
+
+@dataclass(kw_only=True, eq=False)
+class Contains(TextScorer):
+    """Whether the reference stands somewhere in the output: a text that is wanted, or with `direction="lower"` not."""
+
+    direction = "higher"
+    quick = True
+
+    def score(self, output: Any, reference: Any) -> bool:
+        """Return whether it does. Raises DefinitionError for an empty reference, which stands in every text."""
+        wanted = self.plain(given(reference, self.name))
+        if not wanted:
+            do = "give a text that an output may lack"
+            raise DefinitionError(f"scorer {self.name}", found="an empty reference", do=do)
+        return wanted in self.plain(output)
+
+
+@dataclass(kw_only=True, eq=False)
+class RegexMatch(ColumnScorer):
+    """Whether a regular expression is found in the output, or with `full` matches the whole of it.
+
+    Raises DefinitionError for what is no regular expression. One that tries endlessly many ways on some text, such as
+    (a+)+$, holds up the whole process: Python has no way to stop it, and holds its lock, so that a thread is no help.
+    Of a pattern that an answer shall not have, say `direction="lower"`.
+    """
+
+    pattern: str | re.Pattern[str] = field(kw_only=False)
+    full: bool = False
+
+    direction = "higher"
+    quick = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        try:
+            self.pattern = re.compile(self.pattern)
+        except (re.error, TypeError) as error:
+            found = f"found {self.pattern!r} ({error})"
+            raise DefinitionError("RegexMatch.pattern", found=found, do="give a regular expression") from None
+
+    def score(self, output: Any) -> bool:
+        """Return whether it is found."""
+        find = re.fullmatch if self.full else re.search
+        return find(self.pattern, text_of(output)) is not None
+
+
+@dataclass(kw_only=True, eq=False)
+class LevenshteinSimilarity(TextScorer):
+    """How like the reference the output is, from 0 to 1: 1 - distance / length of the longer one.
+
+    The distance is Levenshtein's, in characters; two empty texts are alike. 50,000 characters on both sides take
+    0.2 s; ValueError where both are longer and differ from end to end.
+    """
+
+    default_score = "similarity"
+    paths = ("similarity", "distance")
+    direction = by_path(higher=["similarity"], lower=["distance"])
+
+    def score(self, output: Any, reference: Any) -> Mapping[str, float]:
+        """Return the similarity, and the distance it is made of."""
+        found, wanted = self.plain(output), self.plain(given(reference, self.name))
+        distance = edit_distance(found, wanted)
+        return {"similarity": 1 - distance / max(len(found), len(wanted), 1), "distance": distance}
+
+
+@dataclass(kw_only=True, eq=False)
+class TokenF1(ColumnScorer):
+    """How many words output and reference share, whatever their order, as SQuAD counts them.
+
+    Words are what stands between spaces, in lower case, without punctuation and English articles. Where neither has
+    a word they agree (1), where only one has they do not (0). Of no use in languages written without spaces.
+    Reference: P. Rajpurkar, R. Jia and P. Liang (2018), "Know What You Don't Know", ACL.
+    """
+
+    default_score = "f1"
+    paths = ("f1", "precision", "recall")
+    direction = "higher"
+
+    def score(self, output: Any, reference: Any) -> Mapping[str, float]:
+        """Return precision (of the output's words), recall (of the reference's) and F1."""
+        found = [word for word in _words(output) if word not in ARTICLES]
+        wanted = [word for word in _words(given(reference, self.name)) if word not in ARTICLES]
+        return _overlap((Counter(found) & Counter(wanted)).total(), len(found), len(wanted))
+
+
+@dataclass(kw_only=True, eq=False)
+class RougeL(ColumnScorer):
+    """The longest sequence of words that output and reference share in order, others between them allowed.
+
+    Words are runs of letters and digits in lower case, of any script, as they are; no stemming. Where neither has a
+    word they agree (1). Reference: C.-Y. Lin (2004), "ROUGE: a package for automatic evaluation of summaries", ACL.
+    """
+
+    default_score = "f1"
+    paths = ("f1", "precision", "recall")
+    direction = "higher"
+
+    def score(self, output: Any, reference: Any) -> Mapping[str, float]:
+        """Return the share of the output's words (precision), of the reference's (recall), and F1."""
+        found, wanted = _words(output, instead=" "), _words(given(reference, self.name), instead=" ")
+        return _overlap(common_length(found, wanted), len(found), len(wanted))
+
+
+def _words(value: object, *, instead: str = "") -> list[str]:
+    """Return the words of a text in lower case, with `instead` in the place of each punctuation mark."""
+    text = normalised(value).lower()
+    marks = {ord(mark): instead for mark in set(text) if _is_punctuation(mark)}
+    return text.translate(marks).split()
+
+
+def _is_punctuation(character: str) -> bool:
+    return character in string.punctuation or unicodedata.category(character).startswith("P")
+
+
+def _overlap(common: int, found: int, wanted: int) -> Mapping[str, float]:
+    if not found and not wanted:
+        return {"f1": 1.0, "precision": 1.0, "recall": 1.0}
+    return {
+        "f1": 2 * common / (found + wanted),
+        "precision": common / found if found else 0.0,
+        "recall": common / wanted if wanted else 0.0,
+    }

@@ -1,0 +1,222 @@
+"""Planning: how many trials a requirement needs, and what a suite can be expected to prove, before a call is paid."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from simeval.core.settings import Settings
+from simeval.core.tables import render_table
+from simeval.core.validation import require, require_level, require_share, require_whole
+from simeval.evaluators.base import ShareEvaluator
+from simeval.evaluators.stopping import say_acceptance
+from simeval.evaluators.verdicts import show_share
+from simeval.stats import binomial, planning
+from simeval.stats.multiple import joint_level
+from simeval.stats.sequential import Design
+from simeval.suites.scenario import ScenarioTest, count_requirements
+
+CHEAP_SIZES = 5
+HEADERS = ("scenario", "requirement", "trials", "passes with", "chance of a pass", "trials taken")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleSizePlan:
+    """What it takes to prove a share of good trials.
+
+    `level` and `needed_power` are those of each of the `requirements`; `minimum` is the fewest trials that can
+    prove `bar` at all; `fixed` the sizes of a sample without early stopping, `design` the smallest sequential
+    design; both are None where the true rate is not above the bar, or is so little that it takes more than
+    10,000 trials.
+    """
+
+    bar: float
+    true_rate: float
+    significance_level: float
+    power: float
+    requirements: int
+    joint: bool
+    level: float
+    needed_power: float
+    minimum: int
+    fixed: planning.FixedSample | None
+    design: Design | None
+
+    def __str__(self) -> str:
+        many = f" each ({show_share(self.power)} for all {self.requirements})" if self.requirements > 1 else ""
+        level = f"{self.level:.3g}" + (f" ({self.significance_level:g} for the list)" if self.joint else "")
+        head = (
+            f"to prove a rate of at least {show_share(self.bar)} at level {level}, where the true rate is "
+            f"{show_share(self.true_rate)},\nwith a chance of {show_share(round(self.needed_power, 4))}{many}:"
+        )
+        if self.design is None or self.fixed is None:
+            why = "no sample is enough: the true rate must lie above the bar"
+            if self.true_rate > self.bar:
+                why = f"more than {planning.LARGEST_N:,} trials would be needed: too close to the bar"
+            return f"{head}\n  {why}"
+        first, safe = self.fixed.first, self.fixed.safe
+        good, at_bar = self.design.characteristics(self.true_rate), self.design.characteristics(self.bar)
+        cheap = planning.cheap_sizes(self.bar, alpha=self.level, count=CHEAP_SIZES)
+        lines = {
+            "with early stopping": f"sample_size {self.design.n_max}; on average {good.expected_n:.0f} trials, and "
+            f"{at_bar.expected_n:.0f} for an app exactly at the bar",
+            "": say_acceptance(self.design.pass_points),
+            "without": f"sample_size {first}" + (f" (from {safe} on, every size is enough)" if safe > first else ""),
+            "the least that can": f"{self.minimum} trials, all of them good",
+            "cheap fixed sizes": ", ".join(f"{n} with {'no miss' if k == 0 else f'≤ {k}'}" for n, k in cheap),
+        }
+        return "\n".join([head, *(f"  {name:<21}{text}" for name, text in lines.items())])
+
+
+def plan(
+    bar: float,
+    true_rate: float,
+    *,
+    significance_level: float = 0.05,
+    power: float = 0.8,
+    requirements: int = 1,
+    joint: bool = False,
+) -> SampleSizePlan:
+    """Plan the sample size of a requirement on a share of trials.
+
+    `bar` is the share to prove (for "at most" requirements 1 minus it, for a median 0.5), `true_rate` the share
+    at which it shall be proven with the chance `power`. With several `requirements` that is the chance that all
+    pass, if they are independent; with `joint`, the level too is that of all their passes together. Raises
+    DefinitionError for arguments that cannot be used.
+    """
+    for value, name in ((bar, "bar"), (power, "power")):
+        require_share(value, f"plan: {name}")
+    require(0 < true_rate <= 1, "plan: true_rate", found=true_rate, do="use a share above 0, up to 1")
+    require_level(significance_level, "plan: significance_level")
+    require_whole(requirements, "plan: requirements")
+    level = joint_level(significance_level, requirements) if joint else significance_level
+    needed = planning.suite_power(power, requirements)
+    return SampleSizePlan(
+        bar=bar,
+        true_rate=true_rate,
+        significance_level=significance_level,
+        power=power,
+        requirements=requirements,
+        joint=joint,
+        level=level,
+        needed_power=needed,
+        minimum=binomial.minimum_n(bar, level),
+        fixed=planning.fixed_sample(bar, true_rate, alpha=level, power=needed),
+        design=planning.sequential_sample(bar, true_rate, alpha=level, power=needed),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequirementForecast:
+    """What one requirement of a suite will come to: None where only a simulation could tell (means).
+
+    `minimum_trials` is the smallest sample that can pass at all.
+    """
+
+    scenario: str
+    requirement: str
+    sample_size: int
+    acceptance: str
+    true_rate: float | None
+    prob_pass: float | None
+    expected_trials: float | None
+    minimum_trials: int
+
+    @property
+    def can_pass(self) -> bool:
+        """Whether the sample is large enough for a pass."""
+        return self.minimum_trials <= self.sample_size
+
+
+@dataclass(frozen=True, slots=True)
+class SuitePlan:
+    """What a suite will come to, requirement by requirement, if the app is as good as is said."""
+
+    forecasts: tuple[RequirementForecast, ...]
+
+    @property
+    def prob_pass(self) -> float | None:
+        """The chance that every requirement passes, if they are independent; None where one is not known."""
+        chance = 1.0
+        for forecast in self.forecasts:
+            if forecast.prob_pass is None:
+                return None
+            chance *= forecast.prob_pass
+        return chance
+
+    @property
+    def expected_trials(self) -> float | None:
+        """The trials all scenarios take on average, each as many as its longest requirement; None if unknown."""
+        longest: dict[str, float] = {}
+        for each in self.forecasts:
+            if each.expected_trials is None:
+                return None
+            longest[each.scenario] = max(each.expected_trials, longest.get(each.scenario, 0.0))
+        return sum(longest.values())
+
+    def __str__(self) -> str:
+        rows = []
+        last = None
+        for each in self.forecasts:
+            rate = "" if each.true_rate is None else f" at {show_share(round(each.true_rate, 4))}"
+            rows.append(
+                [
+                    "" if each.scenario == last else each.scenario,
+                    each.requirement,
+                    str(each.sample_size),
+                    each.acceptance or ("-" if each.can_pass else f"nothing; {each.minimum_trials} are needed"),
+                    "-" if each.prob_pass is None else f"{each.prob_pass:.0%}{rate}",
+                    "-" if each.expected_trials is None else f"{each.expected_trials:.0f}",
+                ]
+            )
+            last = each.scenario
+        table = render_table(HEADERS, rows, widths=(28, 34, 6, 34))
+        together = ""
+        if self.prob_pass is not None:
+            together = f"; all pass with a chance of {self.prob_pass:.0%}, if requirements are independent"
+        most = {each.scenario: each.sample_size for each in self.forecasts}
+        count = f"{len(most)} scenario{'' if len(most) == 1 else 's'}"
+        expected = "-" if self.expected_trials is None else f"{self.expected_trials:.0f}"
+        return f"{table}\n\n{count}, at most {sum(most.values())} trials (expected: {expected}){together}"
+
+
+def plan_suite(scenarios: Sequence[ScenarioTest], settings: Settings, *, true_rate: float | None = None) -> SuitePlan:
+    """Forecast a suite: what each requirement accepts, and how it fares at `true_rate`.
+
+    Without a rate, each is forecast half-way between its bar and 100%.
+    """
+    require(true_rate is None or 0 < true_rate <= 1, "plan: true_rate", found=true_rate, do="use a share up to 1")
+    requirements = count_requirements(scenarios) if settings.joint else 1
+    found = []
+    for scenario in scenarios:
+        size = scenario.sample_size or settings.sample_size
+        level = scenario.significance_level or settings.significance_level
+        for label, expectation in zip(scenario.labels, scenario.expectations, strict=True):
+            for evaluator in expectation.evaluators:
+                used = evaluator.with_defaults(
+                    significance_level=level, early_stopping=settings.early_stopping, requirements=requirements
+                )
+                test = used.running_test(size, stop=settings.stop_mode)
+                rule = used.rule
+                forecast: tuple[float | None, ...] = (None, None, None)
+                if isinstance(rule, ShareEvaluator):
+                    rate = (1 + rule.required_share) / 2 if true_rate is None else true_rate
+                    forecast = (rate, *_forecast(rule, size, rate, settings))
+                found.append(
+                    RequirementForecast(
+                        scenario=scenario.title,
+                        requirement=f"{label}: {used.describe()}",
+                        sample_size=size,
+                        acceptance=test.acceptance().removeprefix("passes with "),
+                        true_rate=forecast[0],
+                        prob_pass=forecast[1],
+                        expected_trials=forecast[2],
+                        minimum_trials=used.minimum_trials(),
+                    )
+                )
+    return SuitePlan(tuple(found))
+
+
+def _forecast(rule: ShareEvaluator, size: int, rate: float, settings: Settings) -> tuple[float, float]:
+    if rule.early_stopping is False:
+        return float(binomial.power(size, rule.required_share, rate, alpha=rule.alpha)), float(size)
+    found = rule.plan(size, stop=settings.stop_mode).characteristics(rate)
+    return found.prob_pass, found.expected_n

@@ -1,0 +1,153 @@
+"""Scenarios: who the user is, what they try, what is expected, and how it is concluded on."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from simeval.core.validation import require, require_level, require_size, require_whole
+from simeval.errors import DefinitionError
+
+if TYPE_CHECKING:
+    from simeval.evaluators.base import Evaluator
+
+MAX_TURNS = 10
+LONGEST_LABEL = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expectation:
+    """What to measure and the evaluator, or evaluators, that conclude on it.
+
+    Give `expected_behavior` for the judge's rating from 1 to 10, or a `scorer`; `score` is the path of
+    the number to conclude on where the scorer returns several.
+    """
+
+    evaluator: "Evaluator | Sequence[Evaluator]"
+    expected_behavior: str | None = None
+    scorer: Callable[..., Any] | Any | None = None
+    score: str | None = None
+    label: str | None = None
+
+    def __post_init__(self) -> None:
+        from simeval.evaluators.base import Evaluator
+
+        require(
+            (self.expected_behavior is None) != (self.scorer is None),
+            "Expectation",
+            found=(self.expected_behavior, self.scorer),
+            do="give either expected_behavior or scorer",
+        )
+        if self.expected_behavior is not None:
+            _require_text(self.expected_behavior, "Expectation.expected_behavior")
+            require(
+                self.score is None, "Expectation.score", found=self.score, do="leave it out: a rating is one number"
+            )
+        require(
+            bool(self.evaluators),
+            "Expectation.evaluator",
+            found=self.evaluator,
+            do="give one or more evaluators",
+        )
+        for evaluator in self.evaluators:
+            require(
+                isinstance(evaluator, Evaluator),
+                "Expectation.evaluator",
+                found=evaluator,
+                do="give an evaluator, such as SuccessRateEvaluator(min_proportion=0.9)",
+            )
+
+    @property
+    def evaluators(self) -> "tuple[Evaluator, ...]":
+        """The evaluators, always as a tuple."""
+        return tuple(self.evaluator) if isinstance(self.evaluator, Sequence) else (self.evaluator,)
+
+    @property
+    def title(self) -> str:
+        """The label, or one made from what is measured."""
+        if self.label:
+            return self.label
+        if self.expected_behavior is not None:
+            return shorten(self.expected_behavior, LONGEST_LABEL)
+        name = getattr(self.scorer, "name", None) or getattr(self.scorer, "__name__", "score")
+        return f"{name}.{self.score}" if self.score else str(name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioTest:
+    """A test of one behaviour: Given (who the user is), When (what they try), Then (what is expected).
+
+    `sample_size` is how many trials it may use, `significance_level` the level of its evaluators that have
+    none of their own; both default to the engine's. `max_turns` bounds the user's messages in a trial.
+    """
+
+    title: str
+    given: str
+    when: str
+    then: Expectation | Sequence[Expectation]
+    sample_size: int | None = None
+    significance_level: float | None = None
+    max_turns: int = MAX_TURNS
+
+    def __post_init__(self) -> None:
+        for field in ("title", "given", "when"):
+            _require_text(getattr(self, field), f"ScenarioTest.{field}")
+        where = f"ScenarioTest {self.title!r}"
+        require(bool(self.expectations), f"{where}: then", found=self.then, do="give one or more Expectations")
+        for expectation in self.expectations:
+            require(
+                isinstance(expectation, Expectation),
+                f"{where}: then",
+                found=expectation,
+                do="give Expectations only",
+            )
+        require_size(self.sample_size, f"{where}: sample_size", optional=True)
+        require_whole(self.max_turns, f"{where}: max_turns")
+        require_level(self.significance_level, f"{where}: significance_level", optional=True)
+
+    @property
+    def expectations(self) -> tuple[Expectation, ...]:
+        """The expectations, always as a tuple."""
+        return tuple(self.then) if isinstance(self.then, Sequence) else (self.then,)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """One name for each expectation, made unique by a number where two are equal."""
+        labels: list[str] = []
+        for expectation in self.expectations:
+            label, number = expectation.title, 1
+            while label in labels:
+                number += 1
+                label = f"{expectation.title} ({number})"
+            labels.append(label)
+        return tuple(labels)
+
+    def cleaned(self, clean: Callable[[str], str]) -> "ScenarioTest":
+        """Return the scenario with `clean`, which takes secrets out, applied to every text shown or judged by."""
+        then = [
+            replace(
+                each,
+                expected_behavior=each.expected_behavior and clean(each.expected_behavior),
+                label=each.label and clean(each.label),
+            )
+            for each in self.expectations
+        ]
+        return replace(self, title=clean(self.title), given=clean(self.given), when=clean(self.when), then=then)
+
+
+def count_requirements(scenarios: Sequence[ScenarioTest]) -> int:
+    """Say how many requirements, each with a verdict of its own, these scenarios have."""
+    return sum(len(expectation.evaluators) for scenario in scenarios for expectation in scenario.expectations)
+
+
+def shorten(text: str, length: int) -> str:
+    """Cut a text to at most `length` characters, at a word where that is possible."""
+    flat = " ".join(text.split())
+    if len(flat) <= length:
+        return flat
+    cut = flat[: length - 1]
+    return (cut.rsplit(" ", 1)[0] if " " in cut[length // 2 :] else cut).rstrip(" ,.;:") + "…"
+
+
+def _require_text(value: object, where: str) -> None:
+    if not isinstance(value, str) or not value.strip():
+        raise DefinitionError(where, found=f"found {value!r}", do="give a text that is not empty")

@@ -1,0 +1,271 @@
+"""The command line as a user meets it: exit statuses, reports, errors, interruption."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.support.command_line import ROOT, SUITE, command, simeval
+
+APP = """
+import time
+import anyio
+
+async def good(message, state):
+    return "I track orders and start returns."
+
+async def bad(message, state):
+    return "No idea."
+
+async def slow(message, state):
+    await anyio.sleep(60)
+    return "late"
+
+def hangs(message, state):
+    time.sleep(60)
+    return "late"
+
+async def leaves(message, state):
+    raise SystemExit(0)
+
+async def chatty(message, state):
+    print("debug", message)
+    return "I track orders, start returns. \u2713"
+
+async def crashes(message, state):
+    raise RuntimeError("boom")
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "shop.py").write_text(APP)
+    (tmp_path / "suite.yaml").write_text(SUITE)
+    (tmp_path / "empty.yaml").write_text("")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["suite.yaml", "--app", "shop:good"], 0),
+        (["suite.yaml", "--app", "shop:bad"], 1),
+        (["suite.yaml", "--app", "shop:good", "--samples", "5"], 1),
+        (["suite.yaml", "--app", "shop:crashes"], 1),
+        (["nothing.yaml", "--app", "shop:good"], 2),
+        (["shop:good", "--app", "shop:good"], 2),
+        (["shop.py", "--app", "shop:good"], 2),
+        (["suite.yaml", "--app", "shop.py:good"], 2),
+        (["suite.yaml", "--app", "shop:good", "--json", "shop.py/x.json"], 2),
+        (["suite.yaml", "--app", "shop:nobody"], 2),
+        (["suite.yaml", "--app", "nonsense"], 2),
+        (["suite.yaml", "--app", "shop:good", "--judge-model", "no-such-provider/x"], 2),
+        (["suite.yaml", "--app", "shop:good", "--json", "no/such/folder/x.json"], 2),
+        (["suite.yaml", "--app", "shop:good", "--concurrency", "0"], 2),
+        (["suite.yaml", "--app", "shop:crashes", "--on-app-error", "stop"], 3),
+        (["suite.yaml", "--app", "shop:crashes", "--on-app-error", "exclude"], 3),
+        (["suite.yaml", "--app", "shop:leaves"], 1),
+        (["suite.yaml", "--app", "shop:good", "--store", "/dev/full"], 2),
+        (["empty.yaml", "--app", "shop:good"], 2),
+    ],
+)
+def test_the_exit_status_says_how_it_went(folder: Path, arguments: list[str], status: int) -> None:
+    done = simeval(folder, "run", *arguments)
+
+    assert done.returncode == status, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_mistake_in_a_suite_names_file_line_and_field(folder: Path) -> None:
+    (folder / "suite.yaml").write_text(SUITE.replace("min_proportion: 0.9", "min_proportion: 90"))
+
+    done = simeval(folder, "run", "suite.yaml", "--app", "shop:good")
+
+    assert done.returncode == 2
+    assert "suite.yaml, line 9, field scenarios.0.then.evaluator" in done.stderr
+    assert "found 90" in done.stderr
+
+
+def test_json_on_standard_output_stands_alone(folder: Path) -> None:
+    done = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--json", "-", "--seed", "5")
+
+    result: dict[str, Any] = json.loads(done.stdout)
+    assert result["outcome"] == "pass"
+    assert result["seed"] == 5
+    assert "PASS" in done.stderr
+
+
+def test_what_an_app_prints_does_not_mix_with_the_json(folder: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
+    arguments = command("run", "suite.yaml", "--app", "shop:chatty", "--json", "-")
+    done = subprocess.run(arguments, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+    assert json.loads(done.stdout)["scenarios"][0]["conversations"][0]["turns"][1]["content"].endswith("\u2713")
+    assert "debug" in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_report_that_cannot_be_written_costs_no_verdict(folder: Path) -> None:
+    done = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--json", "/dev/full")
+
+    assert done.returncode == 3
+    assert "'/dev/full' could not be written" in done.stderr
+    assert "PASS" in done.stdout
+
+
+def test_an_os_error_of_the_run_is_not_taken_for_one_of_a_report(folder: Path) -> None:
+    (folder / "suites.py").write_text("def suite():\n    raise OSError('the suite broke')\n")
+
+    done = simeval(folder, "run", "suites:suite", "--app", "shop:good")
+
+    assert done.returncode == 3
+    assert "the suite broke" in done.stderr
+    assert "could not be written" not in done.stderr
+
+
+def test_reports_are_written(folder: Path) -> None:
+    simeval(folder, "run", "suite.yaml", "--app", "shop:bad", "--json", "out.json", "--junit", "out.xml")
+
+    assert json.loads((folder / "out.json").read_text())["scenarios"][0]["outcome"] == "fail"
+    assert ET.parse(folder / "out.xml").getroot().get("failures") == "1"
+
+
+def test_standard_output_shows_the_table_and_why_it_did_not_pass(folder: Path) -> None:
+    done = simeval(folder, "run", "suite.yaml", "--app", "shop:bad")
+
+    assert "FAIL" in done.stdout
+    assert "0 of 4 trials met the requirement" in " ".join(done.stdout.split())
+    assert "assistant: No idea." in done.stdout
+
+
+def test_without_an_app_the_embedded_one_is_evaluated_and_that_is_said(folder: Path) -> None:
+    done = simeval(folder, "run", "suite.yaml")
+
+    assert "offline/app" in done.stdout
+    assert "no --app was given" in done.stderr
+
+
+def test_debug_shows_prompts_and_reasoning_as_json_lines(folder: Path) -> None:
+    done = simeval(
+        folder,
+        "run",
+        "suite.yaml",
+        "--app",
+        "shop:good",
+        "--samples",
+        "1",
+        "--log-level",
+        "debug",
+        "--log-format",
+        "json",
+    )
+
+    events = [json.loads(line) for line in done.stderr.splitlines()]
+    assert {"run started", "prompt", "reply", "rubric", "grade"} <= {event["event"] for event in events}
+
+
+def test_the_starter_runs_as_it_is_and_is_never_overwritten(folder: Path) -> None:
+    first = simeval(folder, "init", "start")
+    again = simeval(folder, "init", "start")
+
+    run = simeval(folder / "start", "run", "suite.yaml", "--app", "app:handle")
+
+    assert (first.returncode, again.returncode, run.returncode) == (0, 2, 0), run.stdout
+    assert "exist already" in again.stderr
+
+
+@pytest.mark.parametrize("place", ["shop.py", "shop.py/inner"])
+def test_a_starter_is_not_written_into_a_file(folder: Path, place: str) -> None:
+    done = simeval(folder, "init", place)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"simeval: cannot write into {place} (")
+    assert done.stderr.count("\n") == 1
+    assert (folder / "shop.py").read_text() == APP
+
+
+BAR = ("--bar", "0.9", "--rate", "0.97")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((*BAR, "--samples", "50"), "plan: --samples: it applies to a suite only; leave it out."),
+        ((*BAR, "--stop", "gate"), "plan: --stop: it applies"),
+        ((*BAR, "--gate", "pass"), "plan: --gate: it applies"),
+        ((*BAR, "--no-early-stopping"), "plan: --no-early-stopping: it applies"),
+        (("suite.yaml", "--bar", "0.9"), "plan: --bar: it does not apply to a suite"),
+        (("suite.yaml", "--power", "0.8"), "plan: --power: it does not apply to a suite"),
+        (("suite.yaml", "--requirements", "2"), "plan: --requirements: it does not apply to a suite"),
+        (("--bar", "0.9"), "plan: --rate is missing"),
+        (("--rate", "0.9"), "plan: --bar is missing"),
+        ((), "plan: there is nothing to plan"),
+    ],
+)
+def test_a_plan_refuses_what_it_would_not_use(folder: Path, arguments: tuple[str, ...], says: str) -> None:
+    done = simeval(folder, "plan", *arguments)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"simeval: {says}")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (*BAR, "--power", "0.9", "--alpha", "0.1", "--requirements", "2", "--joint"),
+        ("suite.yaml", "--rate", "0.97", "--samples", "40", "--stop", "gate", "--gate", "not_fail", "--alpha", "0.1"),
+        ("suite.yaml", "--no-early-stopping", "--joint"),
+    ],
+)
+def test_a_plan_takes_every_option_that_applies(folder: Path, arguments: tuple[str, ...]) -> None:
+    done = simeval(folder, "plan", *arguments)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "trials" in done.stdout
+
+
+@pytest.mark.parametrize("app", ["slow", "hangs"])
+def test_an_interrupted_run_ends_at_once_and_names_its_store(folder: Path, app: str) -> None:
+    arguments = command("run", "suite.yaml", "--app", f"shop:{app}", "--store", "run.jsonl")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(arguments, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert "run started" in process.stderr.readline()
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        asked = time.monotonic()
+        status = process.wait(timeout=30)
+        seconds = time.monotonic() - asked
+        said = process.stderr.read()
+
+    assert status == 130
+    assert "run.jsonl" in said
+    assert "Traceback" not in said
+    assert seconds < 10
+
+
+def test_a_killed_run_leaves_every_finished_trial_in_its_store(folder: Path) -> None:
+    (folder / "shop.py").write_text(APP.replace('return "I track', 'await anyio.sleep(0.02); return "I track'))
+    arguments = command("run", "suite.yaml", "--app", "shop:good", "--store", "run.jsonl", "--concurrency", "2")
+    store = folder / "run.jsonl"
+    with subprocess.Popen(
+        arguments,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    ) as process:
+        while not store.exists() or store.read_text().count('"judgement"') < 5:
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.kill()
+
+    lines = [json.loads(line) for line in store.read_text().splitlines()]
+    assert sum(line["type"] == "judgement" for line in lines) >= 5

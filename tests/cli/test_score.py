@@ -1,0 +1,133 @@
+"""`simeval score` as a user meets it: a log, scorers by name, bars, exit statuses."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import simeval
+
+SCORER = """
+from simeval import scorer
+
+
+@scorer
+def thanks(output):
+    return "thank" in output.lower()
+
+
+def again(message):
+    return '{"answer": "thank you"}'
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with a log of twenty conversations, in fifteen of which the last answer is JSON."""
+    answers = ['{"answer": "ok"}'] * 15 + ["not JSON \u2713"] * 5
+    rows = [
+        {"messages": [{"role": "user", "content": f"question {n}"}, {"role": "assistant", "content": answer}]}
+        for n, answer in enumerate(answers)
+    ]
+    lines = [*map(json.dumps, rows[:3]), "{broken", *map(json.dumps, rows[3:])]
+    (tmp_path / "chat.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    (tmp_path / "mine.py").write_text(SCORER)
+    (tmp_path / "answers.csv").write_text("question,said,ideal\n1+1?,2,2\n2+2?,5,4\n", encoding="utf-8")
+    return tmp_path
+
+
+def test_a_log_is_measured_and_kept_and_what_could_not_be_read_is_said(folder: Path) -> None:
+    done = simeval(
+        folder, "score", "chat.jsonl", "--scorers", "valid_json,turn_count,mine:thanks", "--json", "out.json"
+    )
+    stored = simeval(folder, "show", "last")
+    found = json.loads((folder / "out.json").read_text(encoding="utf-8"))
+
+    assert done.returncode == 0, done.stderr
+    assert "line 4" in done.stderr
+    assert {metric["name"]: metric["value"] for metric in found["metrics"]} == {
+        "valid_json.valid": 0.75,
+        "turn_count": 1.0,
+        "thanks": 0.0,
+    }
+    assert "valid_json.valid" in stored.stdout
+
+
+@pytest.mark.parametrize(
+    ("bar", "status"), [("valid_json.valid=0.5", 0), ("valid_json=0.5", 0), ("valid_json.valid=0.95", 1)]
+)
+def test_a_bar_decides_the_exit_status(folder: Path, bar: str, status: int) -> None:
+    done = simeval(folder, "score", "chat.jsonl", "--scorers", "valid_json", "--share", bar, "--store", "none")
+
+    assert done.returncode == status, done.stderr
+
+
+def test_a_median_is_concluded_on(folder: Path) -> None:
+    arguments = ("--scorers", "total_response_length", "--median", "total_response_length=5", "--store", "none")
+
+    assert simeval(folder, "score", "chat.jsonl", *arguments).returncode == 0
+
+
+def test_a_new_version_answers_instead_of_what_was_recorded(folder: Path) -> None:
+    arguments = ("--scorers", "valid_json,mine:thanks", "--app", "mine:again", "--store", "none", "--json", "-")
+    done = simeval(folder, "score", "chat.jsonl", *arguments)
+
+    found = {metric["name"]: metric["value"] for metric in json.loads(done.stdout)["metrics"]}
+    assert found == {"valid_json.valid": 1.0, "thanks": 1.0}
+
+
+def test_a_table_says_which_column_was_recorded_and_which_is_the_reference(folder: Path) -> None:
+    arguments = (
+        "--scorers",
+        "exact_match",
+        "--recorded",
+        "said",
+        "--output",
+        "ideal",
+        "--store",
+        "none",
+        "--json",
+        "-",
+    )
+    done = simeval(folder, "score", "answers.csv", *arguments)
+
+    assert json.loads(done.stdout)["metrics"][0]["value"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("chat.jsonl", "--scorers", "wit"), "use one of response_latency"),
+        (("chat.jsonl", "--scorers", " , "), "name one or more"),
+        (("chat.jsonl", "--scorers", "authenticity"), "no persona; give it with --persona"),
+        (("chat.jsonl", "--scorers", "valid_json", "--share", "valid_json"), "write METRIC=NUMBER"),
+        (("chat.jsonl", "--scorers", "valid_json", "--share", "wit=0.5"), "begin with one of the scorers: valid_json"),
+        (("chat.jsonl", "--scorers", "exact_match"), "the columns are"),
+        (("nothing.jsonl", "--scorers", "valid_json"), "nothing.jsonl"),
+        (("answers.csv", "--scorers", "valid_json"), "there is no app"),
+        (("chat.jsonl", "--scorers", "valid_json", "--app", "mine:nobody"), "nobody"),
+    ],
+)
+def test_what_cannot_be_used_is_said_and_ends_with_2(folder: Path, arguments: tuple[str, ...], message: str) -> None:
+    done = simeval(folder, "score", *arguments, "--store", "none")
+
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_suites_name_the_same_scorers(folder: Path) -> None:
+    (folder / "suite.yaml").write_text(
+        "scenarios:\n"
+        "  - title: JSON\n"
+        "    given: A user\n"
+        "    when: The user asks\n"
+        "    sample_size: 40\n"
+        "    max_turns: 1\n"
+        "    then:\n"
+        "      scorer: valid_json\n"
+        "      evaluator: {type: proportion, threshold: 1, min_proportion: 0.9}\n"
+    )
+
+    done = simeval(folder, "run", "suite.yaml", "--app", "mine:again", "--store", "none")
+
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,189 @@
+"""The command line on stored runs: interrupted, resumed, listed, shown, compared, deleted."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import ROOT, command, simeval
+
+SCENARIO = """
+  - title: The bot says what it does, {number}
+    given: A new user
+    when: The user asks what the bot can do
+    then:
+      expected_behavior: Bot tracks orders, starts returns
+      evaluator: {{type: success_rate, min_proportion: 0.9}}
+"""
+APP = """
+import os, time, anyio
+
+async def good(message, state):
+    await anyio.sleep(0.05)
+    return "I track orders and start returns."
+
+async def hangs(message, state):
+    await anyio.sleep(3600)
+
+def sleeps(message, state):
+    time.sleep(3600)
+
+async def blocks(message, state):
+    time.sleep(3600)
+"""
+STORE = Path(".simeval/simeval.db")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a suite of 100 scenarios and apps."""
+    suite = "".join(SCENARIO.format(number=number) for number in range(100))
+    (tmp_path / "suite.yaml").write_text(f"sample_size: 30\nscenarios:\n{suite}", encoding="utf-8")
+    (tmp_path / "shop.py").write_text(APP, encoding="utf-8")
+    return tmp_path
+
+
+def started(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
+    """Start a run and wait until it is under way."""
+    process = subprocess.Popen(
+        command("run", "suite.yaml", *arguments),
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    while "run started" not in process.stderr.readline():
+        assert process.poll() is None
+    return process
+
+
+def interrupted(process: "subprocess.Popen[str]", number: int = signal.SIGINT) -> tuple[int, str, str, float]:
+    """Send a signal; give the status, both outputs, and the seconds until the process had ended."""
+    process.send_signal(number)
+    asked = time.monotonic()
+    output, errors = process.communicate(timeout=30)
+    return process.returncode, output, errors, time.monotonic() - asked
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "a request to terminate"])
+def test_an_interrupted_run_gives_its_verdicts_and_how_to_go_on(folder: Path, number: int) -> None:
+    process = started(folder, "--app", "shop:good", "--seed", "3", "--json", "cut.json")
+    time.sleep(1.5)
+
+    status, output, errors, seconds = interrupted(process, number)
+
+    run = json.loads((folder / "cut.json").read_text())["run_id"]
+    assert status == 130
+    assert seconds < 5  # two are promised, on a machine that is not as busy as one that tests
+    assert errors.count("Traceback") == 0
+    assert "INCONCLUSIVE: 100 scenarios" in output
+    assert f"simeval run suite.yaml --app shop:good --seed 3 --json cut.json --resume {run}" in errors
+
+    resumed = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--json", "a.json", "--resume", run)
+    whole = simeval(
+        folder, "run", "suite.yaml", "--app", "shop:good", "--seed", "3", "--json", "b.json", "--store", "none"
+    )
+
+    one, other = (json.loads((folder / name).read_text()) for name in ("a.json", "b.json"))
+    assert resumed.returncode == whole.returncode == 0, resumed.stderr
+    assert one["run_id"] == run
+    assert "resumed: " in one["notes"][1]
+    assert [s["expectations"] for s in one["scenarios"]] == [s["expectations"] for s in other["scenarios"]]
+
+
+@pytest.mark.parametrize("app", ["hangs", "sleeps", "blocks"])
+def test_an_app_that_hangs_does_not_hold_up_an_interrupt(folder: Path, app: str) -> None:
+    process = started(folder, "--app", f"shop:{app}")
+    time.sleep(1)
+
+    status, _, errors, seconds = interrupted(process)
+
+    assert status == 130
+    assert seconds < 6
+    assert "--resume" in errors
+    assert "Traceback" not in errors
+
+
+def test_runs_are_listed_shown_and_deleted(folder: Path) -> None:
+    app = ("--app", "shop:good", "--samples", "2")
+    first = simeval(folder, "run", "suite.yaml", *app, "--json", "1.json")
+    simeval(folder, "run", "suite.yaml", *app, "--max-calls", "20")
+    run = json.loads((folder / "1.json").read_text())["run_id"]
+
+    listed = simeval(folder, "runs").stdout
+    report = simeval(folder, "show", run)
+    document = simeval(folder, "show", run[:15], "--json", "-")
+    agreed = simeval(folder, "compare", "1.json", "1.json")
+    unasked = simeval(folder, "delete", run)
+    deleted = simeval(folder, "delete", run, "--yes")
+    gone = simeval(folder, "show", run)
+
+    assert re.search(rf"{run} .* finished +inconclusive", listed)
+    assert re.search(r"stopped +inconclusive", listed)
+    assert report.stdout == first.stdout
+    assert json.loads(document.stdout) == json.loads((folder / "1.json").read_text())
+    assert agreed.returncode == 1
+    assert (unasked.returncode, "--yes" in unasked.stderr) == (2, True)
+    assert (deleted.returncode, deleted.stdout) == (0, f"deleted {run}\n")
+    assert (gone.returncode, "Traceback" in gone.stderr) == (2, False)
+    assert run not in simeval(folder, "runs").stdout
+
+
+def test_a_killed_run_shows_how_far_it_came_and_is_resumed(folder: Path) -> None:
+    process = started(folder, "--app", "shop:good", "--seed", "3", "--samples", "3")
+    time.sleep(1)
+    process.kill()
+    process.communicate()
+
+    listed = simeval(folder, "runs").stdout
+    shown = simeval(folder, "show")
+    resumed = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--samples", "3", "--resume", "last")
+
+    assert "interrupted" in listed
+    assert "was interrupted" in shown.stdout
+    assert "--resume" in shown.stdout
+    assert resumed.returncode == 1, resumed.stderr
+    assert "resumed: " in resumed.stdout
+
+
+@pytest.mark.parametrize("arguments", [("runs",), ("show",), ("delete", "last", "--yes")])
+def test_a_store_that_is_not_there_is_not_made(folder: Path, arguments: tuple[str, ...]) -> None:
+    done = simeval(folder, *arguments)
+
+    assert done.returncode == 2
+    assert "simeval.db" in done.stderr
+    assert not (folder / STORE).exists()
+
+
+def test_a_spent_budget_ends_with_status_3(folder: Path) -> None:
+    done = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--max-calls", "50")
+
+    assert done.returncode == 3
+    assert "max_calls of 50 is reached" in done.stderr
+    assert "--max-calls 50 --resume" in done.stderr
+    assert "raise that limit" in done.stderr
+
+
+def test_the_second_run_is_answered_from_the_store(folder: Path) -> None:
+    arguments = ("run", "suite.yaml", "--app", "shop:good", "--samples", "2", "--seed", "3", "--cache", "--json", "-")
+
+    first, second = (json.loads(simeval(folder, *arguments).stdout) for _ in range(2))
+
+    assert first["usage"]["cached_calls"] < 10
+    assert second["usage"]["calls"] == 0
+    assert second["usage"]["cached_calls"] == first["usage"]["calls"] + first["usage"]["cached_calls"]
+    assert [s["expectations"] for s in second["scenarios"]] == [s["expectations"] for s in first["scenarios"]]
+
+
+def test_a_secret_pattern_that_cannot_be_used_is_refused(folder: Path) -> None:
+    done = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--secret-pattern", "(")
+
+    assert done.returncode == 2
+    assert "secret" in done.stderr

@@ -1,0 +1,147 @@
+"""A run stops in order at its budget, says so, and goes on with a larger one."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+import simeval
+from simeval import Expectation, ScenarioTest, SuccessRateEvaluator
+from simeval.core.usage import total
+from simeval.errors import DefinitionError
+from simeval.models.protocol.model import Completion
+from simeval.models.providers.offline import OfflineModel
+
+pytestmark = pytest.mark.anyio
+
+Engine = partial(simeval.Engine, seed=4, early_stopping=False)
+BEHAVIOUR = "The bot tracks orders, starts returns"
+SUITE = [
+    ScenarioTest(
+        title=f"scenario {number}",
+        given="A customer",
+        when="The customer asks what the bot can do. The customer asks how long a return takes.",
+        then=Expectation(expected_behavior=BEHAVIOUR, evaluator=SuccessRateEvaluator(min_proportion=0.6)),
+        sample_size=20,
+        max_turns=4,
+    )
+    for number in range(3)
+]
+MOST_OF_A_TRIAL = 5  # calls: four of the user's, one of the judge's
+
+
+async def app(message: str) -> str:
+    await anyio.sleep(0.001)
+    return "I track orders and start returns."
+
+
+class Priced:
+    """An embedded model whose calls cost a cent each."""
+
+    def __init__(self, name: str) -> None:
+        self.model, self.name = OfflineModel(name), f"priced/{name}"
+
+    async def complete(self, request: Any) -> Completion:
+        made = await self.model.complete(request)
+        return Completion(text=made.text, prompt_tokens=90, completion_tokens=10, cost_usd=0.01)
+
+    async def close(self) -> None:
+        pass
+
+
+class TestBudgets:
+    @pytest.mark.parametrize("most", [20, 60, 100])
+    @pytest.mark.parametrize("concurrency", [1, 8, 50])
+    async def test_no_more_calls_are_made_than_may_be(self, most: int, concurrency: int) -> None:
+        engine = Engine(max_calls=most, concurrency=concurrency, store=None)
+
+        results = await engine.evaluate(SUITE, app)
+
+        assert most - MOST_OF_A_TRIAL < total(results.run.usage).calls <= most
+        assert results.run.stopped.startswith(f"max_calls of {most} is reached")
+
+    async def test_what_was_begun_is_finished_and_what_is_left_is_inconclusive(self) -> None:
+        results = await Engine(max_calls=100, store=None).evaluate(SUITE, app)
+
+        verdicts = [result.verdicts[0] for result in results]
+        assert sum(result.trials for result in results) > 20
+        assert not any(result.failures for result in results)
+        assert {verdict.outcome for verdict in verdicts} == {"inconclusive"}
+        assert {verdict.reason for verdict in verdicts} == {"run_stopped"}
+        assert all("max_calls of 100 is reached" in verdict.explanation for verdict in verdicts)
+        assert "max_calls of 100 is reached" in str(results)
+
+    async def test_verdicts_reached_before_stand(self) -> None:
+        results = await simeval.Engine(seed=4, max_calls=120, concurrency=4, store=None).evaluate(
+            [SUITE[0], *(each for each in SUITE[1:])], app
+        )
+        whole = await simeval.Engine(seed=4, store=None).evaluate(SUITE, app)
+
+        settled = [number for number, result in enumerate(results) if result.verdicts[0].reason != "run_stopped"]
+
+        assert [results[number].verdicts for number in settled] == [whole[number].verdicts for number in settled]
+
+    async def test_it_can_be_resumed_with_a_larger_one(self, tmp_path: Path) -> None:
+        store = tmp_path / "runs.db"
+        whole = await Engine(store=None).evaluate(SUITE, app)
+        stopped = await Engine(max_calls=100, store=store).evaluate(SUITE, app)
+
+        more = await Engine(max_calls=150, store=store, resume="last").evaluate(SUITE, app)
+        rest = await Engine(store=store, resume="last").evaluate(SUITE, app)
+
+        calls = [total(results.run.usage).calls for results in (stopped, more, rest, whole)]
+        assert calls[0] <= 100 < calls[1] <= 150 < calls[2] == calls[3]
+        assert [result.verdicts for result in rest] == [result.verdicts for result in whole]
+
+    @pytest.mark.parametrize("limit", [{"max_cost_usd": 1.0}, {"max_tokens": 10_000}], ids=["cost", "tokens"])
+    async def test_cost_and_tokens_end_it_near_their_limit(self, limit: dict[str, Any]) -> None:
+        judge, user = Priced("offline/judge"), Priced("offline/user")
+        engine = Engine(judge, user, store=None, concurrency=4, rubric_folder=None, **limit)
+
+        results = await engine.evaluate(SUITE, app)
+
+        name, most = next(iter(limit.items()))
+        used = total(results.run.usage)
+        spent = used.cost_usd if name == "max_cost_usd" else used.prompt_tokens + used.completion_tokens
+        assert spent is not None
+        assert 0.8 * most <= spent <= 1.05 * most
+        assert results.run.stopped.startswith(name)
+
+    async def test_no_trial_is_started_after_the_time(self) -> None:
+        async def slow(message: str) -> str:
+            await anyio.sleep(0.05)
+            return "I track orders and start returns."
+
+        results = await Engine(max_seconds=0.3, store=None, concurrency=4).evaluate(SUITE, slow)
+
+        assert results.run.stopped.startswith("max_seconds of 0.3 is reached")
+        assert 0.3 <= results.run.seconds < 2
+        assert 0 < sum(result.trials for result in results) < 60
+
+    async def test_a_budget_that_pays_no_trial_is_refused_before_any_call(self) -> None:
+        with pytest.raises(DefinitionError, match="max_calls"):
+            await Engine(max_calls=3, store=None).evaluate(SUITE, app)
+
+    async def test_a_budget_in_dollars_needs_prices(self) -> None:
+        with pytest.raises(DefinitionError, match="no price is known"):
+            await Engine("openai-compatible/x", max_cost_usd=1, store=None).evaluate(SUITE, app)
+
+
+async def test_a_run_can_be_told_to_stop_in_order() -> None:
+    engine = Engine(store=None, concurrency=4)
+    turns = 0
+
+    async def stopping(message: str) -> str:
+        nonlocal turns
+        turns += 1
+        if turns == 20:
+            engine.stop("that is enough")
+        return "I track orders and start returns."
+
+    results = await engine.evaluate(SUITE, stopping)
+
+    assert results.run.stopped == "that is enough"
+    assert not any(result.failures for result in results)
+    assert 0 < sum(result.trials for result in results) < 60

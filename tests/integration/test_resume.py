@@ -1,0 +1,425 @@
+"""A run that was ended in the middle goes on where it was, at the cost of what is missing, to the same verdicts."""
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+import simeval
+from simeval import (
+    Expectation,
+    ProportionEvaluator,
+    QuantileEvaluator,
+    ScenarioTest,
+    Scorer,
+    SuccessRateEvaluator,
+    SuiteResult,
+)
+from simeval.errors import DefinitionError, ModelError, RunStopped, StoreError
+from simeval.models.protocol.prompts import GradeRequest, RubricRequest
+from simeval.results.encoding import encode_suite
+from simeval.store.database import Database
+from simeval.store.journal import MemoryJournal
+from simeval.store.runs import Runs
+from tests.support.doubles import LEVELS, Acting
+
+pytestmark = pytest.mark.anyio
+
+Engine = partial(simeval.Engine, seed=4, concurrency=8)
+BEHAVIOUR = Expectation(
+    expected_behavior="The bot tracks orders, starts returns", evaluator=SuccessRateEvaluator(min_proportion=0.6)
+)
+LOWER = SuccessRateEvaluator(min_proportion=0.5)
+LENGTH = Expectation(scorer=lambda output: len(output), label="length", evaluator=QuantileEvaluator(0.5, at_least=20))
+SUITE = [
+    ScenarioTest(
+        title=f"scenario {number}",
+        given=f"A customer with {number} orders",
+        when="The customer asks what the bot can do. The customer asks how long a return takes.",
+        then=[BEHAVIOUR, LENGTH],
+        sample_size=30,
+        max_turns=4,
+    )
+    for number in range(3)
+]
+
+
+class App:
+    """Answers well two times in three, by the message alone; calls `then` at the turn with a number."""
+
+    def __init__(self, at: int = -1, then: Callable[[], Any] = lambda: None) -> None:
+        self.turns, self.at, self.then = 0, at, then
+
+    async def __call__(self, message: str) -> str:
+        self.turns += 1
+        if self.turns == self.at:
+            self.then()
+        await anyio.sleep(0.001 * (len(message) % 5))
+        return "I track orders and start returns." if len(message) % 3 else "I can not help with that, sorry."
+
+
+def findings(results: Sequence[simeval.EvaluationResult]) -> list[Any]:
+    """All that was concluded and what it rests on, but for times."""
+    return [
+        (
+            result.title,
+            result.outcome,
+            [expectation.verdicts for expectation in result.expectations],
+            [expectation.results for expectation in result.expectations],
+            [(conversation.as_chat(), conversation.ended) for conversation in result.conversations],
+        )
+        for result in results
+    ]
+
+
+async def ended_at(turn: int, store: Path, suite: Sequence[ScenarioTest] = SUITE, **options: Any) -> SuiteResult:
+    """Run a suite and end it at once at a turn of the app."""
+    engine = Engine(store=store, **options)
+    return await engine.evaluate(suite, App(turn, engine.end))
+
+
+class TestResume:
+    @pytest.mark.parametrize("turn", [1, 9, 60, 150])
+    async def test_a_resumed_run_concludes_as_an_uninterrupted_one_would(self, tmp_path: Path, turn: int) -> None:
+        whole = await Engine(store=None).evaluate(SUITE, App())
+        cut = await ended_at(turn, tmp_path / "runs.db")
+
+        resumed = await Engine(store=tmp_path / "runs.db", resume=cut.run.run_id).evaluate(SUITE, App())
+
+        assert cut.run.stopped
+        assert findings(resumed) == findings(whole)
+        assert resumed.run.run_id == cut.run.run_id
+        assert not resumed.run.stopped
+
+    async def test_it_may_be_cut_again_and_again(self, tmp_path: Path) -> None:
+        whole = await Engine(store=None).evaluate(SUITE, App())
+        result = await ended_at(15, tmp_path / "runs.db")
+        for _ in range(30):
+            if not result.run.stopped:
+                break
+            result = await ended_at(25, tmp_path / "runs.db", resume="last")
+
+        assert findings(result) == findings(whole)
+
+    async def test_finished_conversations_are_not_held_again(self, tmp_path: Path) -> None:
+        cut = await ended_at(100, tmp_path / "runs.db", early_stopping=False)
+        database = Database(tmp_path / "runs.db")
+        past = Runs(database).load(cut.run.run_id)
+        database.close()
+        app = App()
+
+        whole = await Engine(store=tmp_path / "runs.db", resume="last", early_stopping=False).evaluate(SUITE, app)
+
+        turns = sum(len(c.responses) for result in whole for c in result.conversations)
+        kept = sum(len(held.conversation.responses) for held in past.held.values())
+        assert kept >= 60
+        assert app.turns == turns - kept
+
+    async def test_usage_and_seconds_are_those_of_all_sittings(self, tmp_path: Path) -> None:
+        cut = await ended_at(100, tmp_path / "runs.db", early_stopping=False)
+
+        resumed = await Engine(store=tmp_path / "runs.db", resume="last", early_stopping=False).evaluate(SUITE, App())
+
+        alone = await Engine(store=None, early_stopping=False).evaluate(SUITE, App())
+        assert alone.run.usage["judge"].calls == 90
+        assert 90 <= resumed.run.usage["judge"].calls <= 98  # as many as were under way may have been paid twice
+        assert resumed.run.usage["user"].calls >= alone.run.usage["user"].calls
+        assert resumed.run.seconds > cut.run.seconds
+
+    async def test_a_finished_run_is_only_concluded_again(self, tmp_path: Path) -> None:
+        whole = await Engine(store=tmp_path / "runs.db").evaluate(SUITE, App())
+        app = App()
+
+        again = await Engine(store=tmp_path / "runs.db", resume=whole.run.run_id[:12]).evaluate(SUITE, app)
+
+        assert app.turns == 0
+        assert findings(again) == findings(whole)
+        assert again.run.usage == whole.run.usage
+
+    async def test_the_stored_result_is_what_was_returned(self, tmp_path: Path) -> None:
+        cut = await ended_at(60, tmp_path / "runs.db")
+        resumed = await Engine(store=tmp_path / "runs.db", resume=cut.run.run_id).evaluate(SUITE, App())
+        database = Database(tmp_path / "runs.db")
+
+        found = Runs(database).document(cut.run.run_id)
+
+        database.close()
+        expected = encode_suite(resumed.results, resumed.run, version=simeval.__version__)
+        assert json.loads(json.dumps(found)) == json.loads(json.dumps(expected))
+
+    async def test_rubrics_are_not_written_again(self, tmp_path: Path) -> None:
+        asked = Counter[str]()
+
+        async def judge(request: Any) -> str:
+            asked[request.role] += 1
+            if isinstance(request, RubricRequest):
+                return json.dumps({"levels": {**LEVELS, "6": f"text {asked['rubric']}"}})
+            assert isinstance(request, GradeRequest)
+            return json.dumps({"reasoning": request.levels["6"], "score": 8})
+
+        panel: dict[str, Any] = {
+            "judge_model": Acting(judge),
+            "user_simulator_model": "offline/user",
+            "rubric_folder": None,
+        }
+        await ended_at(60, tmp_path / "runs.db", **panel)
+        written = asked["rubric"]
+
+        resumed = await Engine(store=tmp_path / "runs.db", resume="last", **panel).evaluate(SUITE, App())
+
+        assert written == asked["rubric"] == 3
+        assert resumed.run.usage["rubric"].calls == 3
+
+    async def test_what_the_judge_could_not_score_is_asked_again(self, tmp_path: Path) -> None:
+        is_down = True
+
+        async def judge(request: Any) -> str:
+            if isinstance(request, RubricRequest):
+                return json.dumps({"levels": LEVELS})
+            if is_down:
+                raise ModelError("judge", kind="content", problem="refused")
+            return json.dumps({"reasoning": "fine", "score": 8})
+
+        options: dict[str, Any] = {
+            "judge_model": Acting(judge),
+            "user_simulator_model": "offline/user",
+            "rubric_folder": None,
+        }
+        before = await Engine(store=tmp_path / "runs.db", **options).evaluate(SUITE, App())
+        is_down, app = False, App()
+
+        after = await Engine(store=tmp_path / "runs.db", resume="last", **options).evaluate(SUITE, app)
+
+        assert {result.outcome for result in before} == {"error"}
+        assert {result.expectations[0].outcome for result in after} == {"pass"}
+        assert app.turns < sum(len(c.responses) for result in after for c in result.conversations)
+
+    async def test_an_app_that_failed_has_failed(self, tmp_path: Path) -> None:
+        async def broken(message: str) -> str:
+            raise RuntimeError("no")
+
+        before = await Engine(store=tmp_path / "runs.db").evaluate(SUITE, broken)
+        fixed = partial(broken)
+
+        after = await Engine(store=tmp_path / "runs.db", resume="last", accept_changes=True).evaluate(SUITE, fixed)
+
+        assert [result.outcome for result in after] == [result.outcome for result in before] == ["fail"] * 3
+
+    async def test_an_app_that_stopped_the_run_is_tried_again(self, tmp_path: Path) -> None:
+        calls = 0
+
+        async def app(message: str) -> str:
+            nonlocal calls
+            calls += 1
+            if calls == 5:
+                raise RuntimeError("once")
+            return "I track orders and start returns."
+
+        engine = Engine(store=tmp_path / "runs.db", on_app_error="stop")
+        with pytest.raises(RunStopped) as caught:
+            await engine.evaluate(SUITE, app)
+
+        after = await Engine(store=tmp_path / "runs.db", resume="last", on_app_error="stop").evaluate(SUITE, app)
+
+        assert caught.value.partial.outcome == "inconclusive"
+        assert after.outcome == "pass"
+
+
+class TestChanges:
+    @pytest.mark.parametrize(
+        ("suite", "options", "said"),
+        [
+            (SUITE, {"seed": 5}, "seed was 4 and is 5"),
+            (SUITE, {"on_app_error": "exclude"}, "settings: on_app_error was 'fail' and is 'exclude'"),
+            (SUITE, {"model_options": {"temperature": 1}}, "model options: temperature was nothing and is '1'"),
+            (SUITE[:2], {}, "scenarios: 'scenario 2' was there and is nothing"),
+            ([*SUITE, replace(SUITE[0], title="new")], {}, "scenarios: 'new' was nothing and is there"),
+            ([replace(SUITE[0], max_turns=3), *SUITE[1:]], {}, "scenarios: 'scenario 0': max_turns was 4 and is 3"),
+            ([replace(SUITE[0], sample_size=60), *SUITE[1:]], {}, "'scenario 0': sample_size was 30 and is 60"),
+            (
+                [replace(SUITE[0], given="Someone"), *SUITE[1:]],
+                {},
+                "given was 'A customer with 0 orders' and is 'Someone'",
+            ),
+            ([replace(SUITE[0], then=[BEHAVIOUR]), *SUITE[1:]], {}, "then: 'length' was there and is nothing"),
+            (
+                [replace(SUITE[0], then=[replace(BEHAVIOUR, evaluator=LOWER), LENGTH]), *SUITE[1:]],
+                {},
+                "evaluators was SuccessRateEvaluator(",
+            ),
+        ],
+        ids=lambda value: value if isinstance(value, str) else "",
+    )
+    async def test_a_changed_run_is_refused_with_what_changed(
+        self, tmp_path: Path, suite: list[ScenarioTest], options: dict[str, Any], said: str
+    ) -> None:
+        await ended_at(9, tmp_path / "runs.db")
+        app = App()
+
+        with pytest.raises(DefinitionError) as caught:
+            await Engine(store=tmp_path / "runs.db", resume="last", **options).evaluate(suite, app)
+
+        assert said in str(caught.value)
+        assert app.turns == 0
+
+    @pytest.mark.parametrize(
+        "suite",
+        [[SUITE[1], SUITE[0], SUITE[2]], [replace(SUITE[0], then=[LENGTH, BEHAVIOUR]), *SUITE[1:]]],
+        ids=["scenarios", "expectations"],
+    )
+    async def test_another_order_is_a_change(self, tmp_path: Path, suite: list[ScenarioTest]) -> None:
+        await ended_at(60, tmp_path / "runs.db")
+
+        with pytest.raises(DefinitionError, match="stand in another order"):
+            await Engine(store=tmp_path / "runs.db", resume="last").evaluate(suite, App())
+
+    async def test_another_argument_of_a_scorer_is_a_change(self, tmp_path: Path) -> None:
+        class Within(Scorer):
+            def __init__(self, limit: int) -> None:
+                self.limit = limit
+
+            def score(self, output: str) -> bool:
+                return len(output) <= self.limit
+
+        def suite(limit: int) -> list[ScenarioTest]:
+            within = Expectation(scorer=Within(limit), evaluator=ProportionEvaluator(min_proportion=0.5))
+            return [replace(SUITE[0], then=within)]
+
+        await Engine(store=tmp_path / "runs.db").evaluate(suite(5), App())
+
+        with pytest.raises(DefinitionError, match="arguments: limit was 5 and is 500"):
+            await Engine(store=tmp_path / "runs.db", resume="last").evaluate(suite(500), App())
+
+    async def test_a_run_that_takes_over_another_takes_its_rubrics_too(self, tmp_path: Path) -> None:
+        written: list[str] = []
+
+        async def judge(request: Any) -> str:
+            if isinstance(request, RubricRequest):
+                written.append(request.expected_behavior)
+                return json.dumps({"levels": LEVELS})
+            return json.dumps({"reasoning": "fine", "score": 8})
+
+        options: dict[str, Any] = {"user_simulator_model": "offline/user", "rubric_folder": None}
+        options |= {"judge_model": Acting(judge), "store": tmp_path / "runs.db", "early_stopping": False}
+        larger = [replace(each, sample_size=40) for each in SUITE[:1]]
+        await Engine(**options).evaluate(SUITE[:1], App())
+        engine = Engine(**options, resume="last", accept_changes=True)
+        await engine.evaluate(larger, App(10, engine.end))
+
+        result = await Engine(**options, resume="last").evaluate(larger, App())
+
+        assert result[0].trials == 40
+        assert len(written) == 1
+
+    async def test_another_app_is_refused(self, tmp_path: Path) -> None:
+        await ended_at(9, tmp_path / "runs.db")
+
+        with pytest.raises(DefinitionError, match=r"app was .*App' and is 'offline/app'"):
+            await Engine(store=tmp_path / "runs.db", resume="last").evaluate(SUITE, "offline/app")
+
+    async def test_accepted_changes_make_a_new_run_that_takes_over_what_there_is(self, tmp_path: Path) -> None:
+        old = await Engine(store=tmp_path / "runs.db", early_stopping=False).evaluate(SUITE, App())
+        changed = [
+            replace(SUITE[2], sample_size=40),
+            replace(SUITE[0], then=[LENGTH, replace(BEHAVIOUR, evaluator=ProportionEvaluator(6, min_proportion=0.5))]),
+        ]
+        app = App()
+        engine = Engine(store=tmp_path / "runs.db", resume="last", accept_changes=True, early_stopping=False)
+
+        new = await engine.evaluate(changed, app)
+
+        assert new.run.run_id != old.run.run_id
+        assert any("taken over from run " + old.run.run_id in note for note in new.run.notes)
+        assert new[0].conversations[:30] == old[2].conversations
+        assert new[1].conversations == old[0].conversations
+        assert new[1].expectations[1].results == old[0].expectations[0].results
+        assert app.turns == sum(len(c.responses) for c in new[0].conversations[30:])
+        again = await Engine(store=tmp_path / "runs.db", resume=new.run.run_id, early_stopping=False).evaluate(
+            changed, App()
+        )
+        assert findings(again) == findings(new)
+
+    @pytest.mark.parametrize("store", [None, "runs.jsonl"], ids=["none", "JSON lines"])
+    async def test_only_a_database_can_be_resumed_from(self, tmp_path: Path, store: str | None) -> None:
+        engine = Engine(store=None if store is None else tmp_path / store, resume="last")
+
+        with pytest.raises(DefinitionError, match="no database"):
+            await engine.evaluate(SUITE, App())
+
+    async def test_a_store_that_is_not_there_is_not_made(self, tmp_path: Path) -> None:
+        with pytest.raises(DefinitionError, match="there is no"):
+            await Engine(store=tmp_path / "runs.db", resume="last").evaluate(SUITE, App())
+
+        assert not (tmp_path / "runs.db").exists()
+
+    async def test_a_run_that_is_not_there_is_refused(self, tmp_path: Path) -> None:
+        Database(tmp_path / "runs.db").close()
+        with pytest.raises(DefinitionError, match="nonsense"):
+            await Engine(store=tmp_path / "runs.db", resume="nonsense").evaluate(SUITE, App())
+
+    async def test_a_run_that_is_under_way_cannot_be_resumed(self, tmp_path: Path) -> None:
+        refused: list[str] = []
+
+        async def app(message: str) -> str:
+            if not refused:
+                refused.append("")
+                try:
+                    await Engine(store=tmp_path / "runs.db", resume="last").evaluate(SUITE, app)
+                except DefinitionError as error:
+                    refused[0] = str(error)
+            return "I track orders and start returns."
+
+        result = await Engine(store=tmp_path / "runs.db").evaluate(SUITE, app)
+
+        assert "is being run by" in refused[0]
+        assert result.outcome == "pass"
+
+
+class TestEnds:
+    async def test_verdicts_are_given_also_where_the_end_cannot_be_kept(self) -> None:
+        class Full(MemoryJournal):
+            def append(self, run_id: str, entries: Any) -> None:
+                if any(isinstance(entry, SuiteResult) for entry in entries):
+                    raise OSError("no room")
+                super().append(run_id, entries)
+
+        with pytest.raises(StoreError, match="no room") as caught:
+            await Engine(store=Full()).evaluate(SUITE, App())
+
+        whole = await Engine(store=None).evaluate(SUITE, App())
+        assert findings(caught.value.partial) == findings(whole)
+
+    async def test_an_end_before_the_beginning_counts(self, tmp_path: Path) -> None:
+        engine, app = Engine(store=tmp_path / "runs.db"), App()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(engine.evaluate, SUITE, app)
+            await anyio.lowlevel.checkpoint()
+            engine.end("too early")
+
+        assert app.turns == 0
+
+    async def test_an_end_does_not_wait_for_a_store_that_is_locked(self, tmp_path: Path) -> None:
+        engine = Engine(store=tmp_path / "runs.db")
+        other = sqlite3.connect(tmp_path / "runs.db", isolation_level=None, check_same_thread=False)
+
+        def lock_and_end() -> None:
+            other.execute("BEGIN IMMEDIATE")
+            engine.end()
+
+        with anyio.fail_after(10):
+            before = anyio.current_time()
+            result = await engine.evaluate(SUITE, App(60, lock_and_end))
+            seconds = anyio.current_time() - before
+        other.execute("ROLLBACK")
+        other.close()
+
+        assert result.run.stopped
+        assert seconds < 5  # the lock is held for ever

@@ -1,0 +1,36 @@
+"""The command line for tests: run as a process of its own, from a folder."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SUITE = """
+sample_size: 30
+scenarios:
+  - title: The bot says what it does
+    given: A new user
+    when: The user asks what the bot can do
+    then:
+      expected_behavior: Bot tracks orders, starts returns
+      evaluator: {type: success_rate, min_proportion: 0.9}
+"""
+
+
+def command(*arguments: str) -> list[str]:
+    """Return the command line that runs simeval."""
+    return [sys.executable, "-m", "simeval.cli", *arguments]
+
+
+def simeval(folder: Path, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """Run simeval in a folder and wait for it."""
+    return subprocess.run(
+        command(*arguments),
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )

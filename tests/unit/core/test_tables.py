@@ -1,0 +1,45 @@
+"""Tables and paragraphs in plain text."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simeval.core.tables import LINE, indent, render_table
+
+
+def test_columns_are_as_wide_as_their_widest_cell() -> None:
+    table = render_table(["name", "n"], [["a", "10"], ["longer", "5"]], widths=())
+
+    assert table.splitlines() == ["name    n", "------  --", "a       10", "longer  5"]
+
+
+def test_a_long_cell_is_wrapped_at_its_width_and_the_others_leave_room() -> None:
+    table = render_table(["name", "n"], [["one two three", "1"], ["four", "2"]], widths=(7,))
+
+    assert table.splitlines() == ["name     n", "-------  -", "one two  1", "three", "four     2"]
+
+
+def test_an_empty_cell_takes_a_line() -> None:
+    assert render_table(["a", "b"], [["", "1"]], widths=()).splitlines() == ["a  b", "-  -", "   1"]
+
+
+def test_a_table_without_rows_is_its_header() -> None:
+    assert render_table(["a", "b"], [], widths=()).splitlines() == ["a  b", "-  -"]
+
+
+@given(st.lists(st.lists(st.text(st.characters(categories=["L", "N"])), min_size=2, max_size=2), max_size=5))
+def test_no_letter_is_lost_and_no_line_ends_in_spaces(rows: list[list[str]]) -> None:
+    table = render_table(["h", "h"], rows, widths=(5, 5))
+
+    letters = sorted(letter for row in rows for cell in row for letter in cell)
+    below = "".join(table.splitlines()[2:])
+    assert sorted(below.replace(" ", "")) == letters
+    assert all(line == line.rstrip() for line in table.splitlines())
+
+
+def test_an_indented_text_is_wrapped_and_its_own_lines_are_kept() -> None:
+    lines = indent("short\n\n" + "word " * 40, 4).splitlines()
+
+    assert lines[:2] == ["    short", ""]
+    assert lines[2].startswith("    word")
+    assert lines[3].startswith("      word")
+    assert all(len(line) <= LINE for line in lines)

@@ -1,0 +1,235 @@
+"""What a run will come to, before the first call."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from simeval.core.settings import Settings, WritingStyleConfig
+from simeval.core.usage import Usage, total
+from simeval.engine.plans.budget import Cost
+from simeval.engine.plans.cost_forecast import LEVEL_TOKENS, MESSAGE_TOKENS, CostForecast, forecast
+from simeval.engine.plans.scenario_plan import ScenarioPlan, make_plans
+from simeval.evaluators.base import Evaluator
+from simeval.evaluators.ratings import SuccessRateEvaluator
+from simeval.evaluators.scores import MeanEvaluator
+from simeval.models.prices import Price
+from simeval.models.protocol.prompts import GradeRequest, RubricRequest, UserTurn
+from simeval.scorers.llm.judge import RubricScorer
+from simeval.scorers.metrics import response_latency
+from simeval.suites.planning import plan_suite
+from simeval.suites.scenario import Expectation, ScenarioTest
+from tests.support.doubles import no_caller
+from tests.support.records import conversation
+
+PLAIN = Settings(writing_style=WritingStyleConfig(enabled=False), early_stopping=False)
+TOKEN = "x" * 4
+BAR = SuccessRateEvaluator(min_proportion=0.9)
+
+
+def scenario(title: str = "One", *, behaviours: Sequence[str] = ("it greets",), **fields: Any) -> ScenarioTest:
+    then = [Expectation(expected_behavior=each, evaluator=BAR) for each in behaviours]
+    base = ScenarioTest(title=title, given="A new user", when="They ask for help", then=then, sample_size=40)
+    return replace(base, **fields)
+
+
+def plans(*scenarios: ScenarioTest, settings: Settings = PLAIN) -> tuple[ScenarioPlan, ...]:
+    scorer: Callable[[str], RubricScorer] = lambda behaviour: RubricScorer((), None, behaviour)  # type: ignore[arg-type]  # noqa: E731
+    return make_plans(scenarios, settings=settings, seed=1, judge_scorer=scorer, callers=no_caller)
+
+
+def forecast_of(
+    *scenarios: ScenarioTest,
+    settings: Settings = PLAIN,
+    judges: Sequence[str] = ("judge/a",),
+    app_model: str | None = None,
+    prices: Callable[[str], Price | None] = lambda _: None,
+) -> CostForecast:
+    made = plans(*scenarios, settings=settings)
+    return forecast(made, settings, judges=judges, user_model="user/u", app_model=app_model, prices=prices)
+
+
+def test_calls_at_most_are_those_of_every_trial_of_users_who_never_leave() -> None:
+    found = forecast_of(
+        scenario("One", behaviours=["it greets", "it helps"], max_turns=7),
+        scenario("Two", behaviours=["it helps"], max_turns=4, sample_size=30),
+        settings=replace(PLAIN, judge_repeats=3),
+        judges=["judge/a", "judge/b"],
+        app_model="app/m",
+    )
+
+    calls = {role: usage.calls for role, usage in found.at_most.items()}
+    assert calls == {"app": 40 * 7 + 30 * 4, "judge": (40 * 2 + 30) * 3 * 2, "rubric": 2, "user": 40 * 7 + 30 * 4}
+    assert found.trial.calls == 7 + 2 * 3 * 2 + 7
+    assert found.trials_at_most == 70
+
+
+def test_typical_users_write_three_messages_but_not_more_than_they_may() -> None:
+    found = forecast_of(scenario("One", max_turns=7), scenario("Two", max_turns=2))
+
+    assert found.typical["user"].calls == 40 * 3 + 40 * 2
+    assert found.at_most["user"].calls == 40 * 7 + 40 * 2
+
+
+def test_tokens_are_those_of_the_real_prompts() -> None:
+    said = conversation(*[MESSAGE_TOKENS * TOKEN] * 18).messages
+    turns = [
+        UserTurn(given="A new user", when="They ask for help", writing_style=None, history=said[:place], seed=0)
+        for place in range(0, 20, 2)
+    ]
+    characters = sum(len(message["content"]) for turn in turns for message in turn.messages())
+
+    found = forecast_of(scenario(max_turns=10, sample_size=1))
+
+    assert found.at_most["user"].prompt_tokens == pytest.approx(characters / 4, rel=1e-3)
+
+
+def test_a_judge_reads_the_whole_conversation_with_the_rubric() -> None:
+    said = conversation(*[MESSAGE_TOKENS * TOKEN] * 14).messages
+    grade = GradeRequest(
+        given="A new user",
+        when="They ask for help",
+        expected_behavior="it greets",
+        levels={str(level): LEVEL_TOKENS * TOKEN for level in range(1, 11)},
+        conversation=said,
+        seed=0,
+    )
+    characters = sum(len(message["content"]) for message in grade.messages())
+
+    found = forecast_of(scenario(max_turns=7, sample_size=1))
+
+    assert found.at_most["judge"].prompt_tokens == pytest.approx(characters / 4, rel=1e-2)
+
+
+def test_a_longer_scenario_takes_more_tokens_of_every_role() -> None:
+    short = forecast_of(scenario())
+    long = forecast_of(scenario(given="A new user. " * 40))
+
+    assert all(long.typical[role].prompt_tokens > short.typical[role].prompt_tokens for role in short.typical)
+
+
+def test_an_app_that_is_a_model_reads_the_whole_conversation_each_time() -> None:
+    found = forecast_of(scenario(max_turns=3, sample_size=1), app_model="app/m")
+
+    assert found.typical["app"].prompt_tokens == (1 + 3 + 5) * MESSAGE_TOKENS
+    assert found.typical["app"].completion_tokens == 3 * MESSAGE_TOKENS
+
+
+def test_scorers_that_are_no_judge_make_no_calls() -> None:
+    quick = Expectation(scorer=response_latency, score="max", evaluator=MeanEvaluator(at_most=1.0, bounds=(0, 10)))
+
+    found = forecast_of(scenario(then=quick))
+
+    assert set(found.at_most) == {"user"}
+    assert found.rubric.calls == 0
+
+
+def test_a_rubric_that_scenarios_share_is_written_once() -> None:
+    found = forecast_of(scenario("One"), scenario("Two"), scenario("Three", when="They ask something else"))
+
+    request = RubricRequest(given="A new user", when="They ask for help", expected_behavior="it greets")
+    characters = sum(len(message["content"]) for message in request.messages())
+    assert found.at_most["rubric"].calls == 2
+    assert found.at_most["rubric"] == found.typical["rubric"]
+    assert found.rubric.tokens > characters / 4
+
+
+def test_expected_trials_are_those_of_the_plan() -> None:
+    settings = replace(PLAIN, early_stopping=True)
+    both = Expectation(expected_behavior="it greets", evaluator=[BAR, SuccessRateEvaluator(min_proportion=0.5)])
+    scenarios = [scenario("One", sample_size=200), scenario("Two", then=both, sample_size=100)]
+
+    found = forecast_of(*scenarios, settings=settings)
+
+    assert found.trials_expected == plan_suite(scenarios, settings).expected_trials
+    assert found.trials_expected is not None
+    assert found.trials_expected < 300
+
+
+def test_scenarios_of_one_title_are_expected_to_take_trials_each() -> None:
+    assert forecast_of(scenario(), scenario()).trials_expected == 80
+
+
+def test_where_only_a_simulation_could_tell_all_trials_are_counted() -> None:
+    bound = Expectation(expected_behavior="it greets", evaluator=MeanEvaluator(at_least=5, bounds=(1, 10)))
+
+    found = forecast_of(scenario(then=bound), scenario("Two"))
+
+    assert found.trials_expected is None
+    assert found.typical["user"].calls == 80 * 3
+    assert "; typically 320 calls, " in str(found)
+    assert " tokens if every trial is run\n" in str(found)
+
+
+def test_the_cost_is_each_models_tokens_at_its_price() -> None:
+    table = {"judge/a": Price(1e-3, 0.0), "judge/b": Price(0.0, 1e-3), "user/u": Price(2e-3, 4e-3)}
+
+    found = forecast_of(scenario(), judges=["judge/a", "judge/b"], prices=table.get)
+
+    judged, user = found.at_most["judge"], found.at_most["user"]
+    assert judged.cost_usd == pytest.approx((judged.prompt_tokens + judged.completion_tokens) / 2 * 1e-3)
+    assert user.cost_usd == pytest.approx(user.prompt_tokens * 2e-3 + user.completion_tokens * 4e-3)
+    assert found.unpriced == ()
+    assert total(found.at_most).cost_usd == pytest.approx(sum(usage.cost_usd or 0 for usage in found.at_most.values()))
+
+
+def test_what_is_kept_for_a_trial_is_that_of_the_dearest_scenario() -> None:
+    prices = lambda _: Price(1e-3, 1e-3)  # noqa: E731
+    cheap, dear = scenario("Cheap"), scenario("Dear", given="A new user. " * 40)
+
+    alone = forecast_of(dear, prices=prices)
+    both = forecast_of(cheap, dear, prices=prices)
+
+    used = total({role: usage for role, usage in alone.typical.items() if role != "rubric"})
+    assert both.trial == alone.trial
+    assert both.trial.tokens * 40 == pytest.approx(used.prompt_tokens + used.completion_tokens, rel=1e-2)
+    assert both.trial.cost_usd == pytest.approx(both.trial.tokens * 1e-3, rel=1e-2)
+
+
+def test_a_forecast_reads_like_this() -> None:
+    found = CostForecast(
+        trials_at_most=2_000,
+        trials_expected=912.4,
+        at_most={"judge": Usage(2_000, prompt_tokens=4_300_000, cost_usd=1.5), "user": Usage(20_000, cost_usd=2.6)},
+        typical={"judge": Usage(912, completion_tokens=64_321, cost_usd=0.1), "user": Usage(2_737, cost_usd=1.1)},
+        trial=Cost(),
+        rubric=Cost(),
+        unpriced=(),
+    )
+
+    assert str(found) == (
+        "forecast: at most 2,000 trials, 22,000 calls, 4.3M tokens, $4.10; typically about 910 trials, 3,600 calls, "
+        "64.3k tokens, $1.20\n"
+        "(without retries; guessing 3 messages a user, 60 tokens a message, no hidden reasoning, an app half-way "
+        "from its bars to 100%)"
+    )
+
+
+def test_what_costs_nothing_is_not_priced() -> None:
+    made = forecast(
+        plans(scenario()), PLAIN, judges=["offline/judge"], user_model="offline/user", app_model="offline/app"
+    )
+
+    assert "$" not in str(made)
+    assert made.unpriced == ()
+
+
+def test_a_model_without_a_known_price_is_named() -> None:
+    found = forecast_of(scenario(), prices={"judge/a": Price(1e-3, 1e-3)}.get)
+
+    assert found.unpriced == ("user/u",)
+    assert str(found).endswith("; no price is known for user/u)")
+
+
+def test_a_user_who_may_talk_for_very_long_is_forecast_at_once() -> None:
+    found = forecast_of(scenario(max_turns=100_000))
+
+    assert found.at_most["user"].calls == 40 * 100_000
+
+
+@pytest.mark.parametrize("evaluator", [BAR, MeanEvaluator(at_least=5, bounds=(1, 10))])
+def test_one_trial_is_one_trial(evaluator: Evaluator) -> None:
+    only = Expectation(expected_behavior="it greets", evaluator=evaluator)
+
+    assert "at most 1 trial, " in str(forecast_of(scenario(then=only, sample_size=1)))

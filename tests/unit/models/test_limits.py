@@ -1,0 +1,325 @@
+"""A model with bounds."""
+
+from contextlib import suppress
+from functools import partial
+from random import Random
+
+import anyio
+import anyio.lowlevel
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from simeval.core.settings import RetryConfig
+from simeval.errors import ModelError
+from simeval.models.caller import REFUSALS, Caller
+from simeval.models.limits.bounds import Limited, Paced, Timed
+from simeval.models.limits.governor import Governed
+from simeval.models.limits.pace import Pace, Window
+from simeval.models.limits.traffic import Traffic
+from simeval.models.protocol.model import Model, Request
+from tests.support.doubles import Acting, Scripted, any_request, failure
+
+pytestmark = pytest.mark.anyio
+
+
+async def work(_request: Request) -> str:
+    for _ in range(5):
+        await anyio.lowlevel.checkpoint()
+    return "done"
+
+
+async def never(_request: Request) -> str:
+    await anyio.sleep_forever()
+    raise AssertionError
+
+
+async def ask(model: Model, times: int) -> None:
+    async with anyio.create_task_group() as tasks:
+        for number in range(times):
+            tasks.start_soon(model.complete, any_request(number))
+
+
+def governed(model: Model, most: int = 4, pace: Pace | None = None) -> Governed:
+    return Governed(model, Traffic(Window(most), pace or Pace()), outage_seconds=60, clean=str)
+
+
+@pytest.mark.parametrize("slots", [1, 2, 5])
+async def test_calls_at_once_reach_the_slots_and_never_exceed_them(slots: int) -> None:
+    model = Acting(work)
+
+    await ask(Limited(model, anyio.Semaphore(slots)), 40)
+
+    assert (model.peak, model.calls) == (slots, 40)
+
+
+async def test_slots_that_are_shared_hold_for_all_who_share_them() -> None:
+    slots, model = anyio.Semaphore(3), Acting(work)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(ask, Limited(model, slots), 20)
+        tasks.start_soon(ask, Limited(model, slots), 20)
+
+    assert (model.peak, model.calls) == (3, 40)
+
+
+async def test_a_slot_is_free_again_after_a_failure() -> None:
+    async def fail(_request: Request) -> str:
+        raise ModelError("m", kind="server", problem="HTTP 500")
+
+    limited = Limited(Acting(fail), anyio.Semaphore(1))
+
+    with anyio.fail_after(5):
+        for _ in range(3):
+            with pytest.raises(ModelError):
+                await limited.complete(any_request())
+
+
+async def test_a_call_that_takes_too_long_is_a_time_out() -> None:
+    model = Acting(never)
+
+    with pytest.raises(ModelError, match=r"no answer within 0\.05 seconds") as raised:
+        await Timed(model, seconds=0.05).complete(any_request())
+
+    assert (raised.value.kind, raised.value.model, raised.value.retryable) == ("timeout", "acting/model", True)
+    assert model.under_way == 0
+
+
+async def test_a_call_in_time_is_answered_and_its_errors_pass_through() -> None:
+    async def fail(_request: Request) -> str:
+        raise ModelError("m", kind="content", problem="refused")
+
+    assert (await Timed(Acting(work), seconds=5).complete(any_request())).text == "done"
+    with pytest.raises(ModelError, match="refused"):
+        await Timed(Acting(fail), seconds=5).complete(any_request())
+
+
+async def test_a_cancelled_call_is_no_time_out() -> None:
+    with anyio.move_on_after(0.05) as scope:
+        await Timed(Acting(never), seconds=60).complete(any_request())
+
+    assert scope.cancelled_caught
+
+
+async def test_waiting_for_a_slot_costs_no_time_out() -> None:
+    async def slow(_request: Request) -> str:
+        await anyio.sleep(0.1)
+        return "done"
+
+    model = Acting(slow)
+
+    await ask(Limited(Timed(model, seconds=0.4), anyio.Semaphore(1)), 8)
+
+    assert model.calls == 8
+
+
+async def test_paced_calls_are_started_in_the_order_asked() -> None:
+    started: list[int] = []
+
+    async def act(request: Request) -> str:
+        started.append(request.seed)
+        return await work(request)
+
+    await ask(Paced(Acting(act), anyio.Lock()), 30)
+
+    assert started == list(range(30))
+
+
+async def test_at_most_one_paced_call_is_started_in_a_turn_of_the_loop() -> None:
+    turn, started = 0, list[int]()
+
+    async def act(request: Request) -> str:
+        started.append(turn)
+        return await work(request)
+
+    async def count_turns() -> None:
+        nonlocal turn
+        while len(started) < 20:
+            turn += 1
+            await anyio.lowlevel.checkpoint()
+
+    lock = anyio.Lock()
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(count_turns)
+            tasks.start_soon(ask, Paced(Acting(act), lock), 10)
+            tasks.start_soon(ask, Paced(Acting(act), lock), 10)
+
+    assert len(set(started)) == 20
+
+
+async def test_paced_calls_run_side_by_side() -> None:
+    model = Acting(work)
+
+    await ask(Paced(model, anyio.Lock()), 10)
+
+    assert model.peak > 1
+
+
+async def test_a_bounded_model_has_the_name_of_its_model_and_closes_it() -> None:
+    bounds = (
+        lambda model: Limited(model, anyio.Semaphore(1)),
+        lambda model: Paced(model, anyio.Lock()),
+        lambda model: Timed(model, seconds=1),
+        governed,
+    )
+
+    for bound in bounds:
+        inner = Acting(work)
+        model: Model = bound(inner)
+        await model.close()
+        assert model.name == "acting/model"
+        assert inner.closed
+
+
+@pytest.mark.parametrize("most", [1, 2, 5])
+async def test_a_governed_models_calls_at_once_reach_the_window_and_never_exceed_it(most: int) -> None:
+    model = Acting(work)
+
+    await ask(governed(model, most), 40)
+
+    assert (model.peak, model.calls) == (most, 40)
+
+
+async def test_governed_calls_are_started_in_the_order_asked() -> None:
+    started: list[int] = []
+
+    async def act(request: Request) -> str:
+        started.append(request.seed)
+        return await work(request)
+
+    await ask(governed(Acting(act), 3), 30)
+
+    assert started == list(range(30))
+
+
+async def test_waiting_in_line_costs_no_time_out() -> None:
+    async def slow(_request: Request) -> str:
+        await anyio.sleep(0.1)
+        return "done"
+
+    model = Acting(slow)
+
+    await ask(governed(Timed(model, seconds=0.4), 1), 8)
+
+    assert model.calls == 8
+
+
+async def test_governed_calls_keep_to_their_pace() -> None:
+    model = Scripted(["done"])
+
+    await ask(governed(model, 50, Pace(100.0)), 21)
+
+    assert model.times[-1] - model.times[0] >= 20 / 100 - 0.01
+
+
+async def test_a_retry_after_holds_back_every_call() -> None:
+    model = Scripted(["done", failure("rate_limit", retry_after=0.2), "done"])
+    one = governed(model)
+    await one.complete(any_request())
+    with pytest.raises(ModelError, match="rate_limit"):
+        await one.complete(any_request())
+
+    await ask(one, 5)
+
+    assert min(model.times[2:]) - model.times[1] >= 0.2
+
+
+async def test_a_longer_retry_after_than_is_waited_for_is_the_callers_to_see() -> None:
+    model = Scripted(["done", failure("rate_limit", retry_after=3600)])
+    one = governed(model)
+    await one.complete(any_request())
+
+    with pytest.raises(ModelError) as raised:
+        await one.complete(any_request())
+
+    assert raised.value.retry_after == 3600
+
+
+def refusing(seed: int, times: int) -> Acting:
+    """Return a model that refuses the request of a seed so many times, and answers all others."""
+    left = times
+
+    async def act(request: Request) -> str:
+        nonlocal left
+        await anyio.sleep(0.001)
+        if request.seed == seed and left > 0:
+            left -= 1
+            raise failure("rate_limit")
+        return "done"
+
+    return Acting(act)
+
+
+async def ask_beside_others(model: Acting, seed: int) -> str:
+    """Ask with two attempts while others ask for ever."""
+    caller = Caller(model, RetryConfig(max_attempts=2, backoff_multiplier=0))
+
+    async def others() -> None:
+        while True:
+            await caller.text(any_request())
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(others)
+        try:
+            with anyio.fail_after(5):
+                text = await caller.text(any_request(seed))
+        finally:
+            tasks.cancel_scope.cancel()
+    return text
+
+
+async def test_a_call_that_is_refused_while_others_are_answered_has_attempts_to_spare() -> None:
+    assert await ask_beside_others(refusing(7, times=2 + REFUSALS - 1), 7) == "done"
+
+
+async def test_a_call_that_is_always_refused_fails_in_the_end() -> None:
+    model = refusing(7, times=1000)
+
+    with pytest.RaisesGroup(pytest.RaisesExc(ModelError, match="rate_limit")):
+        await ask_beside_others(model, 7)
+
+
+async def _cancel_at_random(seed: int, most: int) -> Governed:
+    """Ask a model that answers, fails, is refused and waits; cancel every call at a random moment of its life."""
+    random = Random(seed)
+
+    async def act(_request: Request) -> str:
+        for _ in range(random.randrange(6)):
+            await anyio.lowlevel.checkpoint()
+        kind = random.choice(["done", "rate_limit", "timeout", "server", "malformed"])
+        if kind != "done":
+            raise failure(kind)  # type: ignore[arg-type]
+        return kind
+
+    async def call(one: Governed, turns: int) -> None:
+        with anyio.CancelScope() as scope:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(partial(_quietly, one))
+                for _ in range(turns):
+                    await anyio.lowlevel.checkpoint()
+                scope.cancel()
+
+    one = governed(Acting(act), most)
+    async with anyio.create_task_group() as calls:
+        for _ in range(30):
+            calls.start_soon(call, one, random.randrange(15))
+    return one
+
+
+async def _quietly(one: Governed) -> None:
+    with suppress(ModelError):
+        await one.complete(any_request())
+
+
+@settings(max_examples=40)
+@given(seed=some.integers(0, 10**6), most=some.integers(1, 8))
+def test_calls_cancelled_at_any_moment_leave_no_slot_behind(seed: int, most: int) -> None:
+    async def check() -> None:
+        with anyio.fail_after(10):
+            one = await _cancel_at_random(seed, most)
+            assert one.traffic.in_flight == 0
+            one.model = Acting(work)
+            assert (await one.complete(any_request())).text == "done"
+
+    anyio.run(check)

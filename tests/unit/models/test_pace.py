@@ -1,0 +1,251 @@
+"""How fast a model is asked: against endpoints that take 50 calls a second, in a time that is only counted."""
+
+from collections.abc import Callable
+from math import inf
+from random import Random
+
+import pytest
+
+from simeval.models.limits.pace import FIRST_WINDOW, Pace, Tokens, Window
+from simeval.models.limits.traffic import Ticket, Traffic
+from tests.support.servers import Bucket, Busy, Drive, FixedWindows, Server, SlidingLog
+
+RATE, SECONDS, MOST = 50, 60, 100
+SERVERS: dict[str, Callable[[], Server]] = {
+    "token bucket": lambda: Bucket(RATE, RATE),
+    "fixed windows": lambda: FixedWindows(RATE),
+    "windows begun before": lambda: FixedWindows(RATE, offset=0.5),
+    "sliding log": lambda: SlidingLog(RATE),
+}
+
+
+def traffic(most: int = MOST) -> Traffic:
+    return Traffic(Window(most))
+
+
+def start(one: Traffic, times: int, now: float = 0.0) -> list[Ticket]:
+    tickets = []
+    for _ in range(times):
+        assert one.wait(now) == 0
+        tickets.append(one.start(now))
+    return tickets
+
+
+def answer_rounds(one: Traffic, rounds: int, *, seconds: float = 1.0, since: float = 0.0) -> float:
+    """Use all of the window for so many rounds."""
+    now = since
+    for _ in range(rounds):
+        tickets = []
+        while one.wait(now) == 0:
+            tickets.append(one.start(now))
+        now += seconds
+        for ticket in tickets:
+            one.end(ticket, now, "answered")
+    return now
+
+
+@pytest.mark.parametrize("retry_after", [None, 0.05, 1.0])
+@pytest.mark.parametrize("latency", [0.02, 0.1])
+@pytest.mark.parametrize("server", SERVERS)
+def test_a_limited_endpoint_is_used_to_95_percent_and_refuses_less_than_3(
+    server: str, latency: float, retry_after: float | None
+) -> None:
+    outcomes = Drive(traffic(), latency, SECONDS + latency, retry_after).against(SERVERS[server]())
+
+    assert outcomes.taken() >= 0.95 * RATE * SECONDS
+    assert outcomes.refused_share < 0.03
+
+
+@pytest.mark.parametrize(("retry_after", "least"), [(None, 0.95), (0.05, 0.94), (1.0, 0.94)])
+@pytest.mark.parametrize("server", SERVERS)
+def test_one_that_answers_after_a_second_loses_little_more_at_the_start(
+    server: str, retry_after: float | None, least: float
+) -> None:
+    outcomes = Drive(traffic(), 1.0, SECONDS + 1, retry_after).against(SERVERS[server]())
+
+    assert outcomes.taken() >= least * RATE * SECONDS
+    assert outcomes.refused_share < 0.03
+
+
+@pytest.mark.parametrize("latency", [0.02, 0.1, 1.0])
+def test_capacity_that_doubles_is_found(latency: float) -> None:
+    server = Bucket(RATE, RATE)
+
+    def double() -> None:
+        server.rate = server.burst = 2 * RATE
+
+    outcomes = Drive(traffic(300), latency, 120, changes=[(30, double)]).against(server)
+
+    assert outcomes.taken(110, 120) >= 0.9 * 2 * RATE * 10
+    assert outcomes.refused_share < 0.03
+
+
+@pytest.mark.parametrize("latency", [0.02, 0.1, 1.0])
+def test_capacity_that_halves_is_kept_to(latency: float) -> None:
+    server = Bucket(RATE, RATE)
+
+    def halve() -> None:
+        server.rate = server.burst = RATE / 2
+
+    outcomes = Drive(traffic(), latency, 120, changes=[(30, halve)]).against(server)
+
+    assert outcomes.taken(40, 120) >= 0.9 * RATE / 2 * 80
+    assert sum(outcomes.refused[40:]) < 0.03 * outcomes.taken(40)
+
+
+@pytest.mark.parametrize("latency", [0.1, 1.0])
+def test_a_limit_of_calls_at_once_is_found_too(latency: float) -> None:
+    outcomes = Drive(traffic(), latency, 300).against_slots(10)
+
+    assert outcomes.taken(200, 300) >= 0.9 * 10 / latency * 100
+    assert sum(outcomes.refused[60:]) < 0.01 * outcomes.taken(60)
+
+
+@pytest.mark.parametrize("retry_after", [None, 1.0, 20.0])
+def test_500_a_minute_are_used_after_a_burst_that_took_a_minutes_worth(retry_after: float | None) -> None:
+    outcomes = Drive(traffic(), 0.1, 600, retry_after).against(Bucket(500 / 60, 500))
+
+    assert outcomes.taken() >= 0.95 * 5500
+    assert outcomes.refused_share < 0.03
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_refusals_that_come_at_any_pace_do_not_slow_it_down(seed: int) -> None:
+    outcomes = Drive(traffic(), 0.05).against(Busy(0.1, Random(seed)))
+
+    assert outcomes.taken(30, 60) > 30 * 100
+
+
+def test_an_endpoint_without_a_limit_is_used_in_full_after_two_rounds() -> None:
+    one = traffic(50)
+
+    sizes = [one.window.size]
+    for number in range(3):
+        answer_rounds(one, 1, since=float(number))
+        sizes.append(one.window.size)
+
+    assert sizes == [FIRST_WINDOW, 32, 50, 50]
+    assert one.pace.rate == inf
+
+
+def test_a_window_that_is_not_used_does_not_grow() -> None:
+    one = traffic()
+
+    for number in range(100):
+        for ticket in start(one, FIRST_WINDOW - 1, float(number)):
+            one.end(ticket, number + 0.5, "answered")
+
+    assert one.window.size == FIRST_WINDOW
+
+
+def test_after_a_cut_the_window_grows_by_one_a_round() -> None:
+    one = traffic()
+    now = answer_rounds(one, 2)
+    (late, *others) = start(one, 64, now)
+    one.end(late, now + 60, "timed_out")
+    for ticket in others:
+        one.end(ticket, now + 60, "answered")
+    cut = one.window.size
+
+    answer_rounds(one, 3, since=now + 61)
+
+    assert cut < 64
+    assert one.window.size == cut + 3
+
+
+def test_calls_started_before_a_cut_do_not_cut_again() -> None:
+    one = traffic()
+    now = answer_rounds(one, 2)
+    tickets = start(one, 20, now)
+
+    cuts = [one.end(ticket, now + 1, "timed_out") for ticket in tickets]
+
+    assert cuts == [True] + [False] * 19
+
+
+@pytest.mark.parametrize("outcome", ["failed", "abandoned"])
+def test_server_errors_and_lost_connections_cut_nothing(outcome: str) -> None:
+    one = traffic()
+    now = answer_rounds(one, 2)
+    size = one.window.size
+
+    cuts = [one.end(ticket, now + 1, outcome) for ticket in start(one, 20, now)]  # type: ignore[arg-type]
+
+    assert not any(cuts)
+    assert (one.window.size, one.pace.rate, one.in_flight) == (size, inf, 0)
+
+
+def test_after_a_retry_after_no_call_starts_before_its_time() -> None:
+    one = traffic()
+    refused, failed = start(one, 2)
+
+    one.end(refused, 1.0, "refused", retry_after=5.0)
+    one.end(failed, 2.0, "failed", retry_after=1.0)
+
+    assert one.wait(2.0) == pytest.approx(4.0)
+    assert one.wait(6.0) == 0
+
+
+def test_the_window_does_not_throttle_below_the_pace() -> None:
+    one = traffic()
+
+    Drive(one, 1.0, 60).against(Bucket(RATE, RATE))
+
+    assert one.window.size >= one.pace.rate * 1.0
+
+
+def test_while_all_calls_are_refused_single_ones_are_tried_ever_more_seldom() -> None:
+    server = Bucket(RATE, RATE)
+
+    def close() -> None:
+        server.rate = server.burst = 0.0
+
+    outcomes = Drive(traffic(), 0.05, 120, changes=[(10, close)]).against(server)
+
+    assert sum(outcomes.refused[11:30]) < 20
+    assert 0 < sum(outcomes.refused[60:120]) < 5
+
+
+def test_requests_a_minute_are_spread_evenly() -> None:
+    one = Traffic(Window(MOST), Pace(60 / 60))
+    starts, now = [], 0.0
+
+    for _ in range(5):
+        now += one.wait(now)
+        starts.append(now)
+        one.end(one.start(now), now + 0.1, "answered")
+
+    assert starts == pytest.approx([0, 1, 2, 3, 4])
+
+
+def test_a_pace_that_was_not_used_is_not_made_up_for() -> None:
+    pace = Pace(10.0)
+    pace.started(0.0)
+
+    pace.started(100.0)
+
+    assert pace.wait(100.0) == pytest.approx(0.1)
+
+
+def test_tokens_a_minute_are_kept_to_whatever_a_call_uses() -> None:
+    one, now, used = Traffic(Window(MOST), tokens=Tokens(6000 / 60)), 0.0, 0
+
+    while now < 300:
+        ticket = one.start(now)
+        now += 0.1
+        one.end(ticket, now, "answered", tokens=900)
+        used += 900
+        now += one.wait(now)
+
+    assert used == pytest.approx(100 * 300, rel=0.05)
+
+
+def test_a_call_that_was_not_answered_gives_its_tokens_back() -> None:
+    one = Traffic(Window(MOST), tokens=Tokens(100.0))
+
+    waits = []
+    for number in range(5):
+        one.end(one.start(float(number)), float(number), "failed")
+        waits.append(one.wait(float(number)))
+
+    assert waits == [0.0] * 5

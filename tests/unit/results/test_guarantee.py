@@ -1,0 +1,77 @@
+"""The error bound of a suite, in words, and what a gate lets through."""
+
+from dataclasses import replace
+
+import pytest
+
+from simeval.core.settings import Gate
+from simeval.core.tables import printable
+from simeval.core.trial import Outcome, Verdict
+from simeval.evaluators.scores import ProportionEvaluator
+from simeval.results.guarantee import guarantee
+from simeval.results.junit import junit_xml
+from simeval.results.suite import SuiteResult, meets_gate
+from tests.support.records import RUN, rated
+
+RULE = ProportionEvaluator(min_proportion=0.9)
+PASS, OPEN = RULE.evaluate([1.0] * 30), RULE.evaluate([1.0] * 20)
+
+
+def test_one_pass_names_its_level() -> None:
+    assert guarantee([PASS], gate="pass", joint=False) == "an app below a bar passes it with a chance of at most 5%."
+
+
+def test_a_list_of_passes_names_what_is_to_be_expected_of_it() -> None:
+    said = guarantee([PASS, PASS, OPEN], gate="pass", joint=False)
+
+    assert "and so the whole suite; of 3 requirements exactly at their bars, 0.15 would be expected to pass" in said
+
+
+def test_without_a_pass_there_is_nothing_to_guarantee() -> None:
+    assert guarantee([OPEN], gate="pass", joint=False) == ""
+    assert guarantee([], gate="pass", joint=False) == ""
+
+
+def test_a_gate_that_only_a_fail_closes_names_the_chance_of_being_blocked() -> None:
+    said = guarantee([PASS, OPEN, OPEN, OPEN], gate="not_fail", joint=False)
+
+    assert "an app that meets a bar fails it with a chance of at most 5%" in said
+    assert "one that meets all 4 is blocked with at most 20%" in said
+
+
+def test_a_joint_claim_names_the_share_of_the_level() -> None:
+    verdicts: list[Verdict] = [replace(PASS, significance_level=0.0125)] * 4
+
+    said = guarantee(verdicts, gate="pass", joint=True)
+
+    assert "at most 5% (each of the 4 requirements is tested at 0.0125)" in said
+
+
+@pytest.mark.parametrize(
+    ("outcome", "gate", "let_through"),
+    [
+        ("pass", "pass", True),
+        ("inconclusive", "pass", False),
+        ("inconclusive", "not_fail", True),
+        ("fail", "not_fail", False),
+        ("error", "not_fail", False),
+    ],
+)
+def test_gates(outcome: Outcome, gate: Gate, let_through: bool) -> None:
+    assert meets_gate(outcome, gate) is let_through
+
+
+def test_reports_say_what_the_gate_does() -> None:
+    run = replace(RUN, gate="not_fail")
+    result = replace(rated(*[10.0] * 20), run=run)
+
+    xml = junit_xml([result], run)
+
+    assert 'failures="0"' in xml
+    assert 'skipped="1"' in xml
+    assert "<skipped" in xml
+    assert "INCONCLUSIVE (accepted by the gate not_fail)" in str(SuiteResult((result,), run))
+
+
+def test_control_characters_of_an_app_do_not_reach_the_terminal() -> None:
+    assert printable("a\x1b[31mred\x07\nnext") == "a\ufffd[31mred\ufffd\nnext"

@@ -1,0 +1,100 @@
+"""JUnit XML."""
+
+from dataclasses import replace
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simeval.core.trial import Score
+from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvaluator
+from simeval.results.junit import junit_xml
+from simeval.results.suite import EvaluationResult
+from tests.support.records import RUN, rated, result
+
+GOOD, BAD, OPEN = rated(*[8.0] * 30, title="Good"), rated(*[1.0] * 30, title="Bad"), rated(8.0, title="Open")
+
+
+def in_error(title: str) -> EvaluationResult:
+    (expectation,) = OPEN.expectations
+    verdict = replace(expectation.verdicts[0], outcome="error", explanation="the judge was unreachable")
+    return replace(OPEN, title=title, outcome="error", expectations=(replace(expectation, verdicts=(verdict,)),))
+
+
+def parsed(*results: EvaluationResult) -> ET.Element:
+    return ET.fromstring(junit_xml(results, RUN).encode("utf-8"))
+
+
+def test_each_scenario_is_a_suite_and_each_verdict_a_case() -> None:
+    scores = [Score(value=8.0)] * 30
+    rules = [SuccessRateEvaluator(min_proportion=0.9), RatingAverageEvaluator(min_median_rating=8)]
+
+    root = parsed(GOOD, result(("one", rules, scores), ("two", rules[:1], scores), title="Three"))
+
+    assert [suite.get("name") for suite in root] == ["Good", "Three"]
+    assert [len(suite.findall("testcase")) for suite in root] == [1, 3]
+    assert [case.get("name") for case in root[1].findall("testcase")] == [
+        "one: success (rating ≥ 6) in at least 90% of conversations",
+        "one: median rating at least 8",
+        "two: success (rating ≥ 6) in at least 90% of conversations",
+    ]
+    assert {case.get("classname") for case in root[1].findall("testcase")} == {"Three"}
+
+
+def test_fail_and_inconclusive_are_failures_and_error_is_an_error() -> None:
+    root = parsed(GOOD, BAD, OPEN, in_error("Error"))
+
+    found = [[(child.tag, child.get("type")) for child in case] for suite in root for case in suite.findall("testcase")]
+    assert found == [[], [("failure", "fail")], [("failure", "inconclusive")], [("error", "error")]]
+    (error,) = root[3].iter("error")
+    assert error.get("message") == error.text == "the judge was unreachable"
+
+
+def test_counts_agree_with_the_cases() -> None:
+    root = parsed(GOOD, BAD, OPEN, in_error("Error"))
+
+    assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("4", "2", "1")
+    for suite in root:
+        assert suite.get("tests") == str(len(suite.findall("testcase")))
+        assert suite.get("failures") == str(len(suite.findall("testcase/failure")))
+        assert suite.get("errors") == str(len(suite.findall("testcase/error")))
+
+
+def test_the_time_of_the_run_is_given() -> None:
+    root = parsed(GOOD)
+
+    assert root.get("time") == "1.500"
+    assert root[0].get("timestamp") == "2025-01-02T12:00:00+00:00"
+
+
+def test_no_results_are_an_empty_document() -> None:
+    root = parsed()
+
+    assert (len(root), root.get("tests")) == (0, "0")
+
+
+@pytest.mark.parametrize(
+    "title", ["a\x00b", "\x1b[31mred\x1b[0m", "]]>", "<&\"'>", "\ud800", "\ufffe", "好 🎉", "tab\there"]
+)
+def test_a_title_with_strange_characters_does_not_break_it(title: str) -> None:
+    scores = [Score(value=1.0, reasoning=title)] * 30
+
+    root = parsed(result((title, [SuccessRateEvaluator(min_proportion=0.9)], scores), title=title))
+
+    assert len(root.findall("testsuite/testcase/failure")) == 1
+
+
+@given(st.text(min_size=1), st.text(min_size=1))
+def test_any_titles_and_labels_can_be_written(title: str, label: str) -> None:
+    root = parsed(rated(1.0, title=title, label=label))
+
+    assert root.get("tests") == "1"
+
+
+def test_a_failure_holds_the_worst_conversation_and_a_suite_the_facts_of_its_run() -> None:
+    root = parsed(BAD)
+
+    (failed,) = root.iter("failure")
+    assert "worst conversation" in str(failed.text)
+    assert {p.get("name"): p.get("value") for p in root.iter("property")}["run"] == RUN.run_id

@@ -1,0 +1,181 @@
+"""Scorers: columns in, one number out."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simeval.core.trial import Score
+from simeval.errors import DefinitionError
+from simeval.scorers.base import COLUMNS, Scorer, as_scorer, scorer, select
+
+pytestmark = pytest.mark.anyio
+
+COLUMN_VALUES = {name: f"the {name}" for name in COLUMNS}
+
+
+@scorer
+def output_length(output: str) -> int:
+    return len(output)
+
+
+@scorer(name="politeness")
+async def polite(output: str, *, word: str = "please") -> bool:
+    return word in output
+
+
+@dataclass(frozen=True)
+class Contains(Scorer):
+    word: str
+
+    @property
+    def name(self) -> str:
+        return f"contains {self.word}"
+
+    def score(self, output: str) -> bool:
+        return self.word in output
+
+
+class Asks(Scorer):
+    async def score(self, output: str, input: str) -> Mapping[str, bool]:
+        return {"asks": output.endswith("?"), "echoes": input in output}
+
+
+async def test_a_function_is_a_scorer_and_still_a_function() -> None:
+    assert output_length.name == "output_length"
+    assert output_length("abc") == output_length.score(output="abc") == 3
+    assert await output_length.measure({"output": "abcd", "input": "x"}) == 4
+
+
+async def test_an_async_function_is_a_scorer_under_the_name_it_is_given() -> None:
+    assert polite.name == "politeness"
+    assert await polite.score(output="yes, please") is True
+    assert await polite.measure({"output": "no"}) is False
+
+
+async def test_a_class_is_a_scorer() -> None:
+    found = Contains("refund")
+
+    assert found.name == "contains refund"
+    assert found.score(output="a refund") is True
+    assert await found.measure({"output": "nothing", "seed": 3}) is False
+
+
+async def test_an_async_class_is_a_scorer_named_like_itself() -> None:
+    assert Asks().name == "Asks"
+    assert await Asks().measure({"output": "hi?", "input": "hi"}) == {"asks": True, "echoes": True}
+
+
+async def test_every_column_goes_to_a_scorer_that_takes_any() -> None:
+    def everything(**columns: Any) -> int:
+        return len(columns)
+
+    assert await as_scorer(everything).measure(COLUMN_VALUES) == len(COLUMNS)
+
+
+async def test_only_the_columns_named_are_given() -> None:
+    def of_title(title: str, seed: str = "none") -> str:
+        return title + seed
+
+    assert await as_scorer(of_title).measure({"title": "t", "given": "g"}) == "tnone"
+
+
+def test_a_plain_function_and_a_callable_object_become_scorers() -> None:
+    def length(output: str) -> int:
+        return len(output)
+
+    assert as_scorer(length).name == "length"
+    assert as_scorer(output_length) is output_length
+    assert as_scorer(partial(length)).name
+    assert as_scorer(partial(length)).score(output="abc") == 3
+
+
+@pytest.mark.parametrize("candidate", [None, "response_latency", 3, Contains, {"score": 1}])
+def test_what_is_neither_a_scorer_nor_a_function_is_refused(candidate: object) -> None:
+    with pytest.raises(DefinitionError, match="give a Scorer instance or a function"):
+        as_scorer(candidate)
+
+
+def test_every_column_may_be_asked_for() -> None:
+    def all_of_them(
+        output: str, input: str, conversation: str, title: str, given: str, when: str, expected_behavior: str, seed: int
+    ) -> float:
+        return 1.0
+
+    as_scorer(all_of_them).check()
+    output_length.check()
+    Asks().check()
+
+
+def test_a_parameter_that_is_no_column_is_refused_by_name() -> None:
+    def compare(output: str, reference: str, tolerance: float = 0.1) -> float:
+        return 1.0
+
+    with pytest.raises(DefinitionError, match=r"scorer compare: .*\['reference'\].*output, input, conversation"):
+        as_scorer(compare).check()
+
+
+def test_a_scorer_without_a_score_method_is_refused() -> None:
+    class Empty(Scorer):
+        pass
+
+    with pytest.raises(DefinitionError, match=r"scorer Empty: .*define score"):
+        Empty().check()
+
+
+@pytest.mark.parametrize(
+    ("measured", "path", "value"),
+    [
+        (3, None, 3.0),
+        (True, None, 1.0),
+        (np.float32(0.5), None, 0.5),
+        (np.bool_(False), None, 0.0),
+        ({"ok": True}, None, 1.0),
+        ({"ok": True}, "ok", 1.0),
+        ({"text": "x", "ok": 2}, None, 2.0),
+        ({"a": {"b": {"c": 0.25}}, "d": 1}, "a.b.c", 0.25),
+        ({"a": {"b": 0.25}}, None, 0.25),
+        ({1: 0.5, 2: 0.75}, "2", 0.75),
+        ({"f1.macro": 0.5, "other": 1}, "f1.macro", 0.5),
+    ],
+)
+def test_a_number_is_taken_from_its_place(measured: object, path: str | None, value: float) -> None:
+    assert select(measured, path, name="x").value == value
+
+
+def test_what_else_was_returned_is_kept_as_details() -> None:
+    measured = {"score": 1, "why": "because"}
+
+    assert select(measured, None, name="x").details == measured
+    assert select(1, None, name="x").details == {}
+
+
+def test_a_score_is_taken_as_it_is() -> None:
+    score = Score(value=7.0, reasoning="fine")
+
+    assert select(score, None, name="x") is score
+
+
+@pytest.mark.parametrize("path", [None, "c", "a.c", ""])
+def test_several_numbers_without_a_place_among_them_are_refused_with_their_paths(path: str | None) -> None:
+    with pytest.raises(DefinitionError) as raised:
+        select({"a": {"b": 1.0}, "ok": True, "text": "x"}, path, name="mine")
+
+    assert raised.value.where == "scorer mine"
+    assert "'a.b', 'ok'" in str(raised.value)
+    assert "set Expectation.score" in str(raised.value)
+
+
+@pytest.mark.parametrize("measured", ["good", None, {}, {"label": "good"}, [1, 2], 1j, object()])
+def test_what_holds_no_number_is_refused(measured: object) -> None:
+    with pytest.raises(DefinitionError, match="scorer mine: it returned"):
+        select(measured, None, name="mine")
+
+
+def test_values_that_are_no_numbers_stand_beside_one_that_is() -> None:
+    measured = {"score": 0.5, "embedding": np.arange(3.0), "type": float}
+
+    assert select(measured, "score", name="x").value == 0.5

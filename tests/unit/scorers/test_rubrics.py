@@ -1,0 +1,216 @@
+"""Rubrics: written once, kept, shared."""
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from simeval.core.settings import RetryConfig
+from simeval.errors import ModelError
+from simeval.models.caller import Caller
+from simeval.models.protocol.model import Request
+from simeval.models.protocol.prompts import RubricRequest
+from simeval.scorers.llm.rubrics import RubricBook, rubric_key
+from tests.support.doubles import LEVELS, Acting, Scripted, failure
+
+pytestmark = pytest.mark.anyio
+
+WRITTEN = json.dumps({"levels": LEVELS})
+ASKED = {"given": "a user", "when": "asks", "expected_behavior": "it answers"}
+ONCE = RetryConfig(enabled=False)
+
+
+def files(folder: Path) -> list[Path]:
+    return list(folder.iterdir())
+
+
+async def write(_request: Request) -> str:
+    for _ in range(5):
+        await anyio.lowlevel.checkpoint()
+    return WRITTEN
+
+
+async def test_fifty_requests_at_once_make_one_call() -> None:
+    model = Acting(write)
+    book = RubricBook(Caller(model, ONCE))
+    found: list[Any] = []
+
+    async def ask() -> None:
+        found.append(await book.levels(**ASKED))
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(50):
+            tasks.start_soon(ask)
+
+    assert model.calls == 1
+    assert found == [LEVELS] * 50
+    assert await book.levels(**ASKED) == LEVELS
+    assert model.calls == 1
+
+
+async def test_rubrics_of_different_expectations_are_written_at_once() -> None:
+    both = anyio.Event()
+
+    async def act(_request: Request) -> str:
+        if model.under_way == 2:
+            both.set()
+        await both.wait()
+        return WRITTEN
+
+    model = Acting(act)
+    book = RubricBook(Caller(model, ONCE))
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            for behavior in ("one", "other"):
+                tasks.start_soon(partial(book.levels, given="g", when="w", expected_behavior=behavior))
+
+    assert (model.calls, model.peak) == (2, 2)
+
+
+async def test_what_one_book_wrote_on_disk_another_reads(tmp_path: Path) -> None:
+    first, second = Scripted([WRITTEN]), Scripted([failure("server")])
+
+    await RubricBook(Caller(first, ONCE), tmp_path / "rubrics").levels(**ASKED)
+    found = await RubricBook(Caller(second, ONCE), tmp_path / "rubrics").levels(**ASKED)
+
+    assert found == LEVELS
+    assert (first.calls, second.calls) == (1, 0)
+    assert [path.suffix for path in files(tmp_path / "rubrics")] == [".json"]
+
+
+async def test_a_text_beyond_ascii_survives_the_disk(tmp_path: Path) -> None:
+    levels = {**LEVELS, "10": "Très bien — 好 \N{PARTY POPPER}\nzwei"}
+
+    await RubricBook(Caller(Scripted([json.dumps({"levels": levels})]), ONCE), tmp_path).levels(**ASKED)
+
+    assert await RubricBook(Caller(Scripted([""]), ONCE), tmp_path).levels(**ASKED) == levels
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [b"", b"{", b"null", b'{"levels": {}}', b'{"levels": {"1": "only"}}', b"\x00\x01", b"\xff\xfe\xfa"],
+)
+async def test_a_damaged_file_is_written_anew(tmp_path: Path, damage: bytes) -> None:
+    await RubricBook(Caller(Scripted([WRITTEN]), ONCE), tmp_path).levels(**ASKED)
+    (path,) = files(tmp_path)
+    path.write_bytes(damage)
+    model = Scripted([WRITTEN])
+
+    assert await RubricBook(Caller(model, ONCE), tmp_path).levels(**ASKED) == LEVELS
+
+    assert model.calls == 1
+    assert json.loads(path.read_bytes()) == {"levels": LEVELS}
+
+
+async def test_books_that_share_a_folder_may_write_the_same_rubric_at_once(tmp_path: Path) -> None:
+    all_asked = anyio.Event()
+    asked = 0
+
+    async def act(_request: Request) -> str:
+        nonlocal asked
+        asked += 1
+        if asked == 20:
+            all_asked.set()
+        await all_asked.wait()
+        return WRITTEN
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(20):
+            book = RubricBook(Caller(Acting(act), ONCE), tmp_path)
+            tasks.start_soon(partial(book.levels, **ASKED))
+
+    (path,) = files(tmp_path)
+    assert json.loads(path.read_bytes()) == {"levels": LEVELS}
+
+
+async def test_a_rubric_that_could_not_be_written_is_not_paid_for_again_in_its_run(tmp_path: Path) -> None:
+    model = Scripted([failure("content"), WRITTEN])
+    book = RubricBook(Caller(model, ONCE), tmp_path)
+
+    for _ in range(3):
+        with pytest.raises(ModelError, match="content"):
+            await book.levels(**ASKED)
+
+    assert model.calls == 1
+    assert files(tmp_path) == []
+    assert await RubricBook(Caller(model, ONCE), tmp_path).levels(**ASKED) == LEVELS
+
+
+async def test_a_folder_that_cannot_be_used_costs_no_rubric(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    model = Scripted([WRITTEN])
+    book = RubricBook(Caller(model, ONCE), tmp_path / "file" / "rubrics")
+
+    for _ in range(2):
+        assert await book.levels(**ASKED) == LEVELS
+
+    assert model.calls == 1
+
+
+async def test_who_waited_for_a_call_that_failed_gets_its_failure() -> None:
+    model = Scripted([failure("content"), WRITTEN])
+    book = RubricBook(Caller(model, ONCE))
+    outcomes: list[str] = []
+
+    async def ask() -> None:
+        try:
+            await book.levels(**ASKED)
+            outcomes.append("levels")
+        except ModelError:
+            outcomes.append("error")
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(5):
+            tasks.start_soon(ask)
+
+    assert outcomes == ["error"] * 5
+    assert model.calls == 1
+
+
+async def test_a_request_that_is_cancelled_leaves_the_next_free_to_ask() -> None:
+    never = anyio.Event()
+
+    async def act(_request: Request) -> str:
+        if model.calls == 1:
+            await never.wait()
+        return WRITTEN
+
+    model = Acting(act)
+    book = RubricBook(Caller(model, ONCE))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(partial(book.levels, **ASKED))
+        await anyio.wait_all_tasks_blocked()
+        tasks.cancel_scope.cancel()
+
+    with anyio.fail_after(5):
+        assert await book.levels(**ASKED) == LEVELS
+
+
+def test_the_key_depends_on_every_part_and_on_nothing_else() -> None:
+    request = RubricRequest(given="g", when="w", expected_behavior="e")
+    others = [
+        rubric_key("other", request),
+        rubric_key("m", RubricRequest(given="x", when="w", expected_behavior="e")),
+        rubric_key("m", RubricRequest(given="g", when="x", expected_behavior="e")),
+        rubric_key("m", RubricRequest(given="g", when="w", expected_behavior="x")),
+        rubric_key("m", RubricRequest(given="w", when="g", expected_behavior="e")),
+        rubric_key("m", RubricRequest(given="gw", when="", expected_behavior="e")),
+    ]
+
+    key = rubric_key("m", request)
+
+    assert key == rubric_key("m", RubricRequest(given="g", when="w", expected_behavior="e", seed=9))
+    assert len({key, *others}) == 1 + len(others)
+
+
+def test_the_key_depends_on_the_prompts_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    request = RubricRequest(given="g", when="w", expected_behavior="e")
+    before = rubric_key("m", request)
+
+    monkeypatch.setattr("simeval.scorers.llm.rubrics.PROMPT_VERSION", "next")
+
+    assert rubric_key("m", request) != before

@@ -1,0 +1,216 @@
+"""Sample sizes before the first trial is paid for."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import simeval
+from simeval.core.settings import Settings
+from simeval.errors import DefinitionError
+from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvaluator
+from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator
+from simeval.stats import planning
+from simeval.stats.binomial import most_misses, power
+from simeval.stats.sequential import design
+from simeval.suites.planning import plan_suite
+from simeval.suites.scenario import Expectation, ScenarioTest
+from tests.support.golden import cases_of
+
+
+@pytest.mark.parametrize("case", cases_of("plan_fixed_n"))
+def test_fixed_sizes_equal_the_reference(case: dict[str, Any]) -> None:
+    given, expected = case["inputs"], case["expected"]
+
+    found = planning.fixed_sample(given["p0"], given["p1"], alpha=given["alpha"], power=given["power"])
+
+    assert found == planning.FixedSample(expected["n_first"], expected["n_safe"])
+
+
+@pytest.mark.parametrize("case", cases_of("power_fixed_n"))
+def test_the_power_of_a_fixed_sample_equals_the_reference(case: dict[str, Any]) -> None:
+    given, expected = case["inputs"], case["expected"]
+
+    found = planning.fixed_test(given["n"], given["p0"], given["p1"], alpha=given["alpha"])
+
+    assert found.critical_successes == expected["critical_successes"]
+    assert (found.size, found.power) == pytest.approx((expected["size"], expected["power"]), abs=case["tolerance"])
+
+
+@pytest.mark.parametrize(
+    ("p0", "p1", "wanted", "n_max", "at_p1", "at_p0"),
+    [
+        (0.5, 0.7, 0.8, 41, 27, 29),
+        (0.75, 0.9, 0.8, 47, 32, 27),
+        (0.9, 0.97, 0.9, 110, 72, 58),
+        (0.9, 0.95, 0.8, 203, 135, 127),
+    ],
+)
+def test_sequential_sizes_at_known_points(
+    p0: float, p1: float, wanted: float, n_max: int, at_p1: int, at_p0: int
+) -> None:
+    found = planning.sequential_sample(p0, p1, alpha=0.05, power=wanted)
+
+    assert found
+    assert found.n_max == n_max
+    assert round(found.characteristics(p1).expected_n) == at_p1
+    assert round(found.characteristics(p0).expected_n) == at_p0
+
+
+@settings(max_examples=30)
+@given(st.floats(0.3, 0.93), st.floats(0.03, 0.06), st.sampled_from([0.01, 0.05, 0.1]))
+def test_sizes_reach_the_power_that_is_wanted(p0: float, gap: float, alpha: float) -> None:
+    fixed = planning.fixed_sample(p0, p0 + gap, alpha=alpha, power=0.8)
+
+    assert fixed
+    assert power(fixed.first, p0, p0 + gap, alpha=alpha) >= 0.8 > power(fixed.first - 1, p0, p0 + gap, alpha=alpha)
+    assert (power(np.arange(fixed.safe, fixed.safe + 200), p0, p0 + gap, alpha=alpha) >= 0.8).all()
+
+
+@given(st.floats(0.1, 0.99), st.sampled_from([0.01, 0.05, 0.1]))
+def test_cheap_sizes_are_the_smallest_that_allow_their_misses(p0: float, alpha: float) -> None:
+    for n, misses in planning.cheap_sizes(p0, alpha=alpha, count=4):
+        assert most_misses(n, p0, alpha) >= misses > most_misses(n - 1, p0, alpha)
+
+
+def test_cheap_sizes_at_ninety_per_cent() -> None:
+    assert planning.cheap_sizes(0.9, alpha=0.05, count=6) == [(29, 0), (46, 1), (61, 2), (76, 3), (89, 4), (103, 5)]
+
+
+def test_nothing_proves_a_rate_that_is_not_above_the_bar() -> None:
+    assert planning.fixed_sample(0.9, 0.9, alpha=0.05, power=0.8) is None
+    assert planning.sequential_sample(0.9, 0.8, alpha=0.05, power=0.8) is None
+    assert "must lie above the bar" in str(simeval.plan(0.9, 0.85))
+    assert "must lie above the bar" in str(simeval.plan(0.9, 0.9))
+
+
+def test_a_rate_too_close_to_the_bar_is_told_from_one_below_it() -> None:
+    said = str(simeval.plan(0.9, 0.905))
+
+    assert "more than 10,000 trials would be needed: too close to the bar" in said
+    assert "must lie above" not in said
+
+
+def test_twenty_requirements_need_more_power_each() -> None:
+    assert planning.suite_power(0.9, 20) == pytest.approx(0.9947, abs=1e-4)
+
+
+def test_the_power_of_mcnemars_test_is_that_of_a_simulation() -> None:
+    random = np.random.default_rng(2)
+    draws = random.multinomial(60, [0.25, 0.08, 0.67], size=20_000)
+    from simeval.stats.paired import mcnemar
+
+    table = {pair: mcnemar(*pair).p_new_better <= 0.05 for pair in {(int(a), int(b)) for a, b, _ in draws}}
+    simulated = np.mean([table[int(a), int(b)] for a, b, _ in draws])
+
+    assert planning.mcnemar_power(60, 0.25, 0.08, alpha=0.05) == pytest.approx(simulated, abs=0.012)
+    assert planning.mcnemar_power(60, 0.0, 0.0, alpha=0.05) == 0.0
+
+
+def test_the_power_of_a_mean_comes_from_a_pilot() -> None:
+    sure, taken = planning.mean_power([9, 10, 10, 8, 9], 5, bounds=(1, 10), n_max=60, alpha=0.05, n_draws=50)
+    never, all_of_them = planning.mean_power([5], 5, bounds=(1, 10), n_max=20, alpha=0.05, n_draws=10)
+
+    assert sure == 1.0
+    assert taken < 30
+    assert (never, all_of_them) == (0.0, 20.0)
+
+
+def test_a_plan_says_what_to_write_into_the_suite() -> None:
+    said = str(simeval.plan(0.9, 0.97))
+
+    assert "sample_size 95; on average 66 trials" in said
+    assert "sample_size 76 (from 89 on, every size is enough)" in said
+    assert "29 trials, all of them good" in said
+
+
+def test_a_size_from_which_on_every_size_is_enough_is_said_once() -> None:
+    found = simeval.plan(0.5, 1.0)
+
+    assert found.fixed == planning.FixedSample(5, 5)
+    assert "sample_size 5\n" in str(found)
+
+
+def test_a_joint_claim_is_planned_at_its_share_of_the_level() -> None:
+    found = simeval.plan(0.9, 0.97, requirements=10, joint=True)
+
+    assert found.level == pytest.approx(0.005)
+    assert found.design
+    assert found.design.type_one <= 0.005
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"bar": 1.0, "true_rate": 0.9}, {"bar": 0.9, "true_rate": 1.1}, {"bar": 0.9, "true_rate": 0.95, "power": 1.0}],
+)
+def test_a_plan_of_impossible_shares_is_refused(arguments: dict[str, Any]) -> None:
+    with pytest.raises(DefinitionError, match="plan: "):
+        simeval.plan(**arguments)
+
+
+def scenario(*evaluators: Any, sample_size: int = 100) -> ScenarioTest:
+    return ScenarioTest(
+        title="s",
+        given="someone",
+        when="asks",
+        sample_size=sample_size,
+        then=Expectation(expected_behavior="it answers", label="answers", evaluator=evaluators),
+    )
+
+
+def test_a_suite_is_forecast_requirement_by_requirement() -> None:
+    suite = [scenario(SuccessRateEvaluator(min_proportion=0.9), RatingAverageEvaluator(8))]
+
+    found = plan_suite(suite, Settings(), true_rate=0.95)
+
+    at_90 = design(0.9, 100, alpha=0.05).characteristics(0.95)
+    assert found.forecasts[0].prob_pass == pytest.approx(at_90.prob_pass)
+    assert found.forecasts[0].expected_trials == pytest.approx(at_90.expected_n)
+    assert found.forecasts[0].acceptance.startswith("0 misses in 45, ≤ 1 in 60, ≤ 2 in 74, ≤ 3 in 86, ≤ 4 in 97")
+    assert found.prob_pass
+    assert found.prob_pass <= at_90.prob_pass
+    taken = [forecast.expected_trials or 0.0 for forecast in found.forecasts]
+    assert found.expected_trials == max(taken) > min(taken)
+    assert (
+        f"\n1 scenario, at most 100 trials (expected: {max(taken):.0f}); "
+        f"all pass with a chance of {found.prob_pass:.0%}, if requirements are independent"
+    ) in str(found)
+
+
+def test_scenarios_take_their_expected_trials_together() -> None:
+    one, other = scenario(SuccessRateEvaluator(min_proportion=0.9)), scenario(SuccessRateEvaluator(min_proportion=0.5))
+    alone = [plan_suite([each], Settings(), true_rate=0.95).expected_trials or 0.0 for each in (one, other)]
+
+    found = plan_suite([one, replace(other, title="t")], Settings(), true_rate=0.95)
+
+    assert found.expected_trials == pytest.approx(sum(alone))
+    assert f"\n2 scenarios, at most 200 trials (expected: {sum(alone):.0f})" in str(found)
+
+
+def test_a_requirement_that_cannot_pass_is_shown_before_it_is_paid_for() -> None:
+    found = plan_suite([scenario(SuccessRateEvaluator(min_proportion=0.9), sample_size=20)], Settings())
+
+    assert not found.forecasts[0].can_pass
+    assert found.prob_pass == 0
+    assert "nothing; 29 are needed" in str(found)
+
+
+def test_a_mean_has_no_forecast_without_a_pilot() -> None:
+    found = plan_suite([scenario(MeanEvaluator(at_least=7, bounds=(1, 10)))], Settings())
+
+    assert found.prob_pass is None
+    assert found.forecasts[0].expected_trials is None
+    assert str(found).endswith("\n1 scenario, at most 100 trials (expected: -)")
+
+
+def test_a_forecast_without_early_stopping_takes_the_whole_sample() -> None:
+    rule = ProportionEvaluator(6, min_proportion=0.9, early_stopping=False)
+
+    [forecast] = plan_suite([scenario(rule)], Settings(), true_rate=0.95).forecasts
+
+    assert forecast.expected_trials == 100
+    assert forecast.prob_pass == pytest.approx(0.43598130)
+    assert forecast.acceptance == "≤ 4 in 100"

@@ -1,0 +1,136 @@
+"""Scenarios and expectations."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simeval.errors import DefinitionError
+from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvaluator
+from simeval.scorers.metrics import response_latency
+from simeval.suites.scenario import Expectation, ScenarioTest, shorten
+
+RULE = SuccessRateEvaluator(min_proportion=0.9)
+THEN = Expectation(expected_behavior="It answers.", evaluator=RULE)
+
+
+def scenario(**changes: Any) -> ScenarioTest:
+    given: dict[str, Any] = {"title": "A title", "given": "A user", "when": "They ask", "then": THEN}
+    return ScenarioTest(**{**given, **changes})
+
+
+def test_one_expectation_and_one_evaluator_are_as_good_as_lists_of_one() -> None:
+    assert scenario().expectations == scenario(then=[THEN]).expectations == (THEN,)
+    assert THEN.evaluators == Expectation(expected_behavior="It answers.", evaluator=[RULE]).evaluators == (RULE,)
+
+
+def test_several_expectations_with_several_evaluators_keep_their_order() -> None:
+    rules = (RULE, RatingAverageEvaluator(min_median_rating=8))
+    other = Expectation(scorer=response_latency, evaluator=list(rules))
+
+    assert scenario(then=(THEN, other)).expectations == (THEN, other)
+    assert other.evaluators == rules
+
+
+def test_the_defaults_leave_the_sample_to_the_engine() -> None:
+    test = scenario()
+
+    assert (test.sample_size, test.significance_level, test.max_turns) == (None, None, 10)
+
+
+@pytest.mark.parametrize("field", ["title", "given", "when"])
+@pytest.mark.parametrize("value", ["", "  \n", None, 5])
+def test_a_text_that_is_empty_is_named(field: str, value: Any) -> None:
+    with pytest.raises(DefinitionError, match=rf"^ScenarioTest.{field}: found .*not empty"):
+        scenario(**{field: value})
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("then", []),
+        ("then", None),
+        ("then", "It answers."),
+        ("then", [THEN, "It answers."]),
+        ("sample_size", 0),
+        ("sample_size", 2.5),
+        ("sample_size", True),
+        ("max_turns", 0),
+        ("max_turns", None),
+        ("significance_level", 0.0),
+        ("significance_level", 0.5),
+        ("significance_level", "0.05"),
+    ],
+)
+def test_a_field_that_cannot_be_used_is_named_with_the_scenario(field: str, value: Any) -> None:
+    with pytest.raises(DefinitionError) as raised:
+        scenario(**{field: value})
+
+    assert raised.value.where == f"ScenarioTest 'A title': {field}"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"evaluator": RULE},
+        {"evaluator": RULE, "expected_behavior": "x", "scorer": response_latency},
+        {"evaluator": RULE, "expected_behavior": " "},
+        {"evaluator": RULE, "expected_behavior": 5},
+        {"evaluator": [], "expected_behavior": "x"},
+        {"evaluator": None, "expected_behavior": "x"},
+        {"evaluator": "success_rate", "expected_behavior": "x"},
+        {"evaluator": [RULE, 0.9], "expected_behavior": "x"},
+        {"evaluator": SuccessRateEvaluator, "expected_behavior": "x"},
+    ],
+)
+def test_an_expectation_that_cannot_be_used_is_refused(arguments: dict[str, Any]) -> None:
+    with pytest.raises(DefinitionError, match=r"^Expectation"):
+        Expectation(**arguments)
+
+
+def my_scorer(output: str) -> float:
+    return float(len(output))
+
+
+@pytest.mark.parametrize(
+    ("expectation", "title"),
+    [
+        (THEN, "It answers."),
+        (Expectation(expected_behavior="It answers.", label="answers", evaluator=RULE), "answers"),
+        (Expectation(scorer=response_latency, evaluator=RULE), "response_latency"),
+        (Expectation(scorer=response_latency, score="p90", evaluator=RULE), "response_latency.p90"),
+        (Expectation(scorer=my_scorer, evaluator=RULE), "my_scorer"),
+        (
+            Expectation(expected_behavior="It  is\nlong " + "word " * 30, evaluator=RULE),
+            "It is long" + " word" * 9 + "…",
+        ),
+    ],
+)
+def test_an_expectation_has_a_title(expectation: Expectation, title: str) -> None:
+    assert expectation.title == title
+
+
+def test_equal_labels_are_numbered() -> None:
+    assert scenario(then=[THEN, THEN, THEN]).labels == ("It answers.", "It answers. (2)", "It answers. (3)")
+
+
+@given(st.lists(st.sampled_from(["a", "b", "a (2)", "a (3)", "a (2) (2)"]), min_size=1, max_size=6))
+def test_labels_are_always_distinct(labels: list[str]) -> None:
+    then = [Expectation(expected_behavior="x", label=label, evaluator=RULE) for label in labels]
+
+    assert len(set(scenario(then=then).labels)) == len(labels)
+
+
+@given(st.text(), st.integers(2, 80))
+def test_a_shortened_text_fits_and_begins_like_the_text(text: str, length: int) -> None:
+    short, flat = shorten(text, length), " ".join(text.split())
+
+    assert len(short) <= length
+    assert flat.startswith(short.removesuffix("…")) or short == flat
+
+
+def test_a_text_is_cut_at_a_word_where_that_is_possible() -> None:
+    assert shorten("The quick brown fox jumps", 18) == "The quick brown…"
+    assert shorten("x" * 30, 10) == "x" * 9 + "…"
+    assert shorten("The quick brown fox", 19) == "The quick brown fox"
