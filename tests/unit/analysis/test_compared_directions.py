@@ -150,7 +150,7 @@ def test_a_metric_cannot_be_said_to_be_better_both_ways() -> None:
 
 
 def older(metric: str, owner: str, values: Sequence[float]) -> dict[str, Any]:
-    """Give the result of a version that kept no directions."""
+    """Return the result of a version that kept no directions."""
     found = experiment({metric: values}, kind="mean")
     del found["metrics"][0]["direction"]
     return {**found, "scorers": [owner]}

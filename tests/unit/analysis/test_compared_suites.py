@@ -96,7 +96,7 @@ def test_a_margin_level_or_gate_that_cannot_be_used_is_refused(options: dict[str
 
 @scorer
 def length(output: str) -> int:
-    """Give the length of an answer, up to 100."""
+    """Return the length of an answer, up to 100."""
     return min(100, len(output))
 
 
@@ -109,7 +109,7 @@ async def new_app(message: str, state: dict[str, Any]) -> str:
 
 
 async def evaluated(app: Any, *, seed: int = 3, early_stopping: bool = False) -> SuiteResult:
-    """Give a run of two expectations with the embedded models."""
+    """Return a run of two expectations with the embedded models."""
     test = ScenarioTest(
         title="The bot says what it does",
         given="A new user",
