@@ -52,10 +52,12 @@ from .suites.scenario import ScenarioTest as ScenarioTest
 
 # isort: split
 # Records that signatures name; core and the engine have no list of their own.
+from .core.run_records import Cut as Cut
 from .core.run_records import Heartbeat as Heartbeat
 from .core.run_records import ReplyRecord as ReplyRecord
 from .core.run_records import ResumableRun as ResumableRun
 from .core.run_records import RubricRecord as RubricRecord
+from .core.run_records import Start as Start
 from .core.trial import Chart as Chart
 from .core.trial import Judgement as Judgement
 from .core.trial import Trial as Trial

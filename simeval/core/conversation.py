@@ -7,7 +7,7 @@ from math import nan
 from typing import Any, Literal, TypedDict
 
 Speaker = Literal["user", "assistant"]
-Ending = Literal["user", "max_turns", "app_error", "model_error", "settled", "recorded"]
+Ending = Literal["user", "max_turns", "app_error", "model_error", "settled", "recorded", "cut"]
 
 
 class ChatMessage(TypedDict):
@@ -82,11 +82,14 @@ class Conversation:
 class Transcript:
     """A conversation that is still being held; the actors append to it, so a failure loses nothing.
 
-    `system` is what an app that takes the whole history is to be told before it.
+    `system` is what an app that takes the whole history is to be told before it; `state` is the app's own, as the last
+    of the `turns` that it answered left it.
     """
 
     messages: list[Message] = field(default_factory=list)
     system: str = ""
+    state: Any = None
+    turns: int = 0
 
     def finish(self, *, writing_style: Mapping[str, str] | None, ended: Ending) -> Conversation:
         """Return what has been said so far as a record."""

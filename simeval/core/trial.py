@@ -7,7 +7,7 @@ from typing import Literal
 from simeval.core.conversation import Conversation
 from simeval.errors import AppError, ModelError
 
-Stage = Literal["app", "simulator", "judge", "rubric", "scorer", "engine"]
+Stage = Literal["app", "simulator", "judge", "rubric", "scorer", "engine", "run"]
 Outcome = Literal["pass", "fail", "inconclusive", "error"]
 Reason = Literal[
     "",
@@ -22,6 +22,7 @@ Reason = Literal[
 
 
 SETTLED = "settled"  # the cause of what was not made because no verdict needs it
+CUT = "cut_off"  # the cause of what is missing because a run was killed, or ended at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +66,14 @@ class Failure:
         """Whether nothing went wrong: a verdict was settled, so this was not made."""
         return self.cause == SETTLED
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether the run ended in the middle of this trial, which says nothing of models and scorers."""
+        return self.cause == CUT
+
 
 UNNEEDED = Failure(stage="engine", error="not needed: the verdict was settled", cause=SETTLED)
+CUT_OFF = Failure(stage="run", error="the run was cut off in this trial", cause=CUT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +102,16 @@ class TrialConversation:
     conversation: Conversation
     failure: Failure | None = None
     columns: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def has_app_failed(self) -> bool:
+        """Whether the app's failure ended it."""
+        return self.failure is not None and self.failure.stage == "app"
+
+
+def cut_off(trial: Trial) -> TrialConversation:
+    """Return what there is of a trial in which the run was cut off."""
+    return TrialConversation(trial, Conversation(ended="cut"), CUT_OFF)
 
 
 _STAGE_OF_ROLE: Mapping[str, Stage] = {

@@ -10,13 +10,12 @@ import anyio.to_thread
 
 from simeval.core.logs import log
 from simeval.core.redaction import clean_values
+from simeval.core.run_records import Start, TrialKey
 from simeval.core.serialization import plain
 from simeval.core.usage import total
 from simeval.engine.actors.conversations import Conversations
 from simeval.engine.actors.dialogue import Dialogue
-from simeval.engine.actors.dispatcher import TrialSlots
 from simeval.engine.actors.examples import ExampleReader, Examples
-from simeval.engine.actors.judge import Judge
 from simeval.engine.actors.statistician import Statistician
 from simeval.engine.actors.tabulator import Tabulator, record_of
 from simeval.engine.actors.targets import Target
@@ -56,8 +55,8 @@ class _Work(Generic[R]):
     target: Target | None
     roles: Sequence[tuple[str, str]]
     forecast: Callable[[], Forecast]
-    source: Callable[[Demand], Source]
-    conclusion: Callable[..., Conclusion[R]]  # of `demand`, `slots` and `on_trial`
+    source: Callable[[Demand, Mapping[TrialKey, Start]], Source]  # of what is needed, and the trials that go on
+    conclusion: Callable[..., Conclusion[R]]  # of `demand` and `on_trial`
     requirements: Mapping[tuple[str, str], int] = field(default_factory=dict)
     user: str = ""
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -76,9 +75,17 @@ async def simulate(context: RunContext, suite: Sequence[ScenarioTest], app_handl
     )
     target = context.target(app_handler)
 
-    def source(demand: Demand) -> Source:
+    def source(demand: Demand, begun: Mapping[TrialKey, Start]) -> Source:
         dialogue = Dialogue(target.app, demand, context.clean)
-        return Conversations(plans, context.caller(user), dialogue, settings.writing_style, suite)
+        return Conversations(
+            plans=plans,
+            caller=context.caller(user),
+            dialogue=dialogue,
+            writing_style=settings.writing_style,
+            scenarios=suite,
+            recorder=context.recorder,
+            begun=begun,
+        )
 
     work = _Work(
         kind="run",
@@ -123,15 +130,13 @@ async def experiment(context: RunContext, asked: Experiment) -> ExperimentResult
         clean=clean,
     )
     target = None if asked.target is None else context.target(asked.target, asked.dataset)
-    keys = [""] * asked.dataset.size
+    reader = ExampleReader(asked.dataset, asked.repetitions, clean)
 
-    def source(demand: Demand) -> Source:
+    def source(demand: Demand, begun: Mapping[TrialKey, Start]) -> Source:  # noqa: ARG001
         return Examples(
-            feed=ExampleReader(asked.dataset, asked.repetitions),
+            reader=reader,
             title=plan.title,
-            demand=demand,
             clean=clean,
-            keys=keys,
             dialogue=Dialogue(target.app, demand, clean) if target else None,
             takes_columns=target is not None and target.takes_columns,
         )
@@ -158,7 +163,7 @@ async def experiment(context: RunContext, asked: Experiment) -> ExperimentResult
             prices=context.models.price,
         ),
         source=source,
-        conclusion=partial(Tabulator, plan, settings, keys=keys, clean=clean),
+        conclusion=partial(Tabulator, plan, settings, reader=reader, clean=clean),
         quick=all(measure.scorer.quick for measure in plan.measures),
     )
     return await _run(context, work)
@@ -171,7 +176,8 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
     await context.models.check()
     warnings = [warning for plan in plans for warning in plan.warnings()]
     notes = [*embedded_notes([*work.roles, ("app", app_name)]), *warnings]
-    run, known = context.begin(plans, app_name, user=work.user, notes=notes, **work.fields)
+    is_recorded = work.target is None
+    run, known = context.begin(plans, app_name, user=work.user, notes=notes, recorded=is_recorded, **work.fields)
     foreseen = await anyio.to_thread.run_sync(work.forecast)
     spending = await _spending(context, plans, foreseen)
     log.info(f"{work.kind} started", run=run.run_id, **work.summary)
@@ -180,24 +186,26 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
         log.info(f"{requirement}: {acceptance}" + (f"  ({times} requirements)" if times > 1 else ""))
     for warning in warnings:
         log.warning(warning)
-    trials, demand = sum(plan.sample_size for plan in plans), Demand(len(plans))
-    with progress_bar(trials, show=shared.progress) as progress, TrialSlots(shared.in_flight) as slots:
+    trials = sum(plan.sample_size for plan in plans)
+    with (
+        progress_bar(trials, show=shared.progress) as progress,
+        Demand(len(plans), largest=trials, shared=shared.in_flight) as demand,
+    ):
         pipeline = Pipeline(
             plans=plans,
-            conversations=work.source(demand),
-            judge=Judge(plans, demand, context.clean),
-            statistician=work.conclusion(slots=slots, demand=demand, on_trial=progress.advance),
+            demand=demand,
+            conversations=work.source(demand, known.begun),
+            statistician=work.conclusion(demand=demand, on_trial=progress.advance),
             recorder=context.recorder,
-            slots=slots,
             stop=context.stop,
             spending=spending,
             known=known,
             on_app_error=context.settings.on_app_error,
             clean=context.clean,
-            recorded=work.target is None,
+            recorded=is_recorded,
             quick=work.quick,
         )
-        async with watching(), progress.watched(lambda: total(meter.usage()), lambda: slots.taken):
+        async with watching(), progress.watched(lambda: total(meter.usage()), lambda: demand.slots.taken):
             return await pipeline.run(run, min(context.settings.concurrency, trials), meter.measured)
 
 

@@ -113,11 +113,18 @@ class RunContext:
         return App(handler, self.shared.app_slots, threads, settings.app_timeout_seconds, is_model)
 
     def begin(
-        self, plans: Sequence[RunPlan], app_name: str, *, user: str, notes: Sequence[str] = (), **more: Any
+        self,
+        plans: Sequence[RunPlan],
+        app_name: str,
+        *,
+        user: str,
+        notes: Sequence[str] = (),
+        recorded: bool = False,
+        **more: Any,
     ) -> tuple[RunRecord, RestoredTrials]:
         """Return the record of the run, new or resumed, and what of it is known. Raises DefinitionError.
 
-        `more` are further fields of the record.
+        `recorded` says that there is no app, `more` are further fields of the record.
         """
         definition = define(
             plans,
@@ -131,9 +138,14 @@ class RunContext:
         definition = clean_values(definition, self.clean)
         past, known = self.past, RestoredTrials()
         if past is not None:
-            accepts = self.shared.accept_changes
-            on_app_error = self.settings.on_app_error
-            known = restore(past, plans, definition, on_app_error=on_app_error, accept_changes=accepts)
+            known = restore(
+                past,
+                plans,
+                definition,
+                on_app_error=self.settings.on_app_error,
+                accept_changes=self.shared.accept_changes,
+                recorded=recorded,
+            )
         now = datetime.now(UTC)
         resumed = None if known.from_another else past
         if resumed is not None:

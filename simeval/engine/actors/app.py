@@ -31,6 +31,11 @@ class Handler:
     takes_history: bool
     takes_state: bool
 
+    @property
+    def hides(self) -> bool:
+        """Whether what it remembers of a conversation, if anything, cannot be seen."""
+        return not (self.takes_history or self.takes_state)
+
     @classmethod
     def of(cls, function: object) -> "Handler":
         """Read the signature. Raises DefinitionError where it cannot be an app handler."""
@@ -97,22 +102,19 @@ class App:
         self,
         transcript: Transcript,
         *,
-        state: Any,
         inbox: MemoryObjectReceiveStream[Message],
         outbox: MemoryObjectSendStream[Message],
         stay: TrialScope,
     ) -> None:
         """Answer until the user leaves, or `stay` ends. Raises AppError at the first turn that fails."""
-        turn = 0
         async with inbox, outbox:
             async for message in inbox:
-                turn += 1
-                answer, state = await self._answer(turn, message, state, transcript, stay)
+                transcript.turns += 1
+                answer, transcript.state = await self._answer(message, transcript, stay)
                 await outbox.send(answer)
 
-    async def _answer(
-        self, turn: int, message: Message, state: Any, transcript: Transcript, stay: TrialScope
-    ) -> tuple[Message, Any]:
+    async def _answer(self, message: Message, transcript: Transcript, stay: TrialScope) -> tuple[Message, Any]:
+        turn, state = transcript.turns, transcript.state
         heard = _chat(transcript) if self.handler.takes_history else message.content
         arguments = (heard, state) if self.handler.takes_state else (heard,)
         async with self.slots:

@@ -11,22 +11,26 @@ import anyio.to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from simeval.core.conversation import Conversation, Ending, Message, Speaker, Transcript
+from simeval.core.serialization import cleaned
 from simeval.core.trial import Failure, Trial, TrialConversation
 from simeval.datasets.dataset import RETURNED, Dataset, Example, text_of
-from simeval.engine.actors.dialogue import Dialogue, cleaned
+from simeval.engine.actors.dialogue import Dialogue
 from simeval.engine.actors.simulator import exchange
 from simeval.engine.actors.targets import OWN_COLUMNS
-from simeval.engine.flow.demand import Demand
 from simeval.errors import DatasetChanged, SimevalError
 
 READ_AT_ONCE = 256  # examples, in a worker thread
 
 
 class ExampleReader:
-    """Reads a dataset as its trials come, which is in its order, and holds no more of it than is in flight."""
+    """Reads a dataset as its trials come, which is in its order, and holds no more of it than is in flight.
 
-    def __init__(self, dataset: Dataset, repetitions: int) -> None:
-        self._dataset, self.repetitions = dataset, repetitions
+    `keys` are those of all its examples, without secrets; empty for one that has not been taken yet.
+    """
+
+    def __init__(self, dataset: Dataset, repetitions: int, clean: Callable[[str], str]) -> None:
+        self._dataset, self._repetitions, self._clean = dataset, repetitions, clean
+        self.keys = [""] * dataset.size
         self._source: Iterator[Example] | None = None
         self._read = 0
         self._waiting: dict[int, tuple[Example, int]] = {}  # with how many trials have still to take it
@@ -34,12 +38,13 @@ class ExampleReader:
 
     async def take(self, index: int) -> Example:
         """Return the example of the trial with this index; each is taken once."""
-        place = index // self.repetitions
+        place = index // self._repetitions
         if place >= self._read:
             async with self._turn:
                 while place >= self._read:
                     await self._read_on()
         example, left = self._waiting.pop(place)
+        self.keys[place] = self.keys[place] or self._clean(example.key)
         if left > 1:
             self._waiting[place] = (example, left - 1)
         return example
@@ -55,7 +60,7 @@ class ExampleReader:
             problem = f"it has only {self._read} examples now, and had {self._dataset.size} when it was read before"
             raise DatasetChanged(self._dataset.name, problem=problem)
         for place, example in enumerate(found, self._read):
-            self._waiting[place] = (example, self.repetitions)
+            self._waiting[place] = (example, self._repetitions)
         self._read += len(found)
 
 
@@ -64,14 +69,12 @@ class Examples:
     """Answers the trials of a dataset.
 
     With a `dialogue`, its app is given the user's side of each example, and as its state the inputs where it
-    `takes_columns`; without one, what was recorded is the answer. `keys` take the key of each example that has come.
+    `takes_columns`; without one, what was recorded is the answer.
     """
 
-    feed: ExampleReader
+    reader: ExampleReader
     title: str
-    demand: Demand
     clean: Callable[[str], str]
-    keys: list[str]
     dialogue: Dialogue | None = None
     takes_columns: bool = False
     _masked: set[int] = field(default_factory=set, init=False)  # the answers in which a secret was
@@ -84,7 +87,7 @@ class Examples:
 
     async def hold(self, trial: Trial) -> TrialConversation:
         """Return what is answered to the example of a trial, with the example's columns."""
-        example = await self._example(trial)
+        example = await self.reader.take(trial.index)
         if self.dialogue is None:
             recorded = example.conversation or Conversation(ended="recorded")
             held = TrialConversation(trial, cleaned(recorded, self.clean))
@@ -95,7 +98,7 @@ class Examples:
 
     async def recall(self, held: TrialConversation) -> TrialConversation:
         """Return an answer that was held before with the columns of its example."""
-        return self._with_columns(held, await self._example(held.trial))
+        return self._with_columns(held, await self.reader.take(held.trial.index))
 
     def _with_columns(self, held: TrialConversation, example: Example) -> TrialConversation:
         """Add the columns of an example, the message that was answered last, and the output where that is no text."""
@@ -107,11 +110,6 @@ class Examples:
             columns["output"] = answers[-1].metadata[RETURNED]
         return replace(held, columns=columns)
 
-    async def _example(self, trial: Trial) -> Example:
-        example = await self.feed.take(trial.index)
-        self.keys[trial.index // self.feed.repetitions] = self.clean(example.key)
-        return example
-
     async def _answered(self, dialogue: Dialogue, trial: Trial, example: Example) -> TrialConversation:
         state: Any = dialogue.app.first_state(trial.seed)
         if self.takes_columns:
@@ -121,7 +119,8 @@ class Examples:
         if not messages:
             failure = Failure(stage="engine", error="no message of a user to put to the app", cause="no_input")
             return TrialConversation(trial, transcript.finish(writing_style=None, ended="settled"), failure)
-        return await dialogue.hold(trial, Replay(messages), transcript, title=self.title, state=state)
+        transcript.state = state
+        return await dialogue.hold(trial, Replay(messages), transcript, title=self.title)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,11 +34,11 @@ class Judge:
         """
         for plan in self.plans:
             for measure in plan.measures:
-                if plan.position not in self.demand.closed:
+                if not self.demand.is_closed(plan.position):
                     await capture(partial(measure.scorer.prepare, plan.columns))
 
     async def judge(self, held: TrialConversation, known: Mapping[int, Score] = NOTHING) -> Judgement:
-        """Return a score or a failure for each expectation; all fail where the conversation did, or is unwanted now.
+        """Return a score or a failure for each expectation; all fail where the conversation did, or is not needed now.
 
         `known` are scores, by the position of their expectation, that there are already.
         """
@@ -72,10 +72,9 @@ class Judge:
         }
         found: dict[int, Score | Failure] = dict.fromkeys(range(len(plan.measures)), UNNEEDED)
         found.update(known)
-        settled = self.demand.settled
         needed: dict[int, dict[int, Measure]] = {}  # each scorer measures once, whatever is taken from that
         for place, measure in enumerate(plan.measures):
-            if place not in known and (plan.position, place) not in settled:
+            if place not in known and not self.demand.is_settled(plan.position, place):
                 needed.setdefault(id(measure.scorer), {})[place] = measure
 
         async def measure_by(measures: Mapping[int, Measure]) -> None:

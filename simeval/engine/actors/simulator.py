@@ -9,6 +9,7 @@ import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from simeval.core.conversation import Ending, Message, Transcript
+from simeval.engine.actors.bookmark import Bookmark
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompts import UserTurn
 from simeval.models.protocol.replies import OpeningReply, UserReply
@@ -23,6 +24,7 @@ class Simulator:
     scenario: ScenarioTest
     writing_style: Mapping[str, str] | None
     seed: int
+    bookmark: Bookmark
 
     async def run(
         self,
@@ -33,17 +35,20 @@ class Simulator:
     ) -> Ending:
         """Talk until the user has had enough or `max_turns` messages are written; say which it was.
 
-        The app answers every message, the last one too; one that hangs up ends the talk. Raises ModelError.
+        What the transcript holds already counts. The app answers every message, the last one too; one that hangs up
+        ends the talk. Raises ModelError.
         """
         async with inbox, outbox:
-            for _ in range(self.scenario.max_turns):
+            for _ in range(transcript.turns, self.scenario.max_turns):
                 message, goes_on = await self._write(transcript)
                 if not message.content:
                     return "user"
+                await self.bookmark.take_out()
                 if not await exchange(message, transcript, inbox=inbox, outbox=outbox):
                     return "app_error"
                 if not goes_on:
                     return "user"
+                await self.bookmark.put_in(transcript)
             return "max_turns"
 
     async def _write(self, transcript: Transcript) -> tuple[Message, bool]:

@@ -8,12 +8,12 @@ from functools import partial
 from math import isfinite, nan
 from typing import Literal
 
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from anyio.streams.memory import MemoryObjectReceiveStream
 
 from simeval.core.capture import Caught, attempt, place_of
 from simeval.core.settings import Settings
 from simeval.core.trial import UNNEEDED, Estimate, Failure, Judgement, Score, Scored, Verdict, failure_of
-from simeval.engine.actors.dispatcher import TrialSlots
+from simeval.engine.actors.examples import ExampleReader
 from simeval.engine.actors.statistician import ROUNDING, in_error
 from simeval.engine.flow.demand import Demand
 from simeval.engine.plans.dataset_plan import DatasetPlan
@@ -39,30 +39,25 @@ class Tabulator:
         plan: DatasetPlan,
         settings: Settings,
         *,
-        slots: TrialSlots,
         demand: Demand,
-        keys: Sequence[str],
+        reader: ExampleReader,
         clean: Callable[[str], str],
         on_trial: Callable[[int, int], None],
     ) -> None:
-        self._plan, self._settings, self._slots, self._demand = plan, settings, slots, demand
-        self._keys, self._clean, self._on_trial = keys, clean, on_trial
+        self._plan, self._settings, self._demand = plan, settings, demand
+        self._reader, self._clean, self._on_trial = reader, clean, on_trial
         self._columns = [_Column(measure, plan.sample_size) for measure in plan.measures]
         self._crashed = bytearray(plan.sample_size)
         self._failures: Counter[str] = Counter()
         self._came = 0
 
-    async def conclude(
-        self, *, inbox: MemoryObjectReceiveStream[Judgement], credits: MemoryObjectSendStream[int]
-    ) -> None:
-        """Grant a credit for every answer, and take them all."""
-        async with inbox, credits:
-            self._demand.raise_limit(0, self._plan.sample_size)
-            for _ in range(self._plan.sample_size):
-                credits.send_nowait(0)
-            credits.close()
+    async def conclude(self, *, inbox: MemoryObjectReceiveStream[Judgement]) -> None:
+        """Ask for every answer, and take them all."""
+        async with inbox:
+            self._demand.open([self._plan.sample_size])
+            self._demand.grant_no_more()
             async for judgement in inbox:
-                self._slots.give_back()
+                self._demand.slots.give_back()
                 self._take(judgement)
                 self._on_trial(1, 0)
 
@@ -88,7 +83,7 @@ class Tabulator:
             summaries=summaries,
             expectations=tuple(self._expectation(column, run) for column in concluded),
             values={name: values for column in measured for name, values in column.named().items()},
-            keys=tuple(self._keys),
+            keys=tuple(self._reader.keys),
             crashed=frozenset(index for index, crash in enumerate(self._crashed) if crash and counts),
             failures=dict(self._failures),
             worst={column.label: column.worst[1] for column in concluded if column.worst},
@@ -168,7 +163,8 @@ class Tabulator:
         known = [value for value in values if value is not None]
         verdict = evaluator.evaluate(known, misses=len(values) - len(known))
         verdict = replace(verdict, evaluator=evaluator.describe(), left_out=left_out)
-        lost = [each for each in column.results if isinstance(each, Failure) and each.stage != "app"]
+        failed = [each for each in column.results if isinstance(each, Failure) and not each.is_cut]
+        lost = [each for each in failed if each.stage != "app"]
         if len(lost) > self._settings.max_error_rate * len(column.results) + ROUNDING:
             return in_error(verdict, lost, len(column.results), self._settings)
         if run.stopped and not verdict.passed:

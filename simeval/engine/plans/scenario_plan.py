@@ -88,9 +88,10 @@ class RunPlan(ABC):
         """The behaviours that judges rate."""
         return [measure.expected_behavior for measure in self.measures if measure.expected_behavior is not None]
 
-    def trial(self, index: int) -> Trial:
-        """Return the trial that has this place in the order dealt."""
-        return Trial(self.position, index, seeds.derive(self.seed, index))
+    def trial(self, index: int, times_dealt: int = 0) -> Trial:
+        """Return the trial that has this place in the order dealt; one that was dealt before gets fresh draws."""
+        path = (index, times_dealt) if times_dealt else (index,)
+        return Trial(self.position, index, seeds.derive(self.seed, *path))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
