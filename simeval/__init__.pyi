@@ -9,9 +9,8 @@ from . import scorers as scorers
 from . import stats as stats
 from . import store as store
 from . import suites as suites
-from .analysis.experiment_comparison import compare_experiments as compare_experiments
+from .analysis.comparison import compare as compare
 from .analysis.judge_agreement import agreement as agreement
-from .analysis.suite_comparison import compare as compare
 from .core.conversation import AppResponse as AppResponse
 from .core.conversation import ChatMessage as ChatMessage
 from .core.conversation import Conversation as Conversation

@@ -140,7 +140,8 @@ def encode_experiment(result: ExperimentResult, *, version: str) -> Json:
 
 def _encode_metric(metric: MetricResult) -> Json:
     counts = {"missing": metric.missing, "crashed": metric.crashed}
-    return {"name": metric.name, "kind": metric.kind, **plain(asdict(metric.estimate)), **counts}
+    measured = {"name": metric.name, "kind": metric.kind, "direction": metric.direction}
+    return {**measured, **plain(asdict(metric.estimate)), **counts}
 
 
 def encode_run(run: RunRecord, *, suite: bool = False) -> Json:

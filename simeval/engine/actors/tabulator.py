@@ -98,27 +98,23 @@ class Tabulator:
             column.take(index, result, judgement, example=index // self._plan.repetitions)
 
     def _metrics(self, column: "_Column") -> list[MetricResult]:
-        found = []
         crashed = sum(self._crashed)
+        make = partial(MetricResult, scorer=column.label, crashed=crashed)
+        direction_of = column.measure.scorer.direction_of
         if not column.measured and self._came:  # what was never measured must not vanish from sight
             nothing, missing = Estimate(value=None, n=0), self._came - crashed
             return [
-                MetricResult(
-                    scorer=column.label, path=path, kind="mean", estimate=nothing, missing=missing, crashed=crashed
-                )
+                make(path=path, kind="mean", estimate=nothing, missing=missing, direction=direction_of(path))
                 for path in column.measure.scorer.paths or ("",)
             ]
+        found = []
         for path, values in column.in_order():
             is_share = column.flags[path]
             kind: Literal["share", "mean"] = "share" if is_share else "mean"
             known = self._with_crashes(values) if is_share else values
             estimate = (estimate_share if is_share else estimate_mean)(known, self._plan.repetitions)
             missing = sum(value != value for value in values) - crashed - (self._plan.sample_size - self._came)
-            found.append(
-                MetricResult(
-                    scorer=column.label, path=path, kind=kind, estimate=estimate, missing=missing, crashed=crashed
-                )
-            )
+            found.append(make(path=path, kind=kind, estimate=estimate, missing=missing, direction=direction_of(path)))
         return found
 
     def _with_crashes(self, values: Sequence[float]) -> Sequence[float]:

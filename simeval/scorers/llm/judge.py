@@ -31,6 +31,7 @@ class RubricScorer(Scorer):
     expected_behavior: str
     repeats: int = 1
     timeout_seconds = None
+    direction = "higher"
 
     @property
     def name(self) -> str:
