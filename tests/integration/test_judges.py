@@ -127,7 +127,7 @@ class TestRepeats:
     @pytest.mark.parametrize(("model_concurrency", "peak"), [(2, 2), (50, 5)])
     async def test_they_run_at_once_within_the_judges_limit(self, model_concurrency: int, peak: int) -> None:
         slow = judge(noisy)
-        slow.act = _slowed(slow.act)
+        slow.act = _until_no_other_starts(slow.act)
 
         await evaluated(slow, judge_repeats=5, concurrency=1, model_concurrency=model_concurrency)
 
@@ -272,9 +272,9 @@ def test_repeats_that_cannot_be_counted_are_refused(repeats: Any) -> None:
         Engine(judge_repeats=repeats)
 
 
-def _slowed(act: Callable[[Request], Awaitable[str]]) -> Callable[[Request], Awaitable[str]]:
+def _until_no_other_starts(act: Callable[[Request], Awaitable[str]]) -> Callable[[Request], Awaitable[str]]:
     async def slow(request: Request) -> str:
-        await anyio.sleep(0.005)
+        await anyio.wait_all_tasks_blocked()
         return await act(request)
 
     return slow
