@@ -9,6 +9,7 @@ from . import scorers as scorers
 from . import stats as stats
 from . import store as store
 from . import suites as suites
+from . import testing as testing
 from .analysis.experiment_comparison import compare_experiments as compare_experiments
 from .analysis.judge_agreement import agreement as agreement
 from .analysis.suite_comparison import compare as compare

@@ -14,8 +14,7 @@ from simeval import Engine
 from simeval.core.trial import Judgement
 from simeval.models.protocol.model import Request
 from simeval.results.encoding import encode_suite
-from simeval.store.journal import MemoryJournal
-from tests.support.doubles import Acting
+from simeval.testing import MemoryJournal, ScriptedModel
 from tests.support.early_stopping import SeededApp, engine, scenario, trial_seeds
 
 pytestmark = pytest.mark.anyio
@@ -90,7 +89,7 @@ async def test_calls_that_are_ended_are_counted() -> None:
             await anyio.sleep(30)
         return json.dumps({"message": str(request.seed), "continue": False})
 
-    made = Engine("offline/judge", Acting(slow_later), seed=3, concurrency=40, store=None)
+    made = Engine("offline/judge", ScriptedModel(slow_later), seed=3, concurrency=40, store=None)
     with anyio.fail_after(10):
         result = await made.evaluate(scenario(), SeededApp(0.0, slow=0.001))
 
