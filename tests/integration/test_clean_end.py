@@ -12,7 +12,7 @@ import pytest
 
 from simeval import Engine, Expectation, ScenarioTest, SuccessRateEvaluator
 from simeval.errors import ModelUnusable
-from tests.support.llm_server import Behaviour, running
+from simeval.testing import Behaviour, fake_endpoint
 
 SUITE = [
     ScenarioTest(
@@ -29,7 +29,7 @@ SUITE = [
 @pytest.mark.parametrize("way", ["openai-compatible", "openai"])
 @pytest.mark.parametrize("ending", ["end", "stop", "cancel", "error"])
 def test_nothing_is_left_behind(tmp_path: Path, way: str, ending: str) -> None:
-    with running(Behaviour(latency_seconds=0.02)) as llm:
+    with fake_endpoint(Behaviour(latency_seconds=0.02)) as llm:
         engine = Engine(
             f"{way}/judge",
             f"{way}/user",
