@@ -162,7 +162,7 @@ async def test_waits_stay_below_the_longest_backoff() -> None:
 
 
 async def test_a_provider_that_asks_for_more_than_two_minutes_is_not_waited_for() -> None:
-    model = ScriptedModel([failure("rate_limit", retry_after=LONGEST_RETRY_AFTER + 1), GRADE])
+    model = TimedModel([failure("rate_limit", retry_after=LONGEST_RETRY_AFTER + 1), GRADE])
 
     with pytest.raises(ModelError) as raised:
         await Caller(model, AT_ONCE).ask(any_request(), Grade)
