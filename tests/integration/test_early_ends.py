@@ -17,10 +17,9 @@ from simeval.results.encoding import encode_suite
 from simeval.store.journal import MemoryJournal
 from tests.support.doubles import Acting
 from tests.support.early_stopping import AT_90, SeededApp, engine, scenario, trial_seeds
+from tests.support.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.anyio
-
-PATIENCE_SECONDS = 60
 
 
 async def test_what_is_under_way_when_the_verdict_is_settled_is_ended() -> None:
