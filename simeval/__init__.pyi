@@ -10,9 +10,8 @@ from . import stats as stats
 from . import store as store
 from . import suites as suites
 from . import testing as testing
-from .analysis.experiment_comparison import compare_experiments as compare_experiments
+from .analysis.comparison import compare as compare
 from .analysis.judge_agreement import agreement as agreement
-from .analysis.suite_comparison import compare as compare
 from .core.conversation import AppResponse as AppResponse
 from .core.conversation import ChatMessage as ChatMessage
 from .core.conversation import Conversation as Conversation
@@ -62,8 +61,10 @@ from .core.run_records import RubricRecord as RubricRecord
 from .core.run_records import Start as Start
 from .core.trial import Chart as Chart
 from .core.trial import Judgement as Judgement
+from .core.trial import Rating as Rating
 from .core.trial import Trial as Trial
 from .core.trial import TrialConversation as TrialConversation
+from .core.trial import TurnCounts as TurnCounts
 from .engine.online.running_estimate import RunningEstimate as RunningEstimate
 from .engine.online.scorer_queue import ScorerCounts as ScorerCounts
 

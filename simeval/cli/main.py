@@ -198,16 +198,25 @@ def plan(context: click.Context, /, **options: Any) -> None:
 @click.argument("candidate")
 @click.option("--store", default=STORE, show_default=True, help="Where runs are that are no files.")
 @click.option("--margin", type=float, default=0.05, show_default=True, help="Loss of a share that is tolerated.")
+@click.option("--alpha", type=float, default=0.05, show_default=True, help="Chance of a wrong finding.")
+@click.option(
+    "--gate",
+    type=click.Choice(["not_worse", "not_proven_worse"]),
+    default="not_worse",
+    show_default=True,
+    help="What status 0 takes: proof that CANDIDATE is not worse, or no proof that it is.",
+)
+@click.option("--higher", "higher_is_better", multiple=True, metavar="METRIC", help="Of experiments: more is better.")
 @click.option("--lower", "lower_is_better", multiple=True, metavar="METRIC", help="Of experiments: less is better.")
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="Chance of a wrong pass, or fail.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the comparison as JSON; - for standard output.")
 def compare(**options: Any) -> None:
-    """Say whether CANDIDATE is worse than BASELINE, or proven not to be.
+    """Say whether CANDIDATE is better or worse than BASELINE, or proven not to be worse.
 
     Each is a run of the store (its id, the beginning of it, or last) or a file that `--json` wrote. Runs of suites
     with the same seed are compared trial by trial, experiments example by example, metric by metric. Exit status: 0
-    nothing is worse by more than the margin (of experiments: nothing is proven worse); 1 something is worse, or, of
-    suites, neither is proven; 2 the command or a file could not be used.
+    the gate is met (not_worse: every share is proven not worse by more than the margin, nothing is proven worse, and
+    there is some proof; not_proven_worse: nothing is proven worse); 1 it is not; 2 the command or a file could not be
+    used.
     """
     from simeval.cli.compare import compare_runs
 

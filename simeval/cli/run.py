@@ -130,7 +130,7 @@ def _run(
 
 
 async def _evaluate(engine: Engine, scenarios: list[ScenarioTest], handler: AppHandler) -> SuiteResult:
-    with ending_on_signals(engine.end):
+    with ending_on_signals(engine):
         return await engine.evaluate(scenarios, handler)
 
 
@@ -157,7 +157,7 @@ def _how_to_go_on(options: dict[str, Any], result: SuiteResult | None = None) ->
 
 
 def leave(status: int) -> NoReturn:
-    """End the process, also where an app's function hangs in a thread that the interpreter would wait for."""
+    """End the process, also where an app's function hangs in a thread: the interpreter would wait for that for ever."""
     others = [t for t in threading.enumerate() if not t.daemon and t is not threading.main_thread()]
     for thread in others:
         thread.join(timeout=THREAD_SECONDS / len(others))

@@ -1,8 +1,8 @@
 """What became of a trial, and what is concluded from many: Trial, Score, Failure, Judgement, Verdict."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal
 
 from simeval.core.conversation import Conversation
 from simeval.errors import AppError, ModelError
@@ -35,12 +35,70 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Rating:
+    """What one judge gave a conversation, with its reasons; `repeat` counts that judge's ratings of it from 0."""
+
+    judge: str
+    repeat: int
+    score: float
+    reasoning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnCounts:
+    """How many of a conversation's turns are good, and how many there are."""
+
+    good: int
+    turns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """One number that was measured on a trial. Booleans count as 1 and 0."""
+    """One number that was measured on a trial. Booleans count as 1 and 0.
+
+    `details` is all that the scorer returned, where that is more. `ratings` are those of which the number is the mean,
+    `turn_counts` are of the turns of which it is the share, where it is such a number.
+    """
 
     value: float
     reasoning: str = ""
     details: Mapping[str, object] = field(default_factory=dict)
+    ratings: tuple[Rating, ...] = ()
+    turn_counts: TurnCounts | None = None
+
+    @classmethod
+    def of(cls, value: float, *, reasoning: str = "", details: Mapping[str, Any] | None = None) -> "Score":
+        """Return the score of the details that a scorer returned or a store kept.
+
+        A list of `ratings` among them, and the integers `good_turns` and `turns`, are read for what they are.
+        """
+        if not details:
+            return cls(value=value, reasoning=reasoning)
+        ratings = _ratings_in(details)
+        rest = {name: each for name, each in details.items() if name != "ratings"} if ratings else details
+        counts = _turn_counts_in(details)
+        return cls(value=value, reasoning=reasoning, details=rest, ratings=ratings, turn_counts=counts)
+
+    @property
+    def kept_details(self) -> Mapping[str, object]:
+        """The details as stores and reports keep them: with the ratings among them."""
+        if not self.ratings:
+            return self.details
+        return {**self.details, "ratings": [asdict(rating) for rating in self.ratings]}
+
+
+def _ratings_in(details: Mapping[str, Any]) -> tuple[Rating, ...]:
+    found, names = details.get("ratings"), {each.name for each in fields(Rating)}
+    if not isinstance(found, list) or not all(isinstance(each, Mapping) and each.keys() == names for each in found):
+        return ()
+    return tuple(Rating(**each) for each in found)
+
+
+def _turn_counts_in(details: Mapping[str, Any]) -> TurnCounts | None:
+    good, turns = details.get("good_turns"), details.get("turns")
+    if isinstance(good, int) and isinstance(turns, int) and 0 <= good <= turns > 0:
+        return TurnCounts(good, turns)
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -240,6 +240,12 @@ class Engine:
         """How many trials are under way now, over all evaluations of this engine."""
         return self.settings.concurrency - self._engine_resources.in_flight.value
 
+    @property
+    def seconds_in_flight(self) -> float | None:
+        """How long the trials under way take until they have ended, as others took; None where none has ended yet."""
+        found = [signal.under_way.seconds_left() for signal in self._signals]
+        return max((seconds for seconds in found if seconds is not None), default=None)
+
     @asynccontextmanager
     async def _resources(self, stop: StopSignal) -> AsyncIterator[Journal | None]:
         """Hold the journal and the models open; close them whatever happens."""

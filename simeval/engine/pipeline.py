@@ -201,6 +201,7 @@ class Pipeline(Generic[R]):
         if known is not None:
             known = await self.conversations.recall(known)
             return await self.recorder.recorded(known) if self.known.from_another else known
+        self.stop.under_way.begin(trial)
         await self._begin(trial)
         made = await self.conversations.hold(trial)
         await (self.recorder.note(made) if self.recorded else self.recorder.record(made))
@@ -220,6 +221,7 @@ class Pipeline(Generic[R]):
         trial = held.trial
         scores = self.known.scores_of(trial) if self.known.conversation(trial) else {}
         made = await self._judge.judge(held, scores)
+        self.stop.under_way.end(trial)
         if self._is_known(trial) and not self.known.from_another:
             return made
         self._paid += not self._is_known(trial)

@@ -64,7 +64,8 @@ class RunContext:
     ) -> None:
         self.shared, self.stop, self.past = shared, stop, past
         self.settings, self.models = shared.settings, shared.models
-        self.clean = self.models.redactor().clean
+        self._redactor = self.models.redactor()
+        self.clean = self._redactor.clean
         self.meter = Meter()
         self.recorder = Recorder(store, self.meter.pulse)
         self.seed = self._seed()
@@ -84,7 +85,7 @@ class RunContext:
 
     def caller(self, model: Model) -> Caller:
         """Return what asks a model, within its limits and counted."""
-        return self.models.caller(model, self.meter.ledger, self._cache)
+        return self.models.caller(model, self.meter.ledger, self._cache, redactor=self._redactor)
 
     def scorer_caller(self, named: Any) -> Caller:
         """Return what asks the model of a scorer; without one, the judge."""
@@ -101,7 +102,8 @@ class RunContext:
     def target(self, handler: AppHandler, dataset: Dataset | None = None) -> Target:
         """Return what is evaluated: an app's handler or a model; with a `dataset`, also a function of its columns."""
         if isinstance(handler, str):
-            caller = self.models.caller(self.models.get(handler), self.meter.ledger)  # never answered from the cache
+            model = self.models.get(handler)
+            caller = self.models.caller(model, self.meter.ledger, redactor=self._redactor)  # never from the cache
             return Target(app=self._app(Handler.of(model_handler(caller)), is_model=True), name=handler, model=handler)
         by_columns = dataset is not None and takes_columns(handler, dataset)
         app = self._app(column_handler(handler) if by_columns else Handler.of(handler))

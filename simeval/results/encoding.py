@@ -24,8 +24,9 @@ def encode_result(result: Score | Failure) -> Json:
     """Return a score with its reasoning, or a failure with its stage and cause."""
     if isinstance(result, Failure):
         return asdict(result)
+    details = result.kept_details
     return {"score": plain(result.value), "reasoning": result.reasoning} | (
-        {"details": plain(result.details)} if result.details else {}
+        {"details": plain(details)} if details else {}
     )
 
 
@@ -139,7 +140,8 @@ def encode_experiment(result: ExperimentResult, *, version: str) -> Json:
 
 def _encode_metric(metric: MetricResult) -> Json:
     counts = {"missing": metric.missing, "crashed": metric.crashed}
-    return {"name": metric.name, "kind": metric.kind, **plain(asdict(metric.estimate)), **counts}
+    measured = {"name": metric.name, "kind": metric.kind, "direction": metric.direction}
+    return {**measured, **plain(asdict(metric.estimate)), **counts}
 
 
 def encode_run(run: RunRecord, *, suite: bool = False) -> Json:

@@ -3,10 +3,12 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simeval.core.trial import Estimate
 
 ALPHA = 0.025  # error on each side of the intervals
+ROUNDING = 1e-12  # of a standard error that is none
 
 
 def estimate_share(values: Sequence[float], repetitions: int = 1) -> Estimate:
@@ -65,8 +67,6 @@ def estimate_mean(values: Sequence[float], repetitions: int = 1) -> Estimate:
     The interval, for 2.5% error on each side, is Student's, which is approximate unless the values are normal or
     many. `n` counts the examples that have a value; of fewer than two, or equal ones, there is no interval.
     """
-    from scipy.special import stdtrit
-
     table = np.asarray(values, dtype=float).reshape(-1, repetitions)
     known = ~np.isnan(table)
     sizes = known.sum(axis=1)
@@ -74,9 +74,22 @@ def estimate_mean(values: Sequence[float], repetitions: int = 1) -> Estimate:
     n = int(means.size)
     if not n:
         return Estimate(value=None, n=0)
-    mean = float(means.mean())
-    if n < 2 or not means.std():  # values that are all the same say nothing of how others would spread
-        return Estimate(value=mean, n=n)
-    half = float(stdtrit(n - 1, 1 - ALPHA)) * float(means.std(ddof=1)) / n**0.5
+    interval = student_interval(means, ALPHA)
     method = "Student's t" if repetitions == 1 else "Student's t, by example"
-    return Estimate(value=mean, n=n, interval=(mean - half, mean + half), method=method)
+    return Estimate(value=float(means.mean()), n=n, interval=interval, method=method if interval else "")
+
+
+def student_interval(values: Sequence[float] | NDArray[np.float64], alpha: float) -> tuple[float, float] | None:
+    """Return Student's interval of a mean, `alpha` on each side; None of fewer than two values, or equal ones.
+
+    Values that are all the same say nothing of how others would spread.
+    """
+    from scipy.special import stdtrit
+
+    found = np.asarray(values, dtype=float)
+    n = len(found)
+    error = float(found.std(ddof=1)) / n**0.5 if n > 1 else 0.0
+    if error < ROUNDING:
+        return None
+    mean, half = float(found.mean()), float(stdtrit(n - 1, 1 - alpha)) * error
+    return mean - half, mean + half

@@ -1,13 +1,15 @@
 """Scorers by their names, as the command line and suite files write them."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from typing import Any, cast
 
+from simeval.core.direction import Direction, direction_at
 from simeval.errors import DefinitionError
 from simeval.scorers.base import Scorer
-from simeval.scorers.metrics import METRICS
+from simeval.scorers.metrics import BOUNDED_NAME, METRICS, TurnsWithin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +54,25 @@ NAMED: Mapping[str, _Named] = {
 }
 NEEDED: Mapping[str, tuple[str, ...]] = {"authenticity": ("persona",), "alignment": ("persona",)}
 NAMES = (*METRICS, *NAMED)
+CLASSES: Mapping[str, str] = {  # the module of each scorer of simeval's own, by its class
+    **{kind: module for module, kind, _ in NAMED.values()},
+    "BiasConsistency": "classifiers.bias",
+    "BiasMatch": "classifiers.bias",
+    "ContextEntityRecall": "llm.rag",
+    "ContextRelevancy": "llm.graded",
+    "Criteria": "llm.graded",
+    "DocumentRelevance": "llm.graded",
+    "EmbeddingSimilarity": "llm.embeddings",
+    "FactualAccuracy": "llm.graded",
+    "Preference": "llm.preference",
+    "PydanticScorer": "text.formats",
+    "RegexMatch": "text.similarity",
+    "SentimentConsistency": "classifiers.sentiment",
+    "SentimentMatch": "classifiers.sentiment",
+    "Summarization": "llm.summarization",
+    "ToxicityConsistency": "classifiers.toxicity",
+    "ToxicityMatch": "classifiers.toxicity",
+}
 
 
 def named_scorer(name: str, options: ScorerOptions | None = None) -> Scorer:
@@ -70,3 +91,19 @@ def named_scorer(name: str, options: ScorerOptions | None = None) -> Scorer:
     }
     make = getattr(import_module(f"simeval.scorers.{module}"), kind)
     return cast("Scorer", make(name=name, **values))
+
+
+def direction_by_name(name: str, path: str) -> Direction | None:
+    """Return which way a value of a scorer is better that is known by its name alone; None where that is not known.
+
+    The name is one of those here or a class, perhaps with a number: what results of older versions hold.
+    """
+    plain = cast("re.Match[str]", re.fullmatch(r"(.*?)( \(\d+\))?", name))[1]
+    if plain in METRICS:
+        return METRICS[plain].direction_of(path)
+    if re.fullmatch(BOUNDED_NAME, plain):
+        return direction_at(TurnsWithin.direction, path)
+    kind = NAMED[plain][1] if plain in NAMED else plain
+    if kind not in CLASSES:
+        return None
+    return direction_at(getattr(import_module(f"simeval.scorers.{CLASSES[kind]}"), kind).direction, path)

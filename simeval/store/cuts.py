@@ -3,9 +3,8 @@
 from sqlalchemy import ColumnElement, Connection, Table, delete, func, select
 
 from simeval.core.run_records import Cut
-from simeval.core.serialization import encode_conversation
 from simeval.core.trial import Trial, cut_off
-from simeval.results.encoding import encode_result
+from simeval.results.encoding import encode_entry, encode_result
 from simeval.store.backends.base import Backend, Row
 from simeval.store.reading import read_conversations, read_scores
 from simeval.store.rows import row, rows_of_conversations
@@ -51,7 +50,7 @@ def _set_aside(connection: Connection, run_id: str, at: Trial, *, attempt: int) 
             scenario=scenario,
             attempt=attempt,
             seed=each.trial.seed,
-            conversation=to_json(encode_conversation(each.conversation)),
+            conversation=to_json(encode_entry(each)[0]),
             scores=to_json({place: encode_result(score) for place, score in scores.get((scenario, index), {}).items()}),
         )
         for (scenario, index), each in held.items()

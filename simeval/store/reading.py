@@ -55,8 +55,8 @@ def read_scores(connection: Connection, run_id: str, *, since: Trial | None = No
             odd = exact_values(exact)
             reasoning, details = odd.get("reasoning", reasoning), odd.get("details", details)
             value = json.loads(odd["value"]) if "value" in odd else number
-        found[scenario, index][expectation] = Score(
-            value=value, reasoning=reasoning, details={} if details is None else json.loads(details)
+        found[scenario, index][expectation] = Score.of(
+            value, reasoning=reasoning, details=None if details is None else json.loads(details)
         )
     return dict(found)
 

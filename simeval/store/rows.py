@@ -181,7 +181,8 @@ def _score(score: Score) -> Row:
     if type(value) is not float or not isfinite(value):  # what a column of numbers would not give back as it was
         odd = {"value": json.dumps(score.value if isinstance(value, (bool, int, float)) else float(score.value))}
         value = _finite(float(score.value))
-    details = to_json(plain(score.details)) if score.details else None
+    found = score.kept_details
+    details = to_json(plain(found)) if found else None
     reasoning, details, _, _, exact = kept(SCORE_TEXTS, (score.reasoning, details, None, None), exact=odd)
     return (value, reasoning, details, None, None, None, exact)
 

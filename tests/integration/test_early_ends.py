@@ -2,37 +2,40 @@
 
 import json
 from random import Random
-from threading import Lock
-from time import sleep
+from threading import Event, Lock
 from typing import Any
 
 import anyio
+import anyio.from_thread
 import anyio.lowlevel
 import pytest
 
-from simeval import Engine
+from simeval import Engine, Expectation, scorer
 from simeval.core.trial import Judgement
 from simeval.models.protocol.model import Request
 from simeval.results.encoding import encode_suite
 from simeval.testing import MemoryJournal, ScriptedModel
-from tests.support.early_stopping import SeededApp, engine, scenario, trial_seeds
+from tests.support.early_stopping import AT_90, SeededApp, engine, scenario, trial_seeds
 
 pytestmark = pytest.mark.anyio
 
+PATIENCE_SECONDS = 60
+
 
 async def test_what_is_under_way_when_the_verdict_is_settled_is_ended() -> None:
-    app = SeededApp(0.0, slow=0.01)
-    journal = MemoryJournal()
+    journal, all_are_under_way = MemoryJournal(), anyio.Event()
+    started = 0
 
-    async def later_is_slow(message: str, state: dict[str, Any]) -> str:
-        number = app.started
-        answer = await app(message, state)
-        if number >= 10:
-            await anyio.sleep(30)
-        return answer
+    async def app(message: str, state: dict[str, Any]) -> str:
+        nonlocal started
+        started += 1
+        number = started
+        if number == 40:
+            all_are_under_way.set()
+        await (all_are_under_way.wait() if number <= 10 else anyio.sleep_forever())
+        return "bad"
 
-    with anyio.fail_after(10):
-        result = await engine(concurrency=40, store=journal).evaluate(scenario(), later_is_slow)
+    result = await engine(concurrency=40, store=journal).evaluate(scenario(), app)
 
     assert (result.outcome, result.trials) == ("fail", 5)
     under_way = len(result.extras)
@@ -46,30 +49,50 @@ async def test_what_is_under_way_when_the_verdict_is_settled_is_ended() -> None:
     assert sum(encoded["extras"].values()) == under_way
 
 
-async def test_a_plain_function_is_never_run_twice_at_once_by_an_end() -> None:
-    at_once, lock, most = 0, Lock(), 0
+async def test_a_plain_function_keeps_its_place_until_it_returns_though_its_trial_was_ended() -> None:
+    made = engine(concurrency=30, app_concurrency=2)
+    ended, goes_on = scenario(title="ended"), scenario(title="goes on")
+    *_, last_needed, first_unneeded = map(str, trial_seeds(made, ended)[:6])
+    unneeded_began, others_went_on, lock = Event(), Event(), Lock()
+    at_once = most = later = 0
 
     def app(message: str, state: dict[str, Any]) -> str:
-        nonlocal at_once, most
+        nonlocal at_once, most, later
         with lock:
             at_once += 1
             most = max(most, at_once)
-        sleep(0.002)
+        if message == last_needed:
+            unneeded_began.wait(PATIENCE_SECONDS)
+        elif message == first_unneeded:
+            unneeded_began.set()
+            others_went_on.wait(PATIENCE_SECONDS)
+        else:
+            anyio.from_thread.run(turns, 50)  # in which any other call that may start does
         with lock:
             at_once -= 1
-        return "bad"
+            later += unneeded_began.is_set()
+            if later == 10:
+                others_went_on.set()
+        return "bad" if message in seeds else "good"
 
-    suite = [scenario(title=f"s{number}") for number in range(8)]
-    await engine(concurrency=30, app_concurrency=2).evaluate(suite, app)
+    seeds = {str(seed) for seed in trial_seeds(made, ended)}
+    results = await made.evaluate([ended, goes_on], app)
 
+    assert [result.outcome for result in results] == ["fail", "pass"]
     assert most == 2
+
+
+async def turns(count: int) -> None:
+    """Let the event loop turn."""
+    for _ in range(count):
+        await anyio.lowlevel.checkpoint()
 
 
 @pytest.mark.parametrize("concurrency", [1, 40])
 async def test_a_trial_that_may_still_be_needed_is_never_ended(concurrency: int) -> None:
     async def fails_fast(message: str, state: dict[str, Any]) -> str:
         good = Random(message).random() < 0.85
-        await anyio.sleep(0.02 if good else 0.0)
+        await turns(300 if good else 0)
         return "good" if good else "bad"
 
     result = await engine(concurrency=concurrency, stop="verdict").evaluate(scenario(sample_size=40), fails_fast)
@@ -80,18 +103,19 @@ async def test_a_trial_that_may_still_be_needed_is_never_ended(concurrency: int)
 
 
 async def test_calls_that_are_ended_are_counted() -> None:
-    asked = 0
+    asked, others_are_asked = 0, anyio.Event()
 
-    async def slow_later(request: Request) -> str:
+    async def hangs_later(request: Request) -> str:
         nonlocal asked
         asked += 1
         if asked > 5:
-            await anyio.sleep(30)
+            others_are_asked.set()
+            await anyio.sleep_forever()
+        await others_are_asked.wait()
         return json.dumps({"message": str(request.seed), "continue": False})
 
-    made = Engine("offline/judge", ScriptedModel(slow_later), seed=3, concurrency=40, store=None)
-    with anyio.fail_after(10):
-        result = await made.evaluate(scenario(), SeededApp(0.0, slow=0.001))
+    made = Engine("offline/judge", ScriptedModel(hangs_later), seed=3, concurrency=40, store=None)
+    result = await made.evaluate(scenario(), SeededApp(0.0))
 
     usage = result.run.usage["user"]
     assert usage.calls == 5
@@ -102,13 +126,24 @@ async def test_calls_that_are_ended_are_counted() -> None:
 async def test_a_crash_that_comes_after_the_verdict_does_not_stop_the_run() -> None:
     made = engine(concurrency=10, on_app_error="stop")
     needed = {str(seed) for seed in trial_seeds(made, scenario())[:5]}
+    measured, all_are_measured = 0, Event()
+
+    @scorer
+    async def is_good(output: str) -> bool:
+        nonlocal measured
+        measured += 1
+        if measured == 5:
+            all_are_measured.set()
+        return output == "good"
 
     def app(message: str, state: dict[str, Any]) -> str:
         if message in needed:
             return "bad"
-        sleep(0.05)
+        all_are_measured.wait(PATIENCE_SECONDS)
+        anyio.from_thread.run(anyio.wait_all_tasks_blocked)
         raise ValueError("too late to matter")
 
-    result = await made.evaluate(scenario(), app)
+    result = await made.evaluate(scenario(Expectation(scorer=is_good, evaluator=AT_90)), app)
 
-    assert (result.outcome, result.trials) == ("fail", 5)
+    assert (result.outcome, result.trials, measured) == ("fail", 5, 5)
+    assert len(result.extras) >= 5

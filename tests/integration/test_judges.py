@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from math import nan
 from pathlib import Path
 from statistics import mean
@@ -10,12 +10,12 @@ from typing import Any
 
 import anyio
 import pytest
+from anyio.lowlevel import checkpoint
 
 from simeval import Engine, Expectation, ScenarioTest, SuccessRateEvaluator
 from simeval.core import seeds
-from simeval.core.ratings import Rating, ratings_of
 from simeval.core.settings import RetryConfig
-from simeval.core.trial import Failure, Score
+from simeval.core.trial import Failure, Rating, Score
 from simeval.errors import DefinitionError, ModelUnusable
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompts import GradeRequest
@@ -27,12 +27,14 @@ from tests.support.doubles import LEVELS, failure
 
 pytestmark = pytest.mark.anyio
 
+Pause = Callable[[], Awaitable[object]]
 
-def judge(rate: Callable[[Request], float], name: str = "judge/a", seconds: float = 0.0) -> ScriptedModel:
+
+def judge(rate: Callable[[Request], float], name: str = "judge/a", pause: Pause = checkpoint) -> ScriptedModel:
     """Return a judge that rates as a function of the request says."""
 
     async def act(request: Request) -> str:
-        await anyio.sleep(seconds)
+        await pause()
         if request.role == "rubric":
             return json.dumps({"levels": LEVELS})
         return json.dumps({"reasoning": f"seen by {name}", "score": rate(request)})
@@ -96,7 +98,7 @@ class TestRepeats:
         result = await evaluated(judge(noisy), judge_repeats=3)
 
         for judgement, score in zip(result.judgements, scores(result), strict=True):
-            found = ratings_of(score)
+            found = score.ratings
             assert score.value == mean(rating.score for rating in found)
             assert [(rating.judge, rating.repeat) for rating in found] == [("judge/a", n) for n in range(3)]
             assert found[0].score == seeds.generator(judgement.trial.seed, "noise").randint(5, 10)
@@ -113,8 +115,8 @@ class TestRepeats:
     async def test_more_repeats_keep_the_ratings_there_were(self) -> None:
         two, three = [await evaluated(judge(noisy), judge_repeats=repeats) for repeats in (2, 3)]
 
-        kept = [ratings_of(score)[:2] for score in scores(three)]
-        assert kept == [ratings_of(score) for score in scores(two)]
+        kept = [score.ratings[:2] for score in scores(three)]
+        assert kept == [score.ratings for score in scores(two)]
 
     @pytest.mark.parametrize("concurrency", [1, 3, 50])
     async def test_they_are_the_same_at_any_concurrency(self, concurrency: int) -> None:
@@ -125,7 +127,7 @@ class TestRepeats:
 
     @pytest.mark.parametrize(("model_concurrency", "peak"), [(2, 2), (50, 5)])
     async def test_they_run_at_once_within_the_judges_limit(self, model_concurrency: int, peak: int) -> None:
-        slow = judge(noisy, seconds=0.005)
+        slow = judge(noisy, pause=anyio.wait_all_tasks_blocked)
 
         await evaluated(slow, judge_repeats=5, concurrency=1, model_concurrency=model_concurrency)
 
@@ -164,7 +166,7 @@ class TestRepeats:
 
         failures = [each for each in result.expectations[0].results if isinstance(each, Failure)]
         assert [(each.stage, each.cause) for each in failures] == [("judge", "server")]
-        assert [len(ratings_of(score)) for score in scores(result)] == [3] * 5
+        assert [len(score.ratings) for score in scores(result)] == [3] * 5
         assert result.verdicts[0].missing == 1
 
     async def test_all_of_them_are_usage_of_the_judge(self) -> None:
@@ -209,9 +211,7 @@ class TestPanels:
         result = await evaluated([first, second], judge_repeats=2)
 
         assert [score.value for score in scores(result)] == [7.5] * 6
-        assert ratings_of(scores(result)[0])[2] == Rating(
-            judge="judge/b", repeat=0, score=6.0, reasoning="seen by judge/b"
-        )
+        assert scores(result)[0].ratings[2] == Rating(judge="judge/b", repeat=0, score=6.0, reasoning="seen by judge/b")
         assert [request.role for request in first.requests].count("rubric") == 1
         assert {request.role for request in second.requests} == {"judge"}
         assert "the mean of 9 (judge/a), 9 (judge/a), 6 (judge/b), 6 (judge/b)" in scores(result)[0].reasoning

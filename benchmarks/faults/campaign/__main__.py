@@ -16,8 +16,8 @@ from tests.support.postgres import installed, serving
 
 ROWS: Mapping[str, tuple[str, Row]] = {**kills.ROWS, **stores.ROWS, **endpoints.ROWS, **handlers.ROWS}
 HEADER = (
-    "| what happens | finished | lost | paid twice | ended | seconds | verdicts as if nothing had happened | what the "
-    "user sees |\n| --- | --- | --- | --- | --- | --- | --- | --- |"
+    "| what happens | finished | lost | paid twice | missing, set aside | ended | seconds | verdicts as if nothing had "
+    "happened | what the user sees |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
 )
 SAME = {True: "yes", False: "NO", None: "-"}
 
@@ -41,7 +41,7 @@ def main() -> int:
             try:
                 report = row(campaign)
             except NotRun as reason:
-                print(f"| {title} | not run: {reason} | | | | | | |", flush=True)
+                print(f"| {title} | not run: {reason} | | | | | | | |", flush=True)
                 continue
             bad += not report.is_good
             print(as_row(title, report), flush=True)
@@ -74,9 +74,10 @@ def as_row(title: str, report: Report) -> str:
         f"{report.finished}",
         f"{report.lost}",
         f"{report.repeated}",
+        f"{report.missing}, {report.set_aside}",
         report.ended,
         f"{report.seconds:.1f}",
-        SAME[report.same],
+        SAME[report.same] + (", up to the cuts" if report.same and report.missing else ""),
         message.replace("|", "\\|") or "its verdicts",
     )
     return f"| {' | '.join(cells)} |"

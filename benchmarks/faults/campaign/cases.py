@@ -13,10 +13,15 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
+from sqlalchemy import select
+
 from benchmarks.faults.campaign.child import Faults, sit
-from benchmarks.faults.campaign.notes import Notes
+from benchmarks.faults.campaign.notes import Notes, SetAside
 from simeval.core.run_records import ResumableRun
+from simeval.core.serialization import decode_conversation
+from simeval.core.trial import Failure, Trial, TrialConversation
 from simeval.store.opening import load_run, open_database
+from simeval.store.schema import SET_ASIDE
 
 PROCESSES = get_context("forkserver")  # so that one starts with everything loaded, in a twentieth of the time
 PROCESSES.set_forkserver_preload(["benchmarks.faults.campaign.loaded"])
@@ -36,7 +41,9 @@ class Report:
 
     `finished` conversations and scores were acknowledged; of these `lost` are gone and `repeated` were paid for again.
     `ended` says how the process that was struck ended, `seconds` how long that took. `same` is whether the verdicts,
-    in the end, are those of a run that nothing happened to; None where there is nothing to compare.
+    in the end, are those of a run that nothing happened to; None where there is nothing to compare. Where the run was
+    cut off, `missing` trials count as such and `set_aside` were finished and dealt anew, and `same` is said of what was
+    dealt before that in each scenario.
     """
 
     finished: int = 0
@@ -45,6 +52,8 @@ class Report:
     ended: str = "by itself"
     seconds: float = 0.0
     same: bool | None = None
+    missing: int = 0
+    set_aside: int = 0
     message: str = ""
     problem: str = ""
 
@@ -181,12 +190,15 @@ class Case:
     def lost(self) -> int:
         """Count what was acknowledged and is not in the store."""
         notes = self.notes
-        return notes.lost(self._past(notes.run_id)) if notes.run_id else 0
+        return notes.lost(*self._past(notes.run_id)) if notes.run_id else 0
 
-    def _past(self, run_id: str) -> ResumableRun:
+    def _past(self, run_id: str) -> tuple[ResumableRun, list[SetAside]]:
+        """Return what a run's store holds of it, and what it has set aside."""
         database = open_database(self.store if "://" in self.store else self.folder / self.store)
         try:
-            return load_run(database, run_id)
+            query = select(SET_ASIDE).where(SET_ASIDE.c.run_id == run_id)
+            rows = database.read(lambda connection: connection.execute(query).mappings().all())
+            return load_run(database, run_id), [_set_aside(row) for row in rows]
         finally:
             database.close()
 
@@ -202,9 +214,15 @@ class Case:
             "finished": notes.finished,
             "lost": self.lost() + (unaccounted(result) if result else 0),
             "repeated": notes.repeated(),
-            "same": None if same_as is None else result is not None and findings(result) == findings(same_as),
+            "same": None if same_as is None else result is not None and agrees(result, same_as),
             "message": struck.message,
         }
+        if notes.run_id is not None:
+            past, aside = self._past(notes.run_id)
+            facts |= {"missing": sum(map(len, past.cuts.values())), "set_aside": len(aside)}
+            said = f"cut off in {facts['missing']} " in str(result and result["notes"])
+            if facts["missing"] and not said:
+                facts["problem"] = "the report does not say what is missing"
         return Report(**{**facts, **known})
 
 
@@ -212,6 +230,33 @@ def findings(result: Mapping[str, Any]) -> Any:
     """Return all that a run concluded and what it rests on, without what differs from moment to moment."""
     kept = ("title", "outcome", "passed", "sample_size", "trials", "errors", "expectations", "conversations")
     return [{name: _timeless(scenario[name]) for name in kept} for scenario in result["scenarios"]]
+
+
+def agrees(result: Mapping[str, Any], whole: Mapping[str, Any]) -> bool:
+    """Return whether a run found what a whole one did.
+
+    Where a scenario has trials that are missing, before the first.
+    """
+    pairs = zip(result["scenarios"], whole["scenarios"], findings(result), findings(whole), strict=True)
+    for scenario, other, found, expected in pairs:
+        missing = [error["index"] for each in (scenario, other) for error in each["errors"] if error["stage"] != "app"]
+        if not missing:
+            if found != expected:
+                return False
+            continue
+        before = [each["conversations"][: min(missing)] for each in (found, expected)]
+        length = min(map(len, before))
+        if before[0][:length] != before[1][:length]:
+            return False
+    return True
+
+
+def _set_aside(row: Mapping[Any, Any]) -> SetAside:
+    found, scores = json.loads(row["conversation"]), json.loads(row["scores"])
+    failure = Failure(**found["failure"]) if found["failure"] else None
+    trial = Trial(row["scenario"], row["trial"], row["seed"])
+    held = TrialConversation(trial, decode_conversation(found), failure)
+    return held, {int(place): repr(score["score"]) for place, score in scores.items()}
 
 
 def _timeless(value: Any) -> Any:

@@ -73,6 +73,8 @@ def _added(total: Report, report: Report) -> Report:
         repeated=total.repeated + report.repeated,
         seconds=max(total.seconds, report.seconds),
         same=total.same and report.same,
+        missing=total.missing + report.missing,
+        set_aside=total.set_aside + report.set_aside,
         message=report.message or total.message,
         problem=total.problem or report.problem,
     )

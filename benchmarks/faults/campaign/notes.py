@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from simeval.core.run_records import ResumableRun
-from simeval.core.trial import Judgement, Score, TrialConversation
+from simeval.core.trial import Judgement, Score, Trial, TrialConversation
 from simeval.results.suite import RunRecord
 from simeval.store.journal import Entry
 
 Note = tuple[Any, ...]
+SetAside = tuple[
+    TrialConversation, dict[int, str]
+]  # with the values of its scores, by the position of their expectation
 
 
 class NoteBook:
@@ -38,7 +41,7 @@ def _notes(run_id: str, entry: Entry) -> list[Note]:
         case RunRecord():
             return [("run", run_id)]
         case TrialConversation() if entry.failure is None or entry.failure.stage == "app":
-            return [("held", entry.trial.scenario, entry.trial.index, _digest(entry))]
+            return [("held", entry.trial.scenario, entry.trial.index, _digest(entry), entry.trial.seed)]
         case Judgement():
             trial = entry.trial
             return [
@@ -81,20 +84,35 @@ class Notes:
     @property
     def finished(self) -> int:
         """How many conversations and scores were acknowledged."""
-        return len({note[1:3] for note in self.of("held")}) + len({note[1:4] for note in self.of("score")})
+        held = {(scenario, index, seed) for _, scenario, index, _, seed in self.of("held")}
+        return len(held) + len({(*note[1:4], note[5]) for note in self.of("score")})
 
-    def lost(self, past: ResumableRun) -> int:
-        """Count what was acknowledged and is not in the store, or is something else there."""
-        kept = {key: _digest(held) for key, held in past.held.items()}
-        held = {(scenario, index): digest for _, scenario, index, digest in self.of("held")}
-        scores = {(scenario, index, place): value for _, scenario, index, place, value, _ in self.of("score")}
-        found = {(*key, place): repr(each.value) for key, by in past.scores.items() for place, each in by.items()}
-        gone = [key for key, value in held.items() if kept.get(key) != value]
-        return len(gone) + len([key for key, value in scores.items() if found.get(key) != value])
+    def lost(self, past: ResumableRun, aside: Sequence[SetAside] = ()) -> int:
+        """Count what was acknowledged and is not in the store, or is something else there.
+
+        What was set aside because the run was cut off is there.
+        """
+        kept = {held.trial: _digest(held) for held in past.held.values()}
+        found = {
+            (past.held[key].trial, place): repr(each.value)
+            for key, by in past.scores.items()
+            if key in past.held
+            for place, each in by.items()
+        }
+        for held, values in aside:
+            kept[held.trial] = _digest(held)
+            found.update({(held.trial, place): value for place, value in values.items()})
+        held_then = {Trial(scenario, index, seed): digest for _, scenario, index, digest, seed in self.of("held")}
+        scored = {(Trial(note[1], note[2], note[5]), note[3]): note[4] for note in self.of("score")}
+        gone = [trial for trial, digest in held_then.items() if kept.get(trial) != digest]
+        return len(gone) + len([key for key, value in scored.items() if found.get(key) != value])
 
     def repeated(self) -> int:
-        """Count finished conversations that were held again, and finished measurements that were made again."""
-        held = Counter(note[1:3] for note in self.of("held"))
+        """Count finished conversations that were held again, and finished measurements that were made again.
+
+        Those that are dealt anew after a cut are others: their seeds differ.
+        """
+        held = Counter((*note[1:3], note[4]) for note in self.of("held"))
         again, scored = 0, set[int]()
         for note in self.notes:
             if note[0] == "score" and note[3] == 1:

@@ -6,16 +6,17 @@ the app is asked. A message of the simulated user's that was under way is writte
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import anyio
 
-from simeval.core.conversation import Conversation, Transcript
+from simeval.core.conversation import Conversation, Message
 from simeval.core.redaction import clean_values
 from simeval.core.run_records import Start
 from simeval.core.serialization import cleaned, survives_json
 from simeval.core.trial import Trial
+from simeval.engine.actors.app import Memory
 from simeval.engine.actors.recorder import Recorder
 
 YOUNG_SECONDS = 1.0  # what is younger keeps no bookmark: there is little to lose, and each costs two records
@@ -23,7 +24,7 @@ YOUNG_SECONDS = 1.0  # what is younger keeps no bookmark: there is little to los
 
 @dataclass(slots=True)
 class Bookmark:
-    """The bookmark of one trial; `is_in` says whether there is one.
+    """The bookmark of one trial; `is_in` says whether there is one, `memory` is that of its app.
 
     There is none where the app `hides` what it remembers, in neither its state nor the history it is given.
     """
@@ -32,6 +33,7 @@ class Bookmark:
     recorder: Recorder
     clean: Callable[[str], str]
     hides: bool
+    memory: Memory
     is_in: bool = False
     _since: float = field(default_factory=anyio.current_time)
 
@@ -41,15 +43,15 @@ class Bookmark:
             await self.recorder.record(Start(self.trial))
             self.is_in = False
 
-    async def put_in(self, transcript: Transcript) -> None:
+    async def put_in(self, messages: Sequence[Message]) -> None:
         """Let the conversation go on from here, where it has lasted and can be kept.
 
         It can where the app's state is plain JSON, and neither that nor what was said holds a secret: a store has none.
         """
         is_young = anyio.current_time() - self._since < YOUNG_SECONDS
-        if is_young or self.hides or not survives_json(transcript.state):
+        if is_young or self.hides or not survives_json(self.memory.state):
             return
-        said = Conversation(messages=tuple(transcript.messages))
-        if cleaned(said, self.clean) == said and clean_values(transcript.state, self.clean) == transcript.state:
-            await self.recorder.note(Start(self.trial, said.messages, json.dumps(transcript.state)))
+        said, state = Conversation(messages=tuple(messages)), self.memory.state
+        if cleaned(said, self.clean) == said and clean_values(state, self.clean) == state:
+            await self.recorder.note(Start(self.trial, said.messages, json.dumps(state)))
             self.is_in = True

@@ -4,10 +4,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from simeval.core.conversation import Transcript
+from simeval.core.conversation import Beginning
 from simeval.core.run_records import Start, TrialKey
 from simeval.core.settings import WritingStyleConfig
 from simeval.core.trial import Trial, TrialConversation
+from simeval.engine.actors.app import Memory
 from simeval.engine.actors.bookmark import Bookmark
 from simeval.engine.actors.dialogue import Dialogue
 from simeval.engine.actors.recorder import Recorder
@@ -40,19 +41,20 @@ class Conversations:
     async def hold(self, trial: Trial) -> TrialConversation:
         """Hold the conversation of a trial."""
         app, style = self.dialogue.app, self.writing_style.draw(trial.seed)
-        bookmark = Bookmark(trial, self.recorder, self.dialogue.clean, hides=app.handler.hides)
-        transcript = Transcript(state=app.first_state(trial.seed))
+        memory, beginning = Memory(app.first_state(trial.seed)), Beginning()
         begun = self.begun.get((trial.scenario, trial.index))
         if begun is not None and begun.messages is not None:
-            bookmark.is_in = True
-            said = list(begun.messages)
-            answered = sum(message.role == "assistant" for message in said)
-            transcript = Transcript(said, state=json.loads(begun.state), turns=answered)
+            answered = sum(message.role == "assistant" for message in begun.messages)
+            memory, beginning = Memory(json.loads(begun.state)), Beginning(begun.messages, turns=answered)
+        bookmark = Bookmark(trial, self.recorder, self.dialogue.clean, hides=app.handler.hides, memory=memory)
+        bookmark.is_in = beginning.turns > 0
+        scenario = self.scenarios[trial.scenario]
         return await self.dialogue.hold(
             trial,
-            Simulator(self.caller, self.scenarios[trial.scenario], style, trial.seed, bookmark),
-            transcript,
+            Simulator(self.caller, scenario, style, trial.seed, beginning, bookmark),
             title=self.plans[trial.scenario].title,
+            memory=memory,
+            beginning=beginning,
             writing_style=style,
         )
 

@@ -1,36 +1,52 @@
-"""A dialogue: the user's side and the app as two actors over a pair of channels, in a task group that a worker owns."""
+"""A dialogue: the user's side and the app as two actors over a pair of channels, in a task group that a worker owns.
 
-from collections.abc import Callable, Mapping
+[user] ─outbox─► transcript ─inbox─► [app]
+   ▲                                   │
+   └─inbox─ transcript ◄─outbox────────┘
+"""
+
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from functools import partial
 from logging import DEBUG
-from typing import Protocol
+from typing import Any, Protocol
 
 import anyio
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from anyio.abc import ObjectReceiveStream, ObjectSendStream
+from anyio.streams.memory import MemoryObjectSendStream
 from structlog.contextvars import bound_contextvars
 
 from simeval.core.capture import STOPS_THE_RUN, first_leaf
-from simeval.core.conversation import Ending, Message, Transcript
+from simeval.core.conversation import Beginning, Conversation, Ending, Message
 from simeval.core.logs import log
 from simeval.core.serialization import cleaned
 from simeval.core.trial import UNNEEDED, Failure, Trial, TrialConversation, failure_of
-from simeval.engine.actors.app import App
-from simeval.engine.flow.demand import Demand, TrialScope
+from simeval.engine.actors.app import App, Memory
+from simeval.engine.flow.demand import Demand
 from simeval.errors import AppError, ModelError
+
+NOTHING_SAID = Beginning()
 
 
 class UserSide(Protocol):
     """Whoever writes the user's messages."""
 
-    async def run(
-        self,
-        transcript: Transcript,
-        *,
-        inbox: MemoryObjectReceiveStream[Message],
-        outbox: MemoryObjectSendStream[Message],
-    ) -> Ending:
-        """Talk to the end, append what both say to the transcript, and say how it ended."""
+    async def run(self, *, inbox: ObjectReceiveStream[Message], outbox: ObjectSendStream[Message]) -> Ending:
+        """Talk to the end, and say how it ended."""
+
+
+class _Transcribed(ObjectSendStream[Message]):
+    """An actor's outbox: what is sent stands in the transcript from then on, so that no failure loses it."""
+
+    def __init__(self, stream: MemoryObjectSendStream[Message], transcript: list[Message]) -> None:
+        self._stream, self._transcript = stream, transcript
+
+    async def send(self, item: Message) -> None:
+        self._transcript.append(item)
+        await self._stream.send(item)
+
+    async def aclose(self) -> None:
+        self._stream.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +61,10 @@ class Dialogue:
         self,
         trial: Trial,
         user: UserSide,
-        transcript: Transcript,
         *,
         title: str,
+        memory: Memory,
+        beginning: Beginning = NOTHING_SAID,
         writing_style: Mapping[str, str] | None = None,
     ) -> TrialConversation:
         """Hold one dialogue. What the app or the simulator's model got wrong is part of the result.
@@ -57,20 +74,24 @@ class Dialogue:
         """
         ended: Ending = "settled"
         failure: Failure | None = UNNEEDED  # stays where the scope is cancelled
+        said = list(beginning.messages)
         with bound_contextvars(scenario=title, trial=trial.index):
             with self.demand.stay(trial) as stay:
-                ended, failure = await self._held(user, transcript, stay)
-            said = transcript.finish(writing_style=writing_style, ended=ended)
-            held = TrialConversation(trial, cleaned(said, self.clean), failure)
+                answering = partial(self.app.run, beginning=beginning, memory=memory, stay=stay)
+                ended, failure = await self._held(user, answering, said)
+            conversation = Conversation(messages=tuple(said), writing_style=writing_style, ended=ended)
+            held = TrialConversation(trial, cleaned(conversation, self.clean), failure)
             if log.isEnabledFor(DEBUG):
                 log.debug("conversation", transcript=_as_lines(held), ended=held.conversation.ended)
         return held
 
-    async def _held(self, user: UserSide, transcript: Transcript, stay: TrialScope) -> tuple[Ending, Failure | None]:
+    async def _held(
+        self, user: UserSide, answering: Callable[..., Coroutine[Any, Any, None]], said: list[Message]
+    ) -> tuple[Ending, Failure | None]:
         failure: Failure | None = None
         ended: Ending = "user"
         try:
-            ended = await self._talk(user, transcript, stay)
+            ended = await _talk(user, answering, said)
         except* STOPS_THE_RUN:
             raise
         except* (AppError, ModelError) as group:
@@ -80,14 +101,15 @@ class Dialogue:
             failure = Failure(stage="app", error="the app hung up", cause="app")
         return ended, failure
 
-    async def _talk(self, user: UserSide, transcript: Transcript, stay: TrialScope) -> Ending:
-        to_app, from_user = anyio.create_memory_object_stream[Message](1)
-        to_user, from_app = anyio.create_memory_object_stream[Message](1)
-        async with to_app, from_user, to_user, from_app, anyio.create_task_group() as actors:
-            answering = partial(self.app.run, transcript, stay=stay)
-            actors.start_soon(partial(answering, inbox=from_user, outbox=to_user))
-            ended = await user.run(transcript, inbox=from_app, outbox=to_app)
-        return ended  # noqa: RET504  (inside the block, type checkers expect another return after it)
+
+async def _talk(user: UserSide, answering: Callable[..., Coroutine[Any, Any, None]], said: list[Message]) -> Ending:
+    """Let both sides talk, what they say going into `said`."""
+    to_app, from_user = anyio.create_memory_object_stream[Message](1)
+    to_user, from_app = anyio.create_memory_object_stream[Message](1)
+    async with to_app, from_user, to_user, from_app, anyio.create_task_group() as actors:
+        actors.start_soon(partial(answering, inbox=from_user, outbox=_Transcribed(to_user, said)))
+        ended = await user.run(inbox=from_app, outbox=_Transcribed(to_app, said))
+    return ended  # noqa: RET504  (inside the block, type checkers expect another return after it)
 
 
 def _as_lines(held: TrialConversation) -> str:

@@ -8,12 +8,13 @@ from typing import Any
 
 import anyio
 import anyio.to_thread
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
-from simeval.core.conversation import Conversation, Ending, Message, Speaker, Transcript
+from simeval.core.conversation import Beginning, Conversation, Ending, Message, Speaker
 from simeval.core.serialization import cleaned
 from simeval.core.trial import Failure, Trial, TrialConversation
 from simeval.datasets.dataset import RETURNED, Dataset, Example, text_of
+from simeval.engine.actors.app import Memory
 from simeval.engine.actors.dialogue import Dialogue
 from simeval.engine.actors.simulator import exchange
 from simeval.engine.actors.targets import OWN_COLUMNS
@@ -115,12 +116,11 @@ class Examples:
         if self.takes_columns:
             own = dict(zip(OWN_COLUMNS, (dict(example.inputs), trial.seed), strict=True))
             state = _own({**own, **example.app_inputs()}, str)  # secrets too: the app must be told
-        transcript, messages = _beginning(example, takes_history=dialogue.app.handler.takes_history)
+        beginning, messages = _beginning(example, takes_history=dialogue.app.handler.takes_history)
         if not messages:
             failure = Failure(stage="engine", error="no message of a user to put to the app", cause="no_input")
-            return TrialConversation(trial, transcript.finish(writing_style=None, ended="settled"), failure)
-        transcript.state = state
-        return await dialogue.hold(trial, Replay(messages), transcript, title=self.title)
+            return TrialConversation(trial, Conversation(messages=beginning.messages, ended="settled"), failure)
+        return await dialogue.hold(trial, Replay(messages), title=self.title, memory=Memory(state), beginning=beginning)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,37 +129,31 @@ class Replay:
 
     texts: Sequence[str]
 
-    async def run(
-        self,
-        transcript: Transcript,
-        *,
-        inbox: MemoryObjectReceiveStream[Message],
-        outbox: MemoryObjectSendStream[Message],
-    ) -> Ending:
+    async def run(self, *, inbox: ObjectReceiveStream[Message], outbox: ObjectSendStream[Message]) -> Ending:
         async with inbox, outbox:
             for text in self.texts:
                 message = Message(role="user", content=text, started=datetime.now(UTC), seconds=0.0)
-                if not await exchange(message, transcript, inbox=inbox, outbox=outbox):
+                if await exchange(message, inbox=inbox, outbox=outbox) is None:
                     return "app_error"
             return "user"
 
 
-def _beginning(example: Example, *, takes_history: bool) -> tuple[Transcript, Sequence[str]]:
+def _beginning(example: Example, *, takes_history: bool) -> tuple[Beginning, Sequence[str]]:
     """Return what stands before an app's first answer, and what the user says.
 
     Of a recorded conversation the user says everything anew. Of the messages of a chat all but the last stand before
     the answer, where the app takes the history; else the user says theirs one after the other.
     """
     if example.conversation is not None and not example.inputs:
-        return Transcript(system=str(example.metadata.get("system") or "")), example.asked
+        return Beginning(system=str(example.metadata.get("system") or "")), example.asked
     chat = example.inputs.get("input")
     if not isinstance(chat, list):
-        return Transcript(), [example.text]
+        return Beginning(), [example.text]
     system = "\n\n".join(text_of(each) for each in chat if each["role"] in ("system", "developer"))
     said = [_message(each) for each in chat if each["role"] in ("user", "assistant")]
     if takes_history and said and said[-1].role == "user":
-        return Transcript(messages=said[:-1], system=system), [said[-1].content]
-    return Transcript(system=system), [message.content for message in said if message.role == "user"]
+        return Beginning(tuple(said[:-1]), system), [said[-1].content]
+    return Beginning(system=system), [message.content for message in said if message.role == "user"]
 
 
 def _message(found: Mapping[str, Any]) -> Message:

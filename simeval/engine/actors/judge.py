@@ -111,15 +111,25 @@ class Judge:
         return found
 
     async def _take(self, measure: Measure, measured: object) -> Score:
-        score = measure.take(measured)
-        details = clean_values(plain(score.details), self.clean) if score.details else {}
-        return replace(score, reasoning=self.clean(score.reasoning), details=details)
+        return cleaned_score(measure.take(measured), self.clean)
 
     def _failure(self, scorer: Scorer, error: Exception) -> Failure:
         failure = failure_of(error, "scorer", clean=self.clean)
         if isinstance(error, SimevalError):
             return failure
         return replace(failure, error=f"{scorer.name}: {failure.error}{place_of(error)}")
+
+
+def cleaned_score(score: Score, clean: Callable[[str], str]) -> Score:
+    """Return a score clean of secrets, in the form that a journal gives back."""
+    return replace(
+        score,
+        reasoning=clean(score.reasoning),
+        details=clean_values(plain(score.details), clean) if score.details else {},
+        ratings=tuple(
+            replace(each, judge=clean(each.judge), reasoning=clean(each.reasoning)) for each in score.ratings
+        ),
+    )
 
 
 def is_quick(measures: Mapping[int, Measure]) -> bool:

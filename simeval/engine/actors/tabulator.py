@@ -98,27 +98,23 @@ class Tabulator:
             column.take(index, result, judgement, example=index // self._plan.repetitions)
 
     def _metrics(self, column: "_Column") -> list[MetricResult]:
-        found = []
         crashed = sum(self._crashed)
+        make = partial(MetricResult, scorer=column.label, crashed=crashed)
+        direction_of = column.measure.scorer.direction_of
         if not column.measured and self._came:  # what was never measured must not vanish from sight
             nothing, missing = Estimate(value=None, n=0), self._came - crashed
             return [
-                MetricResult(
-                    scorer=column.label, path=path, kind="mean", estimate=nothing, missing=missing, crashed=crashed
-                )
+                make(path=path, kind="mean", estimate=nothing, missing=missing, direction=direction_of(path))
                 for path in column.measure.scorer.paths or ("",)
             ]
+        found = []
         for path, values in column.in_order():
             is_share = column.flags[path]
             kind: Literal["share", "mean"] = "share" if is_share else "mean"
             known = self._with_crashes(values) if is_share else values
             estimate = (estimate_share if is_share else estimate_mean)(known, self._plan.repetitions)
             missing = sum(value != value for value in values) - crashed - (self._plan.sample_size - self._came)
-            found.append(
-                MetricResult(
-                    scorer=column.label, path=path, kind=kind, estimate=estimate, missing=missing, crashed=crashed
-                )
-            )
+            found.append(make(path=path, kind=kind, estimate=estimate, missing=missing, direction=direction_of(path)))
         return found
 
     def _with_crashes(self, values: Sequence[float]) -> Sequence[float]:
@@ -236,7 +232,7 @@ class _Column:
     def take(self, index: int, result: Score | Failure, judgement: Judgement, *, example: int) -> None:
         """Put a result in its place."""
         if self.measure.evaluators:
-            self.results[index] = replace(result, details={}, reasoning="") if isinstance(result, Score) else result
+            self.results[index] = Score(value=result.value) if isinstance(result, Score) else result
             self._compare(index, result, judgement)
             return
         if isinstance(result, Score):
@@ -278,8 +274,8 @@ def numbers_of(score: Score) -> Mapping[str, float | bool]:
 
 def measured_of(score: Score) -> object:
     """Return what a scorer returned."""
-    if score.details:
-        return score.details[BARE] if set(score.details) == {BARE} else score.details
+    if found := score.kept_details:
+        return found[BARE] if set(found) == {BARE} else found
     return score.value
 
 

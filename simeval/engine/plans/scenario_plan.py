@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from simeval.core import seeds
@@ -42,7 +42,7 @@ class Measure:
             return whole(measured, self.path)
         score = select(measured, self.path, name=self.scorer.name)
         self.require_usable(score.value)
-        return score if self.keeps_details else replace(score, details={})
+        return score if self.keeps_details else Score(value=score.value, reasoning=score.reasoning)
 
     def require_usable(self, value: float) -> None:
         """Raise DefinitionError for a value that an evaluator cannot conclude on, NaN among them."""

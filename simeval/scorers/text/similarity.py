@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from simeval.core.direction import by_path
 from simeval.errors import DefinitionError
 from simeval.scorers.base import ColumnScorer
 from simeval.scorers.text.edit_distance import common_length, edit_distance
@@ -40,6 +41,7 @@ class ExactMatch(TextScorer):
     nothing.
     """
 
+    direction = "higher"
     quick = True
 
     def score(self, output: Any, reference: Any) -> bool:
@@ -52,8 +54,9 @@ class ExactMatch(TextScorer):
 
 @dataclass(kw_only=True, eq=False)
 class Contains(TextScorer):
-    """Whether the reference stands somewhere in the output."""
+    """Whether the reference stands somewhere in the output: a text that is wanted, or with `direction="lower"` not."""
 
+    direction = "higher"
     quick = True
 
     def score(self, output: Any, reference: Any) -> bool:
@@ -71,11 +74,13 @@ class RegexMatch(ColumnScorer):
 
     Raises DefinitionError for what is no regular expression. One that tries endlessly many ways on some text, such as
     (a+)+$, holds up the whole process: Python has no way to stop it, and holds its lock, so that a thread is no help.
+    Of a pattern that an answer shall not have, say `direction="lower"`.
     """
 
     pattern: str | re.Pattern[str] = field(kw_only=False)
     full: bool = False
 
+    direction = "higher"
     quick = True
 
     def __post_init__(self) -> None:
@@ -102,6 +107,7 @@ class LevenshteinSimilarity(TextScorer):
 
     default_score = "similarity"
     paths = ("similarity", "distance")
+    direction = by_path(higher=["similarity"], lower=["distance"])
 
     def score(self, output: Any, reference: Any) -> Mapping[str, float]:
         """Return the similarity, and the distance it is made of."""
@@ -121,6 +127,7 @@ class TokenF1(ColumnScorer):
 
     default_score = "f1"
     paths = ("f1", "precision", "recall")
+    direction = "higher"
 
     def score(self, output: Any, reference: Any) -> Mapping[str, float]:
         """Return precision (of the output's words), recall (of the reference's) and F1."""
@@ -139,6 +146,7 @@ class RougeL(ColumnScorer):
 
     default_score = "f1"
     paths = ("f1", "precision", "recall")
+    direction = "higher"
 
     def score(self, output: Any, reference: Any) -> Mapping[str, float]:
         """Return the share of the output's words (precision), of the reference's (recall), and F1."""

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from simeval.core.conversation import Conversation, Message
 from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, Start
-from simeval.core.serialization import encode_conversation
 from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Trial, TrialConversation, cut_off
 from simeval.core.usage import Usage
 from simeval.errors import DefinitionError, StoreError
+from simeval.results.encoding import encode_entry
 from simeval.store.database import Database
 from simeval.store.journal import Entry, JsonLinesJournal
 from simeval.store.opening import open_journal
@@ -143,9 +143,8 @@ def test_a_cut_sets_aside_what_was_dealt_from_its_trial_on(database: Database) -
     kept = rows(database, "SELECT trial, attempt, seed, scores FROM set_aside ORDER BY trial")
     assert [(index, attempt, seed) for index, attempt, seed, _ in kept] == [(2, 0, 2**62 + 2), (3, 0, 2**62 + 3)]
     assert [score["score"] for score in json.loads(kept[0][3]).values()] == [8.0, 7.5]
-    assert json.loads(rows(database, "SELECT conversation FROM set_aside ORDER BY trial")[0][0]) == encode_conversation(
-        held(2).conversation
-    )
+    [[conversation], _] = rows(database, "SELECT conversation FROM set_aside ORDER BY trial")
+    assert json.loads(conversation) == encode_entry(held(2))[0]
 
 
 def test_trials_that_are_set_aside_twice_are_both_kept(database: Database) -> None:
