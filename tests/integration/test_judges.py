@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from math import nan
 from pathlib import Path
 from statistics import mean
@@ -10,6 +10,7 @@ from typing import Any
 
 import anyio
 import pytest
+from anyio.lowlevel import checkpoint
 
 from simeval import Engine, Expectation, ScenarioTest, SuccessRateEvaluator
 from simeval.core import seeds
@@ -26,13 +27,14 @@ from tests.support.doubles import LEVELS, failure
 
 pytestmark = pytest.mark.anyio
 
+Pause = Callable[[], Awaitable[object]]
 
-def judge(rate: Callable[[Request], float], name: str = "judge/a", *, waits: bool = False) -> ScriptedModel:
-    """Return a judge that rates as a function of the request says; one that `waits` until nothing else can happen."""
+
+def judge(rate: Callable[[Request], float], name: str = "judge/a", pause: Pause = checkpoint) -> ScriptedModel:
+    """Return a judge that rates as a function of the request says."""
 
     async def act(request: Request) -> str:
-        if waits:
-            await anyio.wait_all_tasks_blocked()
+        await pause()
         if request.role == "rubric":
             return json.dumps({"levels": LEVELS})
         return json.dumps({"reasoning": f"seen by {name}", "score": rate(request)})
@@ -125,7 +127,7 @@ class TestRepeats:
 
     @pytest.mark.parametrize(("model_concurrency", "peak"), [(2, 2), (50, 5)])
     async def test_they_run_at_once_within_the_judges_limit(self, model_concurrency: int, peak: int) -> None:
-        slow = judge(noisy, waits=True)
+        slow = judge(noisy, pause=anyio.wait_all_tasks_blocked)
 
         await evaluated(slow, judge_repeats=5, concurrency=1, model_concurrency=model_concurrency)
 
