@@ -17,7 +17,6 @@ STILL_LONG = {
     "integration/test_experiments.py",
     "integration/test_online.py",
     "integration/test_resume.py",
-    "support/llm_server.py",
     "unit/analysis/test_suite_comparison.py",
     "unit/suites/test_files.py",
 }
