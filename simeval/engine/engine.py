@@ -64,8 +64,9 @@ class Engine:
 
     Everything that is finished is in `store` before it is counted: a file for SQLite, the URL of a PostgreSQL
     database, a path that ends in .jsonl, a Journal, or None. `resume` names a run in it: what it has is not
-    done, nor paid for, again. Where something its results depend on has changed, that is refused; with
-    `accept_changes` a new run takes over what there is, as it is. With `cache`, calls of the judge and the
+    done, nor paid for, again; where it was killed, the first trial of a scenario that was under way is missing,
+    and those dealt after it are dealt anew. Where something its results depend on has changed, that is refused;
+    with `accept_changes` a new run takes over what there is, as it is. With `cache`, calls of the judge and the
     simulated user that were answered before, in any run, are answered from the store.
 
     A run stops in order at `max_cost_usd`, `max_calls`, `max_tokens` and `max_seconds`: trials in flight are
