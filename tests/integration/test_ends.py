@@ -9,7 +9,7 @@ import pytest
 
 from simeval import SuiteResult
 from simeval.errors import StoreError
-from simeval.store.journal import MemoryJournal
+from simeval.testing import MemoryJournal
 from tests.integration.test_resume import SUITE, App, Engine, findings
 
 pytestmark = pytest.mark.anyio
