@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from scipy.special import stdtrit
 
 from simeval.analysis.experiment_comparison_report import ExampleChange, ExperimentComparison, Finding, MetricChange
+from simeval.core.settings import DEFAULTS, MARGIN
 from simeval.core.validation import require_level, require_share
 from simeval.core.version import __version__
 from simeval.errors import DefinitionError
@@ -16,7 +17,7 @@ from simeval.results.encoding import encode_experiment
 from simeval.results.experiment import ExperimentResult
 from simeval.stats.paired import mcnemar, paired_difference_interval, paired_not_worse, sign_flip
 
-MARGIN, ALPHA = 0.05, 0.05
+ALPHA = DEFAULTS.significance_level
 AS_WRITTEN = "give the result of an experiment, made by this version of simeval"
 ROUNDING = 1e-12  # between values that are the same
 MOST_MISSING = 0.1  # the share of examples that may lack a number where something is concluded on the others

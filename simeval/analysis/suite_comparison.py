@@ -12,12 +12,13 @@ from statistics import fmean
 from simeval.analysis.evidence import Evidence, Outcomes, about_trials, least_trials, paired_evidence, unpaired_evidence
 from simeval.analysis.saved_run import Key, Requirement, Source, StoredRun, read_result, requirements_of
 from simeval.analysis.suite_comparison_report import Change, ChangeReason, ComparedRun, Comparison, Side
+from simeval.core.settings import DEFAULTS, MARGIN
 from simeval.core.validation import require_level, require_share
 from simeval.errors import DefinitionError
 from simeval.evaluators.verdicts import decide, say_p
 from simeval.stats.paired import sign_flip
 
-MARGIN, ALPHA = 0.05, 0.05
+ALPHA = DEFAULTS.significance_level
 STOPPED_EARLY = (
     "a run stopped early on its data, so only the trials it had can be compared and the error rates are no longer "
     "exact; run both with --no-early-stopping for exact error rates"

@@ -1,12 +1,12 @@
 """YAML files of definitions, read strictly; a mistake in one is reported with file, line and field."""
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from simeval.core.validation import nearest
 from simeval.errors import DefinitionError, SuiteFileError
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def located(
     elif first["type"] == "missing":
         field, found, do = ".".join(map(str, [*place, first["loc"][-1]])), "the field is missing", "add it"
     elif first["type"] == "extra_forbidden":
-        found, do = f"there is no field {first['loc'][-1]!r}", _meant(str(first["loc"][-1]), sorted(fields))
+        found, do = f"there is no field {first['loc'][-1]!r}", nearest(str(first["loc"][-1]), sorted(fields))
     elif told is not None and (better := told(first, place)) is not None:
         field, found, do = better
     return SuiteFileError(str(path), line=_line(node, place), field=field, found=found, do=do)
@@ -144,11 +144,6 @@ def _shown(value: object) -> str:
 
 def _lowered(message: str) -> str:
     return message[0].lower() + message[1:]
-
-
-def _meant(name: str, known: Sequence[str]) -> str:
-    close = get_close_matches(name, known, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"the fields are {', '.join(known)}"
 
 
 def _place(node: yaml.Node | None, location: Sequence[int | str]) -> tuple[int | str, ...]:

@@ -91,7 +91,7 @@ class Experiment:
         )
         demand, keys, masked = Demand(1), [""] * self.dataset.size, set[int]()
         with (
-            progress_bar(plan.sample_size, show=context.shared.progress) as progress,
+            progress_bar(plan.sample_size, show=context.settings.progress) as progress,
             TrialSlots(context.shared.in_flight) as slots,
         ):
             line = Pipeline(

@@ -57,7 +57,7 @@ async def simulate(context: RunContext, suite: Sequence[ScenarioTest], app_handl
     trials, demand, stop = sum(plan.sample_size for plan in plans), Demand(len(plans)), context.stop
     dialogue = Dialogue(app, demand, clean)
     with (
-        progress_bar(trials, show=context.shared.progress) as progress,
+        progress_bar(trials, show=context.settings.progress) as progress,
         TrialSlots(context.shared.in_flight) as slots,
     ):
         line = Pipeline(

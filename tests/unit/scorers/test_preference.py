@@ -351,7 +351,9 @@ async def test_a_function_is_no_model_and_takes_no_calls() -> None:
 
 async def test_over_http_the_better_answer_is_preferred_through_faults() -> None:
     with running(Behaviour(first_faults=("malformed", "error_500", "", "malformed"))) as server:
-        models = Models(Settings(retry=AT_ONCE), {"api_base": server.base_url, "api_key": "sk-test"})
+        models = Models(
+            Settings(retry_config=AT_ONCE, model_options={"api_base": server.base_url, "api_key": "sk-test"})
+        )
         models.open()
         scorer = Preference(model="openai-compatible/judge").bind(
             lambda named: models.caller(models.get(named), Ledger())
