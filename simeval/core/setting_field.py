@@ -7,7 +7,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from simeval.core.validation import require_one_of
 
-VERDICTS, LIMITS, BUDGET, SURROUNDINGS = "Verdicts", "Limits", "Budget", "Surroundings of a run"
+VERDICTS, LIMITS, BUDGET, SURROUNDINGS = "Verdicts", "Limits", "Budget", "Store, models and secrets"
 ABOUT = "about"
 
 Check = Callable[[Any, str], None]  # takes a value and a name, and raises DefinitionError

@@ -149,7 +149,7 @@ class Settings:
         default=0.05,
         metadata=about(
             VERDICTS,
-            "The chance of a wrong pass, and of a wrong fail, of each requirement.",
+            "The significance level: the chance of a wrong pass, or fail.",
             flag="--alpha",
             check=require_level,
         ),
@@ -158,8 +158,7 @@ class Settings:
         default=True,
         metadata=about(
             VERDICTS,
-            "End a scenario as soon as its verdicts are settled: by exact tests of at most `sample_size` trials, or "
-            '("anytime") by tests that need no largest size.',
+            "End a scenario as soon as its verdicts are settled.",
             flag="--early-stopping",
         ),
     )
@@ -174,13 +173,13 @@ class Settings:
     )
     gate: Gate = field(
         default="pass",
-        metadata=about(VERDICTS, "What a suite must reach: every verdict a pass, or none a fail.", flag="--gate"),
+        metadata=about(
+            VERDICTS, "What the suite must reach for status 0: every verdict a pass, or none a fail.", flag="--gate"
+        ),
     )
     joint: bool = field(
         default=False,
-        metadata=about(
-            VERDICTS, "Let the significance level be that of all passes of a suite together.", flag="--joint"
-        ),
+        metadata=about(VERDICTS, "Let the significance level be that of all passes together.", flag="--joint"),
     )
     judge_repeats: int = field(
         default=1,
@@ -195,7 +194,7 @@ class Settings:
         default="fail",
         metadata=about(
             VERDICTS,
-            "What an app's error makes of its trial: one that failed, one that does not count, or the end of the run.",
+            "What an app's error does to its trial.",
             flag="--on-app-error",
         ),
     )
@@ -203,7 +202,7 @@ class Settings:
         default=0.1,
         metadata=about(
             VERDICTS,
-            "Share of a sample that may be lost; past it the scenario's outcome is error.",
+            "Share of trials that may be lost.",
             flag="--max-error-rate",
             check=_require_share,
         ),
@@ -212,7 +211,7 @@ class Settings:
         default=None,
         metadata=about(
             VERDICTS,
-            "Fixes writing styles and the seeds of trials.",
+            "Fixes writing styles and trial seeds.",
             flag="--seed",
             unset="drawn and shown",
             check=_require_seed,
@@ -230,9 +229,7 @@ class Settings:
 
     concurrency: int = field(
         default=50,
-        metadata=about(
-            LIMITS, "Trials in flight, over all evaluations of an engine.", flag="--concurrency", check=require_whole
-        ),
+        metadata=about(LIMITS, "Trials in flight.", flag="--concurrency", check=require_whole),
     )
     model_concurrency: int = field(
         default=50, metadata=about(LIMITS, "Calls at once to a model.", flag="--model-concurrency", check=require_whole)
@@ -261,9 +258,7 @@ class Settings:
     )
     outage_seconds: float = field(
         default=300.0,
-        metadata=about(
-            LIMITS, "Seconds to wait for a model that fails every call.", flag="--outage", check=_require_seconds
-        ),
+        metadata=about(LIMITS, "Seconds to wait for a model that is down.", flag="--outage", check=_require_seconds),
     )
     retry_config: RetryConfig | None = field(
         default=None,
@@ -314,7 +309,7 @@ class Settings:
         default=False,
         metadata=about(
             SURROUNDINGS,
-            "Resume although something has changed: a new run takes over what there is.",
+            "Resume although something has changed: a new run takes over.",
             flag="--accept-changes",
         ),
     )
@@ -334,7 +329,7 @@ class Settings:
         default=(),
         metadata=about(
             SURROUNDINGS,
-            "What is kept out of all texts, as a regular expression.",
+            "What is kept out of all texts.",
             flag="--secret-pattern",
             metavar="REGEX",
         ),

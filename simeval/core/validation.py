@@ -53,7 +53,7 @@ def require_one_of(value: object, choices: Sequence[object], where: str) -> None
     require(usable, where, found=value, do=f"use {', '.join(shown[:-1])} or {shown[-1]}")
 
 
-def nearest(name: str, known: Sequence[str]) -> str:
-    """Say which of the `known` names one may have been meant for, or else all of them."""
+def nearest(name: str, known: Sequence[str], *, more: str = "") -> str:
+    """Say which of the `known` names one may have been meant for, or else all of them, and what `more` there is."""
     close = get_close_matches(name, known, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"use one of {', '.join(known)}"
+    return f"did you mean {close[0]!r}?" if close else f"use one of {', '.join(known)}{more}"

@@ -1,0 +1,10 @@
+from .base import Evaluator as Evaluator
+from .base import ShareEvaluator as ShareEvaluator
+from .ratings import RatingAverageEvaluator as RatingAverageEvaluator
+from .ratings import RatingProportionEvaluator as RatingProportionEvaluator
+from .ratings import SuccessRateEvaluator as SuccessRateEvaluator
+from .scores import MeanEvaluator as MeanEvaluator
+from .scores import ProportionEvaluator as ProportionEvaluator
+from .scores import QuantileEvaluator as QuantileEvaluator
+from .stopping import RunningTest as RunningTest
+from .stopping import TrialsNeeded as TrialsNeeded
