@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from simeval.core.conversation import AppResponse, Conversation, Message
     from simeval.core.feedback import Feedback
     from simeval.core.logs import configure_logging
-    from simeval.core.settings import RetryConfig, WritingStyleAxes, WritingStyleConfig
+    from simeval.core.settings import RetryConfig, Settings, WritingStyleAxes, WritingStyleConfig
     from simeval.core.trial import Estimate, Failure, Score, Scored, Verdict
     from simeval.datasets.dataset import Dataset, Example
     from simeval.datasets.files import dataset_of, read_dataset, write_dataset
@@ -133,6 +133,7 @@ _HOME = {
     "SentimentConsistency": "scorers.classifiers.sentiment",
     "SentimentMatch": "scorers.classifiers.sentiment",
     "SentimentScorer": "scorers.classifiers.sentiment",
+    "Settings": "core.settings",
     "Stability": "scorers.brand.stability",
     "SuccessRateEvaluator": "evaluators.ratings",
     "SuiteResult": "results.suite",
@@ -231,6 +232,7 @@ __all__ = [
     "SentimentConsistency",
     "SentimentMatch",
     "SentimentScorer",
+    "Settings",
     "Stability",
     "SuccessRateEvaluator",
     "SuiteResult",

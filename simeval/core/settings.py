@@ -265,7 +265,7 @@ class Settings:
         metadata=about(
             LIMITS,
             "How often, and after which waits, a call to a model is tried again.",
-            unset="RetryConfig()",
+            unset="those of `RetryConfig`",
             check=partial(_require_kind, kind=RetryConfig),
         ),
     )

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 from simeval.core.registry import Registry
+from simeval.core.validation import nearest
 from simeval.errors import DefinitionError
 from simeval.scorers.base import ColumnScorer, Scorer
 from simeval.scorers.metrics import METRICS
@@ -41,7 +42,7 @@ def named_scorer(name: str, options: ScorerOptions | None = None) -> Scorer:
         return METRICS[name]
     kind = SCORERS.find(name)
     if kind is None:
-        do = f"use one of {', '.join([*METRICS, *SCORERS.names])}"
+        do = nearest(name, [*METRICS, *SCORERS.names])
         raise DefinitionError("scorer", found=f"found {name!r}", do=do)
     arguments = inspect.signature(kind).parameters
     known = {option.removeprefix(f"{name}_"): value for option, value in asdict(options or ScorerOptions()).items()}

@@ -45,14 +45,15 @@ def read_scorer(found: object) -> Any:
 
     Raises ValidationError, and DefinitionError for what is none of these.
     """
-    if isinstance(found, str) and (metric := find_metric(found)) is not None:
-        return metric
-    if isinstance(found, str) and ":" in found:
-        return load_object(found, what="scorer")
     if isinstance(found, Mapping):
         return _described(found, SCORERS, Scorer)
-    if isinstance(found, str) and SCORERS.find(found) is not None:
-        return _described({"type": found}, SCORERS, Scorer)
+    name = found.strip() if isinstance(found, str) else ""
+    if (metric := find_metric(name)) is not None:
+        return metric
+    if SCORERS.find(name) is not None:
+        return _described({"type": name}, SCORERS, Scorer)
+    if ":" in name:
+        return load_object(name, what="scorer")
     more = f", or {BOUNDED} (for {TURN_METRICS}), or a scorer of yours as MODULE:OBJECT"
     do = nearest(str(found), [*METRICS, *SCORERS.names], more=more)
     raise DefinitionError("scorer", found=f"found {found!r:.80}", do=do)

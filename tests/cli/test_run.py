@@ -258,6 +258,18 @@ def test_a_plan_takes_every_option_that_applies(folder: Path, arguments: tuple[s
     assert "trials" in done.stdout
 
 
+def test_a_plan_takes_the_settings_of_its_suite_after_those_of_the_command(folder: Path) -> None:
+    (folder / "joint.yaml").write_text(f"settings: {{joint: true}}\n{SUITE}{SUITE.split('scenarios:')[1]}")
+    (folder / "alone.yaml").write_text(f"{SUITE}{SUITE.split('scenarios:')[1]}")
+
+    joint, taken_back, alone = (
+        simeval(folder, "plan", *arguments).stdout
+        for arguments in (["joint.yaml"], ["joint.yaml", "--no-joint"], ["alone.yaml"])
+    )
+
+    assert taken_back == alone != joint
+
+
 @pytest.mark.parametrize("app", ["slow", "hangs"])
 def test_an_interrupted_run_ends_at_once_and_names_its_store(folder: Path, app: str) -> None:
     arguments = command("run", "suite.yaml", "--app", f"shop:{app}", "--store", "run.jsonl")
