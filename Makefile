@@ -26,14 +26,14 @@ docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --strict
 
 bench: $(VENV)/.dev  ## the engine against its bound (and SigmaEval, where that is installed), faults, limits, stores, error rates
-	$(BIN)/python -m benchmarks.engine $(if $(PEER),--peer $(PEER))
-	$(BIN)/python -m benchmarks.faults
-	$(BIN)/python -m benchmarks.limits
-	$(BIN)/python -m benchmarks.store
-	$(BIN)/python -m benchmarks.overhead
-	$(BIN)/python -m benchmarks.campaign
-	$(BIN)/python -m benchmarks.level
-	[ ! -e $(VENV)/.local ] || $(BIN)/python -m benchmarks.local_models
+	$(BIN)/python -m benchmarks.speed.engine $(if $(PEER),--peer $(PEER))
+	$(BIN)/python -m benchmarks.faults.http
+	$(BIN)/python -m benchmarks.faults.limits
+	$(BIN)/python -m benchmarks.speed.store
+	$(BIN)/python -m benchmarks.speed.overhead
+	$(BIN)/python -m benchmarks.faults.campaign
+	$(BIN)/python -m benchmarks.statistics.level
+	[ ! -e $(VENV)/.local ] || $(BIN)/python -m benchmarks.models.local
 
 alice: $(VENV)/.dev  ## a suite against A.L.I.C.E., an app nobody here wrote
 	@$(BIN)/simeval run scenarios/alice.yaml --app scenarios.alice:handle || [ $$? -eq 1 ]

@@ -15,6 +15,20 @@ SimevalError
 from collections.abc import Callable
 from typing import Any, Literal
 
+__all__ = [
+    "AppError",
+    "DatasetChanged",
+    "DefinitionError",
+    "MalformedReply",
+    "ModelError",
+    "ModelErrorKind",
+    "ModelUnusable",
+    "RunStopped",
+    "SimevalError",
+    "StoreError",
+    "SuiteFileError",
+]
+
 ModelErrorKind = Literal[
     "rate_limit",
     "timeout",

@@ -1,4 +1,4 @@
-"""What holds of every module; what each may import is said in pyproject.toml, and held by `lint-imports`."""
+"""What holds of every module and test file; what a module may import is held by `lint-imports`, from pyproject.toml."""
 
 import ast
 import subprocess
@@ -11,6 +11,16 @@ import simeval
 
 ROOT = Path(simeval.__file__).parent
 MOST_LINES = 400
+TESTS = Path(__file__).parent
+STILL_LONG = {
+    "integration/test_engine.py",
+    "integration/test_experiments.py",
+    "integration/test_online.py",
+    "integration/test_resume.py",
+    "support/llm_server.py",
+    "unit/analysis/test_suite_comparison.py",
+    "unit/suites/test_files.py",
+}
 HEAVY = ("litellm", "torch", "transformers", "scipy", "sqlalchemy", "numpy", "pydantic", "aiohttp")
 
 
@@ -38,15 +48,31 @@ def test_no_module_is_too_long_to_read(name: str) -> None:
     assert len(lines) <= MOST_LINES
 
 
+def test_no_file_of_tests_is_too_long_to_read() -> None:
+    lines = {path: len(path.read_text("utf-8").splitlines()) for path in TESTS.rglob("*.py")}
+    long = {path.relative_to(TESTS).as_posix() for path, count in lines.items() if count > MOST_LINES} - STILL_LONG
+
+    assert not long
+
+
+def test_unit_tests_lie_in_folders_named_as_packages() -> None:
+    packages = {path.parent.relative_to(ROOT).as_posix() for path in ROOT.rglob("__init__.py")}
+    folders = {path.parent.relative_to(TESTS / "unit").as_posix() for path in (TESTS / "unit").rglob("test_*.py")}
+
+    assert folders <= packages
+
+
+def test_no_helper_lies_among_tests() -> None:
+    elsewhere = {path for place in ("support", "data") for path in (TESTS / place).rglob("*.py")}
+    helpers = {path.relative_to(TESTS).as_posix() for path in {*TESTS.rglob("*.py")} - elsewhere}
+
+    assert not {path for path in helpers if not Path(path).match("test_*.py") and not path.endswith("conftest.py")}
+
+
 def test_every_module_opens_with_a_sentence() -> None:
     silent = [name for name, path in modules().items() if not ast.get_docstring(ast.parse(path.read_text("utf-8")))]
 
     assert not silent
-
-
-def test_the_face_is_what_it_lists() -> None:
-    assert sorted(simeval.__all__) == sorted([*simeval._HOME, "__version__"])
-    assert all(getattr(simeval, name).__name__ == name for name in simeval.__all__ if name[0].isupper())
 
 
 @pytest.mark.parametrize(

@@ -1,53 +1,72 @@
-"""Evidence on a share of good trials in two runs: is the new share lower, and is it not lower by a margin.
+"""Evidence on one requirement or metric in two runs: is the new one better, is it worse, is it not worse by a margin.
 
-Both tests take a missing trial (None) for whatever speaks against their conclusion: for "not worse" it is bad in
-the new run and good in the old one, for "worse" the other way round. So both error rates hold whatever made
-trials missing.
+For every finding a missing value (None) of a share is taken for whatever speaks against it: for "better" and "not
+worse" it is bad in the new run and good in the old one, for "worse" the other way round. So the error rates hold
+whatever made values missing.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, log
 from statistics import NormalDist
+from typing import Literal, TypeVar
 
 from simeval.evaluators.verdicts import POWER, ROUNDING
-from simeval.stats.paired import mcnemar, paired_difference_interval, paired_not_worse
+from simeval.results.estimates import student_interval
+from simeval.stats.paired import mcnemar, paired_difference_interval, paired_not_worse, sign_flip
 from simeval.stats.two_sample import fisher, newcombe_interval, not_worse
 
-Outcomes = Sequence[bool | None]  # of trials: whether each met the requirement, None where it is missing
+Outcomes = Sequence[bool | None]  # whether each met the requirement, None where it is missing
+Values = Sequence[float | None]
+Interval = tuple[float, float]
+Value = TypeVar("Value", bound=float)  # a bool is one, too
+Missing = Literal["filled in", "left out"]
+"""What becomes of missing values beside the tests of shares: the interval of a share, and all that is said of a mean.
+
+"filled in": with what speaks most against each finding. "left out": of shares the interval is that of the known pairs;
+of means nothing is found where more than a tenth is missing.
+"""
+
+MOST_MISSING = 0.1  # the share of values left out with which something is still found on a mean
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What the two tests and the interval of new - old share say; `exact` says whether both tests are.
+    """What the tests and the interval of new - old say; p-values are None where there is no such test.
 
-    `spread` is n times the estimated variance of the difference.
+    `exact` says whether the tests are, `incomplete` whether so much is missing that nothing may be found. `spread` is n
+    times the estimated variance of a difference of shares.
     """
 
-    p_not_worse: float
-    p_worse: float
-    interval: tuple[float, float]
-    exact: bool
     method: str
-    spread: float
+    p_better: float | None = None
+    p_worse: float | None = None
+    p_not_worse: float | None = None
+    interval: Interval | None = None
+    exact: bool = True
+    incomplete: bool = False
+    spread: float = 0.0
 
 
-def paired_evidence(before: Outcomes, now: Outcomes, *, margin: float, alpha: float) -> Evidence:
+def paired_evidence(
+    before: Outcomes, now: Outcomes, *, margin: float, alpha: float, missing: Missing = "filled in"
+) -> Evidence:
     """Test pairs: the outcomes of both runs in the same order of trials."""
     pessimistic = _four(_filled(before, True), _filled(now, False))
     optimistic = _four(_filled(before, False), _filled(now, True))
     against_margin = paired_not_worse(*pessimistic, margin=margin)
-    _, better, worse = optimistic[:3]
-    known = [pair for pair in zip(before, now, strict=True) if None not in pair]
+    known = known_pairs(before, now)
     gains = [bool(new) - bool(old) for old, new in known]
     n = max(1, len(gains))
+    interval: Interval | None = (
+        paired_difference_interval(*pessimistic, alpha=alpha)[0],
+        paired_difference_interval(*optimistic, alpha=alpha)[1],
+    )
     return Evidence(
+        p_better=mcnemar(*pessimistic[1:3]).p_new_better,
+        p_worse=mcnemar(*optimistic[1:3]).p_new_worse,
         p_not_worse=against_margin.p_value,
-        p_worse=mcnemar(better, worse).p_new_worse,
-        interval=(
-            paired_difference_interval(*pessimistic, alpha=alpha)[0],
-            paired_difference_interval(*optimistic, alpha=alpha)[1],
-        ),
+        interval=interval if missing == "filled in" else share_interval(before, now, alpha=alpha),
         exact=against_margin.exact,
         method=f"exact McNemar test; {_kind(against_margin.exact)} score test of the margin; Tango interval",
         spread=sum(gain * gain for gain in gains) / n - (sum(gains) / n) ** 2,
@@ -62,13 +81,48 @@ def unpaired_evidence(before: Outcomes, now: Outcomes, *, margin: float, alpha: 
     against_margin = not_worse(*pessimistic, margin=margin)
     rates = [outcomes.count(True) / max(1, len(outcomes) - outcomes.count(None)) for outcomes in (before, now)]
     return Evidence(
-        p_not_worse=against_margin.p_value,
+        p_better=fisher(*pessimistic).p_new_better,
         p_worse=fisher(*optimistic).p_new_worse,
+        p_not_worse=against_margin.p_value,
         interval=(newcombe_interval(*pessimistic, alpha)[0], newcombe_interval(*optimistic, alpha)[1]),
         exact=against_margin.exact,
         method=f"Fisher's exact test; {_kind(against_margin.exact)} score test of the margin; Newcombe interval",
         spread=sum(rate * (1 - rate) for rate in rates),
     )
+
+
+def mean_evidence(before: Values, now: Values, *, sign: int, alpha: float, missing: Missing) -> Evidence:
+    """Test pairs of numbers, of which higher ones are better where `sign` is 1, lower ones where it is -1."""
+    differences = [new - old for old, new in known_pairs(before, now)]
+    interval, lost = student_interval(differences, alpha), len(before) - len(differences)
+    if missing == "left out" and lost > MOST_MISSING * len(before):
+        method = f"none: {lost} of {len(before)} examples lack a value in one of the runs"
+        return Evidence(p_better=1.0, p_worse=1.0, interval=interval, incomplete=True, method=method)
+    if missing == "left out" or not lost:
+        least, most = ([sign * difference for difference in differences],) * 2
+    else:
+        least, most = _gains(before, now, sign)
+    better, worse = sign_flip(least), sign_flip(most)
+    drawn = "" if better.exact and worse.exact else ", of flips drawn at random"
+    return Evidence(
+        p_better=better.p_new_better,
+        p_worse=worse.p_new_worse,
+        interval=interval,
+        method=f"sign-flip permutation test of the differences{drawn}; Student's interval",
+    )
+
+
+def share_interval(before: Outcomes, now: Outcomes, *, alpha: float) -> Interval | None:
+    """Return Tango's interval of new - old share over the pairs that are known; None without any."""
+    known = known_pairs(before, now)
+    if not known:
+        return None
+    return paired_difference_interval(*_four([old for old, _ in known], [new for _, new in known]), alpha=alpha)
+
+
+def known_pairs(before: Sequence[Value | None], now: Sequence[Value | None]) -> list[tuple[Value, Value]]:
+    """Return the pairs that have a value in both runs."""
+    return [(old, new) for old, new in zip(before, now, strict=True) if old is not None and new is not None]
 
 
 def least_trials(*, margin: float, alpha: float) -> int:
@@ -107,3 +161,17 @@ def _four(before: Sequence[bool], now: Sequence[bool]) -> tuple[int, int, int, i
     pairs = list(zip(before, now, strict=True))
     both, new_only = pairs.count((True, True)), pairs.count((False, True))
     return both, new_only, pairs.count((True, False)), len(pairs) - both - new_only - pairs.count((True, False))
+
+
+def _gains(before: Values, now: Values, sign: int) -> tuple[list[float], list[float]]:
+    """Return what each pair gained at least and at most: for a missing value stands the worst, or best, seen in any."""
+    known = [sign * value for value in (*before, *now) if value is not None]
+    worst, best = (min(known), max(known)) if known else (0.0, 0.0)
+
+    def gains(old_missing: float, new_missing: float) -> list[float]:
+        return [
+            (new_missing if new is None else sign * new) - (old_missing if old is None else sign * old)
+            for old, new in zip(before, now, strict=True)
+        ]
+
+    return gains(best, worst), gains(worst, best)

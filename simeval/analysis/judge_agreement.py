@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from simeval.analysis.agreement_report import AgreementReport, JudgeAgreement, trust_in
 from simeval.analysis.labels import HIGHEST, LOWEST, Judged, Label, judged_in, read_labels
-from simeval.analysis.saved_run import Key, Requirement, StoredRun, StoredScenario, read_file, read_result, scenarios_of
+from simeval.analysis.saved_run import Key, Requirement, SavedRun, SavedScenario, read_file, read_suite, scenarios_of
 from simeval.core.settings import DEFAULTS
 from simeval.core.validation import is_number, require, require_level
 from simeval.errors import DefinitionError
@@ -62,10 +62,10 @@ def agreement(
     )
 
 
-def load_run(result: Source | Path | str) -> StoredRun:
+def load_run(result: Source | Path | str) -> SavedRun:
     """Return the run of a result, or of the path of its JSON. Raises DefinitionError where there is none."""
     if not isinstance(result, (str, Path)):
-        return read_result(result, "result")
+        return read_suite(result, "result")
     return read_file(Path(result), f"result {str(result)!r}")
 
 
@@ -191,7 +191,7 @@ def _among_people(labelled: _Labelled) -> float | None:
     return krippendorff_alpha(table, level="ordinal").value
 
 
-def _matched(labels: Sequence[Label], run: StoredRun) -> dict[tuple[str, str], dict[int, list[Label]]]:
+def _matched(labels: Sequence[Label], run: SavedRun) -> dict[tuple[str, str], dict[int, list[Label]]]:
     """Return the labels of each expectation by trial, in the run's order."""
     every, reasoned, scenarios = judged_in(run, reasoned_only=False), judged_in(run), scenarios_of(run)
     found: dict[tuple[str, str], dict[int, list[Label]]] = {}
@@ -224,7 +224,7 @@ def _require_run(label: Label, where: str, run_id: str) -> None:
         raise DefinitionError(f"{where}, run", found=found, do=do)
 
 
-def _require_trial(label: Label, where: str, scenarios: Mapping[str, StoredScenario]) -> None:
+def _require_trial(label: Label, where: str, scenarios: Mapping[str, SavedScenario]) -> None:
     if label.scenario not in scenarios:
         close = get_close_matches(label.scenario, scenarios, n=1)
         do = f"did you mean {close[0]!r}?" if close else "label trials of this very run"

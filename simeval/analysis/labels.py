@@ -10,9 +10,9 @@ from pathlib import Path
 
 from simeval.analysis.saved_run import (
     Requirement,
-    StoredRun,
-    StoredScenario,
-    StoredTrial,
+    SavedRun,
+    SavedScenario,
+    SavedTrial,
     requirements_of,
     scenarios_of,
 )
@@ -73,7 +73,7 @@ def read_labels(path: Path) -> list[Label]:
     ]
 
 
-def judged_in(run: StoredRun, *, reasoned_only: bool = True) -> Judged:
+def judged_in(run: SavedRun, *, reasoned_only: bool = True) -> Judged:
     """Return the requirements that each trial meets or not, by default only those on scores with a reasoning.
 
     Where no score of the run has one, such as those of metrics, all are taken.
@@ -89,7 +89,7 @@ def judged_in(run: StoredRun, *, reasoned_only: bool = True) -> Judged:
     return reasoned or found
 
 
-def draw_sample(run: StoredRun, size: int, *, seed: int) -> tuple[list[list[str]], int]:
+def draw_sample(run: SavedRun, size: int, *, seed: int) -> tuple[list[list[str]], int]:
     """Return the rows of a label file for `size` trials of the run, drawn at random, and how many trials there are.
 
     A trial has a row for each of its judged expectations; trials without an outcome are not drawn. The rows
@@ -210,10 +210,10 @@ def _verdict(text: str, where: str) -> bool:
     return WORDS[word] if number is None else bool(number)
 
 
-def _is_reasoned(scenario: StoredScenario, label: str) -> bool:
+def _is_reasoned(scenario: SavedScenario, label: str) -> bool:
     return any(label in trial.scores and trial.scores[label].reasoning for trial in scenario.conversations)
 
 
-def _transcript(trial: StoredTrial) -> str:
+def _transcript(trial: SavedTrial) -> str:
     said = [f"{turn.role}: {turn.content}" for turn in trial.turns]
     return "\n".join([*said, "(here the app failed)"] if trial.ended == "app_error" else said)

@@ -1,4 +1,4 @@
-"""A run read back from its JSON result: the requirements it tested, and what each trial had to say on them."""
+"""A run read back from its JSON result: what was required of each trial, or measured of each example."""
 
 import json
 from collections import Counter
@@ -9,30 +9,32 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, StrictBool, ValidationError
 
+from simeval.core.direction import Direction
 from simeval.core.version import __version__
 from simeval.errors import DefinitionError
-from simeval.results.encoding import encode_suite
+from simeval.results.encoding import encode_experiment, encode_suite
+from simeval.results.experiment import ExperimentResult
 from simeval.results.suite import EvaluationResult, SuiteResult
 
-AS_WRITTEN = "give what `simeval run --json PATH` writes, made by this version of simeval"
+AS_WRITTEN = "give what `--json PATH` writes, made by this version of simeval"
 
 Met = Mapping[int, bool | None]  # of each trial by its index: whether it met the requirement, None where it is missing
 Key = tuple[str, str, str]  # title, label and evaluator of a requirement, in words
 Name = TypeVar("Name", bound=Hashable)
 
 
-class _Stored(BaseModel):
+class _Saved(BaseModel):
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
 
-class _Chart(_Stored):
+class _Chart(_Saved):
     n_max: int
     stop: Literal["gate", "verdict", "never"]
     met: tuple[StrictBool | None, ...]
     excluded: frozenset[int] = frozenset()
 
 
-class Cut(_Stored):
+class Cut(_Saved):
     """Where a score begins to speak for a requirement."""
 
     sign: Literal[">=", "<=", ">", "<"]
@@ -48,29 +50,29 @@ class Cut(_Stored):
         }[self.sign]
 
 
-class _Verdict(_Stored):
+class _Verdict(_Saved):
     evaluator: str
     chart: _Chart | None
     cut: Cut | None = None
 
 
-class _Expectation(_Stored):
+class _Expectation(_Saved):
     label: str
     verdicts: tuple[_Verdict, ...]
     expected_behavior: str | None = None
 
 
-class _Score(_Stored):
+class _Score(_Saved):
     score: float | None
     reasoning: str = ""
 
 
-class _Turn(_Stored):
+class _Turn(_Saved):
     role: str
     content: str
 
 
-class StoredTrial(_Stored):
+class SavedTrial(_Saved):
     """One trial of a run's JSON result."""
 
     index: int
@@ -79,17 +81,17 @@ class StoredTrial(_Stored):
     ended: str = ""
 
 
-class StoredScenario(_Stored):
+class SavedScenario(_Saved):
     """One scenario of a run's JSON result."""
 
     title: str
     sample_size: int
     trials: int
     expectations: tuple[_Expectation, ...]
-    conversations: tuple[StoredTrial, ...]
+    conversations: tuple[SavedTrial, ...]
 
 
-class StoredRun(_Stored):
+class SavedRun(_Saved):
     """A run's JSON result, as far as it is read back."""
 
     simeval: str
@@ -98,7 +100,84 @@ class StoredRun(_Stored):
     app: str
     models: dict[str, str]
     judge_repeats: int = 1
-    scenarios: tuple[StoredScenario, ...]
+    scenarios: tuple[SavedScenario, ...]
+
+
+class _Dataset(_Saved):
+    name: str
+    version: str
+    repetitions: int
+
+
+class _Metric(_Saved):
+    name: str
+    kind: Literal["share", "mean"]
+    direction: Direction | None = None
+
+
+class _Examples(_Saved):
+    keys: tuple[str, ...]
+    values: dict[str, tuple[float | None, ...]]
+    crashed: frozenset[int] = frozenset()
+
+
+class SavedExperiment(_Saved):
+    """An experiment's JSON result, as far as it is read back."""
+
+    simeval: str
+    run_id: str
+    app: str
+    seed: int | None = None
+    models: dict[str, str] = {}
+    judge_repeats: int = 1
+    stopped: str = ""
+    dataset: _Dataset
+    scorers: tuple[str, ...] = ()
+    metrics: tuple[_Metric, ...]
+    examples: _Examples
+
+    def kind_of(self, name: str) -> Literal["share", "mean"] | None:
+        """Return the kind of a metric; None where the run has no value of it."""
+        return next((metric.kind for metric in self.metrics if metric.name == name), None)
+
+    def measured(self, name: str) -> bool:
+        """Return whether the scorer of a metric was in the run."""
+        return any(name == scorer or name.startswith(f"{scorer}.") for scorer in self.scorers)
+
+    def direction_of(self, name: str) -> Direction | None:
+        """Return which way a metric is better, as its scorer declared; None where that is not known.
+
+        Results of versions that did not keep it have that of a scorer of simeval's own by its name.
+        """
+        metric = next((metric for metric in self.metrics if metric.name == name), None)
+        if metric is not None and "direction" in metric.model_fields_set:
+            return metric.direction
+        from simeval.scorers.registry import direction_by_name  # most results do not need it
+
+        owners = [scorer for scorer in self.scorers if name == scorer or name.startswith(f"{scorer}.")]
+        owner = max(owners, key=len, default=None)
+        return None if owner is None else direction_by_name(owner, name[len(owner) + 1 :])
+
+    def value(self, name: str, place: int, *, is_share: bool) -> float | None:
+        """Return the mean of the answers to the example at a place; None where there is none.
+
+        Of a share, an answer that the app failed on is no.
+        """
+        times, crashed = self.dataset.repetitions, self.examples.crashed if is_share else frozenset()
+        found = self.examples.values.get(name)
+        places = range(place * times, (place + 1) * times)
+        values = [0.0 if at in crashed else found[at] if found else None for at in places]
+        known = [value for value in values if value is not None]
+        return sum(known) / len(known) if known else None
+
+    def crashes(self, place: int) -> float:
+        """Return the share of the answers to the example at a place that the app failed on."""
+        times = self.dataset.repetitions
+        return sum(at in self.examples.crashed for at in range(place * times, (place + 1) * times)) / times
+
+    def places(self) -> dict[str, int]:
+        """Return the places of examples by their keys, numbered where one has come before; not of those not reached."""
+        return {key: place for place, key in _numbered((at, key) for at, key in enumerate(self.examples.keys) if key)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,32 +200,53 @@ class Requirement:
     cut: Cut | None = None
 
 
-Source = SuiteResult | EvaluationResult | StoredRun | Mapping[str, Any]
+Saved = SavedRun | SavedExperiment
+Source = SuiteResult | EvaluationResult | ExperimentResult | Saved | Mapping[str, Any]
 
 
-def read_result(source: Source, where: str) -> StoredRun:
-    """Return the run that a result holds, or raise DefinitionError naming `where` and the key that is at fault."""
-    if isinstance(source, StoredRun):
-        return source
-    if isinstance(source, EvaluationResult):
-        source = SuiteResult((source,), source.run)
-    if isinstance(source, SuiteResult):
-        source = encode_suite(source.results, source.run, version=__version__)
-    if not isinstance(source, Mapping) or not {"simeval", "scenarios"} <= set(source):
+def read_result(source: Source, where: str) -> Saved:
+    """Return what a result holds, of a suite or of an experiment.
+
+    Raises DefinitionError naming `where` and the key that is at fault.
+    """
+    found = _document(source)
+    if isinstance(found, (SavedRun, SavedExperiment)):
+        return found
+    kinds: dict[str, type[SavedRun] | type[SavedExperiment]] = {"scenarios": SavedRun, "metrics": SavedExperiment}
+    keys = set(found) if isinstance(found, Mapping) else set()
+    kind = next((kind for key, kind in kinds.items() if key in keys), None)
+    if kind is None or "simeval" not in keys:
         raise DefinitionError(where, found="this is no result of a simeval run", do=AS_WRITTEN)
     try:
-        return StoredRun.model_validate(source)
+        return kind.model_validate(found)
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
         missing = first["type"] == "missing"
-        found = f"the key {field} is missing" if missing else f"{field}: {first['msg']} ({first['input']!r:.80})"
-        raise DefinitionError(where, found=found, do=AS_WRITTEN) from error
+        said = f"the key {field} is missing" if missing else f"{field}: {first['msg']} ({first['input']!r:.80})"
+        raise DefinitionError(where, found=said, do=AS_WRITTEN) from error
 
 
-def read_file(path: Path, where: str) -> StoredRun:
+def read_suite(source: Source, where: str) -> SavedRun:
+    """Return the run of a suite that a result holds. Raises DefinitionError as `read_result`, also for another kind."""
+    found = read_result(source, where)
+    if isinstance(found, SavedExperiment):
+        raise DefinitionError(where, found="this is the result of an experiment", do="give that of a suite")
+    return found
+
+
+def _document(source: Source) -> object:
+    """Return a result in the form that JSON has, or as it was read."""
+    if isinstance(source, EvaluationResult):
+        source = SuiteResult((source,), source.run)
+    if isinstance(source, SuiteResult):
+        return encode_suite(source.results, source.run, version=__version__)
+    return encode_experiment(source, version=__version__) if isinstance(source, ExperimentResult) else source
+
+
+def read_file(path: Path, where: str) -> SavedRun:
     """Return the run of a file that `simeval run --json` wrote. Raises DefinitionError where it is none."""
-    return read_result(read_json(path, where), where)
+    return read_suite(read_json(path, where), where)
 
 
 def read_json(path: Path, where: str) -> Any:
@@ -159,12 +259,12 @@ def read_json(path: Path, where: str) -> Any:
         raise DefinitionError(where, found=f"it is not JSON ({error})", do=AS_WRITTEN) from error
 
 
-def scenarios_of(run: StoredRun) -> dict[str, StoredScenario]:
+def scenarios_of(run: SavedRun) -> dict[str, SavedScenario]:
     """Return the scenarios of a run by their titles; titles that come again are numbered."""
     return {title: scenario for scenario, title in _numbered((each, each.title) for each in run.scenarios)}
 
 
-def requirements_of(run: StoredRun) -> dict[Key, Requirement]:
+def requirements_of(run: SavedRun) -> dict[Key, Requirement]:
     """Return the requirements of a run by their words; words that come again are numbered."""
     return {
         (title, expectation.label, evaluator): _requirement(scenario, expectation.label, verdict)
@@ -181,7 +281,7 @@ def _numbered(named: Iterable[tuple[Name, str]]) -> Iterator[tuple[Name, str]]:
         yield thing, name if seen[name] == 1 else f"{name} ({seen[name]})"
 
 
-def _requirement(scenario: StoredScenario, label: str, verdict: _Verdict) -> Requirement:
+def _requirement(scenario: SavedScenario, label: str, verdict: _Verdict) -> Requirement:
     known = {trial.index: trial.scores[label].score for trial in scenario.conversations if label in trial.scores}
     scores = {index: score for index, score in known.items() if score is not None}
     chart = verdict.chart

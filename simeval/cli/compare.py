@@ -1,61 +1,35 @@
 """What `simeval compare` does: reads two results, compares them, writes what it found, gives the exit status."""
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from simeval.analysis.experiment_comparison import compare_experiments, is_experiment
-from simeval.analysis.experiment_comparison_report import encode_experiment_comparison
+from simeval.analysis.comparison import compare
+from simeval.analysis.comparison_report import encode_comparison
 from simeval.analysis.saved_run import read_json, read_result
-from simeval.analysis.suite_comparison import compare
-from simeval.analysis.suite_comparison_report import encode_comparison
 from simeval.cli.output import require_writable, show, status_of, write_json
-from simeval.errors import DefinitionError
 from simeval.store.opening import open_database
 
 PASSED, NOT_PASSED = 0, 1
 
 
 def compare_runs(**options: Any) -> int:
-    """Compare two results and give the exit status; with a `json_path` of "-" standard output holds JSON only."""
+    """Compare two results and return the exit status; with a `json_path` of "-" standard output holds JSON only."""
     return status_of(partial(_compare, **options))
 
 
-def _compare(
-    *,
-    baseline: str,
-    candidate: str,
-    margin: float,
-    alpha: float,
-    lower_is_better: Sequence[str],
-    store: str,
-    json_path: str | None,
-) -> int:
+def _compare(*, baseline: str, candidate: str, store: str, json_path: str | None, **options: Any) -> int:
     require_writable(json_path)
     named = {f"baseline {baseline!r}": baseline, f"candidate {candidate!r}": candidate}
-    (old_name, old), (new_name, new) = ((where, load_result(name, store, where)) for where, name in named.items())
-    if is_experiment(old) != is_experiment(new):
-        found = "one is an experiment, the other a run of a suite"
-        raise DefinitionError("compare", found=found, do="compare two of a kind")
-    if is_experiment(old):
-        changes = compare_experiments(old, new, margin=margin, alpha=alpha, lower_is_better=lower_is_better)
-        show(changes, json_path)
-        write_json(json_path, encode_experiment_comparison(changes))
-        return PASSED if changes.passed else NOT_PASSED
-    if lower_is_better:
-        raise DefinitionError("--lower", found="these are runs of suites", do="leave it out: their evaluators say it")
-    comparison = compare(read_result(old, old_name), read_result(new, new_name), margin=margin, alpha=alpha)
+    old, new = (read_result(load_result(name, store, where), where) for where, name in named.items())
+    comparison = compare(old, new, **options)
     show(comparison, json_path)
     write_json(json_path, encode_comparison(comparison))
     return PASSED if comparison.passed else NOT_PASSED
 
 
 def load_result(name: str, store: str, where: str) -> Any:
-    """Return the JSON result that a file holds, or the store has of a run.
-
-    Raises DefinitionError where there is none.
-    """
+    """Return the JSON result that a file holds, or the store of a run. Raises DefinitionError where there is none."""
     if Path(name).is_file() or Path(name).suffix == ".json":
         return read_json(Path(name), where)
     from simeval.store.runs import Runs

@@ -130,22 +130,31 @@ def plan(context: click.Context, /, **options: Any) -> None:
 @click.argument("candidate")
 @store_option("Where runs are that are no files.")
 @click.option("--margin", type=float, default=MARGIN, show_default=True, help="Loss of a share that is tolerated.")
-@click.option("--lower", "lower_is_better", multiple=True, metavar="METRIC", help="Of experiments: less is better.")
 @click.option(
     "--alpha",
     type=float,
     default=DEFAULTS.significance_level,
     show_default=True,
-    help="Chance of a wrong pass, or fail.",
+    help="Chance of a wrong finding.",
 )
+@click.option(
+    "--gate",
+    type=click.Choice(["not_worse", "not_proven_worse"]),
+    default="not_worse",
+    show_default=True,
+    help="What status 0 takes: proof that CANDIDATE is not worse, or no proof that it is.",
+)
+@click.option("--higher", "higher_is_better", multiple=True, metavar="METRIC", help="Of experiments: more is better.")
+@click.option("--lower", "lower_is_better", multiple=True, metavar="METRIC", help="Of experiments: less is better.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the comparison as JSON; - for standard output.")
 def compare(**options: Any) -> None:
-    """Say whether CANDIDATE is worse than BASELINE, or proven not to be.
+    """Say whether CANDIDATE is better or worse than BASELINE, or proven not to be worse.
 
     Each is a run of the store (its id, the beginning of it, or last) or a file that `--json` wrote. Runs of suites
     with the same seed are compared trial by trial, experiments example by example, metric by metric. Exit status: 0
-    nothing is worse by more than the margin (of experiments: nothing is proven worse); 1 something is worse, or, of
-    suites, neither is proven; 2 the command or a file could not be used.
+    the gate is met (not_worse: every share is proven not worse by more than the margin, nothing is proven worse, and
+    there is some proof; not_proven_worse: nothing is proven worse); 1 it is not; 2 the command or a file could not be
+    used.
     """
     from simeval.cli.compare import compare_runs
 
@@ -155,7 +164,7 @@ def compare(**options: Any) -> None:
 @main.command(context_settings=CONTEXT)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--scorers", required=True, metavar="NAMES", help="Names with commas between them, or MODULE:OBJECT.")
-@click.option("--format", default="auto", show_default=True, help="What the file is, as docs/logs.md lists.")
+@click.option("--format", default="auto", show_default=True, help="What the file is, as docs/guides/logs.md lists.")
 @click.option("--recorded", metavar="COLUMN", help="Of a table: the column with what was answered.")
 @click.option("--output", "outputs", multiple=True, metavar="COLUMN", help="Of a table: a column with a reference.")
 @click.option("--app", help="Answer anew by this app (MODULE:HANDLER, or a model) instead of what was recorded.")
@@ -197,7 +206,7 @@ def score(context: click.Context, /, **options: Any) -> None:
 
 @main.command("import", context_settings=CONTEXT)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
-@click.option("--format", default="auto", show_default=True, help="What the files are, as docs/logs.md lists.")
+@click.option("--format", default="auto", show_default=True, help="What the files are, as docs/guides/logs.md lists.")
 @click.option("--out", type=click.Path(path_type=Path), help="Where to write.  [default: FILE with .simeval.jsonl]")
 @click.option("--name", help="The dataset's name.  [default: the file's]")
 @click.option("--store", metavar="URL", help="Keep the dataset there too, so that its examples can have feedback.")

@@ -120,7 +120,7 @@ def _cleaner(settings: Settings) -> Callable[[str], str]:
 
 
 async def _evaluate(engine: Engine, scenarios: Suite, handler: AppHandler) -> SuiteResult:
-    with ending_on_signals(engine.end):
+    with ending_on_signals(engine):
         return await engine.evaluate(scenarios, handler)
 
 
@@ -145,7 +145,7 @@ def _how_to_go_on(settings: Settings, result: SuiteResult | None = None) -> str:
 
 
 def leave(status: int) -> NoReturn:
-    """End the process, also where an app's function hangs in a thread that the interpreter would wait for."""
+    """End the process, also where an app's function hangs in a thread: the interpreter would wait for that for ever."""
     others = [t for t in threading.enumerate() if not t.daemon and t is not threading.main_thread()]
     for thread in others:
         thread.join(timeout=THREAD_SECONDS / len(others))

@@ -88,7 +88,7 @@ def score_file(
 async def _evaluate(
     engine: Engine, dataset: Dataset, app: Any, scorers: Sequence[Scorer], then: Sequence[Expectation]
 ) -> ExperimentResult:
-    with ending_on_signals(engine.end):
+    with ending_on_signals(engine):
         return await engine.experiment(dataset, app, scorers=scorers, then=then)
 
 

@@ -7,7 +7,7 @@ from math import nan
 from typing import Any, Literal, TypedDict
 
 Speaker = Literal["user", "assistant"]
-Ending = Literal["user", "max_turns", "app_error", "model_error", "settled", "recorded"]
+Ending = Literal["user", "max_turns", "app_error", "model_error", "settled", "recorded", "cut"]
 
 
 class ChatMessage(TypedDict):
@@ -78,16 +78,14 @@ class Conversation:
         return [{"role": message.role, "content": message.content} for message in self.messages]
 
 
-@dataclass(slots=True)
-class Transcript:
-    """A conversation that is still being held; the actors append to it, so a failure loses nothing.
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What stands before a conversation that is to be held, or to go on where it was broken off.
 
-    `system` is what an app that takes the whole history is to be told before it.
+    `system` is what an app that takes the whole history is to be told before all else; `turns` are those that the app
+    has answered already.
     """
 
-    messages: list[Message] = field(default_factory=list)
+    messages: tuple[Message, ...] = ()
     system: str = ""
-
-    def finish(self, *, writing_style: Mapping[str, str] | None, ended: Ending) -> Conversation:
-        """Return what has been said so far as a record."""
-        return Conversation(messages=tuple(self.messages), writing_style=writing_style, ended=ended)
+    turns: int = 0

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from simeval.core.trial import Score, TrialConversation
+from simeval.core.conversation import Message
+from simeval.core.trial import Score, Trial, TrialConversation
 from simeval.core.usage import Usage
 
 TrialKey = tuple[int, int]  # the scenario's position in the suite, and the trial's index
@@ -41,12 +42,36 @@ class Heartbeat:
     usage: Mapping[str, Usage] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A trial that is begun. It is safe before the app is asked anything.
+
+    `messages` are what was said up to an answer of the app's, with its `state` then, as JSON, while the conversation
+    can go on from there; None while the app may be answering.
+    """
+
+    trial: Trial
+    messages: tuple[Message, ...] | None = None
+    state: str = "null"
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The first trial of a scenario that was under way when the run was cut off.
+
+    It is missing from now on, and what there is of those dealt after it is set aside.
+    """
+
+    trial: Trial
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumableRun:
     """What a store holds of a run that is to be resumed.
 
-    `held` are the conversations that were finished, also those that the app failed in; `scores` the scores there
-    are, by the expectation's position. What failed for another reason, or was never finished, is not there.
+    `held` are the conversations that have ended, also by a failure; `scores` the scores there are, by the
+    expectation's position. `begun` are trials whose conversation has not ended, `cuts` the trials of each scenario in
+    which the run was cut off before, and `set_aside` counts what was finished and is not counted because of that.
     `seconds` and `usage` are those of all its sittings; `owner` names the process that is still at it, if one is.
     """
 
@@ -60,3 +85,6 @@ class ResumableRun:
     held: Mapping[TrialKey, TrialConversation] = field(default_factory=dict)
     scores: Mapping[TrialKey, Mapping[int, Score]] = field(default_factory=dict)
     rubrics: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    begun: Mapping[TrialKey, Start] = field(default_factory=dict)
+    cuts: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    set_aside: int = 0

@@ -1,11 +1,13 @@
 """Transcripts as JSON-ready dicts and back: the one form in which reports, journals and datasets write them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from math import isfinite, nan
 from typing import Any, SupportsFloat
 
 from simeval.core.conversation import Conversation, Message
+from simeval.core.redaction import clean_values
 
 Json = dict[str, Any]
 
@@ -30,6 +32,15 @@ def plain(value: object) -> Any:
             return plain(item())  # a number of numpy's
         case _:
             return str(value)
+
+
+def survives_json(value: object) -> bool:
+    """Return whether JSON gives a value back as it is, with its types."""
+    if isinstance(value, dict):
+        return type(value) is dict and all(type(key) is str and survives_json(inner) for key, inner in value.items())
+    if isinstance(value, list):
+        return type(value) is list and all(map(survives_json, value))
+    return value is None or type(value) in (bool, int, str) or (type(value) is float and isfinite(value))
 
 
 def _number(value: SupportsFloat) -> float | str | None:
@@ -87,3 +98,17 @@ def decode_message(found: Mapping[str, Any]) -> Message:
         tool_calls=tuple(found.get("tool_calls") or ()),
         metadata=found.get("metadata") or {},
     )
+
+
+def cleaned(conversation: Conversation, clean: Callable[[str], str]) -> Conversation:
+    """Return a conversation clean of secrets, in the form that a journal gives back."""
+    messages = tuple(
+        replace(
+            message,
+            content=clean(message.content),
+            tool_calls=tuple(clean_values(plain(call), clean) for call in message.tool_calls),
+            metadata=clean_values(plain(message.metadata), clean) if message.metadata else {},
+        )
+        for message in conversation.messages
+    )
+    return replace(conversation, messages=messages)

@@ -1,13 +1,13 @@
 """What became of a trial, and what is concluded from many: Trial, Score, Failure, Judgement, Verdict."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal
 
 from simeval.core.conversation import Conversation
 from simeval.errors import AppError, ModelError
 
-Stage = Literal["app", "simulator", "judge", "rubric", "scorer", "engine"]
+Stage = Literal["app", "simulator", "judge", "rubric", "scorer", "engine", "run"]
 Outcome = Literal["pass", "fail", "inconclusive", "error"]
 Reason = Literal[
     "",
@@ -22,6 +22,7 @@ Reason = Literal[
 
 
 SETTLED = "settled"  # the cause of what was not made because no verdict needs it
+CUT = "cut_off"  # the cause of what is missing because a run was killed, or ended at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +35,70 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Rating:
+    """What one judge gave a conversation, with its reasons; `repeat` counts that judge's ratings of it from 0."""
+
+    judge: str
+    repeat: int
+    score: float
+    reasoning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnCounts:
+    """How many of a conversation's turns are good, and how many there are."""
+
+    good: int
+    turns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """One number that was measured on a trial. Booleans count as 1 and 0."""
+    """One number that was measured on a trial. Booleans count as 1 and 0.
+
+    `details` is all that the scorer returned, where that is more. `ratings` are those of which the number is the mean,
+    `turn_counts` are of the turns of which it is the share, where it is such a number.
+    """
 
     value: float
     reasoning: str = ""
     details: Mapping[str, object] = field(default_factory=dict)
+    ratings: tuple[Rating, ...] = ()
+    turn_counts: TurnCounts | None = None
+
+    @classmethod
+    def of(cls, value: float, *, reasoning: str = "", details: Mapping[str, Any] | None = None) -> "Score":
+        """Return the score of the details that a scorer returned or a store kept.
+
+        A list of `ratings` among them, and the integers `good_turns` and `turns`, are read for what they are.
+        """
+        if not details:
+            return cls(value=value, reasoning=reasoning)
+        ratings = _ratings_in(details)
+        rest = {name: each for name, each in details.items() if name != "ratings"} if ratings else details
+        counts = _turn_counts_in(details)
+        return cls(value=value, reasoning=reasoning, details=rest, ratings=ratings, turn_counts=counts)
+
+    @property
+    def kept_details(self) -> Mapping[str, object]:
+        """The details as stores and reports keep them: with the ratings among them."""
+        if not self.ratings:
+            return self.details
+        return {**self.details, "ratings": [asdict(rating) for rating in self.ratings]}
+
+
+def _ratings_in(details: Mapping[str, Any]) -> tuple[Rating, ...]:
+    found, names = details.get("ratings"), {each.name for each in fields(Rating)}
+    if not isinstance(found, list) or not all(isinstance(each, Mapping) and each.keys() == names for each in found):
+        return ()
+    return tuple(Rating(**each) for each in found)
+
+
+def _turn_counts_in(details: Mapping[str, Any]) -> TurnCounts | None:
+    good, turns = details.get("good_turns"), details.get("turns")
+    if isinstance(good, int) and isinstance(turns, int) and 0 <= good <= turns > 0:
+        return TurnCounts(good, turns)
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +124,14 @@ class Failure:
         """Whether nothing went wrong: a verdict was settled, so this was not made."""
         return self.cause == SETTLED
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether the run ended in the middle of this trial, which says nothing of models and scorers."""
+        return self.cause == CUT
+
 
 UNNEEDED = Failure(stage="engine", error="not needed: the verdict was settled", cause=SETTLED)
+CUT_OFF = Failure(stage="run", error="the run was cut off in this trial", cause=CUT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +160,16 @@ class TrialConversation:
     conversation: Conversation
     failure: Failure | None = None
     columns: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def has_app_failed(self) -> bool:
+        """Whether the app's failure ended it."""
+        return self.failure is not None and self.failure.stage == "app"
+
+
+def cut_off(trial: Trial) -> TrialConversation:
+    """Return what there is of a trial in which the run was cut off."""
+    return TrialConversation(trial, Conversation(ended="cut"), CUT_OFF)
 
 
 _STAGE_OF_ROLE: Mapping[str, Stage] = {

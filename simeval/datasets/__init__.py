@@ -1,1 +1,5 @@
 """Datasets: examples with inputs, references and metadata, from files, frames and logs."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

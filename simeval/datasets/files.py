@@ -99,7 +99,7 @@ def write_dataset(dataset: Dataset, path: str | Path) -> None:
 
 
 class _Source:
-    """Gives the examples of rows, and says which row it stands at."""
+    """The examples of rows, which also says which row it stands at."""
 
     def __init__(self, rows: Callable[[], Iterable[Numbered]], fields: Fields, place: str) -> None:
         self._rows, self._fields, self._place = rows, fields, place

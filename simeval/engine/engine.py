@@ -14,12 +14,12 @@ from simeval.core.setting_overrides import SettingOverrides
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.validation import require
 from simeval.datasets.dataset import Dataset
-from simeval.engine.experiment_run import Experiment
 from simeval.engine.flow.stop import StopSignal
 from simeval.engine.pipeline import END_SECONDS
 from simeval.engine.plans.budget import Budget
+from simeval.engine.plans.dataset_plan import Experiment
+from simeval.engine.run import experiment, simulate
 from simeval.engine.run_context import AppHandler, EngineResources, RunContext
-from simeval.engine.suite_run import simulate
 from simeval.models.protocol.model import Model
 from simeval.models.providers.offline import PREFIX
 from simeval.models.registry import Models
@@ -94,13 +94,13 @@ class Engine:
     async def evaluate(self, scenarios: Sequence[ScenarioTest], app_handler: AppHandler) -> SuiteResult: ...
     @overload
     async def evaluate(
-        self, scenarios: Dataset, app_handler: AppHandler | None = None, **experiment: Unpack[ExperimentOptions]
+        self, scenarios: Dataset, app_handler: AppHandler | None = None, **options: Unpack[ExperimentOptions]
     ) -> ExperimentResult: ...
     async def evaluate(
         self,
         scenarios: ScenarioTest | Sequence[ScenarioTest] | Dataset,
         app_handler: AppHandler | None = None,
-        **experiment: Unpack[ExperimentOptions],
+        **options: Unpack[ExperimentOptions],
     ) -> EvaluationResult | SuiteResult | ExperimentResult:
         """Simulate, judge and conclude. One scenario gives an EvaluationResult, a list a SuiteResult.
 
@@ -114,9 +114,9 @@ class Engine:
         carry, as `partial`, what was concluded by then. What was finished is in the store and can be resumed.
         """
         if isinstance(scenarios, Dataset):
-            return await self.experiment(scenarios, app_handler, **experiment)
+            return await self.experiment(scenarios, app_handler, **options)
         do = "give them with a Dataset; scenarios bring their own"
-        require(not experiment, "evaluate", found=sorted(experiment), do=do)
+        require(not options, "evaluate", found=sorted(options), do=do)
         suite = [scenarios] if isinstance(scenarios, ScenarioTest) else list(scenarios)
         result = await self._run(partial(simulate, suite=suite, app_handler=cast("AppHandler", app_handler)))
         return result[0] if isinstance(scenarios, ScenarioTest) else result
@@ -139,8 +139,8 @@ class Engine:
 
         Raises as `evaluate`, and DatasetChanged when a dataset is not there any more as it was.
         """
-        experiment = Experiment(dataset, app_handler, scorers, then, repetitions, metadata or {})
-        return await self._run(experiment.run)
+        asked = Experiment(dataset, app_handler, scorers, then, repetitions, metadata or {})
+        return await self._run(partial(experiment, asked=asked))
 
     async def _run(self, work: Callable[[RunContext], Awaitable[T]]) -> T:
         """Do the work of an evaluation with the store and the models open; a group of errors is raised as its first."""
@@ -169,6 +169,12 @@ class Engine:
     def trials_in_flight(self) -> int:
         """How many trials are under way now, over all evaluations of this engine."""
         return self.settings.concurrency - self._engine_resources.in_flight.value
+
+    @property
+    def seconds_in_flight(self) -> float | None:
+        """How long the trials under way take until they have ended, as others took; None where none has ended yet."""
+        found = [signal.under_way.seconds_left() for signal in self._signals]
+        return max((seconds for seconds in found if seconds is not None), default=None)
 
     @asynccontextmanager
     async def _resources(self, stop: StopSignal) -> AsyncIterator[Journal | None]:

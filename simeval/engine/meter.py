@@ -15,7 +15,7 @@ class Meter:
 
     ledger: Ledger = field(default_factory=Ledger)
     before: ResumableRun | None = None
-    _started: float = field(default_factory=perf_counter)
+    _started: float = field(default_factory=lambda: perf_counter())
 
     def pulse(self) -> Heartbeat:
         """Return what this sitting has come to."""

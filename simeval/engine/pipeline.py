@@ -1,8 +1,20 @@
-"""The line of pools of one run.
+"""The line of pools of one run, and its four ways back.
 
-schedule ──Trial──► conversations ──Held──► judges ──Judgement──► statistician
-    ▲                     └────────────► recorder ◄────┘              │
-    └───────────────────────────── credits ◄──────────────────────────┘
+    [dispatcher] ─Trial─► [conversations × N] ─TrialConversation─► [judge × M] ─Judgement─► [statistician] ─► results
+      ▲ ▲ ▲ ▲                 ▲            └──────► [recorder] ◄─────┘     ▲                 or [tabulator]
+      │ │ │ └── demand ───────┴────────────────────────────────────────────┴──────────────────────────┤
+      │ │ └── credits ────────────────────────────────────────────────────────────────────────────────┤
+      │ └── slots ────────────────────────────────────────────────────────────────────────────────────┘
+      └──────── stop ◄─ the caller, a budget, an error that ends the run
+
+- demand: which trials and scores are still needed; what is under way and is not is ended in place.
+- credits: the right to have one more trial of a scenario dealt. Their channel holds all there can be, the others are
+  bounded, so blocking sends cannot deadlock; when they are closed, the line ends in order.
+- slots: the places in flight that this run has taken of those all runs share.
+- stop: no more trials, or an end at once.
+
+The actors stand in engine/actors, within [conversations] the pair of simulator and app (dialogue.py); demand, credits
+and slots have one owner, Demand in engine/flow, where stop is too; the budget and what is resumed are in engine/plans.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,14 +24,15 @@ from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 import anyio
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from anyio.streams.memory import MemoryObjectReceiveStream
 
 from simeval.core.capture import first_leaf
 from simeval.core.conversation import Conversation
 from simeval.core.logs import log
+from simeval.core.run_records import Cut, Start
 from simeval.core.settings import OnAppError
 from simeval.core.trial import Failure, Judgement, Trial, TrialConversation, failure_of
-from simeval.engine.actors.dispatcher import TrialSlots, deal
+from simeval.engine.actors.dispatcher import deal
 from simeval.engine.actors.judge import Judge
 from simeval.engine.actors.recorder import Recorder
 from simeval.engine.flow.demand import Demand
@@ -42,8 +55,8 @@ class Source(Protocol):
     """Where conversations come from: simulated users, a dataset."""
 
     @property
-    def demand(self) -> Demand:
-        """Which trials can still be needed."""
+    def notes(self) -> Sequence[str]:
+        """What the run's record is to say of its conversations at the end."""
 
     async def hold(self, trial: Trial) -> TrialConversation:
         """Return the conversation of a trial."""
@@ -55,10 +68,8 @@ class Source(Protocol):
 class Conclusion(Protocol[R]):
     """What is made of judgements."""
 
-    async def conclude(
-        self, *, inbox: MemoryObjectReceiveStream[Judgement], credits: MemoryObjectSendStream[int]
-    ) -> None:
-        """Grant credits, take every judgement, and close the credits when no more is needed."""
+    async def conclude(self, *, inbox: MemoryObjectReceiveStream[Judgement]) -> None:
+        """Say which trials are needed, take every judgement, and grant no more credits when no more is needed."""
 
     @property
     def is_done(self) -> bool:
@@ -73,14 +84,14 @@ class Pipeline(Generic[R]):
     """The actors of one run, joined by channels.
 
     `recorded` conversations, and `quick` scores, need not be safe before they are counted: nothing was paid for them.
+    Of all others the start is safe before they begin, so that it is known later which were under way.
     """
 
     plans: Sequence[RunPlan]
+    demand: Demand
     conversations: Source
-    judge: Judge
     statistician: Conclusion[R]
     recorder: Recorder
-    slots: TrialSlots
     stop: StopSignal
     spending: Spending
     known: RestoredTrials
@@ -88,9 +99,12 @@ class Pipeline(Generic[R]):
     clean: Callable[[str], str]
     recorded: bool = False
     quick: bool = False
+    _judge: Judge = field(init=False)
     _paid: int = field(default=0, init=False)  # trials that were finished at the run's expense
+    _reached: set[int] = field(default_factory=set, init=False)  # scenarios whose new cut has been dealt
 
     def __post_init__(self) -> None:
+        self._judge = Judge(self.plans, self.demand, self.clean)
         if not self.known.from_another:
             self._paid = sum(self._is_known(held.trial) for held in self.known.held.values())
 
@@ -106,7 +120,9 @@ class Pipeline(Generic[R]):
                 await recorder.begin(run)
                 has_begun = True
                 failure = await self._work(workers)
-            run = replace(run, **measured(), stopped="" if self.statistician.is_done else self.stop.reason)
+            stopped = "" if self.statistician.is_done else self.stop.reason
+            notes = (*run.notes, *self.conversations.notes, *self.known.cut_note(self._reached))
+            run = replace(run, **measured(), stopped=stopped, notes=notes)
             result = self.statistician.result(run)
             if has_begun and not isinstance(failure, StoreError):
                 unkept = await self._record_end(result)
@@ -140,31 +156,38 @@ class Pipeline(Generic[R]):
         return None
 
     async def _run_pools(self, workers: int) -> None:
-        total = sum(plan.sample_size for plan in self.plans)
-        demand = self.conversations.demand
-        credit, credits = anyio.create_memory_object_stream[int](total)
         dealt, trials = anyio.create_memory_object_stream[Trial](0)
         said, held = anyio.create_memory_object_stream[TrialConversation](workers)
         judged, judgements = anyio.create_memory_object_stream[Judgement](workers)
         pool = partial(run_pool, workers=workers)
-        deals = partial(deal, self.plans, demand=demand, stop=self.stop, admit=self._admit)
+        deals = partial(deal, demand=self.demand, stop=self.stop, trial_of=self._trial, admit=self._admit)
+        deals = partial(deals, self.plans, on_deal=self._keep_cut)
         async with AsyncExitStack() as ends:
-            for stream in (credit, credits, dealt, trials, said, held, judged, judgements):
+            for stream in (dealt, trials, said, held, judged, judgements):
                 await ends.enter_async_context(stream)
             async with anyio.create_task_group() as line:
-                line.start_soon(partial(deals, credits=credits, outbox=dealt, slots=self.slots))
-                line.start_soon(self.judge.prepare)
+                line.start_soon(partial(deals, outbox=dealt))
+                line.start_soon(self._judge.prepare)
                 line.start_soon(
                     partial(pool, self._hold, inbox=trials, outbox=said, on_error=self._conversation_failure)
                 )
                 line.start_soon(partial(pool, self._give, inbox=held, outbox=judged, on_error=self._judging_failure))
-                await self.statistician.conclude(inbox=judgements, credits=credit)
+                await self.statistician.conclude(inbox=judgements)
+
+    def _trial(self, position: int, index: int) -> Trial:
+        return self.plans[position].trial(index, self.known.times_dealt(position, index))
+
+    async def _keep_cut(self, trial: Trial) -> None:
+        """Keep that the run was cut off in a trial, before any that is dealt after it can begin."""
+        if self.known.is_new_cut(trial):
+            self._reached.add(trial.scenario)
+            await self.recorder.note(Cut(trial))
 
     def _admit(self, trial: Trial) -> str:
         """Say whether a trial can be paid for; what is known costs nothing."""
         if self._is_known(trial):
             return "go"
-        return self.spending.admits(in_flight=self.slots.taken - 1, finished=self._paid)
+        return self.spending.admits(in_flight=self.demand.slots.taken - 1, finished=self._paid)
 
     def _is_known(self, trial: Trial) -> bool:
         """Return whether all that a trial can come to is known."""
@@ -178,18 +201,27 @@ class Pipeline(Generic[R]):
         if known is not None:
             known = await self.conversations.recall(known)
             return await self.recorder.recorded(known) if self.known.from_another else known
+        self.stop.under_way.begin(trial)
+        await self._begin(trial)
         made = await self.conversations.hold(trial)
         await (self.recorder.note(made) if self.recorded else self.recorder.record(made))
-        failed = made.failure is not None and made.failure.stage == "app"
-        needed = self.conversations.demand.needs(trial.scenario, trial.index)
-        if made.failure and failed and needed and self.on_app_error == "stop":
+        needed = self.demand.needs(trial.scenario, trial.index)
+        if made.failure and made.has_app_failed and needed and self.on_app_error == "stop":
             raise RunStopped(self.plans[trial.scenario].title, trial.index, made.failure.error)
         return made
+
+    async def _begin(self, trial: Trial) -> None:
+        """Keep that a trial begins; one that goes on has begun before."""
+        begun = self.known.begun.get((trial.scenario, trial.index))
+        if self.recorded or (begun is not None and not self.known.from_another):
+            return
+        await self.recorder.record(Start(trial) if begun is None else replace(begun, trial=trial))
 
     async def _give(self, held: TrialConversation) -> Judgement:
         trial = held.trial
         scores = self.known.scores_of(trial) if self.known.conversation(trial) else {}
-        made = await self.judge.judge(held, scores)
+        made = await self._judge.judge(held, scores)
+        self.stop.under_way.end(trial)
         if self._is_known(trial) and not self.known.from_another:
             return made
         self._paid += not self._is_known(trial)

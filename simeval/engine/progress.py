@@ -68,9 +68,7 @@ class Progress:
         self._bar.update(concluded)
 
     @asynccontextmanager
-    async def watched(
-        self, usage: Callable[[], Usage], in_flight: Callable[[], int], *, line_seconds: float = LINE_SECONDS
-    ) -> AsyncIterator[None]:
+    async def watched(self, usage: Callable[[], Usage], in_flight: Callable[[], int]) -> AsyncIterator[None]:
         """Show beside the bar what is spent and how many trials are in flight or, without a bar, write lines.
 
         A line also estimates how long all trials that are left may take. What is raised inside comes out in an
@@ -82,7 +80,7 @@ class Progress:
             elif self._writes_lines:
                 pace = Throughput()
                 pace.note(anyio.current_time(), trials=self._concluded, calls=usage().calls)
-                tasks.start_soon(self._write_lines, usage, pace, line_seconds)
+                tasks.start_soon(self._write_lines, usage, pace)
             yield
             tasks.cancel_scope.cancel()
 
@@ -91,9 +89,9 @@ class Progress:
             self._bar.set_postfix_str(f"{_spent(usage())}, {in_flight()} in flight")
             await anyio.sleep(BAR_SECONDS)
 
-    async def _write_lines(self, usage: Callable[[], Usage], pace: Throughput, line_seconds: float) -> None:
+    async def _write_lines(self, usage: Callable[[], Usage], pace: Throughput) -> None:
         while True:
-            await anyio.sleep(line_seconds)
+            await anyio.sleep(LINE_SECONDS)
             used = usage()
             pace.note(anyio.current_time(), trials=self._concluded, calls=used.calls)
             log.info(self._line(used, pace))

@@ -13,8 +13,10 @@ import anyio.to_thread
 from simeval.core.redaction import clean_values
 from simeval.core.run_records import ResumableRun
 from simeval.core.settings import Settings
+from simeval.datasets.dataset import Dataset
 from simeval.engine.actors.app import App, Handler, model_handler
 from simeval.engine.actors.recorder import Recorder
+from simeval.engine.actors.targets import Target, column_handler, takes_columns
 from simeval.engine.flow.stop import StopSignal
 from simeval.engine.meter import Meter
 from simeval.engine.plans.budget import Budget
@@ -51,21 +53,19 @@ class EngineResources:
 
 
 class RunContext:
-    """What one evaluation works with. `past` is the run it goes on with, where it is to be resumed.
-
-    `asked` names the models that its scorers ask, beside those of the roles.
-    """
+    """What one evaluation works with. `past` is the run it goes on with, where it is to be resumed."""
 
     def __init__(
         self, shared: EngineResources, store: Journal | None, stop: StopSignal, past: ResumableRun | None
     ) -> None:
         self.shared, self.stop, self.past = shared, stop, past
         self.settings, self.models = shared.settings, shared.models
-        self.clean = self.models.redactor().clean
+        self._redactor = self.models.redactor()
+        self.clean = self._redactor.clean
         self.meter = Meter()
         self.recorder = Recorder(store, self.meter.pulse)
         self.seed = self._seed()
-        self.asked: set[str] = set()
+        self.judge_names = [model.name for model in shared.panel]
         self._cache = self._reply_cache(store) if shared.settings.cache else None
         self.judges = [self.caller(model) for model in shared.panel]
         rubrics = past.rubrics if past else {}
@@ -81,7 +81,7 @@ class RunContext:
 
     def caller(self, model: Model) -> Caller:
         """Return what asks a model, within its limits and counted."""
-        return self.models.caller(model, self.meter.ledger, self._cache)
+        return self.models.caller(model, self.meter.ledger, self._cache, redactor=self._redactor)
 
     def scorer_caller(self, named: Any) -> Caller:
         """Return what asks the model of a scorer; without one, the judge."""
@@ -89,48 +89,61 @@ class RunContext:
         if model.name.startswith(PREFIX):
             do = "name the engine's judge_model, or the scorer's own model, such as openai/gpt-5-nano"
             raise DefinitionError("scorer", found=f"it would ask {model.name}, which cannot grade answers", do=do)
-        self.asked.add(model.name)
         return self.caller(model)
 
     def judge_scorer(self, behavior: str) -> RubricScorer:
         """Return the scorer of an expected behaviour."""
         return RubricScorer(self.judges, self.book, behavior, self.settings.judge_repeats)
 
-    def app(self, handler: Handler | AppHandler, name: str = "") -> tuple[App, str]:
-        """Return the actor of an app and the name reports show for it; without a `name`, its own."""
-        settings = self.settings
-        is_model = isinstance(handler, str)
+    def target(self, handler: AppHandler, dataset: Dataset | None = None) -> Target:
+        """Return what is evaluated: an app's handler or a model; with a `dataset`, also a function of its columns."""
         if isinstance(handler, str):
-            name = handler
-            caller = self.models.caller(self.models.get(handler), self.meter.ledger)  # never answered from the cache
-            handler = Handler.of(model_handler(caller))
-        elif not isinstance(handler, Handler):
-            name, handler = name_of(handler), Handler.of(handler)
+            model = self.models.get(handler)
+            caller = self.models.caller(model, self.meter.ledger, redactor=self._redactor)  # never from the cache
+            return Target(app=self._app(Handler.of(model_handler(caller)), is_model=True), name=handler, model=handler)
+        by_columns = dataset is not None and takes_columns(handler, dataset)
+        app = self._app(column_handler(handler) if by_columns else Handler.of(handler))
+        return Target(app=app, name=name_of(handler), takes_columns=by_columns)
+
+    def _app(self, handler: Handler, *, is_model: bool = False) -> App:
+        settings = self.settings
         threads = anyio.CapacityLimiter(settings.app_concurrency or settings.concurrency)
-        return App(handler, self.shared.app_slots, threads, settings.app_timeout_seconds, is_model), name
+        return App(handler, self.shared.app_slots, threads, settings.app_timeout_seconds, is_model)
 
     def begin(
-        self, plans: Sequence[RunPlan], app_name: str, *, user: str, notes: Sequence[str] = (), **more: Any
+        self,
+        plans: Sequence[RunPlan],
+        app_name: str,
+        *,
+        user: str,
+        notes: Sequence[str] = (),
+        recorded: bool = False,
+        **more: Any,
     ) -> tuple[RunRecord, RestoredTrials]:
         """Return the record of the run, new or resumed, and what of it is known. Raises DefinitionError.
 
-        `more` are further fields of the record.
+        `recorded` says that there is no app, `more` are further fields of the record.
         """
         definition = define(
             plans,
             self.settings,
             seed=self.seed,
             app=app_name,
-            judges=[model.name for model in self.shared.panel],
+            judges=self.judge_names,
             user=user,
             model_options=self.models.options,
         )
         definition = clean_values(definition, self.clean)
         past, known = self.past, RestoredTrials()
         if past is not None:
-            accepts = self.settings.accept_changes
-            on_app_error = self.settings.on_app_error
-            known = restore(past, plans, definition, on_app_error=on_app_error, accept_changes=accepts)
+            known = restore(
+                past,
+                plans,
+                definition,
+                on_app_error=self.settings.on_app_error,
+                accept_changes=self.settings.accept_changes,
+                recorded=recorded,
+            )
         now = datetime.now(UTC)
         resumed = None if known.from_another else past
         if resumed is not None:
@@ -138,7 +151,7 @@ class RunContext:
         return RunRecord(
             run_id=resumed.run_id if resumed else f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}",
             seed=self.seed,
-            judge_model=" + ".join(model.name for model in self.shared.panel),
+            judge_model=" + ".join(self.judge_names),
             judge_repeats=self.settings.judge_repeats,
             user_model=user,
             app=app_name,

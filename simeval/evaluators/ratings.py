@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import overload
 
 import numpy as np
@@ -23,7 +24,7 @@ RATING_BOUNDS = (1.0, 10.0)
 class _RatingEvaluator(Evaluator):
     """An evaluator of a judge's ratings from 1 to 10, put in terms of a general one."""
 
-    @property
+    @cached_property
     @abstractmethod
     def rule(self) -> ProportionEvaluator | QuantileEvaluator:
         """The general evaluator that this one is."""
@@ -88,7 +89,7 @@ class RatingProportionEvaluator(_RatingEvaluator):
     min_rating: float
     min_proportion: float
 
-    @property
+    @cached_property
     def rule(self) -> ProportionEvaluator:
         return ProportionEvaluator(
             self.min_rating,
@@ -107,7 +108,7 @@ class SuccessRateEvaluator(_RatingEvaluator):
 
     min_proportion: float
 
-    @property
+    @cached_property
     def rule(self) -> ProportionEvaluator:
         return ProportionEvaluator(
             SUCCESS_RATING,
@@ -126,7 +127,7 @@ class RatingAverageEvaluator(_RatingEvaluator):
 
     min_median_rating: float
 
-    @property
+    @cached_property
     def rule(self) -> QuantileEvaluator:
         return QuantileEvaluator(
             0.5,

@@ -1,1 +1,5 @@
 """Language models: one small protocol, the models that keep it, and what wraps them."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

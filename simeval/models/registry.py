@@ -29,7 +29,7 @@ SPARE_SECONDS = 10.0  # LiteLLM's own time-out is a little later than ours, whic
 
 
 class Models:
-    """Gives models by name, bounded, and closes them when the last run that used them has ended."""
+    """Holds models by name, bounded, and closes them when the last run that used them has ended."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -68,9 +68,14 @@ class Models:
             )
         return models
 
-    def caller(self, model: Model, ledger: Ledger, cache: ReplyCache | None = None) -> Caller:
-        """Return what asks a model, retries, and counts in `ledger`; it looks into `cache` first."""
-        return Caller(Metered(model, ledger), self._settings.retry, self.redactor(), cache)
+    def caller(
+        self, model: Model, ledger: Ledger, cache: ReplyCache | None = None, *, redactor: Redactor | None = None
+    ) -> Caller:
+        """Return what asks a model, retries, and counts in `ledger`; it looks into `cache` first.
+
+        Without a `redactor` it makes one of its own.
+        """
+        return Caller(Metered(model, ledger), self._settings.retry, redactor or self.redactor(), cache)
 
     def redactor(self) -> Redactor:
         """Return what takes this engine's secrets, and those of the environment as it is now, out of texts."""

@@ -6,8 +6,8 @@ from math import isfinite
 from typing import Any
 
 from simeval.core.conversation import Conversation
-from simeval.core.run_records import Heartbeat, ReplyRecord, RubricRecord
-from simeval.core.serialization import encode_conversation, plain
+from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, Start
+from simeval.core.serialization import encode_conversation, encode_message, plain
 from simeval.core.trial import Failure, Judgement, Score, TrialConversation, Verdict
 from simeval.core.usage import total
 from simeval.core.version import __version__
@@ -16,31 +16,29 @@ from simeval.results.experiment import ExperimentResult, MetricResult
 from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult, combine, meets_gate
 
 Json = dict[str, Any]
+OfATrial = Start | Cut | TrialConversation | Judgement
+OfARun = RunRecord | RubricRecord | ReplyRecord | Heartbeat | SuiteResult | ExperimentResult
 
 
 def encode_result(result: Score | Failure) -> Json:
     """Return a score with its reasoning, or a failure with its stage and cause."""
     if isinstance(result, Failure):
         return asdict(result)
+    details = result.kept_details
     return {"score": plain(result.value), "reasoning": result.reasoning} | (
-        {"details": plain(result.details)} if result.details else {}
+        {"details": plain(details)} if details else {}
     )
 
 
-def encode_entry(
-    entry: RunRecord
-    | TrialConversation
-    | Judgement
-    | RubricRecord
-    | ReplyRecord
-    | Heartbeat
-    | SuiteResult
-    | ExperimentResult,
-) -> list[Json]:
+def encode_entry(entry: OfATrial | OfARun) -> list[Json]:  # noqa: C901  (one case for each)
     """Return what a journal of JSON lines keeps of one record; "type" says which it is."""
     match entry:
         case RunRecord():
             return [{"type": "run", **encode_run(entry, suite=True)}]
+        case Start():
+            return [_encode_start(entry)]
+        case Cut():
+            return [{"type": "cut", **asdict(entry.trial)}]
         case TrialConversation():
             failure = asdict(entry.failure) if entry.failure else None
             conversation = encode_conversation(entry.conversation)
@@ -59,6 +57,13 @@ def encode_entry(
             return [*(_encode_verdicts(result) for result in entry), *encode_entry(entry.run)]
         case ExperimentResult():
             return [{"type": "experiment", **encode_experiment(entry, version=__version__)}]
+
+
+def _encode_start(start: Start) -> Json:
+    if start.messages is None:
+        return {"type": "start", **asdict(start.trial)}
+    turns = [encode_message(message) for message in start.messages]
+    return {"type": "turn", **asdict(start.trial), "turns": turns, "state": start.state}
 
 
 def _encode_verdicts(result: EvaluationResult) -> Json:
@@ -135,7 +140,8 @@ def encode_experiment(result: ExperimentResult, *, version: str) -> Json:
 
 def _encode_metric(metric: MetricResult) -> Json:
     counts = {"missing": metric.missing, "crashed": metric.crashed}
-    return {"name": metric.name, "kind": metric.kind, **plain(asdict(metric.estimate)), **counts}
+    measured = {"name": metric.name, "kind": metric.kind, "direction": metric.direction}
+    return {**measured, **plain(asdict(metric.estimate)), **counts}
 
 
 def encode_run(run: RunRecord, *, suite: bool = False) -> Json:

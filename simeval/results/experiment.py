@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from simeval.core.direction import Direction
 from simeval.core.settings import Gate
 from simeval.core.tables import indent, render_table
 from simeval.core.trial import Estimate, Judgement, Outcome, Verdict
@@ -31,7 +32,8 @@ class MetricResult:
 
     Of a yes or no it is the share of answers that are, an answer that the app failed on being none ("share"); of a
     number its mean over the examples, each the mean of its repetitions ("mean"). `estimate.n` counts the examples
-    that have a value, `missing` the answers without one, `crashed` those that the app failed on.
+    that have a value, `missing` the answers without one, `crashed` those that the app failed on. `direction` is which
+    way the scorer says that it is better, None where it does not.
     """
 
     scorer: str
@@ -40,6 +42,7 @@ class MetricResult:
     estimate: Estimate
     missing: int
     crashed: int
+    direction: Direction | None = None
 
     @property
     def name(self) -> str:

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from math import isnan
 from statistics import mean
 
-from simeval.core.ratings import Rating, ratings_of
-from simeval.core.trial import Failure, Score
+from simeval.core.trial import Failure, Rating, Score
 from simeval.stats.agreement import krippendorff_alpha
 from simeval.stats.reliability import JudgeVariance, judge_variance, repeats_worth_paying
 
@@ -71,7 +70,7 @@ class Reliability:
 
 def reliability_of(results: Sequence[Score | Failure]) -> Reliability | None:
     """Say how far the ratings behind an expectation's scores agree; None where none is a mean of several."""
-    rated = [ratings for r in results if isinstance(r, Score) and len(ratings := ratings_of(r)) > 1]
+    rated = [result.ratings for result in results if isinstance(result, Score) and len(result.ratings) > 1]
     if not rated:
         return None
     judges = tuple(dict.fromkeys(rating.judge for ratings in rated for rating in ratings))

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isnan
 
-from simeval.core.ratings import GOOD, TURNS
 from simeval.core.trial import Failure, Score
 from simeval.stats.clusters import anova_icc, korn_graubard
 
@@ -40,12 +39,10 @@ class TurnShare:
 
 def turns_of(results: Sequence[Score | Failure]) -> TurnShare | None:
     """Describe the turns of all conversations together, where the scores say how many were good; else None."""
-    details = [result.details for result in results if isinstance(result, Score)]
-    pairs = [(each.get(GOOD), each.get(TURNS)) for each in details]
-    counts = [(good, n) for good, n in pairs if isinstance(good, int) and isinstance(n, int) and 0 <= good <= n > 0]
+    counts = [result.turn_counts for result in results if isinstance(result, Score) and result.turn_counts]
     if not counts:
         return None
-    good, sizes = [each[0] for each in counts], [each[1] for each in counts]
+    good, sizes = [each.good for each in counts], [each.turns for each in counts]
     found, alike = korn_graubard(good, sizes, alpha=0.05), anova_icc(good, sizes)
     return TurnShare(
         share=found.ratio,

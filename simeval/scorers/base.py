@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from math import nan
 from types import MethodType
-from typing import TYPE_CHECKING, Any, ClassVar, SupportsFloat, cast
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsFloat, cast, overload
 
 import anyio
 import anyio.to_thread
 
+from simeval.core.direction import Direction, Directions, direction_at, require_directions
 from simeval.core.trial import Estimate, Score, Scored
 from simeval.core.validation import require
 from simeval.errors import DefinitionError
@@ -47,6 +48,7 @@ class Scorer:
     quick: ClassVar[bool] = False  # whether a plain `score` is so quick that it may run in the event loop
     summarized: ClassVar[tuple[str, ...] | None] = None  # the parameters that `summarize` reads; all without it
     column_map: Mapping[str, str] = UNMAPPED
+    direction: Directions | None = None  # which way its values are better; None where nobody has said so
 
     @property
     def name(self) -> str:
@@ -66,6 +68,8 @@ class Scorer:
     def check(self, columns: Collection[str] = COLUMNS) -> None:
         """Raise DefinitionError where there is no score method, or it requires what is no column."""
         where = f"scorer {self.name}"
+        if self.direction is not None:
+            require_directions(self.direction, where)
         has_method = callable(getattr(self, "score", None))
         require(has_method, where, found="no score method", do="define score(self, output, ...)")
         there = f"the columns are {', '.join(columns)}"
@@ -77,6 +81,10 @@ class Scorer:
         missing = [name for name in _required(self.function) if name not in mapped and name not in columns]
         do = f"name its parameters after the columns there are, or give a column_map; {there}"
         require(not missing, where, found=f"parameters {missing}", do=do)
+
+    def direction_of(self, path: str) -> Direction | None:
+        """Return which way the value at a path is better: what this one was told, else what its class declares."""
+        return direction_at(self.direction, path) or direction_at(type(self).direction, path)
 
     def bind(self, callers: Callers) -> "Scorer":  # noqa: ARG002
         """Return this scorer as it shall be used in a run: one that asks models gets what asks them there."""
@@ -131,20 +139,34 @@ class Scorer:
 
 @dataclass(kw_only=True, eq=False)
 class ColumnScorer(Scorer):
-    """The base of scorers with a name and a column map of their own, both given when they are made."""
+    """The base of scorers with a name, a column map and a direction of their own, given when they are made.
+
+    A `direction` replaces what the class declares, for the paths that it names.
+    """
 
     name: str = ""
     column_map: Mapping[str, str] = field(default_factory=dict)
+    direction: Directions | None = None
 
     def __post_init__(self) -> None:
         self.name = self.name or type(self).__name__
+        if self.direction is not None:
+            require_directions(self.direction, f"scorer {self.name}")
 
 
 class FunctionScorer(Scorer):
     """A scorer made of a plain function; it can still be called as the function."""
 
-    def __init__(self, function: Callable[..., Any], name: str, column_map: Mapping[str, str] = UNMAPPED) -> None:
-        self._function, self._name, self.column_map = function, name, column_map
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        name: str,
+        column_map: Mapping[str, str] = UNMAPPED,
+        direction: Directions | None = None,
+    ) -> None:
+        if direction is not None:
+            require_directions(direction, f"scorer {name}")
+        self._function, self._name, self.column_map, self.direction = function, name, column_map, direction
 
     @property
     def name(self) -> str:
@@ -165,13 +187,38 @@ class FunctionScorer(Scorer):
         return self._function(*args, **kwargs)
 
 
+@overload
 def scorer(
-    function: Callable[..., Any] | None = None, *, name: str | None = None, column_map: Mapping[str, str] = UNMAPPED
-) -> Any:
-    """Make a scorer of a function; `name` replaces the function's own, `column_map` says which column is meant."""
+    function: Callable[..., Any],
+    *,
+    name: str | None = None,
+    column_map: Mapping[str, str] = UNMAPPED,
+    direction: Directions | None = None,
+) -> FunctionScorer: ...
+@overload
+def scorer(
+    function: None = None,
+    *,
+    name: str | None = None,
+    column_map: Mapping[str, str] = UNMAPPED,
+    direction: Directions | None = None,
+) -> Callable[[Callable[..., Any]], FunctionScorer]: ...
+def scorer(
+    function: Callable[..., Any] | None = None,
+    *,
+    name: str | None = None,
+    column_map: Mapping[str, str] = UNMAPPED,
+    direction: Directions | None = None,
+) -> FunctionScorer | Callable[[Callable[..., Any]], FunctionScorer]:
+    """Make a scorer of a function; `name` replaces the function's own, `column_map` says which column is meant.
+
+    `direction` says which way its values are better: "higher", "lower" or "none", or these by {path: direction}.
+    Comparisons decide nothing by a value whose direction is not known.
+    """
     if function is None:
-        return lambda inner: scorer(inner, name=name, column_map=column_map)
-    return FunctionScorer(function, name or str(getattr(function, "__name__", type(function).__name__)), column_map)
+        return lambda inner: scorer(inner, name=name, column_map=column_map, direction=direction)
+    called = name or str(getattr(function, "__name__", type(function).__name__))
+    return FunctionScorer(function, called, column_map, direction)
 
 
 def as_scorer(candidate: object) -> Scorer:
@@ -179,7 +226,7 @@ def as_scorer(candidate: object) -> Scorer:
     if isinstance(candidate, Scorer):
         return candidate
     if callable(candidate) and not isinstance(candidate, type):
-        return cast("FunctionScorer", scorer(candidate))
+        return scorer(candidate)
     raise DefinitionError("Expectation.scorer", found=f"found {candidate!r}", do="give a Scorer instance or a function")
 
 
@@ -190,8 +237,8 @@ def select(measured: object, path: str | None, *, name: str) -> Score:
     DefinitionError where there is no number at that place.
     """
     if isinstance(measured, Score) and (path is None or path not in metrics_of(measured.details)):
-        return measured
-    found = measured.details if isinstance(measured, Score) else measured
+        return _read(measured)
+    found = measured.kept_details if isinstance(measured, Score) else measured
     numbers = metrics_of(found)
     details = found if isinstance(found, Mapping) else {}
     key = path if path is not None else (next(iter(numbers)) if len(numbers) == 1 else None)
@@ -204,7 +251,7 @@ def select(measured: object, path: str | None, *, name: str) -> Score:
             else f"it returned {measured!r:.99}",
             do="set Expectation.score to the path of a number or boolean",
         )
-    return Score(value=float(numbers[key]), details=cast("Mapping[str, object]", details))
+    return Score.of(float(numbers[key]), details=details)
 
 
 def whole(measured: object, path: str | None) -> Score:
@@ -214,12 +261,19 @@ def whole(measured: object, path: str | None) -> Score:
     "value".
     """
     if isinstance(measured, Score):
-        return measured
+        return _read(measured)
     numbers = metrics_of(measured)
     if not isinstance(measured, Mapping):
         return Score(value=numbers[""]) if numbers else Score(value=nan, details={"value": measured})
     only = next(iter(numbers)) if len(numbers) == 1 else path
-    return Score(value=float(numbers.get(only or "", nan)), details=measured)
+    return Score.of(float(numbers.get(only or "", nan)), details=measured)
+
+
+def _read(score: Score) -> Score:
+    """Return a scorer's own Score as a store would give it back."""
+    if not score.details:
+        return score
+    return Score.of(score.value, reasoning=score.reasoning, details=score.kept_details)
 
 
 def metrics_of(measured: object, path: str = "") -> dict[str, float | bool]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from simeval.core.conversation import Conversation, Message
-from simeval.core.ratings import GOOD, TURNS
+from simeval.core.direction import Directions, by_path
 from simeval.errors import DefinitionError
 from simeval.scorers.base import Scorer
 
@@ -21,6 +21,7 @@ class TurnMetric(Scorer):
 
     metric: str
     of: Callable[[Message], float]
+    direction: Directions = "none"
     default_score = "max"
     paths = ("max", "median", "mean", "p90")
     quick = True
@@ -42,6 +43,7 @@ class TurnsWithin(Scorer):
     limit: float
     default_score = "share"
     paths = ("share", "all")
+    direction = by_path(higher=["share", "all"], none=[""])
     quick = True
 
     @property
@@ -54,7 +56,12 @@ class TurnsWithin(Scorer):
         if not values:
             return {}
         good = sum(value <= self.limit for value in values)
-        return {"share": good / len(values), "all": float(good == len(values)), GOOD: good, TURNS: len(values)}
+        return {
+            "share": good / len(values),
+            "all": float(good == len(values)),
+            "good_turns": good,
+            "turns": len(values),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +70,7 @@ class ConversationMetric(Scorer):
 
     metric: str
     of: Callable[[Conversation], float]
+    direction: Directions = "none"
     quick = True
 
     @property
@@ -94,7 +102,7 @@ def _quantile(values: Sequence[float], share: float) -> float:
     return ranked[below] + (place - below) * (ranked[above] - ranked[below])
 
 
-response_latency = TurnMetric("response_latency", lambda message: message.seconds)
+response_latency = TurnMetric("response_latency", lambda message: message.seconds, direction="lower")
 """Seconds from the user's message to the app's answer, measured around the handler."""
 
 response_length = TurnMetric("response_length", lambda message: float(len(message.content)))
@@ -104,7 +112,9 @@ turn_count = ConversationMetric("turn_count", lambda conversation: float(len(con
 """Number of the app's answers."""
 
 total_response_time = ConversationMetric(
-    "total_response_time", lambda conversation: sum(message.seconds for message in conversation.responses)
+    "total_response_time",
+    lambda conversation: sum(message.seconds for message in conversation.responses),
+    direction="lower",
 )
 """Seconds the app took for all of its answers together."""
 
@@ -115,6 +125,7 @@ total_response_length = ConversationMetric(
 """Characters in all of the app's answers together."""
 
 BOUNDED = "METRIC <= NUMBER"
+BOUNDED_NAME = r"(\w+) *([<>=≤≥]+) *(.*)"
 METRICS: Mapping[str, Scorer] = {
     scorer.name: scorer
     for scorer in (response_latency, response_length, turn_count, total_response_time, total_response_length)
@@ -140,7 +151,7 @@ def find_metric(name: str) -> Scorer | None:
     """
     if name in METRICS:
         return METRICS[name]
-    bounded = re.fullmatch(r"(\w+) *([<>=≤≥]+) *(.*)", name)
+    bounded = re.fullmatch(BOUNDED_NAME, name)
     if bounded is None:
         return None
     metric = METRICS.get(bounded[1])

@@ -4,15 +4,17 @@ The names are those of the scorers that `simeval.scorers` lists as public, so th
 """
 
 import inspect
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
+from simeval.core.direction import Direction, direction_at
 from simeval.core.registry import Registry
 from simeval.core.validation import nearest
 from simeval.errors import DefinitionError
 from simeval.scorers.base import ColumnScorer, Scorer
-from simeval.scorers.metrics import METRICS
+from simeval.scorers.metrics import BOUNDED_NAME, METRICS, TurnsWithin
 
 
 def _can_be_made(kind: type) -> bool:
@@ -51,6 +53,20 @@ def named_scorer(name: str, options: ScorerOptions | None = None) -> Scorer:
     if missing:
         raise DefinitionError(f"scorer {name}", found=f"no {' and '.join(missing)}", do=_how_to_give(missing[0], known))
     return cast("Scorer", kind(name=name, **given))
+
+
+def direction_by_name(name: str, path: str) -> Direction | None:
+    """Return which way a value of a scorer is better that is known by its name alone; None where that is not known.
+
+    The name is one of those here or a class, perhaps with a number: what results of older versions hold.
+    """
+    plain = re.sub(r" \(\d+\)$", "", name)
+    if plain in METRICS:
+        return METRICS[plain].direction_of(path)
+    if re.fullmatch(BOUNDED_NAME, plain):
+        return direction_at(TurnsWithin.direction, path)
+    kind = SCORERS.find(plain) or SCORERS.find_class(plain)
+    return None if kind is None or not issubclass(kind, Scorer) else direction_at(kind.direction, path)
 
 
 def _how_to_give(argument: str, options: Mapping[str, Any]) -> str:

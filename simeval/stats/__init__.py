@@ -24,40 +24,6 @@
 Each is a module; `simeval.stats.binomial.clopper_pearson(29, 30, 0.05)`. None loads scipy.stats when imported.
 """
 
-from importlib import import_module
-from types import ModuleType
+import lazy_loader
 
-__all__ = [
-    "agreement",
-    "approximate",
-    "betting",
-    "binomial",
-    "calibration",
-    "classification",
-    "clusters",
-    "evalues",
-    "logistic",
-    "mean",
-    "monitor",
-    "multiple",
-    "open_ended",
-    "paired",
-    "planning",
-    "preference",
-    "quantile",
-    "reliability",
-    "repeated",
-    "sequential",
-    "two_sample",
-]
-
-
-def __getattr__(name: str) -> ModuleType:
-    """Load a module at its first use."""
-    if name not in __all__:
-        raise AttributeError(f"module 'simeval.stats' has no attribute {name!r}")
-    return import_module(f"simeval.stats.{name}")
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -69,7 +69,7 @@ class Preferences:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class StrengthDifference:
     """The difference in log strength of version `one` over version `other`, and its Holm-corrected p-value."""
 
     one: int
@@ -85,7 +85,7 @@ class Ranking:
     log_strengths: tuple[float, ...]
     low: tuple[float, ...]
     high: tuple[float, ...]
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[StrengthDifference, ...]
     n_draws: int
     draws_without_ranking: int
 
@@ -184,7 +184,7 @@ def bradley_terry_intervals(
     )
 
 
-def _compared(strengths: Sequence[float], fitted: Numbers, missing: int) -> tuple[Comparison, ...]:
+def _compared(strengths: Sequence[float], fitted: Numbers, missing: int) -> tuple[StrengthDifference, ...]:
     pairs = list(combinations(range(len(strengths)), 2))
     p_values = []
     for one, other in pairs:
@@ -192,7 +192,7 @@ def _compared(strengths: Sequence[float], fitted: Numbers, missing: int) -> tupl
         beyond = 1 + missing + min(int(np.sum(gaps <= 0)), int(np.sum(gaps >= 0)))
         p_values.append(min(1.0, 2 * beyond / (1 + missing + len(fitted))))
     return tuple(
-        Comparison(one, other, strengths[one] - strengths[other], p)
+        StrengthDifference(one, other, strengths[one] - strengths[other], p)
         for (one, other), p in zip(pairs, holm(p_values), strict=True)
     )
 

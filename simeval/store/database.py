@@ -13,14 +13,14 @@ from sqlalchemy import URL, Connection, make_url, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from simeval.core.logs import log
-from simeval.core.run_records import Heartbeat, ReplyRecord
-from simeval.core.trial import TrialConversation
+from simeval.core.run_records import Cut, Heartbeat, ReplyRecord
 from simeval.errors import DefinitionError, SimevalError, StoreError
 from simeval.results.suite import RunRecord
 from simeval.store import lifecycle
 from simeval.store.backends.base import Backend, Batch, driver_connection, problem_of
 from simeval.store.backends.postgres import PostgresServer
 from simeval.store.backends.sqlite import SqliteFile
+from simeval.store.cuts import apply_cut
 from simeval.store.journal import Entry, RunResult
 from simeval.store.lifecycle import RunAttempt
 from simeval.store.rows import rows_of
@@ -117,10 +117,9 @@ class Database:
         for entry in entries:
             if isinstance(entry, RunRecord) and attempt is not None:
                 lifecycle.begin(connection, backend, entry, attempt)
-        if attempt is None or attempt.resumed:
-            lifecycle.forget_tails(
-                connection, run_id, [entry for entry in entries if isinstance(entry, TrialConversation)]
-            )
+        for entry in entries:
+            if isinstance(entry, Cut):
+                apply_cut(connection, backend, run_id, entry)
         backend.write(connection, rows_of(run_id, entries, now=now))
         for entry in entries:
             if isinstance(entry, Heartbeat):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from simeval.core.logs import log
-from simeval.core.run_records import Heartbeat, ReplyRecord, RubricRecord
+from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, Start
 from simeval.core.trial import Judgement, TrialConversation
 from simeval.errors import DefinitionError, StoreError
 from simeval.results.encoding import encode_entry
@@ -16,7 +16,7 @@ from simeval.results.experiment import ExperimentResult
 from simeval.results.suite import RunRecord, SuiteResult
 
 RunResult = SuiteResult | ExperimentResult
-Entry = RunRecord | TrialConversation | Judgement | RubricRecord | ReplyRecord | Heartbeat | RunResult
+Entry = RunRecord | Start | Cut | TrialConversation | Judgement | RubricRecord | ReplyRecord | Heartbeat | RunResult
 
 
 class Journal(Protocol):

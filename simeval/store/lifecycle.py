@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, select, update
+from sqlalchemy import Connection, delete, select, update
 
 from simeval.core.run_records import Heartbeat
 from simeval.core.trial import TrialConversation
@@ -19,7 +19,7 @@ from simeval.store.backends.base import Backend, Batch
 from simeval.store.journal import RunResult
 from simeval.store.owners import describe, host_of, is_alive, new_owner, process_of
 from simeval.store.rows import result_row, row, rows_of_conversations, scenario_rows, verdict_rows
-from simeval.store.schema import ATTEMPTS, MESSAGES, RUNS, SCENARIOS, TRIALS, VERDICTS
+from simeval.store.schema import ATTEMPTS, RUNS, SCENARIOS, STARTS, TRIALS, VERDICTS
 from simeval.store.text_encoding import storable, to_json
 
 Json = dict[str, Any]
@@ -27,15 +27,11 @@ Json = dict[str, Any]
 
 @dataclass(slots=True)
 class RunAttempt:
-    """One start of a run, and who was at it in this process before.
-
-    A `resumed` one may find trials that failed, and makes them anew.
-    """
+    """One start of a run, and who was at it in this process before."""
 
     owner: str
     started: str
     before: str = ""
-    resumed: bool = True
 
 
 def new_attempt(now: datetime, *, after: RunAttempt | None) -> RunAttempt:
@@ -51,10 +47,9 @@ def begin(connection: Connection, backend: Backend, run: RunRecord, attempt: Run
     there = connection.execute(
         select(RUNS.c.owner, RUNS.c.pulse, RUNS.c.status).where(RUNS.c.run_id == run.run_id).with_for_update()
     ).one_or_none()
-    attempt.resumed = there is not None and there.owner != attempt.owner
     if there is None:
         backend.write(connection, {RUNS: [_run_row(run, attempt)], SCENARIOS: scenario_rows(run)})
-    elif attempt.resumed:
+    elif there.owner != attempt.owner:
         now = datetime.fromisoformat(attempt.started)
         pulse = datetime.fromisoformat(there.pulse)
         is_open = there.status == "running" and there.owner != attempt.before
@@ -86,6 +81,9 @@ def end(connection: Connection, backend: Backend, result: RunResult, attempt: Ru
     }
     _update_own(connection, backend, run.run_id, attempt, values)
     connection.execute(delete(VERDICTS).where(VERDICTS.c.run_id == run.run_id))
+    if not run.stopped:  # nothing goes on any more
+        bookmarks = (STARTS.c.run_id == run.run_id, STARTS.c.said.is_not(None))
+        connection.execute(update(STARTS).where(*bookmarks).values(said=None, state=None, exact=None))
     if isinstance(result, SuiteResult):
         backend.write(connection, _suite_rows(connection, result))
     else:
@@ -99,26 +97,6 @@ def _suite_rows(connection: Connection, suite: SuiteResult) -> Batch:
         VERDICTS: [each for position, result in numbered for each in verdict_rows(run_id, position, result)],
         **rows_of_conversations(run_id, _never_kept(connection, suite)),
     }
-
-
-def forget_tails(connection: Connection, run_id: str, helds: list[TrialConversation]) -> None:
-    """Remove the messages by which earlier outcomes of trials were longer than these."""
-    if not helds:
-        return
-    columns = (MESSAGES.c.run_id, MESSAGES.c.trial, MESSAGES.c.scenario)
-    same = [column == bindparam(f"of_{column.name}") for column in columns]
-    connection.execute(
-        delete(MESSAGES).where(*same, MESSAGES.c.position >= bindparam("length")),
-        [
-            {
-                "of_run_id": run_id,
-                "of_trial": held.trial.index,
-                "of_scenario": held.trial.scenario,
-                "length": len(held.conversation.messages),
-            }
-            for held in helds
-        ],
-    )
 
 
 def release(connection: Connection, run_id: str, attempt: RunAttempt) -> None:

@@ -7,24 +7,27 @@ from datetime import datetime
 from math import nan
 from typing import Any
 
-from sqlalchemy import Connection, Table, select
+from sqlalchemy import Connection, Table, and_, select
 
 from simeval.core.conversation import Conversation, Message
-from simeval.core.run_records import TrialKey
+from simeval.core.run_records import Start, TrialKey
+from simeval.core.serialization import decode_message
 from simeval.core.trial import Failure, Score, Trial, TrialConversation
 from simeval.core.usage import Usage, merged
-from simeval.store.schema import ATTEMPTS, MESSAGES, RUBRICS, SCORES, TRIALS
+from simeval.store.schema import ATTEMPTS, CUTS, MESSAGES, RUBRICS, SCORES, STARTS, TRIALS
 from simeval.store.text_encoding import as_written, exact_values
 
 Scores = Mapping[TrialKey, Mapping[int, Score]]
 
 
-def read_conversations(connection: Connection, run_id: str) -> dict[TrialKey, TrialConversation]:
-    """Return every conversation of a run, also those that were broken off."""
-    messages = _messages(connection, run_id)
+def read_conversations(
+    connection: Connection, run_id: str, *, since: Trial | None = None
+) -> dict[TrialKey, TrialConversation]:
+    """Return every conversation of a run, also those that were broken off; of one scenario, `since` a trial."""
+    messages = _messages(connection, run_id, since)
     columns = [TRIALS.c[name] for name in ("trial", "scenario", "seed", "ended")]
     texts = [TRIALS.c[name] for name in ("writing_style", "stage", "error", "cause", "exact")]
-    query = _of_run(TRIALS, run_id, [*columns, *texts])
+    query = _of_run(TRIALS, run_id, [*columns, *texts], since)
     found: dict[TrialKey, TrialConversation] = {}
     for index, scenario, seed, ended, style, stage, error, cause, exact in connection.execute(query):
         if exact is not None:
@@ -41,10 +44,10 @@ def read_conversations(connection: Connection, run_id: str) -> dict[TrialKey, Tr
     return found
 
 
-def read_scores(connection: Connection, run_id: str) -> Scores:
+def read_scores(connection: Connection, run_id: str, *, since: Trial | None = None) -> Scores:
     """Return the scores of a run, by the position of their expectation; failures are left out."""
     names = ("trial", "scenario", "expectation", "value", "reasoning", "details", "exact")
-    query = _of_run(SCORES, run_id, [SCORES.c[name] for name in names]).where(SCORES.c.stage.is_(None))
+    query = _of_run(SCORES, run_id, [SCORES.c[name] for name in names], since).where(SCORES.c.stage.is_(None))
     found: defaultdict[TrialKey, dict[int, Score]] = defaultdict(dict)
     for index, scenario, expectation, number, reasoning, details, exact in connection.execute(query):
         value = number
@@ -52,10 +55,35 @@ def read_scores(connection: Connection, run_id: str) -> Scores:
             odd = exact_values(exact)
             reasoning, details = odd.get("reasoning", reasoning), odd.get("details", details)
             value = json.loads(odd["value"]) if "value" in odd else number
-        found[scenario, index][expectation] = Score(
-            value=value, reasoning=reasoning, details={} if details is None else json.loads(details)
+        found[scenario, index][expectation] = Score.of(
+            value, reasoning=reasoning, details=None if details is None else json.loads(details)
         )
     return dict(found)
+
+
+def read_begun(connection: Connection, run_id: str) -> dict[TrialKey, Start]:
+    """Return the trials of a run that were begun and whose conversation has not ended."""
+    same = and_(*(STARTS.c[name] == TRIALS.c[name] for name in ("run_id", "trial", "scenario")))
+    columns = [STARTS.c[name] for name in ("trial", "scenario", "said", "state", "exact")]
+    query = select(*columns).select_from(STARTS.outerjoin(TRIALS, same))
+    rows = connection.execute(query.where(STARTS.c.run_id == run_id, TRIALS.c.run_id.is_(None))).mappings()
+    return {(each["scenario"], each["trial"]): _start(as_written(each)) for each in rows}
+
+
+def read_cuts(connection: Connection, run_id: str) -> dict[int, tuple[int, ...]]:
+    """Return the trials of each scenario in which a run was cut off, in the order dealt."""
+    query = select(CUTS.c.scenario, CUTS.c.trial).where(CUTS.c.run_id == run_id).order_by(CUTS.c.scenario, CUTS.c.trial)
+    found: defaultdict[int, tuple[int, ...]] = defaultdict(tuple)
+    for scenario, index in connection.execute(query):
+        found[scenario] += (index,)
+    return dict(found)
+
+
+def _start(found: Mapping[str, Any]) -> Start:
+    trial = Trial(found["scenario"], found["trial"], 0)
+    if found["said"] is None:
+        return Start(trial)
+    return Start(trial, tuple(decode_message(each) for each in json.loads(found["said"])), found["state"])
 
 
 def read_rubrics(connection: Connection, run_id: str) -> dict[str, Mapping[str, str]]:
@@ -75,9 +103,9 @@ def read_spent(connection: Connection, run_id: str) -> tuple[float, Mapping[str,
     return seconds, usage
 
 
-def _messages(connection: Connection, run_id: str) -> Mapping[TrialKey, Sequence[Message]]:
+def _messages(connection: Connection, run_id: str, since: Trial | None) -> Mapping[TrialKey, Sequence[Message]]:
     names = ("trial", "scenario", "role", "content", "tool_calls", "started", "seconds", "metadata", "exact")
-    query = _of_run(MESSAGES, run_id, [MESSAGES.c[name] for name in names])
+    query = _of_run(MESSAGES, run_id, [MESSAGES.c[name] for name in names], since)
     found: defaultdict[TrialKey, list[Message]] = defaultdict(list)
     for index, scenario, *said in connection.execute(query):
         found[scenario, index].append(_message(*said))
@@ -107,5 +135,8 @@ def _message(
     )
 
 
-def _of_run(table: Table, run_id: str, columns: Sequence[Any]) -> Any:
-    return select(*columns).where(table.c.run_id == run_id).order_by(*table.primary_key.columns)
+def _of_run(table: Table, run_id: str, columns: Sequence[Any], since: Trial | None) -> Any:
+    query = select(*columns).where(table.c.run_id == run_id).order_by(*table.primary_key.columns)
+    if since is None:
+        return query
+    return query.where(table.c.scenario == since.scenario, table.c.trial >= since.index)

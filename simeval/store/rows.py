@@ -9,32 +9,36 @@ from typing import Any
 
 from sqlalchemy import Table
 
-from simeval.core.run_records import ReplyRecord, RubricRecord
-from simeval.core.serialization import plain
+from simeval.core.run_records import ReplyRecord, RubricRecord, Start
+from simeval.core.serialization import encode_message, plain
 from simeval.core.trial import Failure, Judgement, Score, TrialConversation, Verdict
 from simeval.results.encoding import encode_scenario, encode_verdict
 from simeval.results.experiment import ExperimentResult
 from simeval.results.suite import EvaluationResult, RunRecord
 from simeval.store.backends.base import Batch, Row
 from simeval.store.journal import Entry
-from simeval.store.schema import JUDGEMENTS, MESSAGES, REPLIES, RUBRICS, SCENARIOS, SCORES, TRIALS, VERDICTS
+from simeval.store.schema import JUDGEMENTS, MESSAGES, REPLIES, RUBRICS, SCENARIOS, SCORES, STARTS, TRIALS, VERDICTS
 from simeval.store.text_encoding import kept, storable, to_iso, to_json
 
 TRIAL_TEXTS = ("writing_style", "error", "cause")
 MESSAGE_TEXTS = ("content", "tool_calls", "metadata")
+START_TEXTS = ("said", "state")
 SCORE_TEXTS = ("reasoning", "details", "error", "cause")
 
 
 def rows_of(run_id: str, entries: Iterable[Entry], *, now: str) -> Batch:
-    """Return the rows of conversations, judgements, rubrics and replies; the last of two of one trial counts.
+    """Return the rows of starts, conversations, judgements, rubrics and replies; the last of two of one trial counts.
 
     What was not made because no verdict needs it leaves none.
     """
+    starts: dict[object, Start] = {}
     helds: dict[object, TrialConversation] = {}
     judgements: dict[object, Judgement] = {}
     rubrics, replies = [], []
     for entry in entries:
         match entry:
+            case Start():
+                starts[entry.trial] = entry
             case TrialConversation():
                 if entry.failure is None or not entry.failure.is_unneeded:
                     helds[entry.trial] = entry
@@ -48,6 +52,7 @@ def rows_of(run_id: str, entries: Iterable[Entry], *, now: str) -> Batch:
                 pass
     scores = [(judgement, _scores(run_id, judgement)) for judgement in judgements.values()]
     return {
+        STARTS: [_start(run_id, start) for start in starts.values()],
         **rows_of_conversations(run_id, helds.values()),
         JUDGEMENTS: [_judgement(run_id, judgement, found, now) for judgement, found in scores if found],
         SCORES: [score for _, found in scores for score in found],
@@ -125,6 +130,14 @@ def _verdict(verdict: Verdict, **place: Any) -> Row:
     )
 
 
+def _start(run_id: str, start: Start) -> Row:
+    at = (run_id, start.trial.index, start.trial.scenario)
+    if start.messages is None:
+        return (*at, None, None, None)
+    said = to_json([{**encode_message(message), "seconds": message.seconds} for message in start.messages])
+    return (*at, *kept(START_TEXTS, (said, start.state)))
+
+
 def _trial(run_id: str, held: TrialConversation) -> Row:
     trial, conversation, failure = held.trial, held.conversation, held.failure
     style = None if conversation.writing_style is None else to_json(dict(conversation.writing_style))
@@ -168,7 +181,8 @@ def _score(score: Score) -> Row:
     if type(value) is not float or not isfinite(value):  # what a column of numbers would not give back as it was
         odd = {"value": json.dumps(score.value if isinstance(value, (bool, int, float)) else float(score.value))}
         value = _finite(float(score.value))
-    details = to_json(plain(score.details)) if score.details else None
+    found = score.kept_details
+    details = to_json(plain(found)) if found else None
     reasoning, details, _, _, exact = kept(SCORE_TEXTS, (score.reasoning, details, None, None), exact=odd)
     return (value, reasoning, details, None, None, None, exact)
 

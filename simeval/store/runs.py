@@ -13,9 +13,18 @@ from simeval.core.run_records import ResumableRun, TrialKey
 from simeval.core.trial import Outcome, Score, TrialConversation
 from simeval.errors import DefinitionError
 from simeval.results.encoding import encode_trial
+from simeval.store.cuts import count_set_aside
 from simeval.store.database import Database
 from simeval.store.owners import describe, is_alive
-from simeval.store.reading import Scores, read_conversations, read_rubrics, read_scores, read_spent
+from simeval.store.reading import (
+    Scores,
+    read_begun,
+    read_conversations,
+    read_cuts,
+    read_rubrics,
+    read_scores,
+    read_spent,
+)
 from simeval.store.schema import ATTEMPTS, JUDGEMENTS, METADATA, RUNS, SCENARIOS, TRIALS
 from simeval.store.text_encoding import as_written
 
@@ -98,7 +107,6 @@ class Runs:
     def _load(self, connection: Connection, run_id: str) -> ResumableRun:
         run = _row(connection, run_id)
         seconds, usage = read_spent(connection, run_id)
-        held = read_conversations(connection, run_id)
         return ResumableRun(
             run_id=run_id,
             seed=int(run["seed"]),
@@ -107,9 +115,12 @@ class Runs:
             seconds=seconds,
             usage=usage,
             owner=describe(run["owner"]) if self._is_owned(run) else "",
-            held={key: each for key, each in held.items() if each.failure is None or each.failure.stage == "app"},
+            held=read_conversations(connection, run_id),
             scores=read_scores(connection, run_id),
             rubrics=read_rubrics(connection, run_id),
+            begun=read_begun(connection, run_id),
+            cuts=read_cuts(connection, run_id),
+            set_aside=count_set_aside(connection, run_id),
         )
 
     def _ended(self, connection: Connection, run_id: str) -> Mapping[str, Any]:

@@ -3,6 +3,8 @@
 runs ─┬─ sittings      one for each start of the run
       ├─ rubrics
       └─ scenarios ─┬─ verdicts
+                    ├─ starts
+                    ├─ cuts ─── set_aside
                     └─ trials ─┬─ messages
                                ├─ judgements ─── scores
                                └─ feedback
@@ -121,6 +123,15 @@ VERDICTS = _table(
     *_whole("n missing"),
     *_texts("method reason explanation result exact"),
 )
+STARTS = _table("starts", *_trial(), *_texts("said state exact"))
+CUTS = _table("cuts", *_texts("run_id", key=True), *_whole("scenario trial", key=True), *_whole("set_aside"))
+SET_ASIDE = _table(
+    "set_aside",
+    *_trial(),
+    *_whole("attempt", key=True),
+    Column("seed", BigInteger),
+    *_texts("conversation scores exact"),
+)
 RUBRICS = _table("rubrics", *_texts("run_id key", key=True), *_texts("model expected_behavior levels exact"))
 REPLIES = _table(
     "replies",
@@ -168,7 +179,15 @@ def _add_metadata(connection: Connection) -> None:
     METADATA.create_all(connection, tables=[*older, DATASET_TAGS], checkfirst=False)
 
 
-MIGRATIONS: Sequence[Callable[[Connection], None]] = (_add_labelling, _add_metadata)  # from version 1 to 2, and so on
+def _add_starts(connection: Connection) -> None:
+    METADATA.create_all(connection, tables=[STARTS, CUTS, SET_ASIDE], checkfirst=False)
+
+
+MIGRATIONS: Sequence[Callable[[Connection], None]] = (  # from version 1 to 2, and so on
+    _add_labelling,
+    _add_metadata,
+    _add_starts,
+)
 VERSION = 1 + len(MIGRATIONS)
 
 

@@ -58,6 +58,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["worse.json", "old.json"], 0),
         (["old.json", "same.json", "--margin", "0.01"], 1),
         (["old.json", "same.json", "--alpha", "0.01"], 1),
+        (["old.json", "same.json", "--alpha", "0.01", "--gate", "not_proven_worse"], 0),
+        (["old.json", "worse.json", "--gate", "not_proven_worse"], 1),
+        (["old.json", "same.json", "--gate", "pass"], 2),
+        (["old.json", "same.json", "--lower", "helps"], 2),
         (["old.json", "nothing.json"], 2),
         (["old.json", "."], 2),
         (["nonsense.json", "same.json"], 2),
@@ -83,7 +87,7 @@ def test_it_shows_the_table_the_reason_and_a_summary(folder: Path) -> None:
 
     said = " ".join(done.stdout.split())
     assert "60 of 60 before, 0 of 60 now; 60 trials got worse, 0 better: proven worse" in said
-    assert done.stdout.splitlines()[-1].startswith("FAIL: 1 requirement compared (1 fail)")
+    assert done.stdout.splitlines()[-1].startswith("WORSE: 1 requirement compared (1 worse)")
     assert not done.stderr
 
 
@@ -91,15 +95,15 @@ def test_json_on_standard_output_stands_alone(folder: Path) -> None:
     done = simeval(folder, "compare", "old.json", "worse.json", "--json", "-")
 
     found: dict[str, Any] = json.loads(done.stdout)
-    assert (found["outcome"], found["requirements"][0]["worse"]) == ("fail", 60)
-    assert "FAIL" in done.stderr
+    assert (found["finding"], len(found["changes"][0]["regressed"])) == ("worse", 60)
+    assert "WORSE" in done.stderr
 
 
 def test_json_is_written_to_a_file(folder: Path) -> None:
     done = simeval(folder, "compare", "old.json", "same.json", "--json", "found.json")
 
     assert json.loads((folder / "found.json").read_text(encoding="utf-8"))["passed"] is True
-    assert "PASS" in done.stdout
+    assert "NOT WORSE" in done.stdout
 
 
 def test_a_terminal_that_cannot_show_a_title_stops_nothing(folder: Path) -> None:
@@ -113,8 +117,8 @@ def test_a_file_that_is_no_result_is_named_with_the_way_out(folder: Path) -> Non
     done = simeval(folder, "compare", "old.json", "older.json")
 
     assert done.stderr == (
-        "simeval: candidate 'older.json': the key seed is missing; give what `simeval run --json PATH` writes, "
-        "made by this version of simeval.\n"
+        "simeval: candidate 'older.json': the key seed is missing; give what `--json PATH` writes, made by this "
+        "version of simeval.\n"
     )
 
 
@@ -137,7 +141,7 @@ class TestExperiments:
         gain = simeval(tmp_path, "compare", bad, good[:-1], "--store", "store.db")
 
         assert (loss.returncode, gain.returncode) == (1, 0)
-        assert "something is proven worse: 12 examples in both" in loss.stdout
+        assert "WORSE: 1 metric compared (1 worse) on 12 examples of both" in loss.stdout
         assert json.loads((tmp_path / "out.json").read_text())["changes"][0]["finding"] == "worse"
 
     def test_an_experiment_is_not_compared_with_a_suite(self, tmp_path: Path, folder: Path) -> None:
@@ -152,6 +156,6 @@ class TestExperiments:
 async def _experiment(store: Path, answer: str) -> str:
     examples = [Example(inputs={"n": n}) for n in range(12)]
     dataset = check_dataset(lambda: examples, name="d")
-    is_yes = scorer(lambda output: output == "yes", name="yes")
+    is_yes = scorer(lambda output: output == "yes", name="yes", direction="higher")
     engine = Engine(store=store, seed=1, progress=False)
     return (await engine.evaluate(dataset, lambda n: answer, scorers=[is_yes])).run.run_id

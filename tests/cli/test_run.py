@@ -279,6 +279,9 @@ def test_an_interrupted_run_ends_at_once_and_names_its_store(folder: Path, app: 
         assert "run started" in process.stderr.readline()
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
+        while "no more trials are started" not in process.stderr.readline():
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
         asked = time.monotonic()
         status = process.wait(timeout=30)
         seconds = time.monotonic() - asked

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -58,10 +59,14 @@ def started(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
         stderr=subprocess.PIPE,
         text=True,
     )
-    assert process.stderr is not None
-    while "run started" not in process.stderr.readline():
-        assert process.poll() is None
+    wait_for("run started", process)
     return process
+
+
+def wait_for(said: str, process: "subprocess.Popen[str]") -> None:
+    assert process.stderr is not None
+    while said not in process.stderr.readline():
+        assert process.poll() is None
 
 
 def interrupted(process: "subprocess.Popen[str]", number: int = signal.SIGINT) -> tuple[int, str, str, float]:
@@ -72,17 +77,17 @@ def interrupted(process: "subprocess.Popen[str]", number: int = signal.SIGINT) -
     return process.returncode, output, errors, time.monotonic() - asked
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "a request to terminate"])
-def test_an_interrupted_run_gives_its_verdicts_and_how_to_go_on(folder: Path, number: int) -> None:
+def test_an_interrupted_run_finishes_what_is_under_way_and_goes_on_as_if_nothing_had_happened(folder: Path) -> None:
     process = started(folder, "--app", "shop:good", "--seed", "3", "--json", "cut.json")
     time.sleep(1.5)
 
-    status, output, errors, seconds = interrupted(process, number)
+    status, output, errors, seconds = interrupted(process)
 
     run = json.loads((folder / "cut.json").read_text())["run_id"]
     assert status == 130
     assert seconds < 5  # two are promised, on a machine that is not as busy as one that tests
     assert errors.count("Traceback") == 0
+    assert re.search(r"no more trials are started; the \d+ under way are finished, in about \d+ s", errors)
     assert "INCONCLUSIVE: 100 scenarios" in output
     assert f"simeval run suite.yaml --app shop:good --seed 3 --json cut.json --resume {run}" in errors
 
@@ -96,18 +101,53 @@ def test_an_interrupted_run_gives_its_verdicts_and_how_to_go_on(folder: Path, nu
     assert one["run_id"] == run
     assert "resumed: " in one["notes"][1]
     assert [s["expectations"] for s in one["scenarios"]] == [s["expectations"] for s in other["scenarios"]]
+    assert not any("cut off" in note for note in one["notes"])
 
 
-@pytest.mark.parametrize("app", ["hangs", "sleeps", "blocks"])
-def test_an_app_that_hangs_does_not_hold_up_an_interrupt(folder: Path, app: str) -> None:
+def test_a_request_to_terminate_ends_a_run_at_once_and_the_resumed_one_says_what_that_cost(folder: Path) -> None:
+    process = started(folder, "--app", "shop:good", "--seed", "3", "--json", "cut.json")
+    time.sleep(1.5)
+
+    status, _, errors, seconds = interrupted(process, signal.SIGTERM)
+    run = json.loads((folder / "cut.json").read_text())["run_id"]
+    simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--json", "a.json", "--resume", run)
+
+    found = json.loads((folder / "a.json").read_text())
+    missing = [error for scenario in found["scenarios"] for error in scenario["errors"]]
+    assert status == 130
+    assert seconds < 5
+    assert "interrupted (SIGTERM)" in errors
+    assert {error["stage"] for error in missing} == {"run"}
+    assert f"the run was cut off in {len(missing)} trials that were under way" in found["notes"][-1]
+
+
+@pytest.mark.parametrize("app", ["hangs", "sleeps"])
+def test_an_app_that_hangs_does_not_hold_up_a_second_interrupt(folder: Path, app: str) -> None:
     process = started(folder, "--app", f"shop:{app}")
-    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    wait_for("no more trials are started", process)
 
     status, _, errors, seconds = interrupted(process)
 
     assert status == 130
     assert seconds < 6
     assert "--resume" in errors
+    assert "Traceback" not in errors
+
+
+def test_an_app_that_holds_up_the_event_loop_does_not_hold_up_a_third_interrupt(folder: Path) -> None:
+    process = started(folder, "--app", "shop:blocks")
+    wait_for("the event loop has been blocked", process)
+
+    for _ in range(2):
+        process.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(0.5)  # of two signals at once the system gives one
+    status, _, errors, seconds = interrupted(process)
+
+    assert status == 130
+    assert seconds < 6
+    assert "simeval runs" in errors
     assert "Traceback" not in errors
 
 

@@ -21,11 +21,11 @@ from simeval import (
 )
 from simeval.core.usage import total
 from simeval.datasets.dataset import Dataset
+from tests.support.http_runs import KEY
 from tests.support.llm_server import Behaviour, ServerHandle, running
 
 pytestmark = pytest.mark.anyio
 
-KEY = "test-key-SECRET"
 CONTEXT = "Marie Curie discovered radium in Paris. She received two prizes."
 ANSWERS = ("Curie discovered radium.", "Curie discovered uranium.")
 

@@ -10,7 +10,6 @@ from simeval.core.usage import Ledger
 from simeval.errors import ModelError, ModelUnusable
 from simeval.models.protocol.model import Model, ModelKind
 from simeval.models.providers.embedding import Embedding
-from simeval.models.providers.litellm_model import load_litellm
 from simeval.models.providers.moderation import ModerationEndpoint
 from simeval.models.registry import Models
 from simeval.scorers.base import Callers
@@ -29,13 +28,12 @@ from simeval.scorers.llm.graded import (
 from simeval.scorers.llm.moderation import Moderation
 from simeval.scorers.llm.rag import ContextEntityRecall
 from simeval.scorers.llm.summarization import Summarization
+from tests.support.http_runs import KEY, MAX_ATTEMPTS
 from tests.support.llm_server import Fault, ServerHandle
 from tests.support.scorer_replies import vector
 
 pytestmark = pytest.mark.anyio
 
-KEY = "test-key-SECRET"
-MAX_ATTEMPTS = 3
 ROUTES = ("openai", "openai-compatible")
 FAILING: Sequence[Fault] = ("error_500", "malformed", "truncated", "html", "reset", "rate_limited")
 
@@ -138,11 +136,6 @@ CASES: Sequence[Case] = (
         },
     ),
 )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _litellm() -> None:
-    load_litellm()
 
 
 @pytest.fixture(params=ROUTES)

@@ -307,7 +307,7 @@ NOT_REPRODUCED = {
     "case.holdout.": "its files are not here; by their notes most of the texts are among those its model was fitted to",
     "case.cv": "on all turns; on the public half our own held-out figure is tested with the calibration",
     "case.e2e.": "its personas and lists of words are not here; the spread of the demo sessions is tested below",
-    "case.timing": "benchmarks/alignment.py prints ours beside it",
+    "case.timing": "benchmarks/models/alignment.py prints ours beside it",
 }
 
 

@@ -98,7 +98,7 @@ def of_metrics(case: dict[str, Any]) -> object:
 
 
 def of_column_map(case: dict[str, Any]) -> object:
-    @scorer(column_map=case["inputs"]["column_map"])  # type: ignore[untyped-decorator]
+    @scorer(column_map=case["inputs"]["column_map"])
     def is_column(text: str) -> bool:
         return text == "col"
 

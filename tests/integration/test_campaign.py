@@ -5,14 +5,15 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from math import nextafter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from benchmarks.campaign import endpoints, handlers, kills, stores
-from benchmarks.campaign.__main__ import as_row
-from benchmarks.campaign.campaign import Campaign, NotRun, healthy
-from benchmarks.campaign.cases import Report
-from benchmarks.campaign.notes import NoteBook, Notes
+from benchmarks.faults.campaign import endpoints, handlers, kills, stores
+from benchmarks.faults.campaign.__main__ import as_row
+from benchmarks.faults.campaign.campaign import Campaign, NotRun, healthy
+from benchmarks.faults.campaign.cases import Report, agrees
+from benchmarks.faults.campaign.notes import NoteBook, Notes
 from simeval.core.conversation import Conversation
 from simeval.core.run_records import ResumableRun
 from simeval.core.trial import Judgement, Score, Trial, TrialConversation
@@ -32,6 +33,7 @@ def test_nothing_is_lost_when_a_run_is_killed(campaign: Campaign) -> None:
     report = kills.kill_sqlite(campaign)
 
     assert report.is_good, report
+    assert report.missing
     assert report.finished > 100
     assert report.same
     assert report.ended.startswith("2 kills, ")
@@ -59,6 +61,21 @@ def test_an_app_that_exits_fails_its_trials_alone(campaign: Campaign) -> None:
     assert report.is_good, report
     assert report.ended == "by itself, status 1"
     assert "SystemExit" in report.message
+
+
+def test_a_run_that_was_cut_off_agrees_with_a_whole_one_up_to_the_trial_that_is_missing() -> None:
+    def found(*said: str, missing: Sequence[int] = ()) -> dict[str, Any]:
+        kept = {"title": "s", "outcome": "pass", "passed": True, "sample_size": 3, "trials": 3, "expectations": []}
+        errors = [{"index": index, "stage": "run", "error": "cut"} for index in missing]
+        conversations = [{"index": index, "turns": [text]} for index, text in enumerate(said)]
+        return {"scenarios": [{**kept, "errors": errors, "conversations": conversations}]}
+
+    whole = found("a", "b", "c")
+
+    assert agrees(found("a", "b", "c"), whole)
+    assert not agrees(found("a", "b", "x"), whole)
+    assert agrees(found("a", "", "x", missing=[1]), whole)
+    assert not agrees(found("x", "", "c", missing=[1]), whole)
 
 
 def test_a_row_that_needs_a_server_says_so(campaign: Campaign) -> None:
@@ -94,6 +111,16 @@ class TestNotes:
 
         assert (notes.finished, notes.lost(self.past(0.1, 2)), notes.repeated()) == (3, 0, 0)
 
+    def test_what_was_set_aside_is_not_lost_and_may_be_held_again_with_another_seed(self, tmp_path: Path) -> None:
+        anew = replace(self.held, trial=replace(self.held.trial, seed=78))
+        notes = self.noted(tmp_path / "notes", [self.held, self.judged], [anew])
+        past = replace(self.past(held=anew), scores={})
+
+        assert notes.lost(past) == 3
+        assert notes.lost(past, [(self.held, {0: "0.1", 1: "2"})]) == 0
+        assert notes.lost(past, [(self.held, {0: "0.1", 1: "3"})]) == 1
+        assert notes.repeated() == 0
+
     def test_what_is_not_there_or_is_not_the_same_is_lost(self, tmp_path: Path) -> None:
         notes = self.noted(tmp_path / "notes", [self.held, self.judged])
         other = replace(self.held, conversation=Conversation(ended="max_turns"))
@@ -126,4 +153,4 @@ def test_a_report_of_a_loss_is_not_good_and_shows_in_its_row() -> None:
     row = as_row("it breaks", report)
 
     assert not report.is_good
-    assert row.startswith("| it breaks | 9 | 1 | 0 | by itself | 0.0 | NO | a \\| b")
+    assert row.startswith("| it breaks | 9 | 1 | 0 | 0, 0 | by itself | 0.0 | NO | a \\| b")

@@ -33,7 +33,7 @@ from simeval import (
     WritingStyleConfig,
     scorer,
 )
-from simeval.core.run_records import Heartbeat
+from simeval.core.run_records import Heartbeat, Start
 from simeval.core.trial import Failure, Judgement, TrialConversation
 from simeval.errors import AppError, DefinitionError, RunStopped, StoreError
 from simeval.results.suite import RunRecord
@@ -615,12 +615,20 @@ class TestJournal:
         await Engine(seed=1, store=journal).evaluate([scenario("a"), scenario("b")], good_app)
 
         kinds = Counter(type(entry).__name__ for entry in journal.entries)
-        order = [(type(e), e.trial) for e in journal.entries if isinstance(e, (TrialConversation, Judgement))]
+        order = [(type(e), e.trial) for e in journal.entries if isinstance(e, (Start, TrialConversation, Judgement))]
         del kinds["Heartbeat"]
-        assert kinds == {"RunRecord": 1, "RubricRecord": 1, "TrialConversation": 60, "Judgement": 60, "SuiteResult": 1}
+        assert kinds == {
+            "RunRecord": 1,
+            "RubricRecord": 1,
+            "Start": 60,
+            "TrialConversation": 60,
+            "Judgement": 60,
+            "SuiteResult": 1,
+        }
         assert isinstance(journal.entries[0], RunRecord)
         assert [type(entry) for entry in journal.entries[-2:]] == [Heartbeat, SuiteResult]
-        assert all(order.index((TrialConversation, trial)) < order.index((Judgement, trial)) for _, trial in order)
+        places = [[order.index((kind, trial)) for kind in (Start, TrialConversation, Judgement)] for _, trial in order]
+        assert all(found == sorted(found) for found in places)
 
     async def test_a_json_lines_store_holds_every_trial(self, tmp_path: Path) -> None:
         path = tmp_path / "runs" / "journal.jsonl"
@@ -629,7 +637,7 @@ class TestJournal:
 
         lines = [json.loads(line) for line in path.read_text().splitlines()]
         kinds = Counter(line["type"] for line in lines if line["type"] != "usage")
-        assert kinds == {"run": 4, "rubric": 2, "conversation": 60, "judgement": 60, "verdicts": 2}
+        assert kinds == {"run": 4, "rubric": 2, "start": 60, "conversation": 60, "judgement": 60, "verdicts": 2}
 
     async def test_what_was_finished_when_a_run_stops_is_in_the_store(self, tmp_path: Path) -> None:
         path = tmp_path / "journal.jsonl"
@@ -660,7 +668,7 @@ class TestJournal:
         found = [json.loads(line) for line in lines if line.endswith("}")]
         runs = [each["run_id"] for each in found if each["type"] != "usage"]
         assert len(set(runs)) == 2
-        assert runs.count(runs[-1]) == 8
+        assert runs.count(runs[-1]) == 10
         assert json.loads(lines[0])["suite"][0]["title"] == "Bot explains itself"
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")

@@ -141,7 +141,7 @@ class TestTargets:
         def rag(question: str) -> dict[str, Any]:
             return {"answer": question.upper(), "context": ["a", "b"]}
 
-        @scorer(column_map={"text": "output.answer", "documents": "output.context"})  # type: ignore[untyped-decorator]
+        @scorer(column_map={"text": "output.answer", "documents": "output.context"})
         def counted(text: str, documents: list[str], output: object) -> dict[str, object]:
             return {"upper": text.isupper(), "documents": len(documents), "whole": isinstance(output, dict)}
 
@@ -258,7 +258,7 @@ class TestScorers:
         assert values(result, "Equals (2)") == [0, 1, 0]
 
     async def test_a_column_map_wins_over_a_column_of_the_parameters_name(self) -> None:
-        @scorer(column_map={"question": "answer"})  # type: ignore[untyped-decorator]
+        @scorer(column_map={"question": "answer"})
         def same(output: str, question: str) -> bool:
             return output == question
 

@@ -13,9 +13,8 @@ import pytest
 
 from simeval import Engine, Expectation, ScenarioTest, SuccessRateEvaluator
 from simeval.core import seeds
-from simeval.core.ratings import Rating, ratings_of
 from simeval.core.settings import RetryConfig
-from simeval.core.trial import Failure, Score
+from simeval.core.trial import Failure, Rating, Score
 from simeval.errors import DefinitionError, ModelUnusable
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompts import GradeRequest
@@ -98,7 +97,7 @@ class TestRepeats:
         result = await evaluated(judge(noisy), judge_repeats=3)
 
         for judgement, score in zip(result.judgements, scores(result), strict=True):
-            found = ratings_of(score)
+            found = score.ratings
             assert score.value == mean(rating.score for rating in found)
             assert [(rating.judge, rating.repeat) for rating in found] == [("judge/a", n) for n in range(3)]
             assert found[0].score == seeds.generator(judgement.trial.seed, "noise").randint(5, 10)
@@ -115,8 +114,8 @@ class TestRepeats:
     async def test_more_repeats_keep_the_ratings_there_were(self) -> None:
         two, three = [await evaluated(judge(noisy), judge_repeats=repeats) for repeats in (2, 3)]
 
-        kept = [ratings_of(score)[:2] for score in scores(three)]
-        assert kept == [ratings_of(score) for score in scores(two)]
+        kept = [score.ratings[:2] for score in scores(three)]
+        assert kept == [score.ratings for score in scores(two)]
 
     @pytest.mark.parametrize("concurrency", [1, 3, 50])
     async def test_they_are_the_same_at_any_concurrency(self, concurrency: int) -> None:
@@ -128,7 +127,7 @@ class TestRepeats:
     @pytest.mark.parametrize(("model_concurrency", "peak"), [(2, 2), (50, 5)])
     async def test_they_run_at_once_within_the_judges_limit(self, model_concurrency: int, peak: int) -> None:
         slow = judge(noisy)
-        slow.act = _slowed(slow.act)
+        slow.act = _until_no_other_starts(slow.act)
 
         await evaluated(slow, judge_repeats=5, concurrency=1, model_concurrency=model_concurrency)
 
@@ -167,7 +166,7 @@ class TestRepeats:
 
         failures = [each for each in result.expectations[0].results if isinstance(each, Failure)]
         assert [(each.stage, each.cause) for each in failures] == [("judge", "server")]
-        assert [len(ratings_of(score)) for score in scores(result)] == [3] * 5
+        assert [len(score.ratings) for score in scores(result)] == [3] * 5
         assert result.verdicts[0].missing == 1
 
     async def test_all_of_them_are_usage_of_the_judge(self) -> None:
@@ -214,9 +213,7 @@ class TestPanels:
         result = await evaluated([first, second], judge_repeats=2)
 
         assert [score.value for score in scores(result)] == [7.5] * 6
-        assert ratings_of(scores(result)[0])[2] == Rating(
-            judge="judge/b", repeat=0, score=6.0, reasoning="seen by judge/b"
-        )
+        assert scores(result)[0].ratings[2] == Rating(judge="judge/b", repeat=0, score=6.0, reasoning="seen by judge/b")
         assert [request.role for request in asked].count("rubric") == 1
         assert {request.role for request in others} == {"judge"}
         assert "the mean of 9 (judge/a), 9 (judge/a), 6 (judge/b), 6 (judge/b)" in scores(result)[0].reasoning
@@ -275,9 +272,9 @@ def test_repeats_that_cannot_be_counted_are_refused(repeats: Any) -> None:
         Engine(judge_repeats=repeats)
 
 
-def _slowed(act: Callable[[Request], Awaitable[str]]) -> Callable[[Request], Awaitable[str]]:
+def _until_no_other_starts(act: Callable[[Request], Awaitable[str]]) -> Callable[[Request], Awaitable[str]]:
     async def slow(request: Request) -> str:
-        await anyio.sleep(0.005)
+        await anyio.wait_all_tasks_blocked()
         return await act(request)
 
     return slow

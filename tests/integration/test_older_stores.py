@@ -37,7 +37,7 @@ def engine(store: Path, run: str, **options: Any) -> Engine:
     return Engine(store=store, resume=run, progress=False, early_stopping=False, **options)
 
 
-@pytest.mark.parametrize(("run", "kept"), [(KILLED, 23), (STOPPED, 13), (FINISHED, 24)])
+@pytest.mark.parametrize(("run", "kept"), [(STOPPED, 13), (FINISHED, 24)])
 async def test_a_suite_is_resumed(store: Path, version_3: ModuleType, run: str, kept: int) -> None:
     result = await engine(store, run).evaluate(version_3.suite(), version_3.app)
 
@@ -45,6 +45,18 @@ async def test_a_suite_is_resumed(store: Path, version_3: ModuleType, run: str, 
     assert f"{kept} conversations" in " ".join(result.run.notes)
     assert [len(each.conversations) for each in result] == [12, 12]
     assert result.passed
+
+
+async def test_of_a_run_that_was_killed_the_first_unfinished_trial_is_missing_and_later_ones_are_dealt_anew(
+    store: Path, version_3: ModuleType
+) -> None:
+    result = await engine(store, KILLED).evaluate(version_3.suite(), version_3.app)
+
+    notes = " ".join(result.run.notes)
+    assert "21 conversations" in notes
+    assert "2 that were dealt later and finished are set aside" in notes
+    assert [len(each.failures) for each in result] == [1, 0]
+    assert [len(each.conversations) for each in result] == [12, 12]
 
 
 async def test_an_experiment_is_resumed(store: Path, version_3: ModuleType) -> None:

@@ -66,6 +66,9 @@ def version_one(where: str) -> None:
         "DROP TABLE dataset_tags",
         "DROP TABLE examples",
         "DROP TABLE feedback",
+        "DROP TABLE starts",
+        "DROP TABLE cuts",
+        "DROP TABLE set_aside",
         "ALTER TABLE messages DROP COLUMN metadata",
         "UPDATE schema_version SET version = 1",
     ):

@@ -12,10 +12,10 @@ from typing import Any
 
 import anyio
 import anyio.to_thread
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
 from simeval.core.capture import Caught, capture, place_of
-from simeval.core.conversation import UNCHANGED, AppResponse, ChatMessage, Message, Transcript
+from simeval.core.conversation import UNCHANGED, AppResponse, Beginning, ChatMessage, Message
 from simeval.engine.flow.demand import TrialScope
 from simeval.errors import AppError, DefinitionError
 from simeval.models.caller import Caller
@@ -30,6 +30,11 @@ class Handler:
     is_async: bool
     takes_history: bool
     takes_state: bool
+
+    @property
+    def hides(self) -> bool:
+        """Whether what it remembers of a conversation, if anything, cannot be seen."""
+        return not (self.takes_history or self.takes_state)
 
     @classmethod
     def of(cls, function: object) -> "Handler":
@@ -74,6 +79,13 @@ def model_handler(caller: Caller) -> Callable[..., Any]:
     return handle
 
 
+@dataclass(slots=True)
+class Memory:
+    """What the handler wants back at its next turn of one conversation: the app's own state."""
+
+    state: Any
+
+
 @dataclass(frozen=True, slots=True)
 class App:
     """Answers the user's messages with the handler, one conversation at a time.
@@ -95,25 +107,27 @@ class App:
 
     async def run(
         self,
-        transcript: Transcript,
         *,
-        state: Any,
-        inbox: MemoryObjectReceiveStream[Message],
-        outbox: MemoryObjectSendStream[Message],
+        beginning: Beginning,
+        memory: Memory,
+        inbox: ObjectReceiveStream[Message],
+        outbox: ObjectSendStream[Message],
         stay: TrialScope,
     ) -> None:
         """Answer until the user leaves, or `stay` ends. Raises AppError at the first turn that fails."""
-        turn = 0
+        turn, history = beginning.turns, _as_chat(beginning)
         async with inbox, outbox:
             async for message in inbox:
                 turn += 1
-                answer, state = await self._answer(turn, message, state, transcript, stay)
+                history.append({"role": "user", "content": message.content})
+                answer, memory.state = await self._answer(turn, history, memory.state, stay)
+                history.append({"role": "assistant", "content": answer.content})
                 await outbox.send(answer)
 
     async def _answer(
-        self, turn: int, message: Message, state: Any, transcript: Transcript, stay: TrialScope
+        self, turn: int, history: Sequence[ChatMessage], state: Any, stay: TrialScope
     ) -> tuple[Message, Any]:
-        heard = _chat(transcript) if self.handler.takes_history else message.content
+        heard = [{**each} for each in history] if self.handler.takes_history else history[-1]["content"]
         arguments = (heard, state) if self.handler.takes_state else (heard,)
         async with self.slots:
             started = datetime.now(UTC)
@@ -184,9 +198,9 @@ class _HandlerLeftError(RuntimeError):
         super().__init__(f"the handler raised {type(cause).__name__}({cause})")
 
 
-def _chat(transcript: Transcript) -> list[ChatMessage]:
-    said: list[ChatMessage] = [{"role": message.role, "content": message.content} for message in transcript.messages]
-    return [{"role": "system", "content": transcript.system}, *said] if transcript.system else said
+def _as_chat(beginning: Beginning) -> list[ChatMessage]:
+    said: list[ChatMessage] = [{"role": message.role, "content": message.content} for message in beginning.messages]
+    return [{"role": "system", "content": beginning.system}, *said] if beginning.system else said
 
 
 def _response(turn: int, returned: Any, state: Any) -> tuple[AppResponse, Any]:

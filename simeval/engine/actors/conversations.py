@@ -1,14 +1,18 @@
 """Conversations: what the workers of the first pool do. One worker owns a trial from its start to its end."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from simeval.core.conversation import Transcript
+from simeval.core.conversation import Beginning
+from simeval.core.run_records import Start, TrialKey
 from simeval.core.settings import WritingStyleConfig
 from simeval.core.trial import Trial, TrialConversation
+from simeval.engine.actors.app import Memory
+from simeval.engine.actors.bookmark import Bookmark
 from simeval.engine.actors.dialogue import Dialogue
+from simeval.engine.actors.recorder import Recorder
 from simeval.engine.actors.simulator import Simulator
-from simeval.engine.flow.demand import Demand
 from simeval.engine.plans.scenario_plan import ScenarioPlan
 from simeval.models.caller import Caller
 from simeval.suites.scenario import ScenarioTest
@@ -19,31 +23,38 @@ class Conversations:
     """Holds the conversations of trials with simulated users.
 
     `scenarios` are those of the plans as they were written, where plans hold them clean of secrets: what a user is
-    to know and to try, the simulator must be told.
+    to know and to try, the simulator must be told. Those in `begun` go on where they were.
     """
 
     plans: Sequence[ScenarioPlan]
     caller: Caller
     dialogue: Dialogue
     writing_style: WritingStyleConfig
-    scenarios: Sequence[ScenarioTest] = ()
+    scenarios: Sequence[ScenarioTest]
+    recorder: Recorder
+    begun: Mapping[TrialKey, Start]
 
     @property
-    def demand(self) -> Demand:
-        """Which trials can still be needed."""
-        return self.dialogue.demand
+    def notes(self) -> Sequence[str]:
+        return ()
 
     async def hold(self, trial: Trial) -> TrialConversation:
         """Hold the conversation of a trial."""
-        plan = self.plans[trial.scenario]
-        scenario = self.scenarios[trial.scenario] if self.scenarios else plan.scenario
-        style = self.writing_style.draw(trial.seed)
+        app, style = self.dialogue.app, self.writing_style.draw(trial.seed)
+        memory, beginning = Memory(app.first_state(trial.seed)), Beginning()
+        begun = self.begun.get((trial.scenario, trial.index))
+        if begun is not None and begun.messages is not None:
+            answered = sum(message.role == "assistant" for message in begun.messages)
+            memory, beginning = Memory(json.loads(begun.state)), Beginning(begun.messages, turns=answered)
+        bookmark = Bookmark(trial, self.recorder, self.dialogue.clean, hides=app.handler.hides, memory=memory)
+        bookmark.is_in = beginning.turns > 0
+        scenario = self.scenarios[trial.scenario]
         return await self.dialogue.hold(
             trial,
-            Simulator(self.caller, scenario, style, trial.seed),
-            Transcript(),
-            title=plan.title,
-            state=self.dialogue.app.first_state(trial.seed),
+            Simulator(self.caller, scenario, style, trial.seed, beginning, bookmark),
+            title=self.plans[trial.scenario].title,
+            memory=memory,
+            beginning=beginning,
             writing_style=style,
         )
 

@@ -1,37 +1,52 @@
-"""A dialogue: the user's side and the app as two actors over a pair of channels, in a task group that a worker owns."""
+"""A dialogue: the user's side and the app as two actors over a pair of channels, in a task group that a worker owns.
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+[user] ─outbox─► transcript ─inbox─► [app]
+   ▲                                   │
+   └─inbox─ transcript ◄─outbox────────┘
+"""
+
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
 from functools import partial
 from logging import DEBUG
 from typing import Any, Protocol
 
 import anyio
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from anyio.abc import ObjectReceiveStream, ObjectSendStream
+from anyio.streams.memory import MemoryObjectSendStream
 from structlog.contextvars import bound_contextvars
 
 from simeval.core.capture import STOPS_THE_RUN, first_leaf
-from simeval.core.conversation import Conversation, Ending, Message, Transcript
+from simeval.core.conversation import Beginning, Conversation, Ending, Message
 from simeval.core.logs import log
-from simeval.core.redaction import clean_values
-from simeval.core.serialization import plain
+from simeval.core.serialization import cleaned
 from simeval.core.trial import UNNEEDED, Failure, Trial, TrialConversation, failure_of
-from simeval.engine.actors.app import App
-from simeval.engine.flow.demand import Demand, TrialScope
+from simeval.engine.actors.app import App, Memory
+from simeval.engine.flow.demand import Demand
 from simeval.errors import AppError, ModelError
+
+NOTHING_SAID = Beginning()
 
 
 class UserSide(Protocol):
     """Whoever writes the user's messages."""
 
-    async def run(
-        self,
-        transcript: Transcript,
-        *,
-        inbox: MemoryObjectReceiveStream[Message],
-        outbox: MemoryObjectSendStream[Message],
-    ) -> Ending:
-        """Talk to the end, append what both say to the transcript, and say how it ended."""
+    async def run(self, *, inbox: ObjectReceiveStream[Message], outbox: ObjectSendStream[Message]) -> Ending:
+        """Talk to the end, and say how it ended."""
+
+
+class _Transcribed(ObjectSendStream[Message]):
+    """An actor's outbox: what is sent stands in the transcript from then on, so that no failure loses it."""
+
+    def __init__(self, stream: MemoryObjectSendStream[Message], transcript: list[Message]) -> None:
+        self._stream, self._transcript = stream, transcript
+
+    async def send(self, item: Message) -> None:
+        self._transcript.append(item)
+        await self._stream.send(item)
+
+    async def aclose(self) -> None:
+        self._stream.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,35 +61,37 @@ class Dialogue:
         self,
         trial: Trial,
         user: UserSide,
-        transcript: Transcript,
         *,
         title: str,
-        state: Any,
+        memory: Memory,
+        beginning: Beginning = NOTHING_SAID,
         writing_style: Mapping[str, str] | None = None,
     ) -> TrialConversation:
         """Hold one dialogue. What the app or the simulator's model got wrong is part of the result.
 
-        A dialogue that is not wanted any more ends where it is. What was said is clean of secrets from here
+        A dialogue that is not needed any more ends where it is. What was said is clean of secrets from here
         on, and in the form a journal gives back: what is judged now and in a resumed run is the same.
         """
         ended: Ending = "settled"
         failure: Failure | None = UNNEEDED  # stays where the scope is cancelled
+        said = list(beginning.messages)
         with bound_contextvars(scenario=title, trial=trial.index):
             with self.demand.stay(trial) as stay:
-                ended, failure = await self._held(user, transcript, state, stay)
-            said = transcript.finish(writing_style=writing_style, ended=ended)
-            held = TrialConversation(trial, cleaned(said, self.clean), failure)
+                answering = partial(self.app.run, beginning=beginning, memory=memory, stay=stay)
+                ended, failure = await self._held(user, answering, said)
+            conversation = Conversation(messages=tuple(said), writing_style=writing_style, ended=ended)
+            held = TrialConversation(trial, cleaned(conversation, self.clean), failure)
             if log.isEnabledFor(DEBUG):
                 log.debug("conversation", transcript=_as_lines(held), ended=held.conversation.ended)
         return held
 
     async def _held(
-        self, user: UserSide, transcript: Transcript, state: Any, stay: TrialScope
+        self, user: UserSide, answering: Callable[..., Coroutine[Any, Any, None]], said: list[Message]
     ) -> tuple[Ending, Failure | None]:
         failure: Failure | None = None
         ended: Ending = "user"
         try:
-            ended = await self._talk(user, transcript, state, stay)
+            ended = await _talk(user, answering, said)
         except* STOPS_THE_RUN:
             raise
         except* (AppError, ModelError) as group:
@@ -84,28 +101,15 @@ class Dialogue:
             failure = Failure(stage="app", error="the app hung up", cause="app")
         return ended, failure
 
-    async def _talk(self, user: UserSide, transcript: Transcript, state: Any, stay: TrialScope) -> Ending:
-        to_app, from_user = anyio.create_memory_object_stream[Message](1)
-        to_user, from_app = anyio.create_memory_object_stream[Message](1)
-        async with to_app, from_user, to_user, from_app, anyio.create_task_group() as actors:
-            answering = partial(self.app.run, transcript, state=state, stay=stay)
-            actors.start_soon(partial(answering, inbox=from_user, outbox=to_user))
-            ended = await user.run(transcript, inbox=from_app, outbox=to_app)
-        return ended  # noqa: RET504  (inside the block, type checkers expect another return after it)
 
-
-def cleaned(conversation: Conversation, clean: Callable[[str], str]) -> Conversation:
-    """Return a conversation clean of secrets, in the form that a journal gives back."""
-    messages = tuple(
-        replace(
-            message,
-            content=clean(message.content),
-            tool_calls=tuple(clean_values(plain(call), clean) for call in message.tool_calls),
-            metadata=clean_values(plain(message.metadata), clean) if message.metadata else {},
-        )
-        for message in conversation.messages
-    )
-    return replace(conversation, messages=messages)
+async def _talk(user: UserSide, answering: Callable[..., Coroutine[Any, Any, None]], said: list[Message]) -> Ending:
+    """Let both sides talk, what they say going into `said`."""
+    to_app, from_user = anyio.create_memory_object_stream[Message](1)
+    to_user, from_app = anyio.create_memory_object_stream[Message](1)
+    async with to_app, from_user, to_user, from_app, anyio.create_task_group() as actors:
+        actors.start_soon(partial(answering, inbox=from_user, outbox=_Transcribed(to_user, said)))
+        ended = await user.run(inbox=from_app, outbox=_Transcribed(to_app, said))
+    return ended  # noqa: RET504  (inside the block, type checkers expect another return after it)
 
 
 def _as_lines(held: TrialConversation) -> str:

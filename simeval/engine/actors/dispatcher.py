@@ -5,11 +5,9 @@ closes them when every scenario has its verdict; that ends the line in order. It
 verdicts can need.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Self
+from collections.abc import Awaitable, Callable, Sequence
 
-import anyio
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from anyio.streams.memory import MemoryObjectSendStream
 
 from simeval.core.trial import Trial
 from simeval.engine.flow.demand import Demand
@@ -18,52 +16,23 @@ from simeval.engine.plans.budget import Admission
 from simeval.engine.plans.scenario_plan import RunPlan
 
 
-class TrialSlots:
-    """The places in flight that one run has taken of those all runs share; left, the context gives all back."""
-
-    def __init__(self, shared: anyio.Semaphore) -> None:
-        self._shared, self.taken = shared, 0
-        self._given_back = anyio.Event()
-
-    async def take(self) -> None:
-        """Wait for a free place."""
-        await self._shared.acquire()
-        self.taken += 1
-
-    def give_back(self) -> None:
-        """Free one place."""
-        self.taken -= 1
-        self._shared.release()
-        self._given_back.set()
-        self._given_back = anyio.Event()
-
-    async def wait_for_one(self) -> None:
-        """Wait until a place is given back."""
-        await self._given_back.wait()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        while self.taken:
-            self.give_back()
-
-
 async def deal(
     plans: Sequence[RunPlan],
     *,
-    credits: MemoryObjectReceiveStream[int],
     outbox: MemoryObjectSendStream[Trial],
-    slots: TrialSlots,
     demand: Demand,
     stop: StopSignal,
+    trial_of: Callable[[int, int], Trial],
     admit: Callable[[Trial], Admission],
+    on_deal: Callable[[Trial], Awaitable[None]],
 ) -> None:
     """Turn each credit into the next trial of its scenario, as soon as fewer trials are in flight than may be.
 
-    Credits for trials that are not `wanted` any more are dropped. Whoever concludes on a trial gives its place
-    back. `admit` says whether a trial can be paid for: "go", "wait" (for those in flight), or why the run stops.
+    Credits for trials that are not needed any more are dropped. Whoever concludes on a trial gives its place
+    back. `trial_of` makes the trial of a scenario that has an index; `admit` says whether it can be paid for: "go",
+    "wait" (for those in flight), or why the run stops; `on_deal` is told of each in the order dealt.
     """
+    credits, slots = demand.credits, demand.slots
     next_index = [0] * len(plans)
     with stop.dealing:
         async with credits, outbox:
@@ -71,7 +40,7 @@ async def deal(
                 if not demand.needs(position, next_index[position]):
                     continue
                 await slots.take()
-                trial = plans[position].trial(next_index[position])
+                trial = trial_of(position, next_index[position])
                 while demand.needs(position, trial.index) and (admission := admit(trial)) != "go":
                     if admission != "wait":
                         stop.stop(admission)  # cancels this scope
@@ -79,5 +48,6 @@ async def deal(
                 if not demand.needs(position, trial.index):
                     slots.give_back()
                     continue
+                await on_deal(trial)
                 await outbox.send(trial)
                 next_index[position] += 1

@@ -8,25 +8,30 @@ from typing import Any
 
 import anyio
 import anyio.to_thread
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
-from simeval.core.conversation import Conversation, Ending, Message, Speaker, Transcript
+from simeval.core.conversation import Beginning, Conversation, Ending, Message, Speaker
+from simeval.core.serialization import cleaned
 from simeval.core.trial import Failure, Trial, TrialConversation
 from simeval.datasets.dataset import RETURNED, Dataset, Example, text_of
-from simeval.engine.actors.dialogue import Dialogue, cleaned
+from simeval.engine.actors.app import Memory
+from simeval.engine.actors.dialogue import Dialogue
 from simeval.engine.actors.simulator import exchange
 from simeval.engine.actors.targets import OWN_COLUMNS
-from simeval.engine.flow.demand import Demand
 from simeval.errors import DatasetChanged, SimevalError
 
 READ_AT_ONCE = 256  # examples, in a worker thread
 
 
 class ExampleReader:
-    """Reads a dataset as its trials come, which is in its order, and holds no more of it than is in flight."""
+    """Reads a dataset as its trials come, which is in its order, and holds no more of it than is in flight.
 
-    def __init__(self, dataset: Dataset, repetitions: int) -> None:
-        self._dataset, self.repetitions = dataset, repetitions
+    `keys` are those of all its examples, without secrets; empty for one that has not been taken yet.
+    """
+
+    def __init__(self, dataset: Dataset, repetitions: int, clean: Callable[[str], str]) -> None:
+        self._dataset, self._repetitions, self._clean = dataset, repetitions, clean
+        self.keys = [""] * dataset.size
         self._source: Iterator[Example] | None = None
         self._read = 0
         self._waiting: dict[int, tuple[Example, int]] = {}  # with how many trials have still to take it
@@ -34,12 +39,13 @@ class ExampleReader:
 
     async def take(self, index: int) -> Example:
         """Return the example of the trial with this index; each is taken once."""
-        place = index // self.repetitions
+        place = index // self._repetitions
         if place >= self._read:
             async with self._turn:
                 while place >= self._read:
                     await self._read_on()
         example, left = self._waiting.pop(place)
+        self.keys[place] = self.keys[place] or self._clean(example.key)
         if left > 1:
             self._waiting[place] = (example, left - 1)
         return example
@@ -55,7 +61,7 @@ class ExampleReader:
             problem = f"it has only {self._read} examples now, and had {self._dataset.size} when it was read before"
             raise DatasetChanged(self._dataset.name, problem=problem)
         for place, example in enumerate(found, self._read):
-            self._waiting[place] = (example, self.repetitions)
+            self._waiting[place] = (example, self._repetitions)
         self._read += len(found)
 
 
@@ -64,32 +70,36 @@ class Examples:
     """Answers the trials of a dataset.
 
     With a `dialogue`, its app is given the user's side of each example, and as its state the inputs where it
-    `takes_columns`; without one, what was recorded is the answer. `keys` take the key of each example that has come.
+    `takes_columns`; without one, what was recorded is the answer.
     """
 
-    feed: ExampleReader
+    reader: ExampleReader
     title: str
-    demand: Demand
     clean: Callable[[str], str]
-    keys: list[str]
     dialogue: Dialogue | None = None
     takes_columns: bool = False
-    masked: set[int] = field(default_factory=set)  # the answers in which a secret was
+    _masked: set[int] = field(default_factory=set, init=False)  # the answers in which a secret was
+
+    @property
+    def notes(self) -> list[str]:
+        """How many answers were measured with secrets taken out."""
+        masked = len(self._masked)
+        return [f"secrets were masked in {masked} answers before they were measured"] if masked else []
 
     async def hold(self, trial: Trial) -> TrialConversation:
         """Return what is answered to the example of a trial, with the example's columns."""
-        example = await self._example(trial)
+        example = await self.reader.take(trial.index)
         if self.dialogue is None:
             recorded = example.conversation or Conversation(ended="recorded")
             held = TrialConversation(trial, cleaned(recorded, self.clean))
             if any(map(_differ, held.conversation.messages, recorded.messages)):
-                self.masked.add(trial.index)
+                self._masked.add(trial.index)
             return self._with_columns(held, example)
         return self._with_columns(await self._answered(self.dialogue, trial, example), example)
 
     async def recall(self, held: TrialConversation) -> TrialConversation:
         """Return an answer that was held before with the columns of its example."""
-        return self._with_columns(held, await self._example(held.trial))
+        return self._with_columns(held, await self.reader.take(held.trial.index))
 
     def _with_columns(self, held: TrialConversation, example: Example) -> TrialConversation:
         """Add the columns of an example, the message that was answered last, and the output where that is no text."""
@@ -101,21 +111,16 @@ class Examples:
             columns["output"] = answers[-1].metadata[RETURNED]
         return replace(held, columns=columns)
 
-    async def _example(self, trial: Trial) -> Example:
-        example = await self.feed.take(trial.index)
-        self.keys[trial.index // self.feed.repetitions] = self.clean(example.key)
-        return example
-
     async def _answered(self, dialogue: Dialogue, trial: Trial, example: Example) -> TrialConversation:
         state: Any = dialogue.app.first_state(trial.seed)
         if self.takes_columns:
             own = dict(zip(OWN_COLUMNS, (dict(example.inputs), trial.seed), strict=True))
             state = _own({**own, **example.app_inputs()}, str)  # secrets too: the app must be told
-        transcript, messages = _beginning(example, takes_history=dialogue.app.handler.takes_history)
+        beginning, messages = _beginning(example, takes_history=dialogue.app.handler.takes_history)
         if not messages:
             failure = Failure(stage="engine", error="no message of a user to put to the app", cause="no_input")
-            return TrialConversation(trial, transcript.finish(writing_style=None, ended="settled"), failure)
-        return await dialogue.hold(trial, Replay(messages), transcript, title=self.title, state=state)
+            return TrialConversation(trial, Conversation(messages=beginning.messages, ended="settled"), failure)
+        return await dialogue.hold(trial, Replay(messages), title=self.title, memory=Memory(state), beginning=beginning)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,37 +129,31 @@ class Replay:
 
     texts: Sequence[str]
 
-    async def run(
-        self,
-        transcript: Transcript,
-        *,
-        inbox: MemoryObjectReceiveStream[Message],
-        outbox: MemoryObjectSendStream[Message],
-    ) -> Ending:
+    async def run(self, *, inbox: ObjectReceiveStream[Message], outbox: ObjectSendStream[Message]) -> Ending:
         async with inbox, outbox:
             for text in self.texts:
                 message = Message(role="user", content=text, started=datetime.now(UTC), seconds=0.0)
-                if not await exchange(message, transcript, inbox=inbox, outbox=outbox):
+                if await exchange(message, inbox=inbox, outbox=outbox) is None:
                     return "app_error"
             return "user"
 
 
-def _beginning(example: Example, *, takes_history: bool) -> tuple[Transcript, Sequence[str]]:
+def _beginning(example: Example, *, takes_history: bool) -> tuple[Beginning, Sequence[str]]:
     """Return what stands before an app's first answer, and what the user says.
 
     Of a recorded conversation the user says everything anew. Of the messages of a chat all but the last stand before
     the answer, where the app takes the history; else the user says theirs one after the other.
     """
     if example.conversation is not None and not example.inputs:
-        return Transcript(system=str(example.metadata.get("system") or "")), example.asked
+        return Beginning(system=str(example.metadata.get("system") or "")), example.asked
     chat = example.inputs.get("input")
     if not isinstance(chat, list):
-        return Transcript(), [example.text]
+        return Beginning(), [example.text]
     system = "\n\n".join(text_of(each) for each in chat if each["role"] in ("system", "developer"))
     said = [_message(each) for each in chat if each["role"] in ("user", "assistant")]
     if takes_history and said and said[-1].role == "user":
-        return Transcript(messages=said[:-1], system=system), [said[-1].content]
-    return Transcript(system=system), [message.content for message in said if message.role == "user"]
+        return Beginning(tuple(said[:-1]), system), [said[-1].content]
+    return Beginning(system=system), [message.content for message in said if message.role == "user"]
 
 
 def _message(found: Mapping[str, Any]) -> Message:

@@ -34,11 +34,11 @@ class Judge:
         """
         for plan in self.plans:
             for measure in plan.measures:
-                if plan.position not in self.demand.closed:
+                if not self.demand.is_closed(plan.position):
                     await capture(partial(measure.scorer.prepare, plan.columns))
 
     async def judge(self, held: TrialConversation, known: Mapping[int, Score] = NOTHING) -> Judgement:
-        """Return a score or a failure for each expectation; all fail where the conversation did, or is unwanted now.
+        """Return a score or a failure for each expectation; all fail where the conversation did, or is not needed now.
 
         `known` are scores, by the position of their expectation, that there are already.
         """
@@ -72,10 +72,9 @@ class Judge:
         }
         found: dict[int, Score | Failure] = dict.fromkeys(range(len(plan.measures)), UNNEEDED)
         found.update(known)
-        settled = self.demand.settled
         needed: dict[int, dict[int, Measure]] = {}  # each scorer measures once, whatever is taken from that
         for place, measure in enumerate(plan.measures):
-            if place not in known and (plan.position, place) not in settled:
+            if place not in known and not self.demand.is_settled(plan.position, place):
                 needed.setdefault(id(measure.scorer), {})[place] = measure
 
         async def measure_by(measures: Mapping[int, Measure]) -> None:
@@ -112,15 +111,25 @@ class Judge:
         return found
 
     async def _take(self, measure: Measure, measured: object) -> Score:
-        score = measure.take(measured)
-        details = clean_values(plain(score.details), self.clean) if score.details else {}
-        return replace(score, reasoning=self.clean(score.reasoning), details=details)
+        return cleaned_score(measure.take(measured), self.clean)
 
     def _failure(self, scorer: Scorer, error: Exception) -> Failure:
         failure = failure_of(error, "scorer", clean=self.clean)
         if isinstance(error, SimevalError):
             return failure
         return replace(failure, error=f"{scorer.name}: {failure.error}{place_of(error)}")
+
+
+def cleaned_score(score: Score, clean: Callable[[str], str]) -> Score:
+    """Return a score clean of secrets, in the form that a journal gives back."""
+    return replace(
+        score,
+        reasoning=clean(score.reasoning),
+        details=clean_values(plain(score.details), clean) if score.details else {},
+        ratings=tuple(
+            replace(each, judge=clean(each.judge), reasoning=clean(each.reasoning)) for each in score.ratings
+        ),
+    )
 
 
 def is_quick(measures: Mapping[int, Measure]) -> bool:

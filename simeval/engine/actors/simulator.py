@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 from time import perf_counter
 
 import anyio
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
-from simeval.core.conversation import Ending, Message, Transcript
+from simeval.core.conversation import Beginning, Ending, Message
+from simeval.engine.actors.bookmark import Bookmark
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompts import UserTurn
 from simeval.models.protocol.replies import OpeningReply, UserReply
@@ -23,32 +24,33 @@ class Simulator:
     scenario: ScenarioTest
     writing_style: Mapping[str, str] | None
     seed: int
+    beginning: Beginning
+    bookmark: Bookmark
 
-    async def run(
-        self,
-        transcript: Transcript,
-        *,
-        inbox: MemoryObjectReceiveStream[Message],
-        outbox: MemoryObjectSendStream[Message],
-    ) -> Ending:
+    async def run(self, *, inbox: ObjectReceiveStream[Message], outbox: ObjectSendStream[Message]) -> Ending:
         """Talk until the user has had enough or `max_turns` messages are written; say which it was.
 
-        The app answers every message, the last one too; one that hangs up ends the talk. Raises ModelError.
+        What stands before counts. The app answers every message, the last one too; one that hangs up ends the talk.
+        Raises ModelError.
         """
+        said = list(self.beginning.messages)
         async with inbox, outbox:
-            for _ in range(self.scenario.max_turns):
-                message, goes_on = await self._write(transcript)
+            for _ in range(self.beginning.turns, self.scenario.max_turns):
+                message, goes_on = await self._write(tuple(said))
                 if not message.content:
                     return "user"
-                if not await exchange(message, transcript, inbox=inbox, outbox=outbox):
+                await self.bookmark.take_out()
+                answer = await exchange(message, inbox=inbox, outbox=outbox)
+                if answer is None:
                     return "app_error"
+                said += (message, answer)
                 if not goes_on:
                     return "user"
+                await self.bookmark.put_in(said)
             return "max_turns"
 
-    async def _write(self, transcript: Transcript) -> tuple[Message, bool]:
+    async def _write(self, history: tuple[Message, ...]) -> tuple[Message, bool]:
         started, clock = datetime.now(UTC), perf_counter()
-        history = tuple(transcript.messages)
         request = UserTurn(
             given=self.scenario.given,
             when=self.scenario.when,
@@ -62,17 +64,11 @@ class Simulator:
 
 
 async def exchange(
-    message: Message,
-    transcript: Transcript,
-    *,
-    inbox: MemoryObjectReceiveStream[Message],
-    outbox: MemoryObjectSendStream[Message],
-) -> bool:
-    """Say one message of a user's and hear the answer, both into the transcript; give False where the app hung up."""
-    transcript.messages.append(message)
+    message: Message, *, inbox: ObjectReceiveStream[Message], outbox: ObjectSendStream[Message]
+) -> Message | None:
+    """Say one message of a user's and return the answer; None where the app hung up."""
     try:
         await outbox.send(message)
-        transcript.messages.append(await inbox.receive())
+        return await inbox.receive()
     except (anyio.EndOfStream, anyio.BrokenResourceError):
-        return False
-    return True
+        return None

@@ -5,12 +5,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import nan
 
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from anyio.streams.memory import MemoryObjectReceiveStream
 
 from simeval.core.settings import Settings
 from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Verdict
-from simeval.engine.actors.dispatcher import TrialSlots
-from simeval.engine.flow.demand import Demand, opening_round
+from simeval.engine.flow.demand import Demand
 from simeval.engine.flow.order import InOrder
 from simeval.engine.flow.stop import StopSignal
 from simeval.engine.plans.scenario_plan import Measure, ScenarioPlan
@@ -33,7 +32,6 @@ class _Tally:
     order: InOrder[Judgement] = field(default_factory=InOrder)
     judgements: list[Judgement] = field(default_factory=list)
     extras: list[Judgement] = field(default_factory=list)
-    granted: int = 0
 
     def is_settled(self, position: int) -> bool:
         """Return whether all verdicts of an expectation are settled."""
@@ -71,61 +69,45 @@ class Statistician:
         plans: Sequence[ScenarioPlan],
         settings: Settings,
         *,
-        slots: TrialSlots,
         demand: Demand,
         stop: StopSignal,
         on_trial: Callable[[int, int], None],
     ) -> None:
-        self._settings, self._slots, self._demand, self._on_trial = settings, slots, demand, on_trial
-        self._stop = stop
+        self._settings, self._demand, self._stop, self._on_trial = settings, demand, stop, on_trial
         self._tallies = [_Tally(plan, plan.tests(settings.stop_mode), [0] * len(plan.measures)) for plan in plans]
 
-    async def conclude(
-        self, *, inbox: MemoryObjectReceiveStream[Judgement], credits: MemoryObjectSendStream[int]
-    ) -> None:
-        """Grant credits, take every judgement, and close the credits when all scenarios have ended."""
-        async with inbox, credits:
-            self._open(credits)
+    async def conclude(self, *, inbox: MemoryObjectReceiveStream[Judgement]) -> None:
+        """Say which trials are needed, and take every judgement."""
+        async with inbox:
+            self._demand.open([self._trials_needed(tally).trials for tally in self._tallies])
             async for judgement in inbox:
-                self._slots.give_back()
+                self._demand.slots.give_back()
                 tally = self._tallies[judgement.trial.scenario]
-                if tally.plan.position in self._demand.closed:
+                if self._is_closed(tally):
                     tally.extras.append(judgement)
                     continue
                 self._take(tally, judgement)
-                self._grant(tally, credits)
-                if self.is_done:
-                    credits.close()
+                self._grant(tally)
 
     @property
     def is_done(self) -> bool:
         """Whether every scenario has ended by its verdicts."""
-        return len(self._demand.closed) == len(self._tallies)
+        return self._demand.is_over
 
     def result(self, run: RunRecord) -> SuiteResult:
         """Return the result of every scenario, in the suite's order."""
         return SuiteResult(tuple(self._result(tally, run) for tally in self._tallies), run)
 
-    def _open(self, credits: MemoryObjectSendStream[int]) -> None:
-        for tally in self._tallies:
-            tally.granted = self._trials_needed(tally).trials
-            self._demand.raise_limit(tally.plan.position, tally.granted)
-        for position in opening_round([tally.granted for tally in self._tallies]):
-            credits.send_nowait(position)
+    def _is_closed(self, tally: _Tally) -> bool:
+        return self._demand.is_closed(tally.plan.position)
 
-    def _grant(self, tally: _Tally, credits: MemoryObjectSendStream[int]) -> None:
-        """Grant as many credits as the verdicts can need by what is known now."""
-        position = tally.plan.position
-        if position in self._demand.closed or self._stop.reason:
+    def _grant(self, tally: _Tally) -> None:
+        """Grant as many trials as the verdicts can need by what is known now."""
+        if self._is_closed(tally) or self._stop.reason:
             return
-        trials_needed = self._trials_needed(tally)
-        if trials_needed.ends:
-            self._demand.end_beyond(position, trials_needed.trials)
-            return
-        self._demand.raise_limit(position, trials_needed.trials)
-        while tally.granted < trials_needed.trials:
-            credits.send_nowait(position)
-            tally.granted += 1
+        needed = self._trials_needed(tally)
+        change = self._demand.end_beyond if needed.ends else self._demand.grant
+        change(tally.plan.position, needed.trials)
 
     def _trials_needed(self, tally: _Tally) -> TrialsNeeded:
         """Say how many trials can be needed, and whether what has come early already forces an end there."""
@@ -142,7 +124,7 @@ class Statistician:
 
     def _take(self, tally: _Tally, judgement: Judgement) -> None:
         for released in tally.order.push(judgement.trial.index, judgement):
-            if tally.plan.position in self._demand.closed:
+            if self._is_closed(tally):
                 tally.extras.append(released)
                 continue
             tally.judgements.append(released)
@@ -152,13 +134,13 @@ class Statistician:
                 for test in tally.tests[position]:
                     test.take(self._outcome(result))
                 if tally.is_settled(position):
-                    self._demand.settled.add((tally.plan.position, position))
+                    self._demand.settle(tally.plan.position, position)
             ended = self._has_ended(tally)
             unspent = tally.plan.sample_size - len(tally.judgements)
             self._on_trial(1, unspent if ended else 0)
             if ended:
                 self._demand.close(tally.plan.position, len(tally.judgements))
-        if tally.plan.position in self._demand.closed:
+        if self._is_closed(tally):
             tally.extras += tally.order.waiting.values()
 
     def _has_ended(self, tally: _Tally) -> bool:
@@ -179,6 +161,8 @@ class Statistician:
 
     def _is_lost(self, result: Score | Failure) -> bool:
         if not isinstance(result, Failure):
+            return False
+        if result.is_cut:  # it counts against both sides, and says nothing of how reliable models and scorers are
             return False
         return result.stage != "app" or self._settings.on_app_error == "exclude"
 
@@ -202,7 +186,7 @@ class Statistician:
         )
 
     def _extras(self, tally: _Tally) -> list[Judgement]:
-        early = [] if tally.plan.position in self._demand.closed else tally.order.waiting.values()
+        early = [] if self._is_closed(tally) else tally.order.waiting.values()
         return [*tally.extras, *early]
 
     def _expectation(self, tally: _Tally, position: int, measure: Measure, run: RunRecord) -> ExpectationResult:
@@ -233,7 +217,7 @@ class Statistician:
         notes = [verdict.explanation]
         if test.excluded:
             notes.append(f"{len(test.excluded)} trials were left out, because the app failed on them")
-        if run.stopped and not test.settled and tally.plan.position not in self._demand.closed:
+        if run.stopped and not test.settled and not self._is_closed(tally):
             notes.append(f"the run stopped: {run.stopped}")
             verdict = replace(verdict, reason="run_stopped" if verdict.inconclusive else verdict.reason)
         elif verdict.reason == "scenario_settled":

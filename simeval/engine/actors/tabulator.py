@@ -8,18 +8,18 @@ from functools import partial
 from math import isfinite, nan
 from typing import Literal
 
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from anyio.streams.memory import MemoryObjectReceiveStream
 
 from simeval.core.capture import Caught, attempt, place_of
 from simeval.core.settings import Settings
 from simeval.core.trial import UNNEEDED, Estimate, Failure, Judgement, Score, Scored, Verdict, failure_of
-from simeval.engine.actors.dispatcher import TrialSlots
+from simeval.engine.actors.examples import ExampleReader
 from simeval.engine.actors.statistician import ROUNDING, in_error
 from simeval.engine.flow.demand import Demand
 from simeval.engine.plans.dataset_plan import DatasetPlan
 from simeval.engine.plans.scenario_plan import Measure
 from simeval.evaluators.base import Evaluator
-from simeval.results.estimates import estimate_mean, estimate_share
+from simeval.results.estimates import estimate_mean, estimate_repeated, estimate_share
 from simeval.results.experiment import ExperimentResult, MetricResult
 from simeval.results.suite import DatasetRecord, ExpectationResult, RunRecord
 from simeval.results.text import badness, speaks_against
@@ -39,30 +39,25 @@ class Tabulator:
         plan: DatasetPlan,
         settings: Settings,
         *,
-        slots: TrialSlots,
         demand: Demand,
-        keys: Sequence[str],
+        reader: ExampleReader,
         clean: Callable[[str], str],
         on_trial: Callable[[int, int], None],
     ) -> None:
-        self._plan, self._settings, self._slots, self._demand = plan, settings, slots, demand
-        self._keys, self._clean, self._on_trial = keys, clean, on_trial
+        self._plan, self._settings, self._demand = plan, settings, demand
+        self._reader, self._clean, self._on_trial = reader, clean, on_trial
         self._columns = [_Column(measure, plan.sample_size) for measure in plan.measures]
         self._crashed = bytearray(plan.sample_size)
         self._failures: Counter[str] = Counter()
         self._came = 0
 
-    async def conclude(
-        self, *, inbox: MemoryObjectReceiveStream[Judgement], credits: MemoryObjectSendStream[int]
-    ) -> None:
-        """Grant a credit for every answer, and take them all."""
-        async with inbox, credits:
-            self._demand.raise_limit(0, self._plan.sample_size)
-            for _ in range(self._plan.sample_size):
-                credits.send_nowait(0)
-            credits.close()
+    async def conclude(self, *, inbox: MemoryObjectReceiveStream[Judgement]) -> None:
+        """Ask for every answer, and take them all."""
+        async with inbox:
+            self._demand.open([self._plan.sample_size])
+            self._demand.grant_no_more()
             async for judgement in inbox:
-                self._slots.give_back()
+                self._demand.slots.give_back()
                 self._take(judgement)
                 self._on_trial(1, 0)
 
@@ -75,7 +70,9 @@ class Tabulator:
         """Return what was found by now."""
         measured = [column for column in self._columns if not column.measure.evaluators]
         concluded = [column for column in self._columns if column.measure.evaluators]
-        summaries = {column.label: found for column in measured if (found := self._summary(column))}
+        summaries = {
+            column.label: found for column in measured if (found := {**self._repeated(column), **self._summary(column)})
+        }
         counts = self._settings.on_app_error != "exclude"
         return ExperimentResult(
             run=run,
@@ -86,7 +83,7 @@ class Tabulator:
             summaries=summaries,
             expectations=tuple(self._expectation(column, run) for column in concluded),
             values={name: values for column in measured for name, values in column.named().items()},
-            keys=tuple(self._keys),
+            keys=tuple(self._reader.keys),
             crashed=frozenset(index for index, crash in enumerate(self._crashed) if crash and counts),
             failures=dict(self._failures),
             worst={column.label: column.worst[1] for column in concluded if column.worst},
@@ -101,29 +98,39 @@ class Tabulator:
             column.take(index, result, judgement, example=index // self._plan.repetitions)
 
     def _metrics(self, column: "_Column") -> list[MetricResult]:
-        found = []
         crashed = sum(self._crashed)
+        make = partial(MetricResult, scorer=column.label, crashed=crashed)
+        direction_of = column.measure.scorer.direction_of
         if not column.measured and self._came:  # what was never measured must not vanish from sight
             nothing, missing = Estimate(value=None, n=0), self._came - crashed
             return [
-                MetricResult(
-                    scorer=column.label, path=path, kind="mean", estimate=nothing, missing=missing, crashed=crashed
-                )
+                make(path=path, kind="mean", estimate=nothing, missing=missing, direction=direction_of(path))
                 for path in column.measure.scorer.paths or ("",)
             ]
+        found = []
         for path, values in column.in_order():
             is_share = column.flags[path]
             kind: Literal["share", "mean"] = "share" if is_share else "mean"
-            counted = is_share and self._settings.on_app_error != "exclude"
-            known = [0.0 if counted and crash else value for value, crash in zip(values, self._crashed, strict=True)]
+            known = self._with_crashes(values) if is_share else values
             estimate = (estimate_share if is_share else estimate_mean)(known, self._plan.repetitions)
             missing = sum(value != value for value in values) - crashed - (self._plan.sample_size - self._came)
-            found.append(
-                MetricResult(
-                    scorer=column.label, path=path, kind=kind, estimate=estimate, missing=missing, crashed=crashed
-                )
-            )
+            found.append(make(path=path, kind=kind, estimate=estimate, missing=missing, direction=direction_of(path)))
         return found
+
+    def _with_crashes(self, values: Sequence[float]) -> Sequence[float]:
+        """Return the values of a yes or no; an answer the app failed on is a no, unless it does not count."""
+        if self._settings.on_app_error == "exclude":
+            return values
+        return [0.0 if crash else value for value, crash in zip(values, self._crashed, strict=True)]
+
+    def _repeated(self, column: "_Column") -> Mapping[str, Estimate]:
+        """Return pass^k and pass@k of every yes or no, where each example is answered k times."""
+        return {
+            f"{path} {name}".lstrip(): estimate
+            for path, values in column.in_order()
+            if column.flags[path]
+            for name, estimate in estimate_repeated(self._with_crashes(values), self._plan.repetitions).items()
+        }
 
     def _summary(self, column: "_Column") -> Mapping[str, Estimate]:
         """Return what a scorer says of the whole dataset; what it raises is a failure of its own."""
@@ -156,7 +163,8 @@ class Tabulator:
         known = [value for value in values if value is not None]
         verdict = evaluator.evaluate(known, misses=len(values) - len(known))
         verdict = replace(verdict, evaluator=evaluator.describe(), left_out=left_out)
-        lost = [each for each in column.results if isinstance(each, Failure) and each.stage != "app"]
+        failed = [each for each in column.results if isinstance(each, Failure) and not each.is_cut]
+        lost = [each for each in failed if each.stage != "app"]
         if len(lost) > self._settings.max_error_rate * len(column.results) + ROUNDING:
             return in_error(verdict, lost, len(column.results), self._settings)
         if run.stopped and not verdict.passed:
@@ -224,7 +232,7 @@ class _Column:
     def take(self, index: int, result: Score | Failure, judgement: Judgement, *, example: int) -> None:
         """Put a result in its place."""
         if self.measure.evaluators:
-            self.results[index] = replace(result, details={}, reasoning="") if isinstance(result, Score) else result
+            self.results[index] = Score(value=result.value) if isinstance(result, Score) else result
             self._compare(index, result, judgement)
             return
         if isinstance(result, Score):
@@ -266,8 +274,8 @@ def numbers_of(score: Score) -> Mapping[str, float | bool]:
 
 def measured_of(score: Score) -> object:
     """Return what a scorer returned."""
-    if score.details:
-        return score.details[BARE] if set(score.details) == {BARE} else score.details
+    if found := score.kept_details:
+        return found[BARE] if set(found) == {BARE} else found
     return score.value
 
 

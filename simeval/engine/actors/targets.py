@@ -3,12 +3,13 @@
 import inspect
 import json
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from simeval.core.conversation import AppResponse
 from simeval.core.serialization import plain
 from simeval.datasets.dataset import RETURNED, Dataset
-from simeval.engine.actors.app import Handler, is_async
+from simeval.engine.actors.app import App, Handler, is_async
 from simeval.errors import DefinitionError
 
 OWN_COLUMNS = ("inputs", "seed")  # beside the inputs, for a function of columns
@@ -16,12 +17,27 @@ OWN_COLUMNS = ("inputs", "seed")  # beside the inputs, for a function of columns
 _TALKS = ("message", "messages")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What is evaluated: its actor and the name reports show for it.
+
+    `model` is the name of the model that it is, where it is one; `takes_columns` says that it is a function of columns.
+    """
+
+    app: App
+    name: str
+    model: str | None = None
+    takes_columns: bool = False
+
+
 def takes_columns(target: Callable[..., Any], dataset: Dataset) -> bool:
-    """Return whether a target is a function of columns, and not an app's handler of messages.
+    """Return whether a target is a function of columns, and not an app's handler of messages or no function.
 
     It is one where each parameter that it requires is an input, or "inputs", all of them, or "seed"; references and
     metadata are not for the app. Raises DefinitionError where it is neither.
     """
+    if not callable(target) or isinstance(target, type):
+        return False
     names, required = _parameters(target)
     unnamed = [each for each in inspect.signature(target).parameters.values() if each.kind is each.POSITIONAL_ONLY]
     if (names and names[0] in _TALKS) or (unnamed and dataset.kind != "kv"):

@@ -1,8 +1,9 @@
-"""Which trials can still be needed, and how those under way are ended when they no longer are."""
+"""What goes back through the line: which trials are needed, the credits to deal them, and the slots they take."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Self
 
 import anyio
 
@@ -35,26 +36,99 @@ class TrialScope:
                 self.scope.cancel()
 
 
-class Demand:
-    """How many trials of each scenario can be needed.
+class TrialSlots:
+    """The places in flight that one run has taken of those all runs share."""
 
-    `closed` are the scenarios that need no more; `settled` the expectations, each by its scenario and its place,
-    that need no more scores.
+    def __init__(self, shared: anyio.Semaphore) -> None:
+        self._shared, self.taken = shared, 0
+        self._given_back = anyio.Event()
+
+    async def take(self) -> None:
+        """Wait for a free place."""
+        await self._shared.acquire()
+        self.taken += 1
+
+    def give_back(self) -> None:
+        """Free one place."""
+        self.taken -= 1
+        self._shared.release()
+        self._given_back.set()
+        self._given_back = anyio.Event()
+
+    async def wait_for_one(self) -> None:
+        """Wait until a place is given back."""
+        await self._given_back.wait()
+
+    def give_back_all(self) -> None:
+        """Free every place."""
+        while self.taken:
+            self.give_back()
+
+
+class Demand:
+    """What the end of a run's line wants of its beginning; the one thing that stages share.
+
+    Whoever concludes says which trials of each scenario can be needed, and gives a slot back for each that has come.
+    The dispatcher takes a credit, the right to deal one more trial of a scenario, and a slot for each trial; whoever
+    works on a trial holds a `stay`, which ends when the trial is not needed any more.
+
+    `credits` has room for `largest` of them, as many as all scenarios can have trials. Used as a context: left, it
+    gives all slots back.
     """
 
-    def __init__(self, scenarios: int) -> None:
-        self.closed: set[int] = set()
-        self.settled: set[tuple[int, int]] = set()
+    def __init__(self, scenarios: int, *, largest: int, shared: anyio.Semaphore) -> None:
+        self.slots = TrialSlots(shared)
+        self._credit, self.credits = anyio.create_memory_object_stream[int](largest)
+        self._granted = [0] * scenarios
         self._limits = [0] * scenarios
+        self._closed: set[int] = set()
+        self._settled: set[tuple[int, int]] = set()
         self._under_way: list[dict[int, list[TrialScope]]] = [{} for _ in range(scenarios)]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._credit.close()
+        self.credits.close()
+        self.slots.give_back_all()
+
+    def open(self, trials: Sequence[int]) -> None:
+        """Need so many trials of each scenario to begin with; credits go round the scenarios."""
+        for scenario in opening_round(trials):
+            self.grant(scenario, self._granted[scenario] + 1)
+
+    def grant(self, scenario: int, trials: int) -> None:
+        """Need at least this many trials of a scenario. What has been needed may be under way, and stays so."""
+        self._limits[scenario] = max(self._limits[scenario], trials)
+        while self._granted[scenario] < trials:
+            self._credit.send_nowait(scenario)
+            self._granted[scenario] += 1
+
+    def grant_no_more(self) -> None:
+        """Close the credits: when those there are have been dealt, the line ends in order."""
+        self._credit.close()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether every scenario is closed."""
+        return len(self._closed) == len(self._limits)
+
+    def is_closed(self, scenario: int) -> bool:
+        """Return whether a scenario needs no more trials."""
+        return scenario in self._closed
+
+    def is_settled(self, scenario: int, place: int) -> bool:
+        """Return whether an expectation, by its place in its scenario, needs no more scores."""
+        return (scenario, place) in self._settled
+
+    def settle(self, scenario: int, place: int) -> None:
+        """Need no more scores of an expectation."""
+        self._settled.add((scenario, place))
 
     def needs(self, scenario: int, index: int) -> bool:
         """Return whether the trial with this index can be needed."""
         return index < self._limits[scenario]
-
-    def raise_limit(self, scenario: int, trials: int) -> None:
-        """Need at least this many trials of a scenario. What has been needed may be under way, and stays so."""
-        self._limits[scenario] = max(self._limits[scenario], trials)
 
     def end_beyond(self, scenario: int, trials: int) -> None:
         """Need no trials of a scenario but the first so many, for good; end those under way that come later."""
@@ -65,9 +139,11 @@ class Demand:
                     stay.end()
 
     def close(self, scenario: int, trials: int) -> None:
-        """Need no trials of a scenario but the first `trials`, which have come."""
-        self.closed.add(scenario)
+        """Need no trials of a scenario but the first `trials`, which have come; after the last one grant no more."""
+        self._closed.add(scenario)
         self.end_beyond(scenario, trials)
+        if self.is_over:
+            self.grant_no_more()
 
     @contextmanager
     def stay(self, trial: Trial) -> Iterator[TrialScope]:

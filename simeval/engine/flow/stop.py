@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import get_ident
+from time import monotonic
 
 import anyio
 
@@ -16,15 +17,43 @@ def _loop() -> asyncio.AbstractEventLoop | None:
 
 
 @dataclass(slots=True)
+class UnderWay:
+    """When the trials that are under way began, and how long those took that have ended."""
+
+    _since: dict[object, float] = field(default_factory=dict)
+    _longest: float | None = None
+
+    def begin(self, trial: object) -> None:
+        """Take down that a trial begins."""
+        self._since[trial] = monotonic()
+
+    def end(self, trial: object) -> None:
+        """Take down that a trial has ended, if it had begun."""
+        if trial in self._since:
+            self._longest = max(self._longest or 0.0, monotonic() - self._since.pop(trial))
+
+    def seconds_left(self) -> float | None:
+        """Return how long it is until all have ended, if none takes longer than the longest did; None before any has.
+
+        It is what the youngest of them has to go.
+        """
+        if self._longest is None or not self._since:
+            return None if self._since else 0.0
+        return max(0.0, self._longest - (monotonic() - max(self._since.values())))
+
+
+@dataclass(slots=True)
 class StopSignal:
     """Ends a run before its verdicts are settled, from its own thread or another. The first reason counts.
 
-    `dealing` is the scope in which trials are dealt, `line` that of the whole line of pools.
+    `dealing` is the scope in which trials are dealt, `line` that of the whole line of pools; `under_way` tells how long
+    an end in order takes.
     """
 
     reason: str = ""
     dealing: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     line: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    under_way: UnderWay = field(default_factory=UnderWay)
     _loop: asyncio.AbstractEventLoop | None = field(default_factory=_loop, repr=False)
     _thread: int = field(default_factory=get_ident, repr=False)
 

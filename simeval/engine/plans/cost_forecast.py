@@ -10,10 +10,11 @@ from simeval.core.conversation import Message
 from simeval.core.settings import Settings
 from simeval.core.usage import Usage, total
 from simeval.engine.plans.budget import Cost, show_dollars
-from simeval.engine.plans.scenario_plan import ScenarioPlan
+from simeval.engine.plans.dataset_plan import DatasetPlan
+from simeval.engine.plans.scenario_plan import ScenarioPlan, rubric_requests
 from simeval.models.prices import Price, price_of
 from simeval.models.protocol.model import Request
-from simeval.models.protocol.prompts import GradeRequest, RubricRequest, UserTurn
+from simeval.models.protocol.prompts import GradeRequest, UserTurn
 from simeval.models.protocol.replies import LEVELS
 from simeval.models.providers.offline import PREFIX
 from simeval.suites.planning import plan_suite
@@ -25,6 +26,7 @@ MESSAGE_TOKENS = 60
 LEVEL_TOKENS = 35  # one level of a rubric
 REASONING_TOKENS = 80  # of a judge, as far as it is written into the reply
 FRAME_TOKENS = 15  # the JSON around what a model has to say
+CALL_TOKENS = 800  # of a scorer's call, prompt and reply: a guess for the first trials of a run with a budget
 
 _BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)
 _LEVELS = dict.fromkeys(LEVELS, "x" * LEVEL_TOKENS * CHARACTERS_A_TOKEN)
@@ -134,6 +136,49 @@ def forecast(
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExperimentForecast:
+    """What an experiment will come to, retries apart; `trial`, `rubric` and `unpriced` as in a CostForecast.
+
+    How long examples are is not known before they are read, so each call is guessed to take as many tokens.
+    """
+
+    answers: int
+    trial: Cost
+    rubric: Cost
+    unpriced: tuple[str, ...]
+
+    def __str__(self) -> str:
+        calls = self.answers * self.trial.calls
+        return f"forecast: {self.answers:,} answers, {calls:,.0f} model calls (without retries)"
+
+
+def forecast_experiment(
+    plan: DatasetPlan,
+    settings: Settings,
+    *,
+    judges: Sequence[str],
+    app_model: str | None,
+    prices: Callable[[str], Price | None] = price_of,
+) -> ExperimentForecast:
+    """Forecast an experiment: for each answer, the calls of its scorers, its judges and, where that is one, its model.
+
+    `app_model` and `prices` are those of `forecast`.
+    """
+    scorers = {id(measure.scorer): measure.scorer.calls for measure in plan.measures}
+    judged = len(plan.behaviours) * len(judges) * settings.judge_repeats
+    calls = sum(scorers.values()) + judged + (app_model is not None)
+    names = {*plan.asked, *([app_model] if app_model else []), *(judges if plan.behaviours else [])}
+    price = {name: prices(name) for name in names}
+    dearest = max((each.of(CALL_TOKENS, 0) for each in price.values() if each), default=0.0)
+    return ExperimentForecast(
+        answers=plan.sample_size,
+        trial=Cost(calls=calls, tokens=calls * CALL_TOKENS, cost_usd=calls * dearest),
+        rubric=Cost(calls=1, tokens=CALL_TOKENS, cost_usd=dearest),
+        unpriced=tuple(name for name in sorted(names) if price[name] is None),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Cast:
     """Who plays what, and so what a trial takes of whom."""
@@ -145,10 +190,9 @@ class _Cast:
 
     def trial(self, plan: ScenarioPlan, turns: int) -> list[_Work]:
         """Return the work of one trial in which the user writes so many messages."""
-        scenario = plan.scenario
         works = [self._user(plan, turns)]
-        for behaviour in _behaviours(scenario):
-            prompt = _grown(partial(_grade, scenario, behaviour), 2 * turns)
+        for behaviour in plan.behaviours:
+            prompt = _grown(partial(_grade, plan.scenario, behaviour), 2 * turns)
             works += [
                 _Work("judge", judge, 1, prompt, REASONING_TOKENS + FRAME_TOKENS).times(self.settings.judge_repeats)
                 for judge in self.judges
@@ -160,8 +204,7 @@ class _Cast:
     def rubrics(self, plans: Sequence[ScenarioPlan]) -> list[_Work]:
         """Return the work of each rubric; the first judge writes them, each once."""
         reply = len(LEVELS) * LEVEL_TOKENS + FRAME_TOKENS
-        requests = rubric_requests([plan.scenario for plan in plans])
-        return [_Work("rubric", self.judges[0], 1, _tokens(request), reply) for request in requests]
+        return [_Work("rubric", self.judges[0], 1, _tokens(request), reply) for request in rubric_requests(plans)]
 
     def _user(self, plan: ScenarioPlan, turns: int) -> _Work:
         """Return the work of the user, whose prompts grow by two messages with each turn after the first."""
@@ -174,20 +217,6 @@ class _Cast:
         later = turns - 1
         with_talk = later * size(2) + (size(4) - size(2)) * later * (later - 1) / 2
         return _Work("user", self.user, turns, size(0) + with_talk, turns * (MESSAGE_TOKENS + FRAME_TOKENS))
-
-
-def rubric_requests(scenarios: Iterable[ScenarioTest]) -> list[RubricRequest]:
-    """Return the requests for the rubrics that these scenarios are judged by, each once."""
-    found = {
-        (scenario.given, scenario.when, behaviour): None
-        for scenario in scenarios
-        for behaviour in _behaviours(scenario)
-    }
-    return [RubricRequest(given=given, when=when, expected_behavior=behaviour) for given, when, behaviour in found]
-
-
-def _behaviours(scenario: ScenarioTest) -> list[str]:
-    return [each.expected_behavior for each in scenario.expectations if each.expected_behavior is not None]
 
 
 def _grown(size: Callable[[int], float], messages: int) -> float:

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, cast
 
 from simeval.core import seeds
 from simeval.core.settings import Settings
+from simeval.core.validation import require, require_whole
 from simeval.datasets.dataset import Dataset
 from simeval.engine.plans.scenario_plan import Measure, RunPlan, ScorerBinder, make_measure
 from simeval.errors import DefinitionError
@@ -18,12 +20,61 @@ SITUATION = {  # for a judge, who is told of a scenario where there is one
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """What `evaluate` is asked to do with a dataset; without a `target` its answers are those that were recorded.
+
+    Raises DefinitionError for what cannot be done.
+    """
+
+    dataset: Dataset
+    target: Callable[..., Any] | str | None
+    scorers: Sequence[object]
+    then: Expectation | Sequence[Expectation]
+    repetitions: int
+    metadata: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        require_whole(self.repetitions, "repetitions")
+        require(
+            isinstance(self.scorers, Sequence) and not isinstance(self.scorers, str),
+            "evaluate: scorers",
+            found=self.scorers,
+            do="give a list of scorers",
+        )
+        for each in self.expectations:
+            require(isinstance(each, Expectation), "evaluate: then", found=each, do="give Expectations")
+        require(isinstance(self.metadata, Mapping), "evaluate: metadata", found=self.metadata, do="give a mapping")
+        if self.target is None and not self.dataset.recorded:
+            raise DefinitionError(
+                f"dataset {self.dataset.name!r}",
+                found="there is no app, and some of its examples hold no recorded conversation",
+                do="give the app, or say which column holds what was answered (recorded=...)",
+            )
+        if self.target is None and self.repetitions > 1:
+            raise DefinitionError(
+                "repetitions", found=f"found {self.repetitions} of what was recorded", do="leave it out"
+            )
+        if not self.scorers and not self.expectations:
+            do = "give scorers=[...], or then=[Expectation(...)]"
+            raise DefinitionError("evaluate", found="found no scorer", do=do)
+
+    @property
+    def expectations(self) -> Sequence[Expectation]:
+        """What is concluded, always as a list; anything else is one thing that is no Expectation."""
+        return self.then if isinstance(self.then, (list, tuple)) else [cast("Expectation", self.then)]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetPlan(RunPlan):
-    """A dataset, ready to run: each example so many times, measured by every scorer, then concluded on."""
+    """A dataset, ready to run: each example so many times, measured by every scorer, then concluded on.
+
+    `asked` names the models that its scorers ask.
+    """
 
     dataset: Dataset
     repetitions: int
+    asked: frozenset[str]
 
     @property
     def title(self) -> str:
@@ -37,31 +88,38 @@ class DatasetPlan(RunPlan):
     def columns(self) -> Mapping[str, object]:
         return {"title": self.dataset.name, **SITUATION}
 
+    def warnings(self) -> list[str]:
+        n = self.dataset.size
+        return [
+            f"{measure.label}: {evaluator.describe()} cannot be proven on {n} examples, even if every one meets it; at "
+            f"least {least} are needed (significance level {evaluator.alpha:g})"
+            for measure in self.measures
+            for evaluator in measure.evaluators
+            for least in [evaluator.minimum_trials()]
+            if least > n
+        ]
+
 
 def make_dataset_plan(
-    dataset: Dataset,
-    scorers: Sequence[object],
-    then: Sequence[Expectation],
+    asked: Experiment,
     *,
-    repetitions: int,
     settings: Settings,
     seed: int,
     judge_scorer: Callable[[str], Scorer],
     callers: Callers,
     clean: Callable[[str], str],
 ) -> DatasetPlan:
-    """Check an experiment and give its plan. Raises DefinitionError.
+    """Return the plan of an experiment. Raises DefinitionError.
 
     A scorer has one name in it, numbered where another has the same; an expectation names one of them by its name or
     by itself, or brings its own. Each is bound once, and measures once for all that is taken from it. `clean` takes
     secrets out of names.
     """
-    if not scorers and not then:
-        raise DefinitionError("evaluate", found="found no scorer", do="give scorers=[...], or then=[Expectation(...)]")
+    dataset, then = asked.dataset, asked.expectations
     columns = (*dataset.columns, *TRIAL_COLUMNS, *SITUATION)
     binder = ScorerBinder(callers)
     named: dict[str, Scorer] = {}
-    for candidate in scorers:
+    for candidate in asked.scorers:
         scorer = binder.bound(candidate)
         scorer.check(columns)
         named[_unique(clean(scorer.name), named)] = scorer
@@ -86,10 +144,11 @@ def make_dataset_plan(
     return DatasetPlan(
         position=0,
         measures=tuple(measures),
-        sample_size=dataset.size * repetitions,
+        sample_size=dataset.size * asked.repetitions,
         seed=seeds.derive(seed, dataset.name),
         dataset=replace(dataset, name=clean(dataset.name)),
-        repetitions=repetitions,
+        repetitions=asked.repetitions,
+        asked=frozenset(binder.asked),
     )
 
 

@@ -1,12 +1,20 @@
-"""Resuming: what a stored run has, held against the suite that is to go on with it."""
+"""Resuming: what a stored run has, held against the suite that is to go on with it.
 
-from collections.abc import Mapping, Sequence
+Where a run was cut off, what was under way is no fair sample of trials: the slow ones are, and they tend to be bad. To
+run them again would give each another chance (25% wrong passes after one cut where 5% are promised, 75% after ten;
+`benchmarks/statistics/cuts.py`). So the trials dealt before the first of a scenario that was under way stand, that one
+is missing, and those dealt after it are dealt anew, whatever they came to. Whether a trial is that first one is settled
+by it and those before it, so what follows may be replaced.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from simeval.core.run_records import ResumableRun, TrialKey
+from simeval.core.run_records import ResumableRun, Start, TrialKey
 from simeval.core.settings import OnAppError
-from simeval.core.trial import Score, Trial, TrialConversation
+from simeval.core.trial import Score, Trial, TrialConversation, cut_off
 from simeval.engine.plans.fingerprint import changes, numbered
 from simeval.engine.plans.scenario_plan import RunPlan
 from simeval.errors import DefinitionError
@@ -18,18 +26,50 @@ MOST_CHANGES = 5  # named in an error or a note
 class RestoredTrials:
     """What need not be paid for again: finished conversations, and scores by their expectation's position.
 
+    `begun` are conversations that can go on where they were. `cuts` are the trials of each scenario in which the run
+    was cut off, in the order dealt; the last is `new` where the store does not know of it yet. `set_aside` counts what
+    was finished and does not count because of cuts that are not new, `superseded` by scenario because of new ones.
+
     `notes` say where it comes from; `from_another` is set where it was made by a run that is not gone on with but
     taken over, because something has changed.
     """
 
     held: Mapping[TrialKey, TrialConversation] = field(default_factory=dict)
     scores: Mapping[TrialKey, Mapping[int, Score]] = field(default_factory=dict)
+    begun: Mapping[TrialKey, Start] = field(default_factory=dict)
+    cuts: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    new: frozenset[int] = frozenset()
+    set_aside: int = 0
+    superseded: Mapping[int, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     from_another: bool = False
 
     def conversation(self, trial: Trial) -> TrialConversation | None:
-        """Return the conversation of a trial, where it is known."""
+        """Return the conversation of a trial, where it is known; an empty one where the run was cut off in it."""
+        if trial.index in self.cuts.get(trial.scenario, ()):
+            return cut_off(trial)
         return self.held.get((trial.scenario, trial.index))
+
+    def times_dealt(self, scenario: int, index: int) -> int:
+        """Count how often a trial was dealt before and set aside: its draws depend on that."""
+        return sum(cut < index for cut in self.cuts.get(scenario, ()))
+
+    def is_new_cut(self, trial: Trial) -> bool:
+        """Return whether the store that is written to does not know yet that the run was cut off in a trial."""
+        cuts = self.cuts.get(trial.scenario, ())
+        if self.from_another:
+            return trial.index in cuts
+        return trial.scenario in self.new and trial.index == cuts[-1]
+
+    def cut_note(self, reached: Collection[int]) -> list[str]:
+        """Say what the cuts cost, the new ones of the scenarios whose trials have `reached` them."""
+        missing = sum(len(cuts) - (place in self.new - set(reached)) for place, cuts in self.cuts.items())
+        aside = self.set_aside + sum(self.superseded[scenario] for scenario in self.new & set(reached))
+        if not missing:
+            return []
+        were = "trial that was under way, which counts" if missing == 1 else "trials that were under way, which count"
+        later = f"{aside} that were dealt later and finished are set aside, and were dealt anew"
+        return [f"the run was cut off in {missing} {were} as missing; {later}"]
 
     def scores_of(self, trial: Trial) -> Mapping[int, Score]:
         """Return the scores of a trial that are known."""
@@ -43,8 +83,9 @@ def restore(
     *,
     on_app_error: OnAppError,
     accept_changes: bool,
+    recorded: bool = False,
 ) -> RestoredTrials:
-    """Return what a stored run has of these plans.
+    """Return what a stored run has of these plans. What was `recorded` before is the same whenever it is taken.
 
     Raises DefinitionError where the run is still going on elsewhere, or something that its results depend on has
     changed and `accept_changes` is not set.
@@ -60,11 +101,22 @@ def restore(
             do="resume with what it was started with, or accept the changes (--accept-changes): a new run then takes "
             "over what there is",
         )
-    held = {key: each for key, each in past.held.items() if each.failure is None or on_app_error != "stop"}
-    known = RestoredTrials(held=held, scores=past.scores)
+    broken = {
+        key: Start(each.trial) for key, each in past.held.items() if on_app_error == "stop" and each.has_app_failed
+    }
+    known = RestoredTrials(
+        held={key: each for key, each in past.held.items() if key not in broken},
+        scores=past.scores,
+        begun={**past.begun, **broken},
+        cuts=past.cuts,
+        set_aside=past.set_aside,
+    )
+    if changed:
+        known = _moved(known, past.definition, plans)
+    if not recorded:
+        known = _cut(known)
     if not changed:
         return replace(known, notes=(f"resumed: {_count(known)} were there",))
-    known = _moved(known, past.definition, plans)
     said = "; ".join([*changed[:MOST_CHANGES], *_more(changed)])
     note = f"taken over from run {past.run_id}: {_count(known)}, as they were, although {said}"
     return replace(known, notes=(note,), from_another=True)
@@ -78,6 +130,45 @@ def _count(known: RestoredTrials) -> str:
     return f"{len(known.held)} conversations and {sum(map(len, known.scores.values()))} scores"
 
 
+def _cut(known: RestoredTrials) -> RestoredTrials:
+    """Return what still counts where trials of a scenario are not finished and cannot go on.
+
+    Of runs of older versions it is not known which trials were begun: those that have no conversation, and stand before
+    one that has. Failed conversations have ended: whether one fails for want of a model may depend on how long the app
+    took, so it is not tried again.
+    """
+    first = _first_unfinished(known)
+    stands = {key: each for key, each in known.held.items() if key[1] < first.get(key[0], key[1] + 1)}
+    superseded = Counter(scenario for scenario, _ in known.held.keys() - stands.keys())
+    return replace(
+        known,
+        held=stands,
+        scores={key: found for key, found in known.scores.items() if key in stands},
+        begun={key: each for key, each in known.begun.items() if key[1] < first.get(key[0], key[1] + 1)},
+        cuts={**known.cuts, **{place: (*known.cuts.get(place, ()), index) for place, index in first.items()}},
+        new=frozenset(first),
+        superseded=superseded,
+    )
+
+
+def _first_unfinished(known: RestoredTrials) -> dict[int, int]:
+    """Return, of each scenario that has one, the first trial that is not finished and cannot go on."""
+    ended, can_go_on, dealt = defaultdict[int, set[int]](set), defaultdict[int, set[int]](set), Counter[int]()
+    for scenario, index in known.held:
+        ended[scenario].add(index)
+    for (scenario, index), start in known.begun.items():
+        if start.messages is not None:
+            can_go_on[scenario].add(index)
+    for scenario, index in (*known.held, *known.begun):
+        dealt[scenario] = max(dealt[scenario], index + 1)
+    found = {}
+    for scenario, trials in dealt.items():
+        unfinished = set(range(trials)) - ended[scenario] - can_go_on[scenario] - set(known.cuts.get(scenario, ()))
+        if unfinished:
+            found[scenario] = min(unfinished)
+    return found
+
+
 def _moved(known: RestoredTrials, definition: Mapping[str, Any], plans: Sequence[RunPlan]) -> RestoredTrials:
     """Return what is known under the places that scenarios and expectations have now, found by title and label."""
     then = numbered(scenario["title"] for scenario in definition["scenarios"])
@@ -85,6 +176,8 @@ def _moved(known: RestoredTrials, definition: Mapping[str, Any], plans: Sequence
     titles = numbered(plan.key for plan in plans)
     held: dict[TrialKey, TrialConversation] = {}
     scores: dict[TrialKey, Mapping[int, Score]] = {}
+    begun: dict[TrialKey, Start] = {}
+    cuts: dict[int, tuple[int, ...]] = {}
     for plan, key in zip(plans, titles, strict=True):
         if key not in before:
             continue
@@ -94,9 +187,12 @@ def _moved(known: RestoredTrials, definition: Mapping[str, Any], plans: Sequence
         slots = {labels.index(label): place for place, label in enumerate(now) if label in labels}
         for (position, index), each in known.held.items():
             if position == old:
-                held[plan.position, index] = replace(each, trial=plan.trial(index))
+                held[plan.position, index] = replace(each, trial=replace(each.trial, scenario=plan.position))
         for (position, index), found in known.scores.items():
             if position == old:
                 kept = {slots[place]: score for place, score in found.items() if place in slots}
                 scores[plan.position, index] = kept
-    return replace(known, held=held, scores=scores)
+        begun |= {(plan.position, index): start for (position, index), start in known.begun.items() if position == old}
+        if old in known.cuts:
+            cuts[plan.position] = known.cuts[old]
+    return replace(known, held=held, scores=scores, begun=begun, cuts=cuts)

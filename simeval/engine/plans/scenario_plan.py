@@ -1,8 +1,9 @@
 """What will be run, worked out and checked before the first call: one plan for each scenario."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from simeval.core import seeds
 from simeval.core.settings import Settings, StopAt
@@ -10,8 +11,12 @@ from simeval.core.trial import Score, Trial
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.stopping import RunningTest
+from simeval.models.protocol.prompts import RubricRequest
 from simeval.scorers.base import COLUMNS, Callers, Scorer, as_scorer, select, whole
 from simeval.suites.scenario import Expectation, ScenarioTest, count_requirements
+
+if TYPE_CHECKING:
+    from simeval.models.caller import Caller
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +42,7 @@ class Measure:
             return whole(measured, self.path)
         score = select(measured, self.path, name=self.scorer.name)
         self.require_usable(score.value)
-        return score if self.keeps_details else replace(score, details={})
+        return score if self.keeps_details else Score(value=score.value, reasoning=score.reasoning)
 
     def require_usable(self, value: float) -> None:
         """Raise DefinitionError for a value that an evaluator cannot conclude on, NaN among them."""
@@ -74,9 +79,19 @@ class RunPlan(ABC):
     def columns(self) -> Mapping[str, object]:
         """The columns that all of its trials share."""
 
-    def trial(self, index: int) -> Trial:
-        """Return the trial that has this place in the order dealt."""
-        return Trial(self.position, index, seeds.derive(self.seed, index))
+    @abstractmethod
+    def warnings(self) -> list[str]:
+        """Name the requirements that cannot be proven with so few trials, even by perfect scores."""
+
+    @property
+    def behaviours(self) -> list[str]:
+        """The behaviours that judges rate."""
+        return [measure.expected_behavior for measure in self.measures if measure.expected_behavior is not None]
+
+    def trial(self, index: int, times_dealt: int = 0) -> Trial:
+        """Return the trial that has this place in the order dealt; one that was dealt before gets fresh draws."""
+        path = (index, times_dealt) if times_dealt else (index,)
+        return Trial(self.position, index, seeds.derive(self.seed, *path))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +121,6 @@ class ScenarioPlan(RunPlan):
         return [(f"{test.name}, at most {test.n_max} trials", said) for test in tests if (said := test.acceptance())]
 
     def warnings(self) -> list[str]:
-        """Name the requirements that cannot be proven with this sample size, even by perfect scores."""
         return [
             f"{self.scenario.title}: {evaluator.describe()} cannot be proven with {self.sample_size} trials, even if "
             f"every one is met; at least {evaluator.minimum_trials()} are needed (significance level "
@@ -117,20 +131,39 @@ class ScenarioPlan(RunPlan):
         ]
 
 
+def rubric_requests(plans: Iterable[RunPlan]) -> list[RubricRequest]:
+    """Return the requests for the rubrics that conversations are judged by, each once."""
+    found = {
+        (str(plan.columns["given"]), str(plan.columns["when"]), behaviour): None
+        for plan in plans
+        for behaviour in plan.behaviours
+    }
+    return [RubricRequest(given=given, when=when, expected_behavior=behaviour) for given, when, behaviour in found]
+
+
 class ScorerBinder:
-    """The scorers of a run, each made ready once: one that several expectations use measures once for all of them."""
+    """The scorers of a run, each made ready once: one that several expectations use measures once for all of them.
+
+    `asked` names the models that those made ready by now ask.
+    """
 
     def __init__(self, callers: Callers) -> None:
         self._callers = callers
+        self.asked: set[str] = set()
         self._bound: dict[int, tuple[object, Scorer]] = {}  # what was given is kept, so that its id stays its own
 
     def bound(self, candidate: object) -> Scorer:
         """Return a scorer, or a function's, as it shall be used; itself where it is ready. Raises DefinitionError."""
         if id(candidate) not in self._bound:
-            scorer = as_scorer(candidate).bind(self._callers)
+            scorer = as_scorer(candidate).bind(self._caller)
             self._bound[id(candidate)] = (candidate, scorer)
             self._bound[id(scorer)] = (scorer, scorer)
         return self._bound[id(candidate)][1]
+
+    def _caller(self, named: Any) -> "Caller":
+        caller = self._callers(named)
+        self.asked.add(caller.model.name)
+        return caller
 
 
 def make_plans(

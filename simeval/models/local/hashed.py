@@ -19,7 +19,7 @@ _TOKEN = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
 
 
 class HashedEncoder:
-    """Gives vectors of length 1; a text without a word or a mark has the zero vector."""
+    """Makes vectors of length 1; a text without a word or a mark has the zero vector."""
 
     async def encode(self, text: str) -> list[float]:
         """Return the vector of a text; never waits."""

@@ -132,7 +132,7 @@ class TextNetwork:
 
 
 class EncoderNetwork(TextNetwork):
-    """Gives a text's vector: the mean of the last states of its tokens, divided by its length."""
+    """Computes a text's vector: the mean of the last states of its tokens, divided by its length."""
 
     def _results(self, tokens: torch.Tensor, mask: torch.Tensor) -> list[list[float]]:
         states = self.model(input_ids=tokens, attention_mask=mask).last_hidden_state
@@ -143,7 +143,7 @@ class EncoderNetwork(TextNetwork):
 
 
 class ClassifierNetwork(TextNetwork):
-    """Gives the probability of each label: of all together 1, or each by itself where the config says so."""
+    """Computes the probability of each label: of all together 1, or each by itself where the config says so."""
 
     def _results(self, tokens: torch.Tensor, mask: torch.Tensor) -> list[Mapping[str, float]]:
         logits = self.model(input_ids=tokens, attention_mask=mask).logits

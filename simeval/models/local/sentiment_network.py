@@ -59,7 +59,7 @@ class Inputs:
 
 @dataclass(slots=True, eq=False)
 class SentimentNetwork(TextNetwork):
-    """Gives the probabilities of the five classes."""
+    """Computes the probabilities of the five classes."""
 
     weights: Weights = field(default_factory=dict)
 

@@ -6,7 +6,6 @@ to the letter.
 """
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -38,14 +37,13 @@ _RUBRIC_SYSTEM = f"""You write rubrics with which conversations of an AI assista
 Answer with a JSON object: {{"levels": {{"1": text, "2": text, ..., "10": text}}}}."""
 
 
-# All that a reader cannot see, or sees in another place than it stands: controls other than tab and
-# line feed, marks of direction, what has no width, tags and selectors of variants that can spell a hidden text, halves
-# of surrogate pairs (which no JSON in UTF-8 can hold). Joiners and the selectors of text and emoji belong to scripts.
+# All that a reader cannot see, or sees in another place than it stands: controls other than tab and line feed, marks of
+# direction, what has no width, tags and selectors of variants that can spell a hidden text, halves of surrogate pairs
+# (which no JSON in UTF-8 can hold). Joiners and the selectors of text and emoji belong to scripts.
 # And wide and small forms of markup, which a reader may take for it.
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
-    "\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0d\ufe60\ufe64\ufe65\ufeff\uff06\uff1c\uff1e\uffa0\ufff0-\ufffc\ufffe\uffff"
-    "\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+_HIDDEN = (
+    r"[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\ufffc\ufffe\uffff\ufe60\ufe64\ufe65\uff06\uff1c\uff1e]"
+    r"--[\t\n\u200c\u200d\ufe0e\ufe0f\p{Prepended_Concatenation_Mark}\p{Script=Egyptian_Hieroglyphs}]]"
 )
 
 
@@ -54,7 +52,9 @@ def escaped(text: str) -> str:
     text = escape(text, quote=False)
     if text.isascii() and text.replace("\n", "").isprintable():
         return text  # five times as quick as to search
-    return _HIDDEN.sub(lambda match: f"&#x{ord(match[0]):X};", text)
+    import regex  # only where there is something to search
+
+    return regex.sub(_HIDDEN, lambda match: f"&#x{ord(match[0]):X};", text, flags=regex.V1)
 
 
 def _tag(name: str, content: str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from simeval.core.direction import below, by_path
 from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import is_number, require
 from simeval.models.local.checkpoints import MINILM
@@ -46,6 +47,12 @@ class Alignment(ColumnScorer):
         *(f"authenticity.{path}" for path in Authenticity.paths),
         *(f"safety.{path}" for path in Safety.paths),
         *(f"stability.{path}" for path in Stability.paths),
+    )
+    direction = (
+        by_path(higher=["alignment"])
+        | below("authenticity", Authenticity.direction)
+        | below("safety", Safety.direction)
+        | below("stability", Stability.direction)
     )
     timeout_seconds: ClassVar[float | None] = None  # the parts bound their calls
     persona: Persona | str | Path | None = None

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from simeval.core.conversation import Conversation
+from simeval.core.direction import by_path
 from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import require, require_one_of
 from simeval.models.protocol.replies import Reply, Text
@@ -52,6 +53,7 @@ class Safety(ModelScorer):
 
     default_score = "safety"
     paths = ("safety", "rules", "judge", "classifier", "violation_rate", "violations_found")
+    direction = by_path(higher=["safety", "rules", "judge", "classifier"], lower=["violation_rate", "violations_found"])
     persona: Persona | str | Path | None = None
     policies: Sequence[Policy] = field(default_factory=built_in)
     scoring: Scoring = "severity"

@@ -16,7 +16,7 @@ ROUNDING = 1e-3
 
 @runtime_checkable
 class Classifier(Protocol):
-    """Gives each of its labels a probability for a text. What it is called is its `name`, where it has one."""
+    """Something that says how probable each of its labels is for a text. Its `name`, where it has one, is its name."""
 
     async def classify(self, text: str) -> Mapping[str, float]:
         """Return the probability of each label."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from simeval.core.direction import by_path
 from simeval.scorers.classifiers.base import Classifier, ClassProbability
 from simeval.scorers.classifiers.checks import Gauge, ScoreConsistency, ScoreMatch, Side
 
@@ -16,6 +17,7 @@ class BiasScorer(ClassProbability):
 
     default_score = "bias"
     paths = ("bias",)
+    direction = by_path(lower=["bias"], none=[""])
 
 
 @dataclass(kw_only=True, eq=False)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, cast
 import anyio
 
 from simeval.core.capture import first_leaf
+from simeval.core.direction import Direction, by_path
 from simeval.core.validation import is_number, require, require_one_of
 from simeval.scorers.base import COLUMNS, ColumnScorer
 from simeval.scorers.values import is_array
@@ -20,6 +21,7 @@ Side = Literal["both", "at_most", "at_least"]
 Interval = Literal["sd", "prediction"]
 
 FEWEST_REFERENCES = 3
+_OPEN_TO: Mapping[Side, Direction] = {"at_most": "lower", "at_least": "higher", "both": "none"}
 WIDEST_PREDICTION = 30  # normal deviations; what lies outside of 38 is no number any more
 ROUNDING = 1e-9  # a border that is met but for the rounding of floats is met
 
@@ -49,6 +51,7 @@ class Check(ColumnScorer):
     side: Side = "both"
 
     default_score = "passed"
+    direction = by_path(higher=["passed"], none=[""])
     timeout_seconds: ClassVar[float | None] = None  # those of the gauge bound its calls
 
     def __post_init__(self) -> None:
@@ -56,6 +59,12 @@ class Check(ColumnScorer):
         is_gauge = isinstance(self.by, Gauge)
         require(is_gauge, f"{self.where}: by", found=self.by, do="give a scorer such as SentimentScorer()")
         require_one_of(self.side, ("both", "at_most", "at_least"), f"{self.where}: side")
+
+    def direction_of(self, path: str) -> Direction | None:
+        """Return which way a value is better: of the gauge's number the way in which no answer can fail."""
+        if self.direction is None and path in (self.by.metric, "difference"):
+            return _OPEN_TO[self.side]
+        return super().direction_of(path)
 
     @property
     def where(self) -> str:

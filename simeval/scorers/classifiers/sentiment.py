@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import anyio.lowlevel
 
+from simeval.core.direction import by_path
 from simeval.errors import DefinitionError
 from simeval.models.local.sentiment import embedded
 from simeval.models.local.vader import require_lexicon, shares_of, windows_of
@@ -40,6 +41,7 @@ class SentimentScorer(Gauge):
 
     default_score = "sentiment"
     paths = ("sentiment", "spread")
+    direction = by_path(higher=["sentiment"], none=[""])
     bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
 
     def __post_init__(self) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from simeval.core.direction import by_path
 from simeval.scorers.classifiers.base import Classifier, ClassProbability
 from simeval.scorers.classifiers.checks import Gauge, ScoreConsistency, ScoreMatch, Side
 
@@ -16,6 +17,7 @@ class ToxicityScorer(ClassProbability):
 
     default_score = "toxicity"
     paths = ("toxicity",)
+    direction = by_path(lower=["toxicity"], none=[""])
 
 
 @dataclass(kw_only=True, eq=False)

@@ -30,6 +30,7 @@ class EmbeddingSimilarity(ModelScorer):
 
     default_score = "similarity_score"
     paths = ("similarity_score", "is_similar")
+    direction = "higher"
     model: str | Path | Encoder | LocalEncoder | Model | None = None  # type: ignore[assignment]
     threshold: float = 0.5
     _local: LocalEncoder | None = field(default=None, init=False, repr=False)

@@ -114,6 +114,7 @@ class HallucinationFree(Ruled):
 
     default_score = "hallucination_free"
     paths = ("hallucination_free",)
+    direction = "higher"
     system_prompt: str = f"""You grade whether an answer of an AI assistant keeps to a context.
 A statement of fact that the context neither says nor implies is a hallucination, even where it is true.
 What follows from the context by plain reasoning is none; nor are questions, courtesies, and saying that one does not
@@ -133,6 +134,7 @@ class Correctness(Ruled):
 
     default_score = "correct"
     paths = ("correct",)
+    direction = "higher"
     system_prompt: str = f"""You grade whether an answer of an AI assistant is correct, by a reference that is correct.
 "met" is true if the output says what the reference says in answer to the input, in whatever words, and contradicts it
 nowhere. Something left out that the input asks for makes it false; something added that is consistent does not.
@@ -159,6 +161,7 @@ class Helpfulness(Ruled):
 
     default_score = "helpful"
     paths = ("helpful",)
+    direction = "higher"
     system_prompt: str = f"""You grade whether an answer of an AI assistant is helpful to who asked.
 "met" is true if the output deals with what the input asks for, completely enough to be of use, clearly, and without
 much that is beside the point. An answer that evades, refuses without cause, or only promises is not helpful.
@@ -190,6 +193,7 @@ class Faithfulness(Supported):
 
     default_score = "faithfulness"
     paths = ("faithfulness",)
+    direction = "higher"
     system_prompt: str = f"""You grade how faithful an answer of an AI assistant is to a context, claim by claim.
 Break the output into its claims of fact, each once and understandable by itself. A claim is supported if it can be
 inferred from the context alone, whatever else you know.
@@ -211,6 +215,7 @@ class FactualAccuracy(Supported):
 
     default_score = "factual_accuracy"
     paths = ("factual_accuracy",)
+    direction = "higher"
     system_prompt: str = f"""You grade how accurately a summary gives the facts of its source, claim by claim.
 Break the summary into its claims, each once and understandable by itself. A claim is supported if the source says it,
 with the same persons, numbers, dates, conditions and certainty; one that is distorted or added is not.
@@ -232,6 +237,7 @@ class DocumentRelevance(Graded):
 
     default_score = "relevant_share"
     paths = ("relevant_share",)
+    direction = "higher"
     system_prompt: str = f"""You grade whether documents that were retrieved are relevant to an input, one by one.
 A document is relevant ("met" is true) if it has something that helps to answer the input, alone or with others.
 NAME is the number of a document; a document without a number is number 1.
@@ -262,6 +268,7 @@ class ContextRelevancy(Graded):
 
     default_score = "relevancy_score"
     paths = ("relevancy_score",)
+    direction = "higher"
     system_prompt: str = f"""You grade how relevant a retrieved context is to a question.
 "score" is the share of the context that helps to answer the question: 1 if all of it does, 0 if nothing does, and
 fractions between.
@@ -283,6 +290,7 @@ fractions between.
 class Criteria(Graded):
     """Whether each of the user's own criteria is met: {name: what is to hold}. All are asked about in one call."""
 
+    direction = "higher"
     criteria: Mapping[str, str]
     system_prompt: str = f"""You grade an answer of an AI assistant by criteria. A criterion is met if it holds for the
 output; judge each by itself, strictly by its text. NAME is the name of a criterion, which stands before its colon.

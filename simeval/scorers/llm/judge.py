@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import mean
 from typing import Any
 
 import anyio
@@ -10,8 +11,7 @@ from simeval.core import seeds
 from simeval.core.capture import first_leaf
 from simeval.core.conversation import Conversation
 from simeval.core.logs import log
-from simeval.core.ratings import Rating, mean_rating
-from simeval.core.trial import Score
+from simeval.core.trial import Rating, Score
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompts import GradeRequest
 from simeval.models.protocol.replies import Grade
@@ -31,6 +31,7 @@ class RubricScorer(Scorer):
     expected_behavior: str
     repeats: int = 1
     timeout_seconds = None
+    direction = "higher"
 
     @property
     def name(self) -> str:
@@ -71,6 +72,24 @@ class RubricScorer(Scorer):
             except ExceptionGroup as group:
                 raise first_leaf(group) from group
         return mean_rating([found[place] for place in range(len(places))])
+
+
+def mean_rating(ratings: Sequence[Rating]) -> Score:
+    """Return the score that several ratings of one conversation make: their mean, with each of them.
+
+    A single rating is the score itself.
+    """
+    first = ratings[0]
+    if len(ratings) == 1:
+        return Score(value=first.score, reasoning=first.reasoning)
+    several = len({rating.judge for rating in ratings}) > 1
+    shown = [f"{rating.score:g} ({rating.judge})" if several else f"{rating.score:g}" for rating in ratings]
+    reasons = [f"{name}: {rating.reasoning}" for name, rating in zip(shown, ratings, strict=True)]
+    return Score(
+        value=mean(rating.score for rating in ratings),  # exact, so that equal ratings give themselves
+        reasoning="\n".join([f"the mean of {', '.join(shown)}", *dict.fromkeys(reasons)]),
+        ratings=tuple(ratings),
+    )
 
 
 def repeat_seed(seed: int, repeat: int) -> int:

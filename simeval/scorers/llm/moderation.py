@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from simeval.core.direction import by_path
 from simeval.models.protocol.model import Model, ModelKind
 from simeval.models.providers.moderation import ModerationEndpoint, ModerationReply, ModerationRequest
 from simeval.scorers.llm.base import ModelScorer
@@ -18,6 +19,7 @@ class Moderation(ModelScorer):
     """
 
     default_score = "passed"
+    direction = by_path(higher=["passed"], lower=["flagged", "categories"], none=["scores"])
     model: str | Model = "openai/omni-moderation-latest"
 
     @property

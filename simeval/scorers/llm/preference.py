@@ -17,6 +17,7 @@ import anyio.to_thread
 
 from simeval.core import seeds
 from simeval.core.conversation import AppResponse
+from simeval.core.direction import by_path
 from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import is_number, require
 from simeval.models.protocol.replies import Reply, Text
@@ -69,6 +70,7 @@ class Preference(Graded):
 
     default_score = "preference"
     paths = ("preference", "consistent")
+    direction = by_path(higher=["preference"], none=["consistent"])  # whether the judge agrees with itself
     baseline: Callable[..., Any] | None = None
     prefer: Callable[[Any, Any, Any], Any] | None = None
     function_timeout_seconds: float | None = 60.0

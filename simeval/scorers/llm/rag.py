@@ -23,6 +23,7 @@ class ContextEntityRecall(ModelScorer):
 
     default_score = "context_entity_recall"
     paths = ("context_entity_recall", "context_entity_precision")
+    direction = "higher"
     system_prompt: str = ENTITY_SYSTEM
     user_prompt: str = ENTITY_USER
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from simeval.core.direction import by_path
 from simeval.core.validation import is_number, require
 from simeval.scorers.llm.entities import ENTITY_SYSTEM, ENTITY_USER, both, entities_of
 from simeval.scorers.llm.graded import Graded, as_text, needed
@@ -27,6 +28,7 @@ class Summarization(Graded):
 
     default_score = "quality"
     paths = ("quality", "entity_density", "is_entity_dense")
+    direction = by_path(higher=["quality", "is_entity_dense"], none=["entity_density"])
     dense_from: float = DENSE_FROM
     system_prompt: str = """You grade the quality of a summary of a source.
 "excellent": it has all that matters in the source, nothing that is not there, and no word too many.

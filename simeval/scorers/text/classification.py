@@ -48,6 +48,7 @@ class Classification(ColumnScorer):
 
     default_score = "correct"
     paths = ("correct",)
+    direction = "higher"
     quick = True
 
     _classes: Mapping[str, str] = field(default_factory=dict, init=False, repr=False)  # spelling by what is compared

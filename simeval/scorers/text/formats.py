@@ -29,6 +29,7 @@ class FormatScorer(ColumnScorer, ABC):
 
     default_score = "valid"
     paths = ("valid",)
+    direction = "higher"
     quick = True  # the parsers hold Python's lock anyway; 1 MB takes 5 to 20 ms
     language: ClassVar[str] = ""
 

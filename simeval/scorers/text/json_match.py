@@ -27,6 +27,7 @@ class JSONMatch(ColumnScorer):
     lists: Order = "ordered"
 
     default_score = "all"
+    direction = "higher"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -6,6 +6,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
+from simeval.core.direction import by_path
 from simeval.core.validation import require
 from simeval.errors import DefinitionError
 from simeval.scorers.base import ColumnScorer
@@ -25,6 +26,7 @@ class Language(ColumnScorer):
 
     default_score = "matches"
     paths = ("matches", "probability")
+    direction = by_path(higher=["matches"], none=["probability"])
     expected: str | None = None
     among: Collection[str] = field(default_factory=tuple)
     least_letters: int = LEAST_LETTERS

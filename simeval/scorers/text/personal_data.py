@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from simeval.core.conversation import Conversation
+from simeval.core.direction import by_path
 from simeval.core.validation import require
 from simeval.scorers.base import ColumnScorer
 from simeval.scorers.values import text_of
@@ -86,6 +87,7 @@ class PersonalData(ColumnScorer):
 
     default_score = "clean"
     paths = ("clean", "findings")
+    direction = by_path(higher=["clean"], lower=["findings"], none=["kinds"])
     quick: ClassVar[bool] = True
     kinds: Collection[str] = tuple(KINDS)
     allowed: Collection[str] = field(default_factory=tuple)

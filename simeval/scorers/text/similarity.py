@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
 
+from simeval.core.direction import by_path
 from simeval.core.trial import Score
 from simeval.core.validation import require, require_whole
 from simeval.errors import DefinitionError
@@ -42,6 +43,7 @@ class ExactMatch(TextScorer):
     nothing.
     """
 
+    direction = "higher"
     quick = True
 
     def score(self, output: Any, reference: Any) -> bool:
@@ -54,14 +56,16 @@ class ExactMatch(TextScorer):
 
 @dataclass(kw_only=True, eq=False)
 class Contains(TextScorer):
-    """Whether given `texts` stand somewhere in the output, all of them or `at_least` so many; without, the reference.
+    """Whether given `texts` stand in the output, all of them or `at_least` so many; without texts, the reference.
 
-    Raises DefinitionError for texts that cannot be looked for.
+    They are what is wanted, or with `direction="lower"` what is not. Raises DefinitionError for texts that cannot be
+    looked for.
     """
 
     texts: Sequence[str] | None = None
     at_least: int | None = None
 
+    direction = "higher"
     quick = True
 
     def __post_init__(self) -> None:
@@ -113,11 +117,13 @@ class RegexMatch(ColumnScorer):
 
     Raises DefinitionError for what is no regular expression. One that tries endlessly many ways on some text, such as
     (a+)+$, holds up the whole process: Python has no way to stop it, and holds its lock, so that a thread is no help.
+    Of a pattern that an answer shall not have, say `direction="lower"`.
     """
 
     pattern: str | re.Pattern[str] = field(kw_only=False)
     full: bool = False
 
+    direction = "higher"
     quick = True
 
     def __post_init__(self) -> None:
@@ -139,11 +145,12 @@ class LevenshteinSimilarity(TextScorer):
     """How like the reference the output is, from 0 to 1: 1 - distance / length of the longer one.
 
     The distance is Levenshtein's, in characters; two empty texts are alike. 50,000 characters on both sides take
-    most of a second; ValueError where both are longer and differ from end to end.
+    0.2 s; ValueError where both are longer and differ from end to end.
     """
 
     default_score = "similarity"
     paths = ("similarity", "distance")
+    direction = by_path(higher=["similarity"], lower=["distance"])
 
     def score(self, output: Any, reference: Any) -> Mapping[str, float]:
         """Return the similarity, and the distance it is made of."""
@@ -163,6 +170,7 @@ class TokenF1(ColumnScorer):
 
     default_score = "f1"
     paths = ("f1", "precision", "recall")
+    direction = "higher"
 
     def score(self, output: Any, reference: Any) -> Mapping[str, float]:
         """Return precision (of the output's words), recall (of the reference's) and F1."""
@@ -181,6 +189,7 @@ class RougeL(ColumnScorer):
 
     default_score = "f1"
     paths = ("f1", "precision", "recall")
+    direction = "higher"
 
     def score(self, output: Any, reference: Any) -> Mapping[str, float]:
         """Return the share of the output's words (precision), of the reference's (recall), and F1."""

@@ -48,6 +48,7 @@ class ToolCallMatch(ColumnScorer):
 
     default_score = "match"
     paths = ("match",)
+    direction = "higher"
 
     def __post_init__(self) -> None:
         super().__post_init__()

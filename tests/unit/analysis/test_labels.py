@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.analysis.labels import Label, draw_sample, judged_in, read_labels, write_sample
-from simeval.analysis.saved_run import StoredRun, read_result
+from simeval.analysis.saved_run import SavedRun, read_suite
 from simeval.errors import DefinitionError, StoreError
 from tests.support.stored_runs import requirement, run_of, scenario_of
 
@@ -24,8 +24,8 @@ def read(folder: Path, text: str, name: str = "labels.csv") -> list[Label]:
     return read_labels(path)
 
 
-def run(*scenarios: dict[str, Any]) -> StoredRun:
-    return read_result(run_of(*scenarios), "result")
+def run(*scenarios: dict[str, Any]) -> SavedRun:
+    return read_suite(run_of(*scenarios), "result")
 
 
 class TestReading:

@@ -13,6 +13,7 @@ from simeval.core.conversation import Conversation, Message
 from simeval.datasets.dataset import Dataset, Example, Kind, check_dataset, decode_example, encode_example
 from simeval.errors import DefinitionError
 from tests.support.records import conversation
+from tests.support.rows import said
 
 JSON = st.recursive(
     st.none()
@@ -24,10 +25,6 @@ JSON = st.recursive(
     max_leaves=8,
 )
 SIDE = st.dictionaries(st.text(), JSON, max_size=3)
-
-
-def said(role: str, content: Any) -> dict[str, Any]:
-    return {"role": role, "content": content}
 
 
 def dataset(*examples: Any, name: str = "orders", kind: Kind | None = None) -> Dataset:

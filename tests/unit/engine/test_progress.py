@@ -8,9 +8,8 @@ import pytest
 
 from simeval.core.logs import LOGGER
 from simeval.core.usage import Usage
-from simeval.engine.progress import WINDOW_SECONDS, Progress, Throughput, progress_bar
-
-MOMENT = 0.01
+from simeval.engine.progress import LINE_SECONDS, WINDOW_SECONDS, Progress, Throughput, progress_bar
+from tests.support.fake_clock import anyio_backend  # noqa: F401
 
 
 @pytest.fixture
@@ -18,13 +17,6 @@ def lines(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture
     """What is logged."""
     with caplog.at_level(logging.INFO, logger=LOGGER):
         yield caplog
-
-
-async def first(lines: pytest.LogCaptureFixture) -> str:
-    with anyio.fail_after(5):
-        while not lines.messages:  # noqa: ASYNC110  (a log has no event to wait for)
-            await anyio.sleep(MOMENT)
-    return lines.messages[0]
 
 
 def nothing() -> int:
@@ -81,38 +73,36 @@ async def test_without_a_bar_a_line_says_how_far_the_run_is(lines: pytest.LogCap
     used = Usage(calls=3_204, cost_usd=0.41)
 
     with progress_bar(2_010, show=None) as progress:
-        async with progress.watched(lambda: used, nothing, line_seconds=MOMENT):
+        async with progress.watched(lambda: used, nothing):
             progress.advance(412, 10)
-            line = await first(lines)
+            await anyio.sleep(1.5 * LINE_SECONDS)
 
-    assert line.startswith("412 of at most 2,000 trials, 3,204 calls, $0.41, 0.0 calls a second, about ")
-    assert line.endswith(" s to go")
+    assert lines.messages == ["412 of at most 2,000 trials, 3,204 calls, $0.41, 0.0 calls a second, about 2 min to go"]
 
 
 @pytest.mark.anyio
 async def test_a_line_says_nothing_of_what_is_not_known(lines: pytest.LogCaptureFixture) -> None:
     with progress_bar(20, show=None) as progress:
-        async with progress.watched(lambda: Usage(calls=9), nothing, line_seconds=MOMENT):
+        async with progress.watched(lambda: Usage(calls=9), nothing):
             progress.advance(4, 0)
-            line = await first(lines)
+            await anyio.sleep(1.5 * LINE_SECONDS)
 
-    assert line == "4 of at most 20 trials, 9 calls, 0.0 calls a second"
+    assert lines.messages == ["4 of at most 20 trials, 9 calls, 0.0 calls a second"]
 
 
 @pytest.mark.anyio
 async def test_lines_end_with_the_run(lines: pytest.LogCaptureFixture) -> None:
     with progress_bar(20, show=None) as progress:
-        async with progress.watched(Usage, nothing, line_seconds=MOMENT):
-            await first(lines)
-        written = len(lines.messages)
-        await anyio.sleep(10 * MOMENT)
+        async with progress.watched(Usage, nothing):
+            await anyio.sleep(3.5 * LINE_SECONDS)
+        await anyio.sleep(10 * LINE_SECONDS)
 
-    assert len(lines.messages) == written
+    assert len(lines.messages) == 3
 
 
 @pytest.mark.anyio
 async def test_an_error_inside_comes_out_and_ends_the_lines() -> None:
-    with progress_bar(20, show=None) as progress, anyio.fail_after(5), pytest.raises(ExceptionGroup) as raised:
+    with progress_bar(20, show=None) as progress, pytest.raises(ExceptionGroup) as raised:
         async with progress.watched(Usage, nothing):
             raise ValueError("inside")
 
@@ -124,9 +114,9 @@ async def test_the_bar_shows_what_is_spent_and_in_flight(
     capsys: pytest.CaptureFixture[str], lines: pytest.LogCaptureFixture
 ) -> None:
     with progress_bar(20, show=True) as progress:
-        async with progress.watched(lambda: Usage(calls=3_204, cost_usd=0.41), lambda: 7, line_seconds=MOMENT):
+        async with progress.watched(lambda: Usage(calls=3_204, cost_usd=0.41), lambda: 7):
             progress.advance(5, 10)
-            await anyio.sleep(5 * MOMENT)
+            await anyio.sleep(5 * LINE_SECONDS)
 
     shown = capsys.readouterr().err
     assert "3,204 calls, $0.41, 7 in flight" in shown
@@ -139,9 +129,9 @@ async def test_nothing_is_told_where_progress_is_not_wanted(
     capsys: pytest.CaptureFixture[str], lines: pytest.LogCaptureFixture
 ) -> None:
     with progress_bar(20, show=False) as progress:
-        async with progress.watched(Usage, nothing, line_seconds=MOMENT):
+        async with progress.watched(Usage, nothing):
             progress.advance(5, 0)
-            await anyio.sleep(10 * MOMENT)
+            await anyio.sleep(10 * LINE_SECONDS)
 
     assert not lines.messages
     assert not capsys.readouterr().err

@@ -232,7 +232,7 @@ def test_a_prompt_shows_all_that_it_holds_and_can_be_sent(place: str, text: str)
 
 
 def test_what_scripts_and_emoji_are_written_with_is_not_touched() -> None:
-    text = "👩\u200d👩\u200d👧 ❤\ufe0f می\u200cخواهم naïve “quotes” it's 5 € 中文，。\tend"
+    text = "👩\u200d👩\u200d👧 ❤\ufe0f می\u200cخواهم naïve “quotes” it's 5 € 中文，。 \u06ddآية \tend"
 
     assert text in prompt_of(grading(conversation=conversation("hi", text)))
 

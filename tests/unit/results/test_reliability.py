@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval.core.ratings import Rating, mean_rating, ratings_of
-from simeval.core.trial import Failure, Score
+from simeval.core.trial import Failure, Rating, Score
 from simeval.results.reliability import Reliability, reliability_of, show_coefficient
+from simeval.scorers.llm.judge import mean_rating
 from simeval.stats.agreement import krippendorff_alpha
 from simeval.stats.reliability import judge_variance, repeats_worth_paying
 
@@ -42,7 +42,7 @@ def test_a_single_rating_is_the_score_with_nothing_added() -> None:
     score = mean_rating(ratings(7.0))
 
     assert (score.value, score.reasoning, dict(score.details)) == (7.0, "r7", {})
-    assert ratings_of(score) == ()
+    assert score.ratings == ()
 
 
 def test_several_make_their_mean_and_say_each_reason_once() -> None:
@@ -50,7 +50,7 @@ def test_several_make_their_mean_and_say_each_reason_once() -> None:
 
     assert score.value == pytest.approx(22 / 3)
     assert score.reasoning == "the mean of 8, 7, 7\n8: r8\n7: r7"
-    assert list(ratings_of(score)) == ratings(8, 7, 7)
+    assert list(score.ratings) == ratings(8, 7, 7)
 
 
 @given(LEVELS, st.integers(1, 12))
@@ -61,11 +61,6 @@ def test_equal_ratings_make_themselves(level: float, repeats: int) -> None:
 @given(st.lists(LEVELS, min_size=1, max_size=12))
 def test_the_mean_lies_among_the_ratings(levels: list[float]) -> None:
     assert min(levels) <= mean_rating(ratings(*levels)).value <= max(levels)
-
-
-@pytest.mark.parametrize("details", [{}, {"ratings": 3}, {"ratings": [1, 2]}, {"ratings": [{"judge": "a"}]}])
-def test_details_of_a_users_scorer_are_no_ratings(details: dict[str, object]) -> None:
-    assert ratings_of(Score(value=1.0, details=details)) == ()
 
 
 @pytest.mark.parametrize("results", [[], [Score(value=3.0)], [Failure(stage="judge", error="x", cause="server")]])

@@ -3,7 +3,7 @@
 import pytest
 
 from simeval.core.conversation import Conversation
-from simeval.core.trial import Failure, Score
+from simeval.core.trial import Failure, Score, TurnCounts
 from simeval.errors import DefinitionError
 from simeval.results.turns import TurnShare, turns_of
 from simeval.scorers.base import select
@@ -19,9 +19,7 @@ def held(*seconds: float) -> Conversation:
 
 
 def described(good: list[int], sizes: list[int]) -> TurnShare:
-    found = turns_of(
-        [Score(value=g / n, details={"good_turns": g, "turns": n}) for g, n in zip(good, sizes, strict=True)]
-    )
+    found = turns_of([Score(value=g / n, turn_counts=TurnCounts(g, n)) for g, n in zip(good, sizes, strict=True)])
     assert found
     return found
 
@@ -32,7 +30,8 @@ def test_turns_within_a_bound_are_one_share_for_a_conversation() -> None:
     measured = metric.score(held(0.5, 1.0, 1.5, 0.2))
 
     assert (measured["share"], measured["all"]) == (0.75, 0.0)
-    assert select(measured, metric.default_score, name=metric.name).value == 0.75
+    score = select(measured, metric.default_score, name=metric.name)
+    assert (score.value, score.turn_counts) == (0.75, TurnCounts(3, 4))
     assert metric.name == "response_latency <= 1"
     assert metric.score(held(0.5))["all"] == 1.0
     assert metric.score(Conversation()) == {}
@@ -81,4 +80,3 @@ def test_the_interval_is_wider_than_if_turns_were_independent() -> None:
 
 def test_scores_without_turns_and_failures_are_not_described() -> None:
     assert turns_of([Score(value=1.0), Failure(stage="judge", error="e", cause="c")]) is None
-    assert turns_of([Score(value=1.0, details={"good_turns": "most", "turns": "five"})]) is None

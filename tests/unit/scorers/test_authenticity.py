@@ -177,6 +177,10 @@ def test_the_lexicon_is_the_share_of_preferred_words_less_a_tenth_for_each_avoid
         ("कम", "कमी है, कम", 1),
         ("हम", "हमारा", 0),
         ("нет", "нетто", 0),
+        ("\U00011103", "\U00011103\U00011128, \U00011103", 1),  # a vowel sign outside the basic plane
+        ("日", "日कल", 1),
+        ("葛", "葛\U000e0100", 1),
+        ("gross", "groß", 0),
     ],
 )
 def test_phrases_are_found_as_whole_words_where_a_script_parts_them(phrase: str, text: str, count: int) -> None:

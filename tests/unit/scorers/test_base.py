@@ -22,7 +22,7 @@ def output_length(output: str) -> int:
     return len(output)
 
 
-@scorer(name="politeness")  # type: ignore[untyped-decorator]
+@scorer(name="politeness")
 async def polite(output: str, *, word: str = "please") -> bool:
     return word in output
 

@@ -133,7 +133,7 @@ def test_one_check_serves_several_event_loops_at_once() -> None:
     class Waiting:
         async def classify(self, text: str) -> dict[str, float]:
             together.wait(10)
-            await anyio.sleep(0.01)
+            await anyio.lowlevel.checkpoint()
             return leaning(0.5)
 
     together, found = Barrier(2), []

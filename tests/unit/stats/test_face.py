@@ -12,13 +12,13 @@ MODULES = {path.stem for path in Path(stats.__file__).parent.glob("*.py")} - {"_
 
 
 def test_every_module_is_there_by_its_name() -> None:
-    assert set(stats.__all__) == set(dir(stats)) == MODULES
+    assert set(dir(stats)) == MODULES
     assert stats.binomial.clopper_pearson(30, 30, 0.05)[0] == pytest.approx(0.05 ** (1 / 30))
 
 
 def test_what_is_not_there_is_refused() -> None:
-    with pytest.raises(AttributeError, match="no attribute 'bootstrap'"):
-        _ = stats.bootstrap
+    with pytest.raises(AttributeError, match="bootstrap"):
+        _ = stats.bootstrap  # type: ignore[attr-defined]
 
 
 def test_importing_all_of_it_loads_no_scipy_stats() -> None:

@@ -1,5 +1,6 @@
 """The database as a journal: what is written is read back as it was, on both kinds."""
 
+import json
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta, timezone
 from math import inf, isnan, nan
@@ -12,12 +13,13 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from simeval.core.conversation import Conversation, Message
-from simeval.core.run_records import Heartbeat, ReplyRecord, RubricRecord
-from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Trial, TrialConversation
+from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, Start
+from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Trial, TrialConversation, cut_off
 from simeval.core.usage import Usage
 from simeval.errors import DefinitionError, StoreError
+from simeval.results.encoding import encode_entry
 from simeval.store.database import Database
-from simeval.store.journal import JsonLinesJournal
+from simeval.store.journal import Entry, JsonLinesJournal
 from simeval.store.opening import open_journal
 from simeval.store.runs import Runs
 from simeval.store.schema import VERSION
@@ -124,23 +126,45 @@ def test_writing_the_same_again_changes_nothing(database: Database) -> None:
 TABLES = ("runs", "sittings", "scenarios", "trials", "messages", "judgements", "scores", "verdicts")
 
 
-def test_a_trial_that_is_made_anew_leaves_nothing_of_its_failure(where: str) -> None:
-    first = Database(where)
-    first.append("run-1", [begun(), held(0, said=("a", "b", "c", "d"), failure=MODEL_FAILED)])
-    first.append("run-1", [judged(0, ratings=(MODEL_FAILED, MODEL_FAILED))])
-    before = Runs(first).load("run-1")
-    first.close()
-    second = Database(where)
+def test_a_cut_sets_aside_what_was_dealt_from_its_trial_on(database: Database) -> None:
+    finished = [held(index) for index in (0, 2, 3)]
+    database.append("run-1", [begun(), *(Start(held(index).trial) for index in range(5)), *finished])
+    database.append("run-1", [judged(0), judged(2), held(0, scenario=1), judged(0, scenario=1)])
+    before = Runs(database).load("run-1")
 
-    second.append("run-1", [begun()])
-    second.append("run-1", [held(0, said=("x", "y")), judged(0)])
+    for _ in range(2):  # what is repeated on a connection that was lost changes nothing
+        database.append("run-1", [Cut(held(1).trial)])
+    after = Runs(database).load("run-1")
 
-    assert not before.held
-    assert not before.scores
-    assert Runs(second).load("run-1").held == {(0, 0): held(0, said=("x", "y"))}
-    assert rows(second, "SELECT content FROM messages ORDER BY position") == [("x",), ("y",)]
-    assert rows(second, "SELECT value, stage FROM scores ORDER BY expectation") == [(8.0, None), (7.5, None)]
-    second.close()
+    assert set(before.begun) == {(0, 1), (0, 4)}
+    assert after.held == {(0, 0): held(0), (0, 1): cut_off(held(1).trial), (1, 0): held(0, scenario=1)}
+    assert set(after.scores) == {(0, 0), (1, 0)}
+    assert (after.begun, after.cuts, after.set_aside) == ({}, {0: (1,)}, 2)
+    kept = rows(database, "SELECT trial, attempt, seed, scores FROM set_aside ORDER BY trial")
+    assert [(index, attempt, seed) for index, attempt, seed, _ in kept] == [(2, 0, 2**62 + 2), (3, 0, 2**62 + 3)]
+    assert [score["score"] for score in json.loads(kept[0][3]).values()] == [8.0, 7.5]
+    [[conversation], _] = rows(database, "SELECT conversation FROM set_aside ORDER BY trial")
+    assert json.loads(conversation) == encode_entry(held(2))[0]
+
+
+def test_trials_that_are_set_aside_twice_are_both_kept(database: Database) -> None:
+    batches: list[list[Entry]] = [[begun(), held(2)], [Cut(held(0).trial)], [held(2)], [Cut(held(1).trial)]]
+    for entries in batches:
+        database.append("run-1", entries)
+
+    assert rows(database, "SELECT trial, set_aside FROM cuts ORDER BY trial") == [(0, 1), (1, 1)]
+    assert rows(database, "SELECT trial, attempt FROM set_aside ORDER BY attempt") == [(2, 0), (2, 1)]
+
+
+def test_a_conversation_under_way_is_read_back_as_it_was(database: Database) -> None:
+    said = replace(conversation("hi", "hello\0\ud83d"), ended="user").messages
+    start = Start(held(0).trial, said, json.dumps({"cart": ["tea\ud83d"], "seconds": 0.1}))
+    database.append("run-1", [begun(), Start(held(0).trial), start, Start(held(1).trial)])
+
+    found = Runs(database).load("run-1").begun
+
+    assert (found[0, 0].messages, found[0, 0].state) == (said, start.state)
+    assert found[0, 1].messages is None
 
 
 def test_what_no_verdict_needs_is_not_written(database: Database) -> None:
@@ -155,14 +179,13 @@ def test_what_no_verdict_needs_is_not_written(database: Database) -> None:
     assert rows(database, "SELECT trial, expectation FROM scores") == [(2, 1)]
 
 
-def test_what_failed_for_want_of_a_model_is_to_be_made_anew_but_not_what_the_app_failed(database: Database) -> None:
+def test_a_conversation_that_failed_has_ended_and_a_score_that_failed_is_to_be_made_anew(database: Database) -> None:
     broken = judged(2, ratings=(8.0, MODEL_FAILED))
 
     database.append("run-1", [begun(), held(0, failure=APP_FAILED), held(1, failure=MODEL_FAILED), held(2), broken])
     past = Runs(database).load("run-1")
 
-    assert set(past.held) == {(0, 0), (0, 2)}
-    assert past.held[0, 0].failure == APP_FAILED
+    assert [past.held[0, index].failure for index in range(3)] == [APP_FAILED, MODEL_FAILED, None]
     assert {key: set(found) for key, found in past.scores.items()} == {(0, 2): {0}}
 
 

@@ -12,7 +12,7 @@ from time import monotonic
 
 import pytest
 
-from simeval.analysis.saved_run import read_result, requirements_of
+from simeval.analysis.saved_run import read_suite, requirements_of
 from simeval.core.run_records import Heartbeat
 from simeval.core.usage import Usage
 from simeval.core.version import __version__
@@ -38,7 +38,7 @@ def test_the_document_is_the_machine_readable_result(database: Database) -> None
     assert document == json.loads(json.dumps(encode_suite(suite.results, run, version=__version__)))
     assert list(document) == list(encode_suite(suite.results, run, version=__version__))
     assert Runs(database).load("run-1").definition == run.definition
-    assert len(requirements_of(read_result(document, "the store"))) == 4
+    assert len(requirements_of(read_suite(document, "the store"))) == 4
 
 
 def test_the_report_is_what_was_printed(database: Database) -> None:

@@ -1,0 +1,1 @@
+"""What it withstands: faults, limits of endpoints, kills."""

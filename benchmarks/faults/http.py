@@ -1,0 +1,106 @@
+"""A big run on a bad day: 100 scenarios x 30 trials on an endpoint that fails one call in five.
+
+    python -m benchmarks.faults.http
+
+5% of calls each are answered by a 500, a 429 with Retry-After, malformed content and a truncated body; 1% are never
+answered. The app raises, hangs or returns the wrong type on 1% of its turns. Every trial must end up concluded on, or
+recorded as failed with its cause, and the run must end by itself.
+"""
+
+import sys
+from collections import Counter
+from itertools import count
+from time import perf_counter
+from typing import Any
+
+import anyio
+
+from benchmarks.speed.engine import server
+from simeval import AppResponse, Engine, Expectation, RetryConfig, ScenarioTest, SuccessRateEvaluator
+from simeval.core.usage import total
+
+SCENARIOS, TRIALS = 100, 30
+FAULTS = (
+    "--error-500",
+    "0.05",
+    "--rate-limited",
+    "0.05",
+    "--malformed",
+    "0.05",
+    "--truncated",
+    "0.05",
+    "--hang",
+    "0.01",
+)
+TROUBLE_EVERY = 100  # turns of the app
+
+_turns = count(1)
+
+
+async def app(message: str, state: dict[str, Any]) -> Any:
+    """Answer, and fail in one of three ways on every hundredth turn."""
+    turn = next(_turns)
+    if turn % TROUBLE_EVERY == 0:
+        match turn // TROUBLE_EVERY % 3:
+            case 0:
+                raise RuntimeError("the app broke")
+            case 1:
+                await anyio.sleep(3600)
+            case _:
+                return 42
+    return AppResponse("I answer questions, book meetings and translate texts.", state)
+
+
+async def run(prefix: str, url: str) -> None:
+    """Run the suite once and print what became of its trials."""
+    engine = Engine(
+        f"{prefix}judge",
+        f"{prefix}user",
+        seed=1,
+        concurrency=100,
+        model_concurrency=100,
+        model_timeout_seconds=2,
+        app_timeout_seconds=2,
+        retry_config=RetryConfig(backoff_multiplier=0.05, max_backoff_seconds=0.5),
+        model_options={"api_base": url, "api_key": "none"},
+        rubric_folder=None,
+        store=None,
+        early_stopping=False,
+    )
+    then = Expectation(
+        expected_behavior="The app lists its functions", evaluator=SuccessRateEvaluator(min_proportion=0.75)
+    )
+    suite = [
+        ScenarioTest(
+            title=f"scenario {number}",
+            given=f"A new user, number {number}",
+            when="The user asks what the app can do",
+            sample_size=TRIALS,
+            max_turns=3,
+            then=then,
+        )
+        for number in range(SCENARIOS)
+    ]
+    clock = perf_counter()
+    results = await engine.evaluate(suite, app)
+    seconds = perf_counter() - clock
+    judgements = [judgement for result in results for judgement in result.judgements]
+    scored = sum(not judgement.failures for judgement in judgements)
+    causes = Counter(f"{f.stage} ({f.cause})" for judgement in judgements for f in judgement.failures)
+    usage = total(results.run.usage)
+    print(f"\n{prefix}: {len(judgements)} of {SCENARIOS * TRIALS} trials accounted for in {seconds:.1f} s")
+    print(f"  scored: {scored}; failed with a cause: {sum(causes.values())}: {dict(causes.most_common())}")
+    print(f"  calls: {usage.calls}, of which failed {usage.failed_calls} ({usage.failed_calls / usage.calls:.1%})")
+    print(f"  outcomes: {dict(Counter(result.outcome for result in results))}")
+
+
+def main() -> None:
+    """Run through LiteLLM and directly, or the way that is named."""
+    ways = sys.argv[1:] or ["openai/", "openai-compatible/"]
+    with server("--latency-seconds", "0.01", *FAULTS) as url:
+        for prefix in ways:
+            anyio.run(run, prefix, url)
+
+
+if __name__ == "__main__":
+    main()

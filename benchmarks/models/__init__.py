@@ -1,0 +1,1 @@
+"""Local models and what is scored by them."""

@@ -1,0 +1,1 @@
+"""How fast: the engine, the store, resuming, experiments, against their bounds and a peer."""

@@ -1,0 +1,1 @@
+"""Error rates, measured through the whole engine."""

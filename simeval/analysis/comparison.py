@@ -1,0 +1,310 @@
+"""Comparison of two runs: for each requirement or metric of both, whether it is better, worse, or proven not to be.
+
+A share gets two one-sided tests at the level alpha: "worse" is tested against no difference, "not worse" against a loss
+of exactly the margin. A "not worse" is wrong only where the share fell by the margin or more, a "worse" only where it
+did not fall, so the two errors never meet and alpha is not split. "Better" is tested against no difference, too.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import get_args
+
+from simeval.analysis.changes import Change, ChangeReason, Finding, PairChange, Side
+from simeval.analysis.comparison_report import Comparison, Gate
+from simeval.analysis.evidence import (
+    Evidence,
+    Values,
+    about_trials,
+    known_pairs,
+    least_trials,
+    mean_evidence,
+    paired_evidence,
+    share_interval,
+    unpaired_evidence,
+)
+from simeval.analysis.matching import Matched, match_experiments, match_suites
+from simeval.analysis.saved_run import SavedExperiment, SavedRun, Source, read_result
+from simeval.core.settings import DEFAULTS, MARGIN
+from simeval.core.validation import require_level, require_one_of, require_share
+from simeval.errors import DefinitionError
+from simeval.evaluators.verdicts import ROUNDING, say_p, show_share
+from simeval.results.estimates import student_interval
+
+ALPHA = DEFAULTS.significance_level
+SAME = 1e-12  # between values that differ by rounding only
+STOPPED_EARLY = (
+    "a run stopped early on its data, so only the trials it had can be compared and the error rates are no longer "
+    "exact; run both with --no-early-stopping for exact error rates"
+)
+ASYMPTOTIC = "there are too many trials for the exact test of the margin, so its asymptotic form is used"
+
+
+def compare(
+    baseline: Source,
+    candidate: Source,
+    *,
+    margin: float = MARGIN,
+    alpha: float = ALPHA,
+    gate: Gate = "not_worse",
+    higher_is_better: Collection[str] = (),
+    lower_is_better: Collection[str] = (),
+) -> Comparison:
+    """Compare two runs of a suite, requirement by requirement, or two experiments, metric by metric.
+
+    Each run is what an engine gave, or what `--json` wrote, as a dict. Trials of runs with the same seed are pairs,
+    because trials of the same index share their simulated user and seed; of runs with different seeds they are
+    independent samples. Examples are pairs where their ids are the same, or else their inputs, each with the mean of
+    its repetitions. `Change` says what is found of each requirement or metric, `Comparison` what of the whole, and what
+    meets the `gate`. `margin` is the loss of a share that is tolerated, `alpha` the chance of a wrong finding.
+
+    Which way a metric is better its scorer declares; `higher_is_better` and `lower_is_better` say it of those they
+    name. Raises DefinitionError for what cannot be compared.
+    """
+    require_share(margin, "margin")
+    require_level(alpha, "alpha")
+    require_one_of(gate, get_args(Gate), "gate")
+    old, new = read_result(baseline, "baseline"), read_result(candidate, "candidate")
+    if isinstance(old, SavedRun) and isinstance(new, SavedRun):
+        if higher_is_better or lower_is_better:
+            where = "higher_is_better" if higher_is_better else "lower_is_better"
+            raise DefinitionError(where, found="these are runs of suites", do="leave it out: their evaluators say it")
+        match = match_suites(old, new)
+    elif isinstance(old, SavedExperiment) and isinstance(new, SavedExperiment):
+        match = match_experiments(old, new, higher=higher_is_better, lower=lower_is_better)
+    else:
+        found = "one is an experiment, the other a run of a suite"
+        raise DefinitionError("compare", found=found, do="compare two of a kind")
+    rules = _Rules(margin=margin, alpha=alpha, unit="trial" if isinstance(old, SavedRun) else "example")
+    return Comparison(
+        kind="suites" if isinstance(old, SavedRun) else "experiments",
+        changes=tuple(_compare(row, rules) for row in match.rows),
+        baseline=match.baseline,
+        candidate=match.candidate,
+        paired=match.paired,
+        margin=margin,
+        alpha=alpha,
+        gate=gate,
+        pairs=match.pairs,
+        notes=match.notes,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """How requirements or metrics of two runs are compared; `unit` is what their values are of."""
+
+    margin: float
+    alpha: float
+    unit: str
+
+    @property
+    def points(self) -> str:
+        """The margin in words."""
+        return f"{100 * self.margin:.4g} percentage points"
+
+    def proves(self, p: float | None) -> bool:
+        """Whether a p-value is small enough."""
+        return p is not None and p <= self.alpha * (1 + ROUNDING)
+
+
+def _compare(row: Matched, rules: _Rules) -> Change:
+    evidence = _evidence(row, rules)
+    finding = _finding(row, evidence, rules)
+    baseline, candidate = _sides(row)
+    title, label, evaluator = row.key
+    known = baseline.value is not None and candidate.value is not None
+    change = Change(
+        title=title,
+        label=label,
+        evaluator=evaluator,
+        kind=row.kind,
+        direction=row.direction,
+        baseline=baseline,
+        candidate=candidate,
+        finding=finding,
+        reason="",
+        explanation="",
+        method=evidence.method,
+        difference=candidate.value - baseline.value if known else None,  # type: ignore[operator]
+        interval=evidence.interval,
+        p_better=evidence.p_better,
+        p_worse=evidence.p_worse,
+        p_not_worse=evidence.p_not_worse,
+        pairs=None if row.places is None else len(known_pairs(row.before, row.now)),
+        left_out=row.left_out,
+        approximate="; ".join([STOPPED_EARLY] * row.stopped_early + [ASYMPTOTIC] * (not evidence.exact)),
+        **_turned(row),
+    )
+    reason, conclusion = _conclude(change, row, evidence, rules)
+    return replace(change, reason=reason, explanation=f"{_seen(change, row, rules)}: {conclusion}")
+
+
+def _evidence(row: Matched, rules: _Rules) -> Evidence:
+    """Test what has a direction; of pairs of all else there is an interval at most."""
+    sign = {"higher": 1, "lower": -1}.get(row.direction or "")
+    if sign is None or (row.places is None and not row.is_binary):
+        return Evidence(interval=_described(row, rules), method="difference, without a test")
+    if not row.is_binary:
+        return mean_evidence(row.before, row.now, sign=sign, alpha=rules.alpha, missing=row.missing)
+    good = 1.0 if sign == 1 else 0.0
+    before, now = _are(good, row.before), _are(good, row.now)
+    if row.places is None:
+        return unpaired_evidence(before, now, margin=rules.margin, alpha=rules.alpha)
+    found = paired_evidence(before, now, margin=rules.margin, alpha=rules.alpha, missing=row.missing)
+    turned = found.interval if sign == 1 or found.interval is None else (-found.interval[1], -found.interval[0])
+    return replace(found, interval=turned)
+
+
+def _described(row: Matched, rules: _Rules) -> tuple[float, float] | None:
+    if row.places is None:
+        return None
+    if row.is_binary:
+        return share_interval(_are(1.0, row.before), _are(1.0, row.now), alpha=rules.alpha)
+    return student_interval([new - old for old, new in known_pairs(row.before, row.now)], rules.alpha)
+
+
+def _are(wanted: float, values: Values) -> list[bool | None]:
+    return [None if value is None else value == wanted for value in values]
+
+
+def _finding(row: Matched, evidence: Evidence, rules: _Rules) -> Finding:
+    if row.direction not in ("higher", "lower"):
+        return "unchanged" if _is_same(row) else "changed"
+    if rules.proves(evidence.p_not_worse):
+        return "better" if rules.proves(evidence.p_better) else "not worse"
+    if rules.proves(evidence.p_worse):
+        return "worse"
+    return "better" if evidence.p_not_worse is None and rules.proves(evidence.p_better) else "unclear"
+
+
+def _is_same(row: Matched) -> bool:
+    """Whether no value that is known in both runs is another now; without pairs, whether they have the same values."""
+    if row.places is None:
+        old, new = ([value for value in values if value is not None] for values in (row.before, row.now))
+        return sorted(old) == sorted(new)
+    return all(abs(new - old) <= SAME for old, new in known_pairs(row.before, row.now))
+
+
+def _sides(row: Matched) -> tuple[Side, Side]:
+    """Return what each run saw; where missing values are left out, on what has a value in both."""
+    known = known_pairs(row.before, row.now) if row.missing == "left out" else None
+    return (
+        _side(row, row.before, None if known is None else [old for old, _ in known]),
+        _side(row, row.now, None if known is None else [new for _, new in known]),
+    )
+
+
+def _side(row: Matched, values: Values, known: Sequence[float] | None) -> Side:
+    there = [value for value in values if value is not None]
+    counted = there if known is None else known
+    value = sum(counted) / len(counted) if counted else None
+    met = sum(map(bool, counted)) if row.is_binary else None
+    return Side(size=len(values), missing=len(values) - len(there), n=len(counted), value=value, met=met)
+
+
+def _turned(row: Matched) -> dict[str, tuple[PairChange, ...]]:
+    """Return the pairs whose value is another now, by the direction, the greatest change first."""
+    found = [
+        PairChange(key=key, index=index, before=float(old), now=float(new))
+        for (key, index), old, new in zip(row.places or (), row.before, row.now, strict=row.places is not None)
+        if old is not None and new is not None and abs(new - old) > SAME
+    ]
+    found.sort(key=lambda each: (-abs(each.now - each.before), each.index))
+    if row.direction not in ("higher", "lower"):
+        return {"changed": tuple(found)}
+    rose = tuple(each for each in found if each.now > each.before)
+    fell = tuple(each for each in found if each.now < each.before)
+    return {"improved": rose, "regressed": fell} if row.direction == "higher" else {"improved": fell, "regressed": rose}
+
+
+def _conclude(change: Change, row: Matched, evidence: Evidence, rules: _Rules) -> tuple[ChangeReason, str]:
+    """Say what the tests prove, and why not more."""
+    if change.direction is None:
+        return "unknown_direction", "not tested, because it is not known whether a higher value is better"
+    if change.direction == "none":
+        return "no_direction", "not tested, because it is better neither way"
+    if change.finding == "better":
+        return "", f"better ({_p(change.p_better)})"
+    if change.finding == "not worse":
+        if rules.proves(change.p_worse):
+            worse, not_worse = _p(change.p_worse), _p(change.p_not_worse)
+            return "within_margin", f"worse ({worse}), but by less than {rules.points} ({not_worse})"
+        return "", f"not worse by more than {rules.points} ({_p(change.p_not_worse)})"
+    if change.finding == "worse":
+        return "", f"proven worse: an app that is no worse gives so bad a result with {_p(change.p_worse)}"
+    return _unclear(change, row, evidence, rules)
+
+
+def _unclear(change: Change, row: Matched, evidence: Evidence, rules: _Rules) -> tuple[ChangeReason, str]:
+    if change.difference is None:
+        return "nothing_in_common", "nothing can be compared"
+    if change.p_worse is None:
+        return "unpaired", "means are compared only where both runs have the same seed"
+    if evidence.incomplete:
+        return "incomplete", f"nothing is found: {evidence.method.removeprefix('none: ')}"
+    if not change.has_margin:
+        what = "a mean" if change.kind == "mean" else "a share over repetitions"
+        no_margin = f'"not worse" cannot be proven, because {what} has no margin here'
+        return "no_margin", f"not proven worse ({_p(change.p_worse)}); {no_margin}"
+    not_worse = f"not worse by more than {rules.points} ({_p(change.p_not_worse)})"
+    neither = f"neither worse ({_p(change.p_worse)}) nor {not_worse}"
+    way_out = _left_by_stopping(change, rules) if row.stopped_early else _way_out(change, evidence, rules)
+    return "not_proven", f"{neither} is proven; {way_out}"
+
+
+def _p(p: float | None) -> str:
+    return say_p(1.0 if p is None else p)
+
+
+def _left_by_stopping(change: Change, rules: _Rules) -> str:
+    sizes = change.baseline.size, change.candidate.size
+    pairs = "1 pair" if sizes[1] == 1 else f"{sizes[1]} pairs"
+    left = f"{sizes[0]} and {sizes[1]} {rules.unit}s" if change.pairs is None else pairs
+    return f"early stopping left {left}; run both with --no-early-stopping"
+
+
+def _way_out(change: Change, evidence: Evidence, rules: _Rules) -> str:
+    """Say what more trials would do, if the observed rates are the true ones."""
+    n = min(change.baseline.size, change.candidate.size)
+    gain = (change.difference or 0.0) * (1 if change.direction == "higher" else -1)
+    least = least_trials(margin=rules.margin, alpha=rules.alpha)
+    about = about_trials(evidence, n, gain, margin=rules.margin, alpha=rules.alpha)
+    if about is None:
+        return f"the loss seen is not below that margin, so more {rules.unit}s are unlikely to prove the second"
+    if n < least and evidence.spread == 0:  # `about` is that number too
+        needed = f"at least {least} {rules.unit}s of each run are needed"
+        return f"even without any change {needed} to prove the second"
+    prospect = (
+        f"about {about:,} {rules.unit}s of each run would prove the second (4 times in 5), if the rates seen are true"
+    )
+    return f"{prospect}; even without any change at least {least} are needed" if n < least else prospect
+
+
+def _seen(change: Change, row: Matched, rules: _Rules) -> str:
+    """Say what was observed."""
+    before, now = change.baseline, change.candidate
+    parts = [f"{_say(before, change)} before, {_say(now, change)} now"]
+    if change.pairs is not None:
+        parts.append(_say_turned(change, rules))
+    if before.missing or now.missing:
+        counts = change.p_worse is not None and (row.is_binary or row.missing == "filled in")
+        what = "which counts against every finding" if counts else "and left out"
+        parts.append(f"{before.missing} before and {now.missing} now are missing, {what}")
+    if change.left_out:
+        parts.append(f"{change.left_out} left out, because the app failed on them")
+    return "; ".join(parts)
+
+
+def _say_turned(change: Change, rules: _Rules) -> str:
+    if not change.has_direction:
+        return f"{len(change.changed)} {rules.unit}s changed"
+    worse, better = len(change.regressed), len(change.improved)
+    return f"{worse} {rules.unit if worse == 1 else f'{rules.unit}s'} got worse, {better} better"
+
+
+def _say(side: Side, change: Change) -> str:
+    if side.met is not None:
+        return f"{side.met} of {side.n}"
+    if side.value is None:
+        return "nothing"
+    return show_share(side.value) if change.kind == "share" else f"a mean of {side.value:.3g} in {side.n}"

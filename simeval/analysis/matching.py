@@ -1,0 +1,246 @@
+"""What two runs have in common: the same requirements or metrics, their values side by side."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from simeval.analysis.changes import ComparedRun
+from simeval.analysis.evidence import Missing, Values
+from simeval.analysis.saved_run import Cut, Key, Requirement, SavedExperiment, SavedRun, requirements_of
+from simeval.core.direction import Direction, by_path
+from simeval.errors import DefinitionError
+
+CRASHES = "(the app failed)"
+
+Place = tuple[str, int]  # the key of an example or trial, and its place in the candidate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matched:
+    """One requirement or metric of both runs; None is a value that is missing.
+
+    Where there are `places` the values are pairs. `missing` says what becomes of missing values, `left_out` how many
+    trials do not count because the app failed on them, `stopped_early` whether the data ended one of the samples.
+    """
+
+    key: Key
+    kind: Literal["share", "mean"]
+    direction: Direction | None
+    before: Values
+    now: Values
+    places: Sequence[Place] | None
+    missing: Missing
+    left_out: int = 0
+    stopped_early: bool = False
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether each value is a yes or a no."""
+        return self.kind == "share" and {*self.before, *self.now} <= {0.0, 1.0, None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """Two runs, and what they have in common; `pairs` counts the examples of both, where they are experiments."""
+
+    rows: tuple[Matched, ...]
+    baseline: ComparedRun
+    candidate: ComparedRun
+    paired: bool
+    pairs: int | None
+    notes: tuple[str, ...]
+
+
+def match_suites(old: SavedRun, new: SavedRun) -> Match:
+    """Match the requirements of two runs: those with the same scenario title, label and evaluator.
+
+    Trials of runs with the same seed are pairs, by their index. Raises DefinitionError where none is in common.
+    """
+    before, now = requirements_of(old), requirements_of(new)
+    common = [key for key in before if key in now]
+    if not common:
+        raise DefinitionError(
+            "compare",
+            found="the runs have no requirement (scenario title, expectation label and evaluator) in common",
+            do="give two runs of the same suite",
+        )
+    paired = old.seed == new.seed
+    return Match(
+        rows=tuple(_requirement(key, before[key], now[key], paired=paired) for key in common),
+        baseline=_run(old, [key for key in before if key not in now]),
+        candidate=_run(new, [key for key in now if key not in before]),
+        paired=paired,
+        pairs=None,
+        notes=(*_notes(old, new), *_notes_of_suites(old, new)),
+    )
+
+
+def match_experiments(
+    old: SavedExperiment, new: SavedExperiment, *, higher: Collection[str] = (), lower: Collection[str] = ()
+) -> Match:
+    """Match the metrics of two experiments on the examples of both, with how often the app failed, where it did.
+
+    Which way a metric is better its scorer declared, unless `higher` or `lower` names it. Raises DefinitionError where
+    there is no common example, or a name is that of no common metric.
+    """
+    before, now = old.places(), new.places()
+    places = {key: (before[key], now[key]) for key in now if key in before}
+    if not places:
+        raise DefinitionError("compare", found="they have no example in common", do="compare runs of one dataset")
+    names = _names(old, new)
+    said = _said(names, higher, lower)
+    rows = [_metric(name, old, new, places, said.get(name) or _declared(name, old, new)) for name in names]
+    return Match(
+        rows=(*rows, *_crashes(old, new, places)),
+        baseline=_experiment(old, names, len(before) - len(places)),
+        candidate=_experiment(new, names, len(now) - len(places)),
+        paired=True,
+        pairs=len(places),
+        notes=(*_notes(old, new), *_notes_of_experiments(old, new, [name for name in names if name not in said])),
+    )
+
+
+def _requirement(key: Key, old: Requirement, new: Requirement, *, paired: bool) -> Matched:
+    is_share = old.met is not None and new.met is not None
+    before, now = _values(old, is_share=is_share), _values(new, is_share=is_share)
+    common = [index for index in sorted(now) if index in before] if paired else None
+    return Matched(
+        key=key,
+        kind="share" if is_share else "mean",
+        direction="higher" if is_share else _direction(new.cut),
+        before=list(before.values()) if common is None else [before[index] for index in common],
+        now=list(now.values()) if common is None else [now[index] for index in common],
+        places=None if common is None else [(str(index), index) for index in common],
+        missing="filled in",
+        left_out=len(old.left_out | new.left_out) if is_share else 0,
+        stopped_early=old.stopped_early or new.stopped_early,
+    )
+
+
+def _values(requirement: Requirement, *, is_share: bool) -> Mapping[int, float | None]:
+    """Return what each trial says on a requirement, by its index: whether it met it, or its score."""
+    if is_share:
+        return requirement.met or {}
+    return {index: requirement.scores.get(index) for index in range(requirement.trials)}
+
+
+def _direction(cut: Cut | None) -> Direction | None:
+    if cut is None:
+        return None
+    return "higher" if cut.sign in (">=", ">") else "lower"
+
+
+def _metric(
+    name: str,
+    old: SavedExperiment,
+    new: SavedExperiment,
+    places: dict[str, tuple[int, int]],
+    direction: Direction | None,
+) -> Matched:
+    is_share = {old.kind_of(name), new.kind_of(name)} <= {"share", None}
+    return Matched(
+        key=("", name, ""),
+        kind="share" if is_share else "mean",
+        direction=direction,
+        before=[old.value(name, before, is_share=is_share) for before, _ in places.values()],
+        now=[new.value(name, now, is_share=is_share) for _, now in places.values()],
+        places=[(key, now) for key, (_, now) in places.items()],
+        missing="left out",
+    )
+
+
+def _crashes(old: SavedExperiment, new: SavedExperiment, places: dict[str, tuple[int, int]]) -> list[Matched]:
+    """Return how often the app failed, where it did: numbers do not show it."""
+    if not old.examples.crashed and not new.examples.crashed:
+        return []
+    return [
+        Matched(
+            key=("", CRASHES, ""),
+            kind="share",
+            direction="lower",
+            before=[old.crashes(before) for before, _ in places.values()],
+            now=[new.crashes(now) for _, now in places.values()],
+            places=[(key, now) for key, (_, now) in places.items()],
+            missing="left out",
+        )
+    ]
+
+
+def _names(old: SavedExperiment, new: SavedExperiment) -> list[str]:
+    """Return the metrics of both; one that a run has no value of, although its scorer was in it, is missing there."""
+    found = dict.fromkeys(metric.name for metric in (*new.metrics, *old.metrics))
+    return [name for name in found if all(run.kind_of(name) or run.measured(name) for run in (old, new))]
+
+
+def _said(names: Sequence[str], higher: Collection[str], lower: Collection[str]) -> dict[str, Direction]:
+    """Return the directions that the caller gives. Raises DefinitionError for names that are no metrics of both."""
+    for where, given in (("higher_is_better", higher), ("lower_is_better", lower)):
+        for name in given:
+            if name not in names:
+                raise DefinitionError(where, found=f"found {name!r}", do=f"name a metric of both: {', '.join(names)}")
+    if both := [name for name in higher if name in lower]:
+        raise DefinitionError("lower_is_better", found=f"{both[0]!r} is in both", do="say one of the two")
+    return by_path(higher=higher, lower=lower)
+
+
+def _declared(name: str, old: SavedExperiment, new: SavedExperiment) -> Direction | None:
+    """Return which way a metric is better: as the candidate's scorer says, else as the baseline's does."""
+    return new.direction_of(name) or old.direction_of(name)
+
+
+def _run(run: SavedRun, only_here: Sequence[Key]) -> ComparedRun:
+    return ComparedRun(run_id=run.run_id, app=run.app, seed=run.seed, only_here=tuple(only_here))
+
+
+def _experiment(run: SavedExperiment, common: Sequence[str], examples_only_here: int) -> ComparedRun:
+    dataset = run.dataset
+    times = f" x {dataset.repetitions}" if dataset.repetitions > 1 else ""
+    return ComparedRun(
+        run_id=run.run_id,
+        app=run.app,
+        seed=run.seed,
+        dataset=f"{dataset.name} ({dataset.version}){times}",
+        only_here=tuple(("", metric.name, "") for metric in run.metrics if metric.name not in common),
+        examples_only_here=examples_only_here,
+    )
+
+
+def _notes(old: SavedRun | SavedExperiment, new: SavedRun | SavedExperiment) -> Iterator[str]:
+    if old.run_id == new.run_id:
+        yield f"both are the same run, {old.run_id}"
+    if old.judge_repeats != new.judge_repeats:
+        yield (
+            f"the ratings of each conversation by a judge were {old.judge_repeats} and are {new.judge_repeats} now, "
+            "which is another criterion"
+        )
+    if old.simeval != new.simeval:
+        yield f"different versions of simeval made the results, {old.simeval} and {new.simeval}"
+    roles = ["judge", "user"] if isinstance(old, SavedRun) else ["judge"]
+    for role in roles:
+        before, now = old.models.get(role, ""), new.models.get(role, "")
+        if before != now:
+            yield (f"the {role} model was {before} and is {now} now, so what changed may be the {role}, not the app")
+
+
+def _notes_of_suites(old: SavedRun, new: SavedRun) -> Iterator[str]:
+    if old.seed != new.seed:
+        yield (
+            f"the runs have different seeds ({old.seed} and {new.seed}), so their trials are no pairs; with the same "
+            "--seed fewer trials usually show as much"
+        )
+
+
+def _notes_of_experiments(old: SavedExperiment, new: SavedExperiment, undecided: Sequence[str]) -> Iterator[str]:
+    if old.dataset.version != new.dataset.version:
+        yield (
+            "the runs are of different versions of the dataset: only the examples of both are compared, and where a "
+            "reference has changed under the same inputs, so may have what is measured by it"
+        )
+    for side, run in (("baseline", old), ("candidate", new)):
+        reached = sum(bool(key) for key in run.examples.keys)
+        if run.stopped:
+            yield f"the {side} was stopped after {reached} of {len(run.examples.keys)} examples: {run.stopped}"
+    for name in undecided:
+        before, now = old.direction_of(name), new.direction_of(name)
+        if before and now and before != now:
+            yield f"which way {name} is better was {before!r} and is {now!r} now, by which it is compared"

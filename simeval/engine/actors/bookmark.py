@@ -1,0 +1,57 @@
+"""A bookmark: the place in a conversation from which it can go on after the run was cut off.
+
+It lies only where the app is not answering: an answer that was under way when the run was cut off is none that may be
+asked for again, because slow ones, which were under way more often, tend to be bad. So it is taken out, safely, before
+the app is asked. A message of the simulated user's that was under way is written again, as after a failed call.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import anyio
+
+from simeval.core.conversation import Conversation, Message
+from simeval.core.redaction import clean_values
+from simeval.core.run_records import Start
+from simeval.core.serialization import cleaned, survives_json
+from simeval.core.trial import Trial
+from simeval.engine.actors.app import Memory
+from simeval.engine.actors.recorder import Recorder
+
+YOUNG_SECONDS = 1.0  # what is younger keeps no bookmark: there is little to lose, and each costs two records
+
+
+@dataclass(slots=True)
+class Bookmark:
+    """The bookmark of one trial; `is_in` says whether there is one, `memory` is that of its app.
+
+    There is none where the app `hides` what it remembers, in neither its state nor the history it is given.
+    """
+
+    trial: Trial
+    recorder: Recorder
+    clean: Callable[[str], str]
+    hides: bool
+    memory: Memory
+    is_in: bool = False
+    _since: float = field(default_factory=anyio.current_time)
+
+    async def take_out(self) -> None:
+        """Let nothing go on from here any more; safe when this returns."""
+        if self.is_in:
+            await self.recorder.record(Start(self.trial))
+            self.is_in = False
+
+    async def put_in(self, messages: Sequence[Message]) -> None:
+        """Let the conversation go on from here, where it has lasted and can be kept.
+
+        It can where the app's state is plain JSON, and neither that nor what was said holds a secret: a store has none.
+        """
+        is_young = anyio.current_time() - self._since < YOUNG_SECONDS
+        if is_young or self.hides or not survives_json(self.memory.state):
+            return
+        said, state = Conversation(messages=tuple(messages)), self.memory.state
+        if cleaned(said, self.clean) == said and clean_values(state, self.clean) == state:
+            await self.recorder.note(Start(self.trial, said.messages, json.dumps(state)))
+            self.is_in = True

@@ -1,0 +1,223 @@
+"""One run, from its definition to its result: scenarios with simulated users, or a dataset put to an app."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+import anyio.to_thread
+
+from simeval.core.logs import log
+from simeval.core.redaction import clean_values
+from simeval.core.run_records import Start, TrialKey
+from simeval.core.serialization import plain
+from simeval.core.usage import total
+from simeval.engine.actors.conversations import Conversations
+from simeval.engine.actors.dialogue import Dialogue
+from simeval.engine.actors.examples import ExampleReader, Examples
+from simeval.engine.actors.statistician import Statistician
+from simeval.engine.actors.tabulator import Tabulator, record_of
+from simeval.engine.actors.targets import Target
+from simeval.engine.flow.demand import Demand
+from simeval.engine.pipeline import Conclusion, Pipeline, Source
+from simeval.engine.plans.budget import Spending
+from simeval.engine.plans.cost_forecast import CostForecast, ExperimentForecast, forecast, forecast_experiment
+from simeval.engine.plans.dataset_plan import Experiment, make_dataset_plan
+from simeval.engine.plans.scenario_plan import RunPlan, make_plans, rubric_requests
+from simeval.engine.progress import progress_bar
+from simeval.engine.run_context import AppHandler, RunContext, embedded_notes
+from simeval.engine.watchdog import watching
+from simeval.results.experiment import ExperimentResult
+from simeval.results.suite import SuiteResult
+from simeval.store.journal import RunResult
+from simeval.suites.scenario import ScenarioTest
+
+R = TypeVar("R", bound=RunResult)
+Forecast = CostForecast | ExperimentForecast
+
+RECORDED = "what was recorded"  # the name of the app where there is none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Work(Generic[R]):
+    """What tells one run from another: where its conversations come from, what is concluded, and what that costs.
+
+    Without a `target` the answers are those that were recorded. `roles` are those that models play beside the app,
+    each with its model's name; `fields` are further ones of the run's record. `kind` and `summary` are for the log,
+    and so is `requirements`, each with what passes it. Where `quick`, scores cost nothing and are counted before they
+    are kept.
+    """
+
+    kind: str
+    summary: Mapping[str, Any]
+    plans: Sequence[RunPlan]
+    target: Target | None
+    roles: Sequence[tuple[str, str]]
+    forecast: Callable[[], Forecast]
+    source: Callable[[Demand, Mapping[TrialKey, Start]], Source]  # of what is needed, and the trials that go on
+    conclusion: Callable[..., Conclusion[R]]  # of `demand` and `on_trial`
+    requirements: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    user: str = ""
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    quick: bool = False
+
+
+async def simulate(context: RunContext, suite: Sequence[ScenarioTest], app_handler: AppHandler) -> SuiteResult:
+    """Simulate users of every scenario, judge, and conclude. Raises DefinitionError before any call is made."""
+    settings, user, judges = context.settings, context.shared.user, context.judge_names
+    plans = make_plans(
+        [each.cleaned(context.clean) if isinstance(each, ScenarioTest) else each for each in suite],
+        settings=settings,
+        seed=context.seed,
+        judge_scorer=context.judge_scorer,
+        callers=context.scorer_caller,
+    )
+    target = context.target(app_handler)
+
+    def source(demand: Demand, begun: Mapping[TrialKey, Start]) -> Source:
+        dialogue = Dialogue(target.app, demand, context.clean)
+        return Conversations(
+            plans=plans,
+            caller=context.caller(user),
+            dialogue=dialogue,
+            writing_style=settings.writing_style,
+            scenarios=suite,
+            recorder=context.recorder,
+            begun=begun,
+        )
+
+    work = _Work(
+        kind="run",
+        summary={
+            "scenarios": len(plans),
+            "trials_at_most": sum(plan.sample_size for plan in plans),
+            "app": target.name,
+            "judge": " + ".join(judges),
+            "user": user.name,
+            "seed": context.seed,
+            "in_flight": settings.concurrency,
+        },
+        requirements=Counter(entry for plan in plans for entry in plan.acceptance(settings.stop_mode)),
+        plans=plans,
+        target=target,
+        user=user.name,
+        roles=[*(("judge", name) for name in judges), ("user", user.name)],
+        forecast=partial(
+            forecast,
+            plans,
+            settings,
+            judges=judges,
+            user_model=user.name,
+            app_model=target.model,
+            prices=context.models.price,
+        ),
+        source=source,
+        conclusion=partial(Statistician, plans, settings, stop=context.stop),
+    )
+    return await _run(context, work)
+
+
+async def experiment(context: RunContext, asked: Experiment) -> ExperimentResult:
+    """Answer, measure and conclude. Raises DefinitionError before any call is made."""
+    settings, judges, clean = context.settings, context.judge_names, context.clean
+    plan = make_dataset_plan(
+        asked,
+        settings=settings,
+        seed=context.seed,
+        judge_scorer=context.judge_scorer,
+        callers=context.scorer_caller,
+        clean=clean,
+    )
+    target = None if asked.target is None else context.target(asked.target, asked.dataset)
+    reader = ExampleReader(asked.dataset, asked.repetitions, clean)
+
+    def source(demand: Demand, begun: Mapping[TrialKey, Start]) -> Source:  # noqa: ARG001
+        return Examples(
+            reader=reader,
+            title=plan.title,
+            clean=clean,
+            dialogue=Dialogue(target.app, demand, clean) if target else None,
+            takes_columns=target is not None and target.takes_columns,
+        )
+
+    work = _Work(
+        kind="experiment",
+        summary={
+            "dataset": asked.dataset.name,
+            "version": asked.dataset.version,
+            "answers": plan.sample_size,
+            "target": target.name if target else RECORDED,
+            "seed": context.seed,
+        },
+        plans=[plan],
+        target=target,
+        roles=[("judge", name) for name in judges if plan.behaviours],
+        fields={"dataset": record_of(plan), "metadata": clean_values(plain(asked.metadata), clean)},
+        forecast=partial(
+            forecast_experiment,
+            plan,
+            settings,
+            judges=judges,
+            app_model=target.model if target else None,
+            prices=context.models.price,
+        ),
+        source=source,
+        conclusion=partial(Tabulator, plan, settings, reader=reader, clean=clean),
+        quick=all(measure.scorer.quick for measure in plan.measures),
+    )
+    return await _run(context, work)
+
+
+async def _run(context: RunContext, work: _Work[R]) -> R:
+    """Check, forecast and announce what will be run; then let the pipeline work."""
+    shared, meter, plans = context.shared, context.meter, work.plans
+    app_name = work.target.name if work.target else RECORDED
+    await context.models.check()
+    warnings = [warning for plan in plans for warning in plan.warnings()]
+    notes = [*embedded_notes([*work.roles, ("app", app_name)]), *warnings]
+    is_recorded = work.target is None
+    run, known = context.begin(plans, app_name, user=work.user, notes=notes, recorded=is_recorded, **work.fields)
+    foreseen = await anyio.to_thread.run_sync(work.forecast)
+    spending = await _spending(context, plans, foreseen)
+    log.info(f"{work.kind} started", run=run.run_id, **work.summary)
+    log.info(str(foreseen))
+    for (requirement, acceptance), times in work.requirements.items():
+        log.info(f"{requirement}: {acceptance}" + (f"  ({times} requirements)" if times > 1 else ""))
+    for warning in warnings:
+        log.warning(warning)
+    trials = sum(plan.sample_size for plan in plans)
+    with (
+        progress_bar(trials, show=context.settings.progress) as progress,
+        Demand(len(plans), largest=trials, shared=shared.in_flight) as demand,
+    ):
+        pipeline = Pipeline(
+            plans=plans,
+            demand=demand,
+            conversations=work.source(demand, known.begun),
+            statistician=work.conclusion(demand=demand, on_trial=progress.advance),
+            recorder=context.recorder,
+            stop=context.stop,
+            spending=spending,
+            known=known,
+            on_app_error=context.settings.on_app_error,
+            clean=context.clean,
+            recorded=is_recorded,
+            quick=work.quick,
+        )
+        async with watching(), progress.watched(lambda: total(meter.usage()), lambda: demand.slots.taken):
+            return await pipeline.run(run, min(context.settings.concurrency, trials), meter.measured)
+
+
+async def _spending(context: RunContext, plans: Sequence[RunPlan], foreseen: Forecast) -> Spending:
+    """Return what a budget is held against. Raises DefinitionError where it cannot pay for one trial."""
+    spending = Spending(
+        budget=context.shared.budget,
+        trial=foreseen.trial,
+        rubric=foreseen.rubric,
+        rubrics_left=await context.book.unwritten(rubric_requests(plans)),
+        usage=context.meter.usage,
+        seconds=context.meter.seconds,
+    )
+    spending.check([name for name in foreseen.unpriced if not context.models.tells_cost(name)])
+    return spending

@@ -1,0 +1,12 @@
+from .encoding import encode_result as encode_result
+from .experiment import ExperimentResult as ExperimentResult
+from .experiment import MetricResult as MetricResult
+from .junit import junit_xml as junit_xml
+from .reliability import Advice as Advice
+from .reliability import Reliability as Reliability
+from .suite import DatasetRecord as DatasetRecord
+from .suite import EvaluationResult as EvaluationResult
+from .suite import ExpectationResult as ExpectationResult
+from .suite import RunRecord as RunRecord
+from .suite import SuiteResult as SuiteResult
+from .turns import TurnShare as TurnShare

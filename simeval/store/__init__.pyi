@@ -1,0 +1,13 @@
+from .database import Database as Database
+from .datasets import Datasets as Datasets
+from .datasets import DatasetSummary as DatasetSummary
+from .feedback import FeedbackBook as FeedbackBook
+from .journal import Journal as Journal
+from .journal import JsonLinesJournal as JsonLinesJournal
+from .journal import MemoryJournal as MemoryJournal
+from .opening import load_run as load_run
+from .opening import open_database as open_database
+from .opening import open_journal as open_journal
+from .runs import Runs as Runs
+from .runs import RunSummary as RunSummary
+from .runs import ScenarioProgress as ScenarioProgress

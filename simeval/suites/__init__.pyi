@@ -1,0 +1,11 @@
+from .files import Suite as Suite
+from .files import load_file as load_file
+from .files import load_suite as load_suite
+from .objects import load_object as load_object
+from .planning import RequirementForecast as RequirementForecast
+from .planning import SampleSizePlan as SampleSizePlan
+from .planning import SuitePlan as SuitePlan
+from .planning import plan as plan
+from .planning import plan_suite as plan_suite
+from .scenario import Expectation as Expectation
+from .scenario import ScenarioTest as ScenarioTest

@@ -1,0 +1,88 @@
+"""What a run over HTTP leaves behind, however it ends: nothing."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import anyio
+import psutil
+import pytest
+
+from simeval import EvaluationResult
+from simeval.core.usage import total
+from tests.support.http_runs import MakeEngine, app_handler, scenario
+from tests.support.llm_server import Behaviour, ServerHandle, running
+
+pytestmark = pytest.mark.anyio
+
+# Threads that may outlive a run: those of the pools which anyio and asyncio keep, idle, as long as their loop
+# runs; the server's own; and the main one.
+LASTING_THREADS = ("MainThread", "AnyIO worker thread", "asyncio_", "llm server")
+
+
+def open_sockets(handle: ServerHandle) -> list[Any]:
+    """Return our ends of the connections to a server."""
+    connections = psutil.Process().net_connections(kind="inet")
+    return [c for c in connections if c.raddr and c.raddr.port == handle.port and c.status == psutil.CONN_ESTABLISHED]
+
+
+@contextmanager
+def nothing_left_behind(handle: ServerHandle) -> Iterator[None]:
+    """Assert that what runs in the block leaves no task, thread or socket."""
+    tasks = asyncio.all_tasks()
+    yield
+    left = [repr(task.get_coro()) for task in asyncio.all_tasks() - tasks]
+    threads = [t.name for t in threading.enumerate() if not t.name.startswith(LASTING_THREADS)]
+
+    assert (left, threads, open_sockets(handle)) == ([], [], [])
+
+
+async def test_a_normal_run_leaves_no_task_thread_or_socket(llm: ServerHandle, make_engine: MakeEngine) -> None:
+    with nothing_left_behind(llm):
+        await make_engine(llm).evaluate(scenario(10), app_handler)
+
+
+async def test_a_second_run_of_an_engine_leaves_nothing_either(llm: ServerHandle, make_engine: MakeEngine) -> None:
+    engine = make_engine(llm)
+    with nothing_left_behind(llm):
+        for _ in range(2):
+            await engine.evaluate(scenario(3), app_handler)
+
+
+def test_an_engine_may_be_used_in_one_event_loop_after_another(llm: ServerHandle, make_engine: MakeEngine) -> None:
+    engine = make_engine(llm)
+    results = [asyncio.run(engine.evaluate(scenario(3), app_handler)) for _ in range(2)]
+
+    assert [result.failures for result in results] == [(), ()]
+    assert open_sockets(llm) == []
+
+
+async def test_an_engine_that_ends_takes_no_connection_from_another(make_engine: MakeEngine) -> None:
+    results: list[EvaluationResult] = []
+
+    async def evaluate(sample_size: int) -> None:
+        results.append(await make_engine(llm).evaluate(scenario(sample_size, max_turns=sample_size), app_handler))
+
+    with running(Behaviour(latency_seconds=0.1, user_messages=10)) as llm:
+        async with anyio.create_task_group() as runs:
+            runs.start_soon(evaluate, 1)
+            runs.start_soon(evaluate, 10)
+
+    assert [total(result.run.usage).failed_calls for result in results] == [0, 0]
+
+
+@pytest.mark.parametrize("behaviour", [Behaviour(latency_seconds=0.05), Behaviour(hang=0.5)], ids=["slow", "hanging"])
+async def test_a_cancelled_run_returns_at_once_and_leaves_no_task_thread_or_socket(
+    behaviour: Behaviour, make_engine: MakeEngine
+) -> None:
+    with running(behaviour) as llm, nothing_left_behind(llm):
+        with anyio.move_on_after(0.5) as scope:
+            await make_engine(llm).evaluate(scenario(1000), app_handler)
+        late = anyio.current_time() - scope.deadline
+        await anyio.wait_all_tasks_blocked()
+
+        assert scope.cancelled_caught
+        assert late < 2
+        assert llm.stats.requests > 0

@@ -1,0 +1,90 @@
+"""Early stopping where scorers and apps fail: no failure makes a verdict, and none unmakes one."""
+
+from random import Random
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from simeval import (
+    Expectation,
+    MeanEvaluator,
+    ProportionEvaluator,
+    scorer,
+)
+from tests.support.early_stopping import AT_90, SeededApp, engine, is_good, is_said, scenario
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_judge_that_cannot_be_had_is_an_error_and_not_a_verdict() -> None:
+    @scorer
+    def broken(output: str) -> bool:
+        raise ValueError("no measure")
+
+    result = await engine().evaluate(scenario(Expectation(scorer=broken, evaluator=AT_90)), SeededApp(1.0))
+
+    assert (result.outcome, result.verdicts[0].reason) == ("error", "errors")
+    assert result.trials < 15
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_crashes_that_are_left_out_can_neither_hang_a_run_nor_prolong_it(seed: int) -> None:
+    async def crashes(message: str, state: dict[str, Any]) -> str:
+        await anyio.lowlevel.checkpoint()
+        if Random(message).random() < 0.3:
+            raise ValueError("no")
+        return "good"
+
+    test = scenario(
+        Expectation(scorer=is_good, evaluator=MeanEvaluator(at_least=0.6), label="mean"),
+        Expectation(scorer=is_said, evaluator=ProportionEvaluator(min_proportion=0.7), label="share"),
+        sample_size=25,
+    )
+
+    with anyio.fail_after(10):
+        made = engine(concurrency=8, on_app_error="exclude", max_error_rate=1.0, seed=seed)
+        result = await made.evaluate(test, crashes)
+
+    assert all(judgement.trial.index < 25 for judgement in (*result.judgements, *result.extras))
+    assert any(verdict.left_out for verdict in result.verdicts)
+
+
+async def test_too_many_crashes_that_are_left_out_are_an_error_whatever_the_others_prove() -> None:
+    async def crashes(message: str, state: dict[str, Any]) -> str:
+        if Random(message).random() < 0.3:
+            raise ValueError("no")
+        return "good"
+
+    result = await engine(on_app_error="exclude").evaluate(scenario(), crashes)
+
+    assert result.outcome == "error"
+    assert "left out" in str(result)
+
+
+def broken_after(trials: int) -> Any:
+    calls = 0
+
+    @scorer
+    async def breaks(output: str) -> bool:
+        nonlocal calls
+        calls += 1
+        if calls > trials:
+            raise ValueError("no measure")
+        return True
+
+    return breaks
+
+
+async def test_what_comes_after_a_verdict_does_not_turn_it_into_an_error() -> None:
+    both = [
+        ProportionEvaluator(min_proportion=0.5),
+        ProportionEvaluator(min_proportion=0.9, early_stopping=False),
+    ]
+
+    result = await engine(concurrency=1).evaluate(
+        scenario(Expectation(scorer=broken_after(15), evaluator=both)), SeededApp(1.0)
+    )
+
+    assert [verdict.outcome for verdict in result.verdicts] == ["pass", "error"]

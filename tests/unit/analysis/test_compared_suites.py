@@ -1,0 +1,175 @@
+"""Comparison of two runs of a suite: what is compared with what, what is noted, what is refused."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simeval import Engine, Expectation, MeanEvaluator, ScenarioTest, SuccessRateEvaluator, compare, scorer
+from simeval.errors import DefinitionError
+from simeval.results.encoding import encode_suite
+from simeval.results.suite import SuiteResult
+from tests.support.results import experiment, run, scenario, share
+
+
+def test_requirements_of_one_run_only_are_listed() -> None:
+    old = run(scenario(share([True]), share([True], label="gone")))
+    new = run(scenario(share([True])), scenario(share([True]), title="Another"), run_id="two")
+
+    comparison = compare(old, new)
+
+    assert [change.label for change in comparison.changes] == ["helps"]
+    assert [key[1] for key in comparison.baseline.only_here] == ["gone"]
+    assert [key[0] for key in comparison.candidate.only_here] == ["Another"]
+    assert "only in the baseline, not compared:\n  A scenario: gone" in str(comparison)
+    assert "only in the candidate, not compared:\n  Another: helps" in str(comparison)
+    last = str(comparison).splitlines()[-1]
+    assert "1 requirement compared (1 unclear), 2 not compared (in one run only); baseline run one" in last
+
+
+def test_equal_words_are_matched_in_their_order() -> None:
+    old = run(scenario(share([True] * 60)), scenario(share([False] * 60)))
+    new = run(scenario(share([True] * 60)), scenario(share([True] * 60)), run_id="two")
+
+    changes = compare(old, new).changes
+
+    assert [change.title for change in changes] == ["A scenario", "A scenario (2)"]
+    assert [len(change.improved) for change in changes] == [0, 60]
+
+
+def test_what_else_changed_is_noted() -> None:
+    old = run(scenario(share([True])))
+    new = run(scenario(share([True])), seed=8, run_id="two", models={"judge": "k", "user": "u"}, simeval="2")
+
+    notes = " ".join(compare(old, new).notes)
+
+    assert "different seeds (7 and 8)" in notes
+    assert "the judge model was j and is k now" in notes
+    assert "the user model" not in notes
+    assert "different versions of simeval" in notes
+    assert "both are the same run, one" in " ".join(compare(old, old).notes)
+
+
+def test_another_number_of_ratings_of_each_conversation_is_noted() -> None:
+    once, thrice = run(scenario(share([True]))), run(scenario(share([True])), judge_repeats=3)
+
+    notes = " ".join(compare(once, thrice).notes)
+
+    assert "the ratings of each conversation by a judge were 1 and are 3 now, which is another criterion" in notes
+    assert "by a judge" not in " ".join(compare(thrice, thrice).notes)
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        ([], "no result of a simeval run"),
+        ({}, "no result of a simeval run"),
+        ({**run(), "simeval": None}, "simeval: "),
+        ({key: value for key, value in run().items() if key != "seed"}, "the key seed is missing"),
+        (run({"title": "A scenario"}), "the key scenarios.0.sample_size is missing"),
+        (run(scenario({"label": "helps", "verdicts": [{"evaluator": "x"}]})), "verdicts.0.chart is missing"),
+        (run(scenario(share([1, 2]))), "scenarios.0.expectations.0.verdicts.0.chart.met.0"),  # type: ignore[list-item]
+        (run(scenario(scores=[float("nan")])), "finite"),
+    ],
+)
+def test_what_is_no_result_is_refused_with_the_key_at_fault(broken: Any, said: str) -> None:
+    with pytest.raises(DefinitionError, match="candidate") as error:
+        compare(run(scenario(share([True]))), broken)
+
+    assert said in str(error.value)
+    assert "give what `--json PATH` writes" in str(error.value)
+
+
+def test_runs_with_nothing_in_common_are_refused() -> None:
+    with pytest.raises(DefinitionError, match="two runs of the same suite"):
+        compare(run(scenario(share([True]))), run(scenario(share([True]), title="Another")))
+
+
+@pytest.mark.parametrize(
+    "options", [{"margin": 5}, {"margin": 0}, {"margin": -0.1}, {"alpha": 0}, {"alpha": 0.6}, {"gate": "pass"}]
+)
+def test_a_margin_level_or_gate_that_cannot_be_used_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(DefinitionError, match=next(iter(options))):
+        compare(run(scenario(share([True]))), run(scenario(share([True]))), **options)
+
+
+@scorer
+def length(output: str) -> int:
+    """Return the length of an answer, up to 100."""
+    return min(100, len(output))
+
+
+async def old_app(message: str, state: dict[str, Any]) -> str:
+    return "I track orders and I start returns."
+
+
+async def new_app(message: str, state: dict[str, Any]) -> str:
+    return "I track orders and I start returns." if len(message) % 4 else "No idea."
+
+
+async def evaluated(app: Any, *, seed: int = 3, early_stopping: bool = False) -> SuiteResult:
+    """Return a run of two expectations with the embedded models."""
+    test = ScenarioTest(
+        title="The bot says what it does",
+        given="A new user",
+        when="The user asks what the bot can do",
+        sample_size=60,
+        max_turns=1,
+        then=[
+            Expectation(
+                expected_behavior="Bot tracks orders, starts returns",
+                evaluator=SuccessRateEvaluator(min_proportion=0.8),
+                label="says it",
+            ),
+            Expectation(scorer=length, evaluator=MeanEvaluator(at_least=20, bounds=(0, 100))),
+        ],
+    )
+    return await Engine(seed=seed, early_stopping=early_stopping, progress=False, store=None).evaluate([test], app)
+
+
+@pytest.mark.anyio
+async def test_a_worse_app_is_worse_than_its_baseline_and_the_other_way_round_better(tmp_path: Path) -> None:
+    old, new = await evaluated(old_app), await evaluated(new_app)
+
+    there, back = compare(old, new), compare(new, old)
+
+    assert there.paired
+    assert [change.finding for change in there.changes] == ["worse", "worse"]
+    assert [change.finding for change in back.changes] == ["better", "better"]
+    assert len(there.changes[0].regressed) == old[0].trials - sum(score >= 6 for score in new[0].expectations[0].scores)
+    assert there.changes[0].improved == ()
+    assert not any(change.approximate for change in there.changes)
+
+
+@pytest.mark.anyio
+async def test_a_result_its_json_and_a_single_scenario_compare_alike() -> None:
+    old, new = await evaluated(old_app), await evaluated(new_app)
+    stored = json.loads(json.dumps(encode_suite(old.results, old.run, version="1")))
+
+    changes = compare(old, new).changes
+
+    assert compare(stored, new).changes == changes
+    assert compare(old[0], new[0]).changes == changes
+
+
+@pytest.mark.anyio
+async def test_runs_that_stopped_early_are_compared_as_far_as_both_went() -> None:
+    old, new = await evaluated(old_app, early_stopping=True), await evaluated(new_app, early_stopping=True)
+
+    changes = compare(old, new).changes
+
+    assert changes[0].candidate.size < 60
+    assert all("--no-early-stopping" in change.approximate for change in changes)
+
+
+def test_the_directions_of_requirements_cannot_be_said() -> None:
+    one = run(scenario(share([True])))
+
+    with pytest.raises(DefinitionError, match="their evaluators say it"):
+        compare(one, one, lower_is_better=["helps"])
+
+
+def test_a_run_of_a_suite_is_not_compared_with_an_experiment() -> None:
+    with pytest.raises(DefinitionError, match="compare two of a kind"):
+        compare(run(scenario(share([True]))), experiment({"right": [1]}))
