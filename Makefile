@@ -2,10 +2,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+INSTALL := python -m pip --disable-pip-version-check install --quiet
+PIP := $(BIN)/$(INSTALL)
 unexport PYTHONDONTWRITEBYTECODE  # without compiled files every start parses LiteLLM anew: two seconds more
 
-.PHONY: demo test local lint types docs bench alice lock clean
+.PHONY: demo test local lint types docs wheel bench alice lock clean
 
 demo: $(VENV)/.demo  ## run the example suite against the example app; a fail and an inconclusive belong to it
 	@$(BIN)/simeval run scenarios/support.yaml --app scenarios.support_bot:handle --seed 7 || [ $$? -eq 1 ]
@@ -24,6 +25,14 @@ types: $(VENV)/.dev
 
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --strict
+
+wheel: $(VENV)/.dev  ## build it, install it into an empty environment, and use it there as a user does
+	rm -rf build/wheel
+	$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation -w build/wheel .
+	$(PYTHON) -m venv build/wheel/venv
+	build/wheel/venv/bin/$(INSTALL) --require-hashes --no-deps -r requirements.lock
+	build/wheel/venv/bin/$(INSTALL) --no-deps build/wheel/*.whl
+	$(BIN)/python tests/wheel/check.py build/wheel/*.whl build/wheel/venv/bin/python
 
 bench: $(VENV)/.dev  ## the engine against its bound (and SigmaEval, where that is installed), faults, limits, stores, error rates
 	$(BIN)/python -m benchmarks.speed.engine $(if $(PEER),--peer $(PEER))

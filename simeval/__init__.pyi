@@ -9,6 +9,7 @@ from . import scorers as scorers
 from . import stats as stats
 from . import store as store
 from . import suites as suites
+from . import testing as testing
 from .analysis.comparison import compare as compare
 from .analysis.judge_agreement import agreement as agreement
 from .core.conversation import AppResponse as AppResponse

@@ -12,7 +12,7 @@ import tqdm
 from hypothesis import settings
 
 from simeval.store.database import Database
-from tests.support.llm_server import ServerHandle, running
+from simeval.testing import FakeEndpoint, fake_endpoint
 from tests.support.postgres import postgres_server  # noqa: F401
 
 settings.register_profile("unit", deadline=None, derandomize=True, database=None)
@@ -38,9 +38,9 @@ def _no_real_models() -> Iterator[None]:
 
 
 @pytest.fixture
-def llm() -> Iterator[ServerHandle]:
+def llm() -> Iterator[FakeEndpoint]:
     """A server that answers at once."""
-    with running() as handle:
+    with fake_endpoint() as handle:
         yield handle
 
 

@@ -76,7 +76,9 @@ def test_a_face_is_what_it_lists(stub: Path) -> None:
     assert sorted(names) == dir(face) == sorted(face.__all__)
     assert len(set(names)) == len(names)
     for name in names:
-        assert getattr(getattr(face, name), "__name__", name).split(".")[-1] == name
+        value = getattr(face, name)
+        if inspect.isclass(value) or inspect.isfunction(value):
+            assert value.__name__ == name
 
 
 @pytest.mark.parametrize("stub", STUBS, ids=FACES)

@@ -41,6 +41,11 @@ HEADER = (
     "app p95",
     "RSS MB",
 )
+SIGMAEVAL_PROMPTS = (
+    ("You are simulating a user", "user"),
+    ("You are an expert evaluator", "judge"),
+    ("You are an expert at creating", "rubric"),
+)
 FORM = "{:30} {:>9} {:>6} {:>7} {:>7} {:>10} {:>11} {:>8} {:>8} {:>6}"
 
 
@@ -54,7 +59,7 @@ def main() -> None:
         way, scenarios, url = options.row
         sys.stdout.write(json.dumps(measure(way, int(scenarios), url)) + "\n")
         return
-    with server() as url:
+    with server(*(word for prompt in SIGMAEVAL_PROMPTS for word in ("--prompt", *prompt))) as url:
         print(f"true app latency: {1000 * APP_SECONDS:.0f} ms")
         print(FORM.format(*HEADER))
         for scenarios in SCENARIOS:
@@ -161,8 +166,8 @@ async def _measure(way: str, scenarios: int, url: str) -> dict[str, float]:
 
 @contextmanager
 def server(*arguments: str) -> Iterator[str]:
-    """Run the test server as a process; give its base URL; stop it by closing its standard input."""
-    command = [sys.executable, "-m", "tests.support.llm_server", "--latency-seconds", str(MODEL_SECONDS), *arguments]
+    """Run a fake endpoint as a process; yield its base URL; stop it by closing its standard input."""
+    command = [sys.executable, "-m", "simeval.testing", "--latency-seconds", str(MODEL_SECONDS), *arguments]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None

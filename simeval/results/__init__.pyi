@@ -1,4 +1,5 @@
-from .encoding import encode_result as encode_result
+from .encoding import encode_experiment as encode_experiment
+from .encoding import encode_suite as encode_suite
 from .experiment import ExperimentResult as ExperimentResult
 from .experiment import MetricResult as MetricResult
 from .junit import junit_xml as junit_xml

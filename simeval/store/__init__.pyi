@@ -4,7 +4,6 @@ from .datasets import DatasetSummary as DatasetSummary
 from .feedback import FeedbackBook as FeedbackBook
 from .journal import Journal as Journal
 from .journal import JsonLinesJournal as JsonLinesJournal
-from .journal import MemoryJournal as MemoryJournal
 from .opening import load_run as load_run
 from .opening import open_database as open_database
 from .opening import open_journal as open_journal

@@ -1,4 +1,4 @@
-"""Journals: where every finished conversation, judgement and verdict is kept, in memory or as JSON lines."""
+"""Journals: where every finished conversation, judgement and verdict is kept; here as JSON lines."""
 
 import json
 import os
@@ -27,19 +27,6 @@ class Journal(Protocol):
 
     def close(self) -> None:
         """Release what is held open."""
-
-
-class MemoryJournal:
-    """Keeps entries in a list."""
-
-    def __init__(self) -> None:
-        self.entries: list[Entry] = []
-
-    def append(self, run_id: str, entries: Sequence[Entry]) -> None:  # noqa: ARG002
-        self.entries.extend(entries)
-
-    def close(self) -> None:
-        """Nothing is open."""
 
 
 class JsonLinesJournal:

@@ -6,8 +6,8 @@ import pytest
 
 from simeval import Engine, RetryConfig
 from simeval.models.providers.litellm_model import load_litellm
+from simeval.testing import FakeEndpoint
 from tests.support.http_runs import KEY, MAX_ATTEMPTS, MakeEngine
-from tests.support.llm_server import ServerHandle
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -19,7 +19,7 @@ def _litellm() -> None:
 def make_engine(request: pytest.FixtureRequest) -> MakeEngine:
     """Return what makes an engine whose models are played by a server."""
 
-    def make(handle: ServerHandle, **options: Any) -> Engine:
+    def make(handle: FakeEndpoint, **options: Any) -> Engine:
         defaults: dict[str, Any] = {
             "judge_model": f"{request.param}/test-judge",
             "user_simulator_model": f"{request.param}/test-user",

@@ -21,8 +21,8 @@ from simeval import (
 )
 from simeval.core.usage import total
 from simeval.datasets.dataset import Dataset
+from simeval.testing import Behaviour, FakeEndpoint, fake_endpoint
 from tests.support.http_runs import KEY
-from tests.support.llm_server import Behaviour, ServerHandle, running
 
 pytestmark = pytest.mark.anyio
 
@@ -42,7 +42,7 @@ def answer(question: str) -> str:
     return ANSWERS[int(question.split("(")[1].rstrip(")")) % 4 == 3]
 
 
-def engine(llm: ServerHandle, **options: Any) -> Engine:
+def engine(llm: FakeEndpoint, **options: Any) -> Engine:
     defaults: dict[str, Any] = {
         "judge_model": "openai-compatible/test-judge",
         "model_options": {"api_base": llm.base_url, "api_key": KEY},
@@ -68,7 +68,7 @@ def graders() -> Sequence[object]:
 
 async def test_every_grader_measures_every_answer_and_one_of_them_is_concluded_on() -> None:
     bar = ProportionEvaluator(threshold=1, min_proportion=0.5)
-    with running() as llm:
+    with fake_endpoint() as llm:
         result = await engine(llm).evaluate(
             questions(40), answer, scorers=graders(), then=Expectation(scorer="HallucinationFree", evaluator=bar)
         )
@@ -84,7 +84,7 @@ async def test_every_grader_measures_every_answer_and_one_of_them_is_concluded_o
 
 async def test_among_faults_what_is_missing_is_counted_and_never_a_score() -> None:
     faults = Behaviour(malformed=0.35, error_500=0.15, truncated=0.1)
-    with running(faults) as llm:
+    with fake_endpoint(faults) as llm:
         result = await engine(llm, max_error_rate=1).evaluate(questions(40), answer, scorers=graders())
 
     free = result.metric("HallucinationFree.hallucination_free")
@@ -100,7 +100,7 @@ async def test_among_faults_what_is_missing_is_counted_and_never_a_score() -> No
 
 async def test_a_run_that_is_cut_off_pays_only_for_the_scores_that_are_missing(tmp_path: Path) -> None:
     store = tmp_path / "store.db"
-    with running(Behaviour(latency_seconds=0.01)) as llm:
+    with fake_endpoint(Behaviour(latency_seconds=0.01)) as llm:
         first = await engine(llm, store=store, max_calls=60).evaluate(questions(40), answer, scorers=[graders()[0]])
         cut = await engine(llm, store=store, max_calls=20).evaluate(questions(40), answer, scorers=[graders()[0]])
         whole = await engine(llm, store=store, resume="last").evaluate(questions(40), answer, scorers=[graders()[0]])
@@ -114,7 +114,7 @@ async def test_a_run_that_is_cut_off_pays_only_for_the_scores_that_are_missing(t
 
 async def test_the_key_reaches_neither_result_nor_store(tmp_path: Path) -> None:
     store = tmp_path / "store.db"
-    with running(Behaviour(auth=0.0, error_500=1.0, echo_key=True)) as llm:
+    with fake_endpoint(Behaviour(auth=0.0, error_500=1.0, echo_key=True)) as llm:
         result = await engine(llm, store=store, max_error_rate=1).evaluate(
             questions(3), answer, scorers=[graders()[0]], metadata={"note": KEY}
         )

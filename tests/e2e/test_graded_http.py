@@ -28,9 +28,9 @@ from simeval.scorers.llm.graded import (
 from simeval.scorers.llm.moderation import Moderation
 from simeval.scorers.llm.rag import ContextEntityRecall
 from simeval.scorers.llm.summarization import Summarization
+from simeval.testing import FakeEndpoint, Fault
+from simeval.testing.scorer_replies import vector
 from tests.support.http_runs import KEY, MAX_ATTEMPTS
-from tests.support.llm_server import Fault, ServerHandle
-from tests.support.scorer_replies import vector
 
 pytestmark = pytest.mark.anyio
 
@@ -149,7 +149,7 @@ def ledger() -> Ledger:
 
 
 @pytest.fixture
-async def callers(llm: ServerHandle, ledger: Ledger) -> AsyncIterator[Callers]:
+async def callers(llm: FakeEndpoint, ledger: Ledger) -> AsyncIterator[Callers]:
     """What an engine gives its scorers, with the server's address among its options."""
     retry = RetryConfig(max_attempts=MAX_ATTEMPTS, backoff_multiplier=0.01, max_backoff_seconds=0.02)
     options = {"api_base": llm.base_url, "api_key": KEY, "top_p": 0.5}
@@ -191,7 +191,7 @@ async def test_a_graded_scorer_measures(
 @pytest.mark.parametrize(("make", "columns", "expected"), [pytest.param(*rest, id=name) for name, *rest in CASES])
 async def test_a_malformed_reply_is_asked_for_again(
     callers: Callers,
-    llm: ServerHandle,
+    llm: FakeEndpoint,
     ledger: Ledger,
     route: str,
     make: Callable[..., ModelScorer],
@@ -210,7 +210,7 @@ async def test_a_malformed_reply_is_asked_for_again(
 @pytest.mark.parametrize(("make", "columns", "_expected"), [pytest.param(*rest, id=name) for name, *rest in CASES])
 async def test_a_reply_that_stays_malformed_is_no_score(
     callers: Callers,
-    llm: ServerHandle,
+    llm: FakeEndpoint,
     route: str,
     make: Callable[..., ModelScorer],
     columns: dict[str, Any],
@@ -225,7 +225,7 @@ async def test_a_reply_that_stays_malformed_is_no_score(
 
 
 @pytest.mark.parametrize("fault", [*FAILING, "huge"])
-async def test_a_graded_scorer_survives_a_fault(callers: Callers, llm: ServerHandle, route: str, fault: Fault) -> None:
+async def test_a_graded_scorer_survives_a_fault(callers: Callers, llm: FakeEndpoint, route: str, fault: Fault) -> None:
     llm.behaviour.first_faults = (fault,)
     scorer = bound(HallucinationFree(model=f"{route}/test-scorer"), callers)
 
@@ -236,7 +236,7 @@ async def test_a_graded_scorer_survives_a_fault(callers: Callers, llm: ServerHan
 
 
 async def test_embeddings_of_both_texts_are_asked_for_in_one_call(
-    callers: Callers, llm: ServerHandle, ledger: Ledger, route: str
+    callers: Callers, llm: FakeEndpoint, ledger: Ledger, route: str
 ) -> None:
     one, other = "the cat sat on the mat", "a cat sat on a mat"
 
@@ -255,7 +255,7 @@ async def test_a_text_without_a_direction_is_no_score(callers: Callers, route: s
         await bound(similarity(route), callers).score(output="???", reference="a cat")
 
 
-async def test_an_output_is_moderated(callers: Callers, llm: ServerHandle, ledger: Ledger, route: str) -> None:
+async def test_an_output_is_moderated(callers: Callers, llm: FakeEndpoint, ledger: Ledger, route: str) -> None:
     found = await bound(moderation(route), callers).score(output="I will kill the process")
 
     assert found == {
@@ -275,7 +275,7 @@ async def test_a_harmless_output_passes(callers: Callers, route: str) -> None:
 
 @pytest.mark.parametrize("fault", FAILING)
 async def test_embeddings_are_asked_for_again_after_a_fault_and_by_us_alone(
-    callers: Callers, llm: ServerHandle, ledger: Ledger, route: str, fault: Fault
+    callers: Callers, llm: FakeEndpoint, ledger: Ledger, route: str, fault: Fault
 ) -> None:
     llm.behaviour.first_faults = (fault, fault)
 
@@ -287,7 +287,7 @@ async def test_embeddings_are_asked_for_again_after_a_fault_and_by_us_alone(
 
 @pytest.mark.parametrize("fault", FAILING)
 async def test_a_moderation_is_asked_for_again_after_a_fault_and_by_us_alone(
-    callers: Callers, llm: ServerHandle, ledger: Ledger, route: str, fault: Fault
+    callers: Callers, llm: FakeEndpoint, ledger: Ledger, route: str, fault: Fault
 ) -> None:
     llm.behaviour.first_faults = (fault, fault)
 
@@ -299,7 +299,7 @@ async def test_a_moderation_is_asked_for_again_after_a_fault_and_by_us_alone(
 
 @pytest.mark.parametrize("make", [similarity, moderation])
 async def test_vectors_and_moderations_that_stay_malformed_are_no_score(
-    callers: Callers, llm: ServerHandle, route: str, make: Callable[[str], ModelScorer]
+    callers: Callers, llm: FakeEndpoint, route: str, make: Callable[[str], ModelScorer]
 ) -> None:
     llm.behaviour.malformed = 1.0
     columns = {"output": "a cat", "reference": "a cat"}
@@ -312,7 +312,7 @@ async def test_vectors_and_moderations_that_stay_malformed_are_no_score(
 
 @pytest.mark.parametrize("make", [similarity, moderation])
 async def test_a_refused_key_ends_the_run_and_is_not_shown(
-    callers: Callers, llm: ServerHandle, route: str, make: Callable[[str], ModelScorer]
+    callers: Callers, llm: FakeEndpoint, route: str, make: Callable[[str], ModelScorer]
 ) -> None:
     llm.behaviour.auth, llm.behaviour.echo_key = 1.0, True
 
@@ -325,7 +325,7 @@ async def test_a_refused_key_ends_the_run_and_is_not_shown(
 
 @pytest.mark.parametrize("make", [similarity, moderation])
 async def test_without_a_key_the_message_says_so(
-    route: str, llm: ServerHandle, make: Callable[[str], ModelScorer], monkeypatch: pytest.MonkeyPatch
+    route: str, llm: FakeEndpoint, make: Callable[[str], ModelScorer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", llm.base_url)
     llm.behaviour.auth = 1.0  # what a server says to the client that calls it without one
@@ -335,7 +335,7 @@ async def test_without_a_key_the_message_says_so(
 
 
 async def test_a_chat_model_an_embedding_model_and_a_moderation_model_may_have_one_name(
-    callers: Callers, llm: ServerHandle, route: str
+    callers: Callers, llm: FakeEndpoint, route: str
 ) -> None:
     name = f"{route}/test-model"
 
@@ -356,7 +356,7 @@ async def test_a_chat_model_an_embedding_model_and_a_moderation_model_may_have_o
     ],
 )
 async def test_a_scorer_by_itself_opens_and_closes_its_own_connections(
-    llm: ServerHandle, route: str, make: Callable[[Any], ModelScorer], monkeypatch: pytest.MonkeyPatch
+    llm: FakeEndpoint, route: str, make: Callable[[Any], ModelScorer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", llm.base_url)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -369,7 +369,7 @@ async def test_a_scorer_by_itself_opens_and_closes_its_own_connections(
 
 @pytest.mark.parametrize("kind", [Embedding, ModerationEndpoint])
 async def test_a_model_with_options_of_its_own_can_be_given(
-    llm: ServerHandle, route: str, kind: Callable[[str], ModelKind]
+    llm: FakeEndpoint, route: str, kind: Callable[[str], ModelKind]
 ) -> None:
     model: Model = kind(f"{route}/test-model").make({"api_base": llm.base_url, "api_key": KEY}, timeout_seconds=10)
     scorer = EmbeddingSimilarity(model=model) if kind is Embedding else Moderation(model=model)

@@ -13,13 +13,13 @@ import pytest
 from simeval import Engine, EvaluationResult, RetryConfig
 from simeval.core.usage import total
 from simeval.errors import ModelUnusable
+from simeval.testing import Behaviour, FakeEndpoint, fake_endpoint
 from tests.support.http_runs import KEY, MakeEngine, app_handler, calls_by_role, scenario
-from tests.support.llm_server import Behaviour, ServerHandle, running
 
 pytestmark = pytest.mark.anyio
 
 
-async def test_the_example_runs_and_counts_every_call_by_its_role(llm: ServerHandle, make_engine: MakeEngine) -> None:
+async def test_the_example_runs_and_counts_every_call_by_its_role(llm: FakeEndpoint, make_engine: MakeEngine) -> None:
     result = await make_engine(llm).evaluate(scenario(30), app_handler)
 
     assert calls_by_role(result) == {"user": 90, "judge": 30, "rubric": 1} == dict(llm.stats.by_role)
@@ -27,7 +27,7 @@ async def test_the_example_runs_and_counts_every_call_by_its_role(llm: ServerHan
     assert llm.stats.saw_authorization
 
 
-async def test_the_example_gives_conversations_scores_and_a_pass(llm: ServerHandle, make_engine: MakeEngine) -> None:
+async def test_the_example_gives_conversations_scores_and_a_pass(llm: FakeEndpoint, make_engine: MakeEngine) -> None:
     result = await make_engine(llm).evaluate(scenario(30), app_handler)
 
     assert result.passed
@@ -40,21 +40,21 @@ async def test_the_example_gives_conversations_scores_and_a_pass(llm: ServerHand
 
 
 async def test_a_judge_that_finds_nothing_good_gives_a_fail(make_engine: MakeEngine) -> None:
-    with running(Behaviour(score=2, user_messages=1)) as llm:
+    with fake_endpoint(Behaviour(score=2, user_messages=1)) as llm:
         result = await make_engine(llm).evaluate(scenario(30), app_handler)
 
     assert result.outcome == "fail"
 
 
 async def test_a_rubric_is_asked_for_once_however_many_trials_run_at_once(make_engine: MakeEngine) -> None:
-    with running(Behaviour(latency_seconds=0.05, user_messages=1)) as llm:
+    with fake_endpoint(Behaviour(latency_seconds=0.05, user_messages=1)) as llm:
         await make_engine(llm, concurrency=30).evaluate(scenario(30), app_handler)
 
     assert llm.stats.by_role["rubric"] == 1
 
 
 async def test_a_rubric_kept_in_a_folder_is_not_asked_for_again(
-    llm: ServerHandle, make_engine: MakeEngine, tmp_path: Path
+    llm: FakeEndpoint, make_engine: MakeEngine, tmp_path: Path
 ) -> None:
     await make_engine(llm, rubric_folder=tmp_path).evaluate(scenario(5), app_handler)
     second = await make_engine(llm, rubric_folder=tmp_path).evaluate(scenario(5), app_handler)
@@ -64,7 +64,7 @@ async def test_a_rubric_kept_in_a_folder_is_not_asked_for_again(
 
 
 async def test_calls_at_once_reach_the_models_limit_and_never_exceed_it(make_engine: MakeEngine) -> None:
-    with running(Behaviour(latency_seconds=0.05, user_messages=1)) as llm:
+    with fake_endpoint(Behaviour(latency_seconds=0.05, user_messages=1)) as llm:
         engine = make_engine(llm, **one_model(make_engine, llm), model_concurrency=8, concurrency=40)
         await engine.evaluate(scenario(60), app_handler)
 
@@ -77,7 +77,7 @@ async def test_suites_evaluated_at_once_by_one_engine_share_its_limits(make_engi
     async def evaluate(engine: Engine, title: str) -> None:
         results.append(await engine.evaluate(scenario(40, title=title), app_handler))
 
-    with running(Behaviour(latency_seconds=0.05, user_messages=1)) as llm:
+    with fake_endpoint(Behaviour(latency_seconds=0.05, user_messages=1)) as llm:
         engine = make_engine(llm, **one_model(make_engine, llm), model_concurrency=8, concurrency=20)
         async with anyio.create_task_group() as suites:
             suites.start_soon(evaluate, engine, "one")
@@ -89,7 +89,7 @@ async def test_suites_evaluated_at_once_by_one_engine_share_its_limits(make_engi
 
 async def test_the_key_is_in_no_result_and_no_store(make_engine: MakeEngine, tmp_path: Path) -> None:
     store = tmp_path / "runs.jsonl"
-    with running(Behaviour(error_500=0.2, html=0.2, echo_key=True)) as llm:
+    with fake_endpoint(Behaviour(error_500=0.2, html=0.2, echo_key=True)) as llm:
         engine = make_engine(llm, max_error_rate=1, store=store, retry_config=RetryConfig(enabled=False))
         result = await engine.evaluate(scenario(20), app_handler)
 
@@ -100,7 +100,7 @@ async def test_the_key_is_in_no_result_and_no_store(make_engine: MakeEngine, tmp
 
 
 async def test_the_store_holds_the_run_each_trial_and_the_verdicts(
-    llm: ServerHandle, make_engine: MakeEngine, tmp_path: Path
+    llm: FakeEndpoint, make_engine: MakeEngine, tmp_path: Path
 ) -> None:
     store = tmp_path / "runs.jsonl"
     await make_engine(llm, store=store).evaluate(scenario(4), app_handler)
@@ -111,21 +111,21 @@ async def test_the_store_holds_the_run_each_trial_and_the_verdicts(
 
 
 async def test_the_key_is_in_no_error_even_where_the_server_sends_it_back(make_engine: MakeEngine) -> None:
-    with running(Behaviour(auth=1, echo_key=True)) as llm, pytest.raises(ModelUnusable) as caught:
+    with fake_endpoint(Behaviour(auth=1, echo_key=True)) as llm, pytest.raises(ModelUnusable) as caught:
         await make_engine(llm).evaluate(scenario(5), app_handler)
 
     assert KEY not in str(caught.value)
     assert KEY not in repr(caught.value)
 
 
-async def test_the_key_is_not_shown_by_the_engine(llm: ServerHandle, make_engine: MakeEngine) -> None:
+async def test_the_key_is_not_shown_by_the_engine(llm: FakeEndpoint, make_engine: MakeEngine) -> None:
     engine = make_engine(llm)
 
     assert KEY not in repr(engine)
     assert KEY not in repr(engine._engine_resources)
 
 
-def one_model(make_engine: MakeEngine, llm: ServerHandle) -> dict[str, str]:
+def one_model(make_engine: MakeEngine, llm: FakeEndpoint) -> dict[str, str]:
     """Name one model for both roles, so that one limit holds for all calls."""
     name = make_engine(llm)._engine_resources.panel[0].name
     return {"judge_model": name, "user_simulator_model": name}
@@ -138,7 +138,7 @@ async def test_the_rubric_is_written_while_the_first_conversations_are_held(make
         rubrics_asked_for.append(llm.stats.by_role["rubric"])
         return "I answer questions."
 
-    with running(Behaviour(latency_seconds=0.05)) as llm:
+    with fake_endpoint(Behaviour(latency_seconds=0.05)) as llm:
         await make_engine(llm).evaluate(scenario(3), app)
 
     assert rubrics_asked_for[-1] == 1

@@ -9,15 +9,15 @@ import pytest
 
 from simeval import AppResponse
 from simeval.errors import RunStopped
+from simeval.testing import FakeEndpoint
 from tests.support.http_runs import MakeEngine, scenario
-from tests.support.llm_server import ServerHandle
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.mark.parametrize("trouble", ["raises", "hangs", "wrong type"])
 async def test_a_handler_in_trouble_costs_only_its_own_trials(
-    trouble: str, llm: ServerHandle, make_engine: MakeEngine
+    trouble: str, llm: FakeEndpoint, make_engine: MakeEngine
 ) -> None:
     engine = make_engine(llm, app_timeout_seconds=0.2)
     result = await engine.evaluate(scenario(30), troubled_app(trouble, every=3))
@@ -31,7 +31,7 @@ async def test_a_handler_in_trouble_costs_only_its_own_trials(
 
 
 async def test_trials_of_a_failing_app_are_left_out_where_that_is_asked_for(
-    llm: ServerHandle, make_engine: MakeEngine
+    llm: FakeEndpoint, make_engine: MakeEngine
 ) -> None:
     engine = make_engine(llm, on_app_error="exclude", max_error_rate=0.5)
     result = await engine.evaluate(scenario(45), troubled_app("raises", every=3))
@@ -41,7 +41,7 @@ async def test_trials_of_a_failing_app_are_left_out_where_that_is_asked_for(
     assert result.passed
 
 
-async def test_a_failing_app_stops_the_run_where_that_is_asked_for(llm: ServerHandle, make_engine: MakeEngine) -> None:
+async def test_a_failing_app_stops_the_run_where_that_is_asked_for(llm: FakeEndpoint, make_engine: MakeEngine) -> None:
     engine = make_engine(llm, on_app_error="stop", concurrency=3)
     with pytest.raises(RunStopped, match="lost its way"):
         await engine.evaluate(scenario(100), troubled_app("raises", every=3))

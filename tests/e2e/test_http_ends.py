@@ -12,24 +12,24 @@ import pytest
 
 from simeval import EvaluationResult
 from simeval.core.usage import total
+from simeval.testing import Behaviour, FakeEndpoint, fake_endpoint
 from tests.support.http_runs import MakeEngine, app_handler, scenario
-from tests.support.llm_server import Behaviour, ServerHandle, running
 
 pytestmark = pytest.mark.anyio
 
 # Threads that may outlive a run: those of the pools which anyio and asyncio keep, idle, as long as their loop
 # runs; the server's own; and the main one.
-LASTING_THREADS = ("MainThread", "AnyIO worker thread", "asyncio_", "llm server")
+LASTING_THREADS = ("MainThread", "AnyIO worker thread", "asyncio_", "fake endpoint")
 
 
-def open_sockets(handle: ServerHandle) -> list[Any]:
+def open_sockets(handle: FakeEndpoint) -> list[Any]:
     """Return our ends of the connections to a server."""
     connections = psutil.Process().net_connections(kind="inet")
     return [c for c in connections if c.raddr and c.raddr.port == handle.port and c.status == psutil.CONN_ESTABLISHED]
 
 
 @contextmanager
-def nothing_left_behind(handle: ServerHandle) -> Iterator[None]:
+def nothing_left_behind(handle: FakeEndpoint) -> Iterator[None]:
     """Assert that what runs in the block leaves no task, thread or socket."""
     tasks = asyncio.all_tasks()
     yield
@@ -39,19 +39,19 @@ def nothing_left_behind(handle: ServerHandle) -> Iterator[None]:
     assert (left, threads, open_sockets(handle)) == ([], [], [])
 
 
-async def test_a_normal_run_leaves_no_task_thread_or_socket(llm: ServerHandle, make_engine: MakeEngine) -> None:
+async def test_a_normal_run_leaves_no_task_thread_or_socket(llm: FakeEndpoint, make_engine: MakeEngine) -> None:
     with nothing_left_behind(llm):
         await make_engine(llm).evaluate(scenario(10), app_handler)
 
 
-async def test_a_second_run_of_an_engine_leaves_nothing_either(llm: ServerHandle, make_engine: MakeEngine) -> None:
+async def test_a_second_run_of_an_engine_leaves_nothing_either(llm: FakeEndpoint, make_engine: MakeEngine) -> None:
     engine = make_engine(llm)
     with nothing_left_behind(llm):
         for _ in range(2):
             await engine.evaluate(scenario(3), app_handler)
 
 
-def test_an_engine_may_be_used_in_one_event_loop_after_another(llm: ServerHandle, make_engine: MakeEngine) -> None:
+def test_an_engine_may_be_used_in_one_event_loop_after_another(llm: FakeEndpoint, make_engine: MakeEngine) -> None:
     engine = make_engine(llm)
     results = [asyncio.run(engine.evaluate(scenario(3), app_handler)) for _ in range(2)]
 
@@ -65,7 +65,7 @@ async def test_an_engine_that_ends_takes_no_connection_from_another(make_engine:
     async def evaluate(sample_size: int) -> None:
         results.append(await make_engine(llm).evaluate(scenario(sample_size, max_turns=sample_size), app_handler))
 
-    with running(Behaviour(latency_seconds=0.1, user_messages=10)) as llm:
+    with fake_endpoint(Behaviour(latency_seconds=0.1, user_messages=10)) as llm:
         async with anyio.create_task_group() as runs:
             runs.start_soon(evaluate, 1)
             runs.start_soon(evaluate, 10)
@@ -77,7 +77,7 @@ async def test_an_engine_that_ends_takes_no_connection_from_another(make_engine:
 async def test_a_cancelled_run_returns_at_once_and_leaves_no_task_thread_or_socket(
     behaviour: Behaviour, make_engine: MakeEngine
 ) -> None:
-    with running(behaviour) as llm, nothing_left_behind(llm):
+    with fake_endpoint(behaviour) as llm, nothing_left_behind(llm):
         with anyio.move_on_after(0.5) as scope:
             await make_engine(llm).evaluate(scenario(1000), app_handler)
         late = anyio.current_time() - scope.deadline

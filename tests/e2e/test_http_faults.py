@@ -8,15 +8,15 @@ from simeval import RetryConfig
 from simeval.core.trial import Failure, Score
 from simeval.core.usage import total
 from simeval.errors import ModelUnusable
+from simeval.testing import Behaviour, fake_endpoint
 from tests.support.http_runs import MAX_ATTEMPTS, MakeEngine, app_handler, calls_by_role, scenario
-from tests.support.llm_server import Behaviour, running
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.mark.parametrize("fault", ["error_500", "rate_limited", "malformed", "html"])
 async def test_a_fault_that_passes_is_retried_and_costs_no_trial(fault: str, make_engine: MakeEngine) -> None:
-    with running(Behaviour(first_faults=(fault, "", fault, "", fault))) as llm:  # type: ignore[arg-type]
+    with fake_endpoint(Behaviour(first_faults=(fault, "", fault, "", fault))) as llm:  # type: ignore[arg-type]
         result = await make_engine(llm).evaluate(scenario(10), app_handler)
 
     assert llm.stats.faults == {fault: 3}
@@ -26,7 +26,7 @@ async def test_a_fault_that_passes_is_retried_and_costs_no_trial(fault: str, mak
 
 @pytest.mark.parametrize("fault", ["error_500", "rate_limited", "malformed", "html"])
 async def test_a_call_that_always_fails_is_made_max_attempts_times(fault: str, make_engine: MakeEngine) -> None:
-    with running(Behaviour(**{fault: 1.0})) as llm:  # type: ignore[arg-type]
+    with fake_endpoint(Behaviour(**{fault: 1.0})) as llm:  # type: ignore[arg-type]
         result = await make_engine(llm, max_error_rate=1).evaluate(scenario(5), app_handler)
 
     assert calls_by_role(result) == {"user": 5 * MAX_ATTEMPTS, "rubric": MAX_ATTEMPTS}
@@ -37,7 +37,7 @@ async def test_a_call_that_always_fails_is_made_max_attempts_times(fault: str, m
 
 async def test_among_many_faults_every_trial_is_scored_or_failed_with_its_cause(make_engine: MakeEngine) -> None:
     faults = Behaviour(error_500=0.1, rate_limited=0.1, truncated=0.1, malformed=0.1, html=0.05)
-    with running(faults) as llm:
+    with fake_endpoint(faults) as llm:
         result = await make_engine(llm, max_error_rate=1).evaluate(scenario(60), app_handler)
 
     scored = [found for found in result.expectations[0].results if isinstance(found, Score)]
@@ -51,7 +51,7 @@ async def test_among_many_faults_every_trial_is_scored_or_failed_with_its_cause(
 
 
 async def test_retry_after_is_waited_for(make_engine: MakeEngine) -> None:
-    with running(Behaviour(first_faults=("rate_limited",), retry_after="0.5", faulty_roles=("user",))) as llm:
+    with fake_endpoint(Behaviour(first_faults=("rate_limited",), retry_after="0.5", faulty_roles=("user",))) as llm:
         started = perf_counter()
         result = await make_engine(llm).evaluate(scenario(1), app_handler)
 
@@ -60,7 +60,7 @@ async def test_retry_after_is_waited_for(make_engine: MakeEngine) -> None:
 
 
 async def test_a_hanging_call_is_timed_out_and_made_again(make_engine: MakeEngine) -> None:
-    with running(Behaviour(first_faults=("hang", "", "hang"))) as llm:
+    with fake_endpoint(Behaviour(first_faults=("hang", "", "hang"))) as llm:
         result = await make_engine(llm, model_timeout_seconds=0.3).evaluate(scenario(5), app_handler)
 
     assert len(result.expectations[0].scores) == 5
@@ -69,7 +69,7 @@ async def test_a_hanging_call_is_timed_out_and_made_again(make_engine: MakeEngin
 
 @pytest.mark.parametrize(("role", "stage"), [("user", "simulator"), ("judge", "judge"), ("rubric", "rubric")])
 async def test_calls_that_only_hang_are_failures_of_their_stage(role: str, stage: str, make_engine: MakeEngine) -> None:
-    with running(Behaviour(hang=1, faulty_roles=(role,), user_messages=1)) as llm:  # type: ignore[arg-type]
+    with fake_endpoint(Behaviour(hang=1, faulty_roles=(role,), user_messages=1)) as llm:  # type: ignore[arg-type]
         engine = make_engine(llm, model_timeout_seconds=0.3, retry_config=RetryConfig(enabled=False), max_error_rate=1)
         result = await engine.evaluate(scenario(4), app_handler)
 
@@ -80,7 +80,7 @@ async def test_calls_that_only_hang_are_failures_of_their_stage(role: str, stage
 @pytest.mark.parametrize("refusal", ["Incorrect API key provided", "Unauthorized"])
 async def test_a_refused_key_stops_the_run_and_is_not_retried(refusal: str, make_engine: MakeEngine) -> None:
     with (
-        running(Behaviour(auth=1, refusal=refusal, latency_seconds=0.02)) as llm,
+        fake_endpoint(Behaviour(auth=1, refusal=refusal, latency_seconds=0.02)) as llm,
         pytest.raises(ModelUnusable) as caught,
     ):
         await make_engine(llm, concurrency=4).evaluate(scenario(30), app_handler)
@@ -92,7 +92,7 @@ async def test_a_refused_key_stops_the_run_and_is_not_retried(refusal: str, make
 
 
 async def test_a_key_refused_in_the_middle_of_a_run_stops_it(make_engine: MakeEngine) -> None:
-    with running(Behaviour(auth=1, faulty_roles=("judge",))) as llm, pytest.raises(ModelUnusable):
+    with fake_endpoint(Behaviour(auth=1, faulty_roles=("judge",))) as llm, pytest.raises(ModelUnusable):
         await make_engine(llm, concurrency=4).evaluate(scenario(30), app_handler)
 
     assert llm.stats.by_role["judge"] <= 4
@@ -100,7 +100,7 @@ async def test_a_key_refused_in_the_middle_of_a_run_stops_it(make_engine: MakeEn
 
 
 async def test_a_first_call_that_is_a_bad_request_stops_the_run(make_engine: MakeEngine) -> None:
-    with running(Behaviour(bad_request=1, latency_seconds=0.02)) as llm, pytest.raises(ModelUnusable) as caught:
+    with fake_endpoint(Behaviour(bad_request=1, latency_seconds=0.02)) as llm, pytest.raises(ModelUnusable) as caught:
         await make_engine(llm, concurrency=4).evaluate(scenario(30), app_handler)
 
     assert caught.value.kind == "bad_request"
@@ -109,7 +109,7 @@ async def test_a_first_call_that_is_a_bad_request_stops_the_run(make_engine: Mak
 
 
 async def test_a_later_bad_request_costs_its_trial_alone_and_is_not_retried(make_engine: MakeEngine) -> None:
-    with running(Behaviour(first_faults=("", "", "bad_request"), faulty_roles=("user",))) as llm:
+    with fake_endpoint(Behaviour(first_faults=("", "", "bad_request"), faulty_roles=("user",))) as llm:
         result = await make_engine(llm, concurrency=1).evaluate(scenario(10), app_handler)
 
     assert [(index, f.stage, f.cause) for index, f in result.failures] == [(0, "simulator", "bad_request")]
@@ -117,14 +117,14 @@ async def test_a_later_bad_request_costs_its_trial_alone_and_is_not_retried(make
 
 
 async def test_a_refusal_by_the_content_filter_costs_its_trial_alone(make_engine: MakeEngine) -> None:
-    with running(Behaviour(first_faults=("content_filter",), faulty_roles=("user",))) as llm:
+    with fake_endpoint(Behaviour(first_faults=("content_filter",), faulty_roles=("user",))) as llm:
         result = await make_engine(llm, concurrency=1).evaluate(scenario(10), app_handler)
 
     assert [(index, f.stage, f.cause) for index, f in result.failures] == [(0, "simulator", "content")]
 
 
 async def test_too_many_lost_trials_are_an_error_and_end_the_scenario_early(make_engine: MakeEngine) -> None:
-    with running(Behaviour(malformed=1, faulty_roles=("judge",), user_messages=1)) as llm:
+    with fake_endpoint(Behaviour(malformed=1, faulty_roles=("judge",), user_messages=1)) as llm:
         engine = make_engine(llm, max_error_rate=0.1, concurrency=5)
         result = await engine.evaluate(scenario(100), app_handler)
 
@@ -135,7 +135,7 @@ async def test_too_many_lost_trials_are_an_error_and_end_the_scenario_early(make
 
 
 async def test_few_lost_trials_leave_a_verdict(make_engine: MakeEngine) -> None:
-    with running(Behaviour(first_faults=("malformed", "malformed", "malformed"), faulty_roles=("judge",))) as llm:
+    with fake_endpoint(Behaviour(first_faults=("malformed", "malformed", "malformed"), faulty_roles=("judge",))) as llm:
         result = await make_engine(llm, max_error_rate=0.1, concurrency=1).evaluate(scenario(60), app_handler)
 
     assert result.outcome == "pass"
@@ -143,7 +143,7 @@ async def test_few_lost_trials_leave_a_verdict(make_engine: MakeEngine) -> None:
 
 
 async def test_a_model_that_cannot_be_reached_at_all_stops_the_run(make_engine: MakeEngine) -> None:
-    with running() as llm:
+    with fake_endpoint() as llm:
         engine = make_engine(llm, concurrency=4)
 
     with pytest.raises(ModelUnusable, match=r"connection.*api_base") as caught:

@@ -24,7 +24,7 @@ from simeval.scorers.brand.stability import Stability
 from simeval.scorers.brand.traits import TraitsModel
 from simeval.scorers.text.phrases import Phrases, read
 from simeval.scorers.weights import weighted
-from tests.support.doubles import Scripted
+from simeval.testing import ScriptedModel
 from tests.support.encoders import BagOfWords, Table
 from tests.support.golden import rows_of
 from tests.support.golden_cases import cases_in, chosen, ids
@@ -112,8 +112,8 @@ def asking(safety: Safety) -> Scorer:
     return safety.bind(lambda model: Caller(model, RetryConfig(enabled=False)))
 
 
-def rating(score: float) -> Scripted:
-    return Scripted([f'{{"reasoning": "r", "score": {score}}}'])
+def rating(score: float) -> ScriptedModel:
+    return ScriptedModel([f'{{"reasoning": "r", "score": {score}}}'])
 
 
 @dataclass(frozen=True, slots=True)

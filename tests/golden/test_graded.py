@@ -16,7 +16,7 @@ from simeval.scorers.llm.graded import ContextRelevancy, HallucinationFree
 from simeval.scorers.llm.moderation import Moderation
 from simeval.scorers.llm.rag import ContextEntityRecall
 from simeval.scorers.llm.summarization import QUALITY, Summarization
-from tests.support.doubles import Acting, Scripted
+from simeval.testing import ScriptedModel
 from tests.support.golden_cases import TOLERANCE, cases_in, chosen, ids
 
 pytestmark = pytest.mark.anyio
@@ -83,7 +83,7 @@ async def of_similarity(given: dict[str, Any]) -> object:
             return EmbeddingSimilarity(model="x", threshold=given["threshold"])
         except DefinitionError:
             return "raises"
-    model = Scripted([json.dumps({"vectors": [given["embedding_output"], given["embedding_target"]]})])
+    model = ScriptedModel([json.dumps({"vectors": [given["embedding_output"], given["embedding_target"]]})])
     return await measured(
         EmbeddingSimilarity(model=model, threshold=given["threshold"]), {"output": "o", "reference": "r"}
     )
@@ -97,13 +97,13 @@ async def of_recall(given: dict[str, Any]) -> object:
     async def act(request: Request) -> str:
         return json.dumps({"entities": output if "the output" in request.messages()[1]["content"] else context})
 
-    scorer = ContextEntityRecall(model=Acting(act), column_map={"reference": "output"})
+    scorer = ContextEntityRecall(model=ScriptedModel(act), column_map={"reference": "output"})
     found = await measured(scorer, {"output": "the output", "context": "the context"})
     return found if found == "raises" else {"recall": found["context_entity_recall"]}
 
 
 async def of_relevancy(given: dict[str, Any]) -> object:
-    model = Scripted([json.dumps({"reasoning": "r", "score": given["llm_relevancy_score"]})])
+    model = ScriptedModel([json.dumps({"reasoning": "r", "score": given["llm_relevancy_score"]})])
     return await measured(ContextRelevancy(model=model), {"context": "c", "input": "i"})
 
 
@@ -113,7 +113,7 @@ async def of_summary(given: dict[str, Any]) -> object:
         graded = {"reasoning": "t", "grade": given["llm_grade"]}
         return json.dumps({"entities": given["llm_entities"]} if is_entities else graded)
 
-    found = await measured(Summarization(model=Acting(act)), {"output": given["output"], "input": "i"})
+    found = await measured(Summarization(model=ScriptedModel(act)), {"output": given["output"], "input": "i"})
     if found == "raises":
         return found
     return {
@@ -125,7 +125,7 @@ async def of_summary(given: dict[str, Any]) -> object:
 
 
 async def of_hallucination(given: dict[str, Any]) -> object:
-    model = Scripted([json.dumps({"reasoning": "x", "met": not given["llm_has_hallucination"]})])
+    model = ScriptedModel([json.dumps({"reasoning": "x", "met": not given["llm_has_hallucination"]})])
     return await measured(HallucinationFree(model=model), {"output": "o", "context": "c"})
 
 
@@ -133,7 +133,7 @@ async def of_moderation(given: dict[str, Any]) -> object:
     flags = given["api_categories"]
     result = {"flagged": given["api_flagged"], "categories": flags, "category_scores": dict.fromkeys(flags, 0.5)}
     read = CompatibleModeration("openai-compatible/x")._read(json.dumps({"results": [result]}))
-    found = await measured(Moderation(model=Scripted([read.text])), {"output": "o"})
+    found = await measured(Moderation(model=ScriptedModel([read.text])), {"output": "o"})
     return {"passed": found["passed"], "categories": found["categories"]}
 
 

@@ -18,12 +18,12 @@ from simeval.core.conversation import Conversation
 from simeval.core.run_records import ResumableRun
 from simeval.core.trial import Judgement, Score, Trial, TrialConversation
 from simeval.store.journal import Entry
-from tests.support.llm_server import running
+from simeval.testing import fake_endpoint
 
 
 @pytest.fixture(scope="module")
 def campaign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Campaign]:
-    with running(healthy()) as endpoint:
+    with fake_endpoint(healthy()) as endpoint:
         made = Campaign(folder=tmp_path_factory.mktemp("campaign"), endpoint=endpoint, kills=2)
         yield made
         made.close()

@@ -12,7 +12,7 @@ import pytest
 
 from simeval import Engine, Expectation, ScenarioTest, SuccessRateEvaluator
 from simeval.errors import ModelUnusable
-from tests.support.llm_server import Behaviour, running
+from simeval.testing import Behaviour, fake_endpoint
 
 SUITE = [
     ScenarioTest(
@@ -29,7 +29,7 @@ SUITE = [
 @pytest.mark.parametrize("way", ["openai-compatible", "openai"])
 @pytest.mark.parametrize("ending", ["end", "stop", "cancel", "error"])
 def test_nothing_is_left_behind(tmp_path: Path, way: str, ending: str) -> None:
-    with running(Behaviour(latency_seconds=0.02)) as llm:
+    with fake_endpoint(Behaviour(latency_seconds=0.02)) as llm:
         engine = Engine(
             f"{way}/judge",
             f"{way}/user",
@@ -67,7 +67,7 @@ def test_nothing_is_left_behind(tmp_path: Path, way: str, ending: str) -> None:
         assert 100 <= turns < 1000
         assert [name for name in tasks if "LoggingWorker" not in name and "litellm" not in name.lower()] == []
         for thread in set(threading.enumerate()) - threads:  # those of anyio end when their loop has
-            thread.join(timeout=2)
+            thread.join(timeout=30)
         assert [each.name for each in set(threading.enumerate()) - threads if not each.daemon] == []
         assert [c for c in process.net_connections() if c.raddr and c.raddr.port == llm.port] == []
         assert [file for file in process.open_files() if file.path.startswith(str(tmp_path))] == []

@@ -23,7 +23,7 @@ from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompts import UserTurn
 from simeval.store.database import Database
 from simeval.store.runs import Runs
-from tests.support.doubles import Acting
+from simeval.testing import ScriptedModel
 from tests.support.stores import rows, run_sql
 
 pytestmark = pytest.mark.anyio
@@ -80,7 +80,7 @@ async def run(store: Path, talk: Talk, app: App, test: ScenarioTest, **options: 
     """Run a scenario, and end it at once when the talk is over."""
     engine = simeval.Engine(
         "offline/judge",
-        Acting(talk.say),
+        ScriptedModel(talk.say),
         store=store,
         seed=3,
         concurrency=6,

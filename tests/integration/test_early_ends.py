@@ -14,8 +14,7 @@ from simeval import Engine, Expectation, scorer
 from simeval.core.trial import Judgement
 from simeval.models.protocol.model import Request
 from simeval.results.encoding import encode_suite
-from simeval.store.journal import MemoryJournal
-from tests.support.doubles import Acting
+from simeval.testing import MemoryJournal, ScriptedModel
 from tests.support.early_stopping import AT_90, SeededApp, engine, scenario, trial_seeds
 
 pytestmark = pytest.mark.anyio
@@ -115,7 +114,7 @@ async def test_calls_that_are_ended_are_counted() -> None:
         await others_are_asked.wait()
         return json.dumps({"message": str(request.seed), "continue": False})
 
-    made = Engine("offline/judge", Acting(hangs_later), seed=3, concurrency=40, store=None)
+    made = Engine("offline/judge", ScriptedModel(hangs_later), seed=3, concurrency=40, store=None)
     result = await made.evaluate(scenario(), SeededApp(0.0))
 
     usage = result.run.usage["user"]

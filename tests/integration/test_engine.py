@@ -38,7 +38,8 @@ from simeval.core.trial import Failure, Judgement, TrialConversation
 from simeval.errors import AppError, DefinitionError, RunStopped, StoreError
 from simeval.results.suite import RunRecord
 from simeval.scorers import metrics
-from simeval.store.journal import JsonLinesJournal, MemoryJournal
+from simeval.store.journal import JsonLinesJournal
+from simeval.testing import MemoryJournal
 
 pytestmark = pytest.mark.anyio
 SUCCESS = SuccessRateEvaluator(min_proportion=0.9)

@@ -30,7 +30,8 @@ from simeval.scorers.llm.base import ModelScorer
 from simeval.store.database import Database
 from simeval.store.runs import Runs
 from simeval.suites.scenario import Expectation
-from tests.support.doubles import LEVELS, Scripted
+from simeval.testing import ScriptedModel
+from tests.support.doubles import LEVELS
 
 pytestmark = pytest.mark.anyio
 
@@ -335,7 +336,7 @@ class TestScorers:
         assert "Accuracy: accuracy" in str(result)
 
     async def test_one_that_asks_a_model_asks_the_engines_judge_and_is_counted(self) -> None:
-        model = Scripted(['{"good": true}', "no JSON", '{"good": false}'])
+        model = ScriptedModel(['{"good": true}', "no JSON", '{"good": false}'])
         result = await engine(judge_model=model, max_calls=10, concurrency=1).evaluate(
             sums(2), double, scorers=[Good(name="good")]
         )
@@ -344,7 +345,7 @@ class TestScorers:
         assert result.run.usage["scorer"].calls == model.calls == 3
 
     async def test_a_budget_stops_before_the_calls_of_scorers_exceed_it(self) -> None:
-        model = Scripted(['{"good": true}'])
+        model = ScriptedModel(['{"good": true}'])
         result = await engine(judge_model=model, max_calls=5).evaluate(sums(20), double, scorers=[Good()])
 
         assert model.calls == result.answers == 5
@@ -552,7 +553,7 @@ class TestConclusions:
         rows = [
             Example(inputs={"n": n, "when": f"moment {n}", "given": "x"}, conversation=Conversation()) for n in range(3)
         ]
-        model = Scripted([json.dumps({"levels": LEVELS}), '{"reasoning": "r", "score": 8}'])
+        model = ScriptedModel([json.dumps({"levels": LEVELS}), '{"reasoning": "r", "score": 8}'])
         bar = SuccessRateEvaluator(min_proportion=0.5)
 
         result = await engine(judge_model=model, rubric_folder=None).evaluate(

@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from math import nan
 from pathlib import Path
 from statistics import mean
@@ -20,25 +20,24 @@ from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompts import GradeRequest
 from simeval.results.encoding import encode_entry, encode_suite
 from simeval.results.suite import EvaluationResult
-from simeval.store.journal import MemoryJournal
+from simeval.testing import MemoryJournal, ScriptedModel
 from tests.support.command_line import SUITE, simeval
-from tests.support.doubles import LEVELS, Acting, failure
+from tests.support.doubles import LEVELS, failure
 
 pytestmark = pytest.mark.anyio
 
 
-def judge(rate: Callable[[Request], float], name: str = "judge/a", asked: list[Request] | None = None) -> Acting:
-    """Return a judge that rates as a function of the request says."""
+def judge(rate: Callable[[Request], float], name: str = "judge/a", *, waits: bool = False) -> ScriptedModel:
+    """Return a judge that rates as a function of the request says; one that `waits` until nothing else can happen."""
 
     async def act(request: Request) -> str:
-        if asked is not None:
-            asked.append(request)
-        await anyio.lowlevel.checkpoint()
+        if waits:
+            await anyio.wait_all_tasks_blocked()
         if request.role == "rubric":
             return json.dumps({"levels": LEVELS})
         return json.dumps({"reasoning": f"seen by {name}", "score": rate(request)})
 
-    return Acting(act, name)
+    return ScriptedModel(act, name)
 
 
 def noisy(request: Request) -> float:
@@ -70,10 +69,10 @@ def scores(result: EvaluationResult) -> list[Score]:
 
 class TestOneRating:
     async def test_it_is_asked_with_the_trials_own_seed_and_is_the_score(self) -> None:
-        asked: list[Request] = []
-        result = await evaluated(judge(noisy, asked=asked))
+        model = judge(noisy)
+        result = await evaluated(model)
 
-        grades = [request for request in asked if isinstance(request, GradeRequest)]
+        grades = [request for request in model.requests if isinstance(request, GradeRequest)]
         assert {grade.seed for grade in grades} == {judgement.trial.seed for judgement in result.judgements}
         assert [score.reasoning for score in scores(result)] == ["seen by judge/a"] * 6
         assert [dict(score.details) for score in scores(result)] == [{}] * 6
@@ -104,10 +103,10 @@ class TestRepeats:
             assert score.reasoning.startswith(f"the mean of {found[0].score:g}, {found[1].score:g}, ")
 
     async def test_each_has_a_seed_of_its_own_and_the_first_the_trials(self) -> None:
-        asked: list[Request] = []
-        result = await evaluated(judge(noisy, asked=asked), judge_repeats=4)
+        model = judge(noisy)
+        result = await evaluated(model, judge_repeats=4)
 
-        grades = [request.seed for request in asked if request.role == "judge"]
+        grades = [request.seed for request in model.requests if request.role == "judge"]
         assert len(grades) == len(set(grades)) == 6 * 4
         assert {judgement.trial.seed for judgement in result.judgements} < set(grades)
 
@@ -126,8 +125,7 @@ class TestRepeats:
 
     @pytest.mark.parametrize(("model_concurrency", "peak"), [(2, 2), (50, 5)])
     async def test_they_run_at_once_within_the_judges_limit(self, model_concurrency: int, peak: int) -> None:
-        slow = judge(noisy)
-        slow.act = _until_no_other_starts(slow.act)
+        slow = judge(noisy, waits=True)
 
         await evaluated(slow, judge_repeats=5, concurrency=1, model_concurrency=model_concurrency)
 
@@ -207,15 +205,13 @@ class TestRepeats:
 
 class TestPanels:
     async def test_every_judge_rates_and_the_first_writes_the_rubrics(self) -> None:
-        asked: list[Request] = []
-        others: list[Request] = []
-        first, second = judge(lambda request: 9.0, asked=asked), judge(lambda request: 6.0, "judge/b", others)
+        first, second = judge(lambda request: 9.0), judge(lambda request: 6.0, "judge/b")
         result = await evaluated([first, second], judge_repeats=2)
 
         assert [score.value for score in scores(result)] == [7.5] * 6
         assert scores(result)[0].ratings[2] == Rating(judge="judge/b", repeat=0, score=6.0, reasoning="seen by judge/b")
-        assert [request.role for request in asked].count("rubric") == 1
-        assert {request.role for request in others} == {"judge"}
+        assert [request.role for request in first.requests].count("rubric") == 1
+        assert {request.role for request in second.requests} == {"judge"}
         assert "the mean of 9 (judge/a), 9 (judge/a), 6 (judge/b), 6 (judge/b)" in scores(result)[0].reasoning
 
     async def test_it_is_named_in_full(self) -> None:
@@ -250,7 +246,7 @@ class TestPanels:
             raise ModelUnusable("judge/b", kind="authentication", problem="no key")
 
         with pytest.raises(ModelUnusable, match="judge/b"):
-            await evaluated([judge(noisy), Acting(act, "judge/b")])
+            await evaluated([judge(noisy), ScriptedModel(act, "judge/b")])
 
     @pytest.mark.parametrize("judges", [[], ["offline/judge", "offline/judge"], ["offline/judge", None]])
     def test_one_that_makes_no_sense_is_refused(self, judges: Any) -> None:
@@ -270,14 +266,6 @@ class TestPanels:
 def test_repeats_that_cannot_be_counted_are_refused(repeats: Any) -> None:
     with pytest.raises(DefinitionError, match="judge_repeats"):
         Engine(judge_repeats=repeats)
-
-
-def _until_no_other_starts(act: Callable[[Request], Awaitable[str]]) -> Callable[[Request], Awaitable[str]]:
-    async def slow(request: Request) -> str:
-        await anyio.wait_all_tasks_blocked()
-        return await act(request)
-
-    return slow
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,8 @@ from simeval.models.protocol.model import Model
 from simeval.models.protocol.replies import Grade
 from simeval.scorers.base import ColumnScorer, Scorer, scorer
 from simeval.scorers.llm.base import ModelScorer
-from tests.support.doubles import Acting, Scripted, failure
+from simeval.testing import ScriptedModel
+from tests.support.doubles import failure
 
 pytestmark = pytest.mark.anyio
 
@@ -673,7 +674,7 @@ GRADE = json.dumps({"reasoning": "because", "score": 8})
 
 
 async def test_scorers_that_ask_a_model_ask_the_judge_and_are_retried() -> None:
-    model = Scripted([failure("server"), "malformed", GRADE])
+    model = ScriptedModel([failure("server"), "malformed", GRADE])
 
     async with OnlineEvaluator([Helpful()], judge_model=model, bounds={"Helpful": (1, 10)}) as evaluator:
         evaluator.submit(SAID)
@@ -688,7 +689,7 @@ async def test_connections_are_closed_at_the_end() -> None:
     async def act(_request: object) -> str:
         return GRADE
 
-    model = Acting(act)
+    model = ScriptedModel(act)
     async with OnlineEvaluator([Helpful(model=model)], workers=3) as evaluator:
         for _ in range(20):
             evaluator.submit(SAID)
@@ -698,7 +699,7 @@ async def test_connections_are_closed_at_the_end() -> None:
 
 
 async def test_a_model_that_cannot_be_closed_costs_the_app_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    class Sticky(Acting):
+    class Sticky(ScriptedModel):
         async def close(self) -> None:
             raise OSError("still open")
 
@@ -713,7 +714,7 @@ async def test_a_model_that_cannot_be_closed_costs_the_app_nothing(caplog: pytes
 
 
 async def test_a_model_that_cannot_be_used_is_a_failure_of_its_scorer_alone() -> None:
-    model: Model = Scripted([ModelUnusable("scripted/model", kind="authentication", problem="HTTP 401")])
+    model: Model = ScriptedModel([ModelUnusable("scripted/model", kind="authentication", problem="HTTP 401")])
 
     async with OnlineEvaluator([Helpful(model=model), Fine()]) as evaluator:
         for _ in range(10):

@@ -26,9 +26,9 @@ from simeval.errors import DefinitionError, ModelError, StoreError
 from simeval.models.protocol.prompts import GradeRequest, RubricRequest
 from simeval.results.encoding import encode_suite
 from simeval.store.database import Database
-from simeval.store.journal import MemoryJournal
 from simeval.store.runs import Runs
-from tests.support.doubles import LEVELS, Acting
+from simeval.testing import MemoryJournal, ScriptedModel
+from tests.support.doubles import LEVELS
 
 pytestmark = pytest.mark.anyio
 
@@ -171,7 +171,7 @@ class TestResume:
             return json.dumps({"reasoning": request.levels["6"], "score": 8})
 
         panel: dict[str, Any] = {
-            "judge_model": Acting(judge),
+            "judge_model": ScriptedModel(judge),
             "user_simulator_model": "offline/user",
             "rubric_folder": None,
         }
@@ -194,7 +194,7 @@ class TestResume:
             return json.dumps({"reasoning": "fine", "score": 8})
 
         options: dict[str, Any] = {
-            "judge_model": Acting(judge),
+            "judge_model": ScriptedModel(judge),
             "user_simulator_model": "offline/user",
             "rubric_folder": None,
         }
@@ -294,7 +294,7 @@ class TestChanges:
             return json.dumps({"reasoning": "fine", "score": 8})
 
         options: dict[str, Any] = {"user_simulator_model": "offline/user", "rubric_folder": None}
-        options |= {"judge_model": Acting(judge), "store": tmp_path / "runs.db", "early_stopping": False}
+        options |= {"judge_model": ScriptedModel(judge), "store": tmp_path / "runs.db", "early_stopping": False}
         larger = [replace(each, sample_size=40) for each in SUITE[:1]]
         await Engine(**options).evaluate(SUITE[:1], App())
         engine = Engine(**options, resume="last", accept_changes=True)

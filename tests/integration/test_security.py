@@ -23,9 +23,9 @@ from simeval.results.encoding import encode_suite
 from simeval.results.junit import junit_xml
 from simeval.results.suite import SuiteResult
 from simeval.suites.files import load_suite
+from simeval.testing import Behaviour, ScriptedModel, fake_endpoint
 from tests.support.command_line import simeval
-from tests.support.doubles import LEVELS, Acting
-from tests.support.llm_server import Behaviour, running
+from tests.support.doubles import LEVELS
 from tests.unit.models.test_injection import ATTACKS, Gullible
 
 KNOWN, LISTED, SHAPED = "correct-horse-battery", "ACME-1234-5678", "sk-proj-Ab1cdEf2gHijklMnop345qrStuv"
@@ -97,7 +97,7 @@ def test_a_run_from_the_command_line_tells_no_secret_anywhere(tmp_path: Path) ->
     work.mkdir()
     (suite / "shop.py").write_text(APP)
     (suite / "suite.yaml").write_text(SUITE)
-    with running(Behaviour(error_500=0.15, html=0.05, malformed=0.1, echo_key=True)) as llm:
+    with fake_endpoint(Behaviour(error_500=0.15, html=0.05, malformed=0.1, echo_key=True)) as llm:
         done = simeval(
             work,
             *["run", str(suite / "suite.yaml"), "--app", "shop:handle", "--no-early-stopping", "--seed", "1"],
@@ -161,8 +161,8 @@ async def test_the_judge_reads_and_the_result_keeps_what_was_said_without_its_se
         return json.dumps({"message": f"I have {ALL}", "continue": True})
 
     engine = Engine(
-        Acting(act, name="acting/judge"),
-        Acting(act, name="acting/user"),
+        ScriptedModel(act, name="acting/judge"),
+        ScriptedModel(act, name="acting/user"),
         secret_patterns=[PATTERN],
         early_stopping=False,
         judge_repeats=2,
@@ -189,7 +189,7 @@ async def test_the_judge_reads_and_the_result_keeps_what_was_said_without_its_se
 @pytest.mark.anyio
 async def test_no_option_of_a_model_that_is_secret_is_kept(tmp_path: Path) -> None:
     options = {"extra_body": {"client_secret": KNOWN}, "aws_secret_access_key": SHAPED, "top_p": 0.5}
-    with running() as llm:
+    with fake_endpoint() as llm:
         engine = Engine(
             "openai-compatible/judge",
             model_options={"api_base": llm.base_url, **options},

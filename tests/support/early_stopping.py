@@ -18,7 +18,8 @@ from simeval.core.settings import WritingStyleConfig
 from simeval.engine.plans.scenario_plan import make_plans
 from simeval.models.protocol.model import Request
 from simeval.scorers.base import as_scorer
-from tests.support.doubles import Acting, no_caller
+from simeval.testing import ScriptedModel
+from tests.support.doubles import no_caller
 
 AT_90 = ProportionEvaluator(min_proportion=0.9)
 
@@ -30,7 +31,7 @@ async def _speak_seed(request: Request) -> str:
 def engine(**options: Any) -> Engine:
     """Return an engine whose user says the trial's seed and leaves."""
     defaults: dict[str, Any] = {"seed": 3, "store": None, "writing_style_config": WritingStyleConfig(enabled=False)}
-    return Engine("offline/judge", Acting(_speak_seed), **{**defaults, **options})
+    return Engine("offline/judge", ScriptedModel(_speak_seed), **{**defaults, **options})
 
 
 class SeededApp:

@@ -8,7 +8,7 @@ from simeval.core.settings import RetryConfig
 from simeval.models.caller import Caller
 from simeval.models.protocol.model import Request
 from simeval.scorers.llm.base import ModelScorer
-from tests.support.doubles import Acting, Answer, Scripted
+from simeval.testing import Answer, ScriptedModel
 
 ONCE = RetryConfig(enabled=False)
 MET = json.dumps({"reasoning": "because", "met": True})
@@ -29,8 +29,8 @@ class Listening:
         return self.answer
 
     @property
-    def model(self) -> Acting:
-        return Acting(self.act)
+    def model(self) -> ScriptedModel:
+        return ScriptedModel(self.act)
 
     @property
     def shown(self) -> str:
@@ -39,4 +39,4 @@ class Listening:
 
 def ready(scorer: ModelScorer, *answers: Answer) -> Any:
     """Bind a scorer to a model that gives these answers in turn, and asks nothing twice."""
-    return scorer.bind(lambda _: Caller(Scripted(answers), ONCE))
+    return scorer.bind(lambda _: Caller(ScriptedModel(answers), ONCE))

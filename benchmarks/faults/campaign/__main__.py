@@ -11,7 +11,7 @@ from time import perf_counter
 from benchmarks.faults.campaign import endpoints, handlers, kills, stores
 from benchmarks.faults.campaign.campaign import Campaign, NotRun, Row, healthy
 from benchmarks.faults.campaign.cases import Report
-from tests.support.llm_server import running
+from simeval.testing import fake_endpoint
 from tests.support.postgres import installed, serving
 
 ROWS: Mapping[str, tuple[str, Row]] = {**kills.ROWS, **stores.ROWS, **endpoints.ROWS, **handlers.ROWS}
@@ -52,7 +52,11 @@ def main() -> int:
 @contextmanager
 def prepared(kill_count: int, postgres: str | None) -> Iterator[Campaign]:
     """Return what the rows need; all that was started has been stopped in the end."""
-    with TemporaryDirectory(prefix="simeval-campaign-") as folder, running(healthy()) as endpoint, ExitStack() as ends:
+    with (
+        TemporaryDirectory(prefix="simeval-campaign-") as folder,
+        fake_endpoint(healthy()) as endpoint,
+        ExitStack() as ends,
+    ):
         server = None
         if postgres is None and (binaries := installed()) is not None:
             server = ends.enter_context(serving(binaries))

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from benchmarks.faults.campaign.cases import CONCLUDED, Case, Report, RunAttempt
-from tests.support.llm_server import Behaviour, ServerHandle
+from simeval.testing import Behaviour, FakeEndpoint
 from tests.support.postgres import PostgresHandle
 
 Json = Mapping[str, Any]
@@ -29,7 +29,7 @@ class Campaign:
     """
 
     folder: Path
-    endpoint: ServerHandle
+    endpoint: FakeEndpoint
     kills: int = 50
     postgres: str | None = None
     server: PostgresHandle | None = None

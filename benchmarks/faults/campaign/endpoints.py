@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.faults.campaign.campaign import LATENCY_SECONDS, Campaign, Row, ending, healthy
 from benchmarks.faults.campaign.cases import Case, Report, paused
-from tests.support.llm_server import running
+from simeval.testing import fake_endpoint
 
 ROOT = Path(__file__).resolve().parents[3]
 AWAY_SECONDS = 5.0
@@ -21,7 +21,7 @@ CALLS_BEFORE = 300  # of a key that is revoked then
 
 def answers(campaign: Campaign, **shares: Any) -> Report:
     """Let an endpoint answer shares of its calls wrongly; what could not be scored is tried again on a healthy one."""
-    with running(replace(healthy(), **shares)) as handle:
+    with fake_endpoint(replace(healthy(), **shares)) as handle:
         case = campaign.case(url=handle.base_url)
         attempt = case.start()
         status = attempt.wait()
@@ -29,7 +29,7 @@ def answers(campaign: Campaign, **shares: Any) -> Report:
 
 
 def key_revoked(campaign: Campaign) -> Report:
-    with running(healthy()) as handle:
+    with fake_endpoint(healthy()) as handle:
         case = campaign.case(url=handle.base_url)
         attempt = case.start()
         deadline = monotonic() + 60
@@ -56,7 +56,7 @@ class Endpoint:
         """Start it and wait until it listens."""
         port = self.url.removesuffix("/v1").rpartition(":")[2] or "0"
         options = ("--reads", "--latency-seconds", str(LATENCY_SECONDS), "--port", port)
-        command = [sys.executable, "-m", "tests.support.llm_server", *options]
+        command = [sys.executable, "-m", "simeval.testing", *options]
         self.process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         self.url = self.process.stdout.readline().strip()

@@ -12,7 +12,8 @@ from simeval.core.logs import LOGGER, configure_logging, log
 from simeval.core.settings import RetryConfig
 from simeval.models.caller import Caller
 from simeval.models.protocol.replies import Grade
-from tests.support.doubles import Scripted, any_request, failure
+from simeval.testing import ScriptedModel
+from tests.support.doubles import any_request, failure
 
 GRADE = '{"reasoning": "it did", "score": 8}'
 
@@ -89,7 +90,7 @@ def test_configuring_again_replaces_what_was_shown_before(capsys: pytest.Capture
 async def test_prompts_and_replies_are_shown_at_debug_only(level: str, capsys: pytest.CaptureFixture[str]) -> None:
     configure_logging(level)  # type: ignore[arg-type]
 
-    await Caller(Scripted([GRADE])).ask(any_request(), Grade)
+    await Caller(ScriptedModel([GRADE])).ask(any_request(), Grade)
 
     err = capsys.readouterr().err
     assert ("You write rubrics" in err) == (level == "DEBUG")
@@ -101,7 +102,9 @@ async def test_prompts_and_replies_are_shown_at_debug_only(level: str, capsys: p
 async def test_a_retry_is_shown_at_debug_with_its_cause(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logging("DEBUG")
 
-    await Caller(Scripted([failure("rate_limit"), GRADE]), RetryConfig(backoff_multiplier=0)).ask(any_request(), Grade)
+    await Caller(ScriptedModel([failure("rate_limit"), GRADE]), RetryConfig(backoff_multiplier=0)).ask(
+        any_request(), Grade
+    )
 
     (line,) = [line for line in capsys.readouterr().err.splitlines() if " retry " in line]
     assert "attempt=1" in line

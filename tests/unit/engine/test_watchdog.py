@@ -4,7 +4,7 @@ import asyncio
 import logging
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from threading import Event, current_thread, get_ident
 from time import monotonic, sleep
 
@@ -15,6 +15,7 @@ from simeval.core.logs import LOGGER
 from simeval.engine import watchdog
 from simeval.engine.watchdog import _Watchdog, watching
 from tests.support.fake_clock import FakeClockLoop
+from tests.support.log_events import logged
 
 pytestmark = pytest.mark.anyio
 
@@ -28,16 +29,6 @@ def said(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
     """Return what was logged so far."""
     caplog.set_level(logging.INFO, LOGGER)
     return lambda: [record.getMessage() for record in caplog.records if record.name == LOGGER]
-
-
-@pytest.fixture
-def told(said: Callable[[], list[str]]) -> Iterator[Event]:
-    """What is set as soon as something was logged."""
-    event, handler = Event(), logging.Handler()
-    handler.emit = lambda _: event.set()  # type: ignore[method-assign]
-    logging.getLogger().addHandler(handler)
-    yield event
-    logging.getLogger().removeHandler(handler)
 
 
 @pytest.fixture
@@ -134,10 +125,11 @@ def test_a_loop_that_turns_is_not_told_of(said: Callable[[], list[str]], monkeyp
 
 
 async def test_a_place_in_a_library_is_named_by_the_code_that_called_it(
-    said: Callable[[], list[str]], told: Event
+    said: Callable[[], list[str]],
 ) -> None:
-    async with watching(SECONDS):
-        assert told.wait(PATIENCE)  # in threading.py
+    with logged(WARNING) as told:
+        async with watching(SECONDS):
+            assert told.wait(PATIENCE)  # in threading.py
 
     assert "in test_a_place_in_a_library_is_named_by_the_code_that_called_it;" in said()[0]
 

@@ -14,7 +14,8 @@ from simeval.models.limits.governor import Governed
 from simeval.models.limits.pace import Window
 from simeval.models.limits.traffic import Traffic
 from simeval.models.protocol.model import Request
-from tests.support.doubles import Acting, any_request, failure
+from simeval.testing import ScriptedModel
+from tests.support.doubles import any_request, failure
 from tests.support.fake_clock import anyio_backend  # noqa: F401
 
 OUTAGE: list[ModelErrorKind] = ["connection", "timeout", "server"]
@@ -132,7 +133,7 @@ class Outage:
     def __init__(self) -> None:
         self.down: ModelError | None = None
         self.hangs = False
-        self.model = Acting(self._act)
+        self.model = ScriptedModel(self._act)
 
     async def _act(self, _request: Request) -> str:
         await anyio.lowlevel.checkpoint()
@@ -143,7 +144,7 @@ class Outage:
         return "done"
 
 
-def governed(model: Acting, *, outage_seconds: float = 60.0, clean: Callable[[str], str] = str) -> Governed:
+def governed(model: ScriptedModel, *, outage_seconds: float = 60.0, clean: Callable[[str], str] = str) -> Governed:
     return Governed(model, Traffic(Window(4)), outage_seconds=outage_seconds, clean=clean)
 
 
@@ -192,9 +193,9 @@ async def test_an_outage_is_told_in_two_lines_without_secrets(caplog: pytest.Log
             outage.down = None
 
     first, last = (record.getMessage() for record in caplog.records)
-    assert first.startswith("acting/model has failed every call for 3 s (server: HTTP 503: down (key [secret]))")
+    assert first.startswith("scripted/model has failed every call for 3 s (server: HTTP 503: down (key [secret]))")
     assert first.endswith("paused, trying again every few seconds")
-    assert last == "acting/model answers again after 13 s; the run goes on"
+    assert last == "scripted/model answers again after 13 s; the run goes on"
 
 
 @pytest.mark.anyio
@@ -263,7 +264,7 @@ async def test_requests_that_the_model_always_fails_on_do_not_hold_up_the_others
             raise failure("server")
         return "done"
 
-    model = governed(Acting(act))
+    model = governed(ScriptedModel(act))
     await model.complete(any_request(3))
     caller = Caller(model, RetryConfig(max_attempts=3, backoff_multiplier=0.001))
     failed: list[ModelError] = []

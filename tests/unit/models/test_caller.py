@@ -10,7 +10,8 @@ from simeval.core.settings import RetryConfig
 from simeval.errors import RETRYABLE, MalformedReply, ModelError, ModelErrorKind, ModelUnusable
 from simeval.models.caller import LONGEST_RETRY_AFTER, Caller
 from simeval.models.protocol.replies import Grade
-from tests.support.doubles import Scripted, any_request, failure
+from simeval.testing import ScriptedModel
+from tests.support.doubles import TimedModel, any_request, failure
 from tests.support.fake_clock import anyio_backend  # noqa: F401
 
 pytestmark = pytest.mark.anyio
@@ -22,7 +23,7 @@ KINDS: tuple[ModelErrorKind, ...] = get_args(ModelErrorKind)
 
 @pytest.mark.parametrize("kind", sorted(RETRYABLE))
 async def test_a_cause_that_may_pass_is_tried_again(kind: ModelErrorKind) -> None:
-    model = Scripted([failure(kind), failure(kind), GRADE])
+    model = ScriptedModel([failure(kind), failure(kind), GRADE])
 
     grade = await Caller(model, AT_ONCE).ask(any_request(), Grade)
 
@@ -31,7 +32,7 @@ async def test_a_cause_that_may_pass_is_tried_again(kind: ModelErrorKind) -> Non
 
 
 async def test_a_model_that_was_never_reached_is_unusable() -> None:
-    model = Scripted([failure("connection")])
+    model = ScriptedModel([failure("connection")])
 
     with pytest.raises(ModelUnusable, match="connection"):
         await Caller(model, AT_ONCE).ask(any_request(), Grade)
@@ -40,7 +41,7 @@ async def test_a_model_that_was_never_reached_is_unusable() -> None:
 
 
 async def test_a_connection_that_is_lost_after_an_answer_is_missing_data() -> None:
-    caller = Caller(Scripted([GRADE, failure("connection")]), AT_ONCE)
+    caller = Caller(ScriptedModel([GRADE, failure("connection")]), AT_ONCE)
     await caller.ask(any_request(), Grade)
 
     with pytest.raises(ModelError, match="after 4 attempts") as raised:
@@ -51,7 +52,7 @@ async def test_a_connection_that_is_lost_after_an_answer_is_missing_data() -> No
 
 @pytest.mark.parametrize("kind", sorted(RETRYABLE - {"connection"}))
 async def test_after_the_last_attempt_the_error_tells_how_many_there_were(kind: ModelErrorKind) -> None:
-    model = Scripted([failure(kind)])
+    model = ScriptedModel([failure(kind)])
 
     with pytest.raises(ModelError, match="after 4 attempts") as raised:
         await Caller(model, AT_ONCE).ask(any_request(), Grade)
@@ -61,7 +62,7 @@ async def test_after_the_last_attempt_the_error_tells_how_many_there_were(kind: 
 
 @pytest.mark.parametrize("kind", sorted(set(KINDS) - RETRYABLE))
 async def test_a_cause_that_will_not_pass_is_not_tried_again(kind: ModelErrorKind) -> None:
-    model = Scripted([failure(kind), GRADE])
+    model = ScriptedModel([failure(kind), GRADE])
 
     with pytest.raises(ModelError) as raised:
         await Caller(model, AT_ONCE).ask(any_request(), Grade)
@@ -70,7 +71,7 @@ async def test_a_cause_that_will_not_pass_is_not_tried_again(kind: ModelErrorKin
 
 
 async def test_a_model_that_cannot_be_used_is_asked_once() -> None:
-    model = Scripted([ModelUnusable("m", kind="authentication", problem="HTTP 401"), GRADE])
+    model = ScriptedModel([ModelUnusable("m", kind="authentication", problem="HTTP 401"), GRADE])
 
     with pytest.raises(ModelUnusable):
         await Caller(model, AT_ONCE).ask(any_request(), Grade)
@@ -79,7 +80,7 @@ async def test_a_model_that_cannot_be_used_is_asked_once() -> None:
 
 
 async def test_the_last_error_is_the_one_that_is_raised() -> None:
-    model = Scripted([failure("server"), failure("timeout"), failure("content")])
+    model = ScriptedModel([failure("server"), failure("timeout"), failure("content")])
 
     with pytest.raises(ModelError) as raised:
         await Caller(model, AT_ONCE).ask(any_request(), Grade)
@@ -88,7 +89,7 @@ async def test_the_last_error_is_the_one_that_is_raised() -> None:
 
 
 async def test_a_malformed_reply_is_asked_for_again() -> None:
-    model = Scripted(["eight out of ten", '{"reasoning": "x", "score": 12}', GRADE])
+    model = ScriptedModel(["eight out of ten", '{"reasoning": "x", "score": 12}', GRADE])
 
     grade = await Caller(model, AT_ONCE).ask(any_request(), Grade)
 
@@ -97,7 +98,7 @@ async def test_a_malformed_reply_is_asked_for_again() -> None:
 
 
 async def test_replies_that_stay_malformed_are_an_error_with_the_last_reply() -> None:
-    model = Scripted(["one", "two", "three", "four"])
+    model = ScriptedModel(["one", "two", "three", "four"])
 
     with pytest.raises(MalformedReply, match="no JSON object, in 'four'") as raised:
         await Caller(model, AT_ONCE).ask(any_request(), Grade)
@@ -106,7 +107,7 @@ async def test_replies_that_stay_malformed_are_an_error_with_the_last_reply() ->
 
 
 async def test_a_text_is_given_as_it_stands_and_an_empty_one_asked_for_again() -> None:
-    model = Scripted(["", " \n", " hello "])
+    model = ScriptedModel(["", " \n", " hello "])
 
     text = await Caller(model, AT_ONCE).text(any_request())
 
@@ -115,7 +116,7 @@ async def test_a_text_is_given_as_it_stands_and_an_empty_one_asked_for_again() -
 
 
 async def test_without_retries_there_is_one_attempt() -> None:
-    model = Scripted([failure("server"), GRADE])
+    model = ScriptedModel([failure("server"), GRADE])
 
     with pytest.raises(ModelError):
         await Caller(model, RetryConfig(enabled=False)).ask(any_request(), Grade)
@@ -124,7 +125,7 @@ async def test_without_retries_there_is_one_attempt() -> None:
 
 
 async def test_one_attempt_is_one_attempt() -> None:
-    model = Scripted([failure("server"), GRADE])
+    model = ScriptedModel([failure("server"), GRADE])
 
     with pytest.raises(ModelError):
         await Caller(model, RetryConfig(max_attempts=1)).ask(any_request(), Grade)
@@ -133,7 +134,7 @@ async def test_one_attempt_is_one_attempt() -> None:
 
 
 async def test_another_exception_passes_through_at_once() -> None:
-    model = Scripted([KeyError("a bug"), GRADE])
+    model = ScriptedModel([KeyError("a bug"), GRADE])
 
     with pytest.raises(KeyError):
         await Caller(model, AT_ONCE).ask(any_request(), Grade)
@@ -142,7 +143,7 @@ async def test_another_exception_passes_through_at_once() -> None:
 
 
 async def test_what_a_provider_asks_to_wait_is_waited() -> None:
-    model = Scripted([failure("rate_limit", retry_after=15), GRADE])
+    model = TimedModel([failure("rate_limit", retry_after=15), GRADE])
 
     await Caller(model, AT_ONCE).ask(any_request(), Grade)
 
@@ -150,7 +151,7 @@ async def test_what_a_provider_asks_to_wait_is_waited() -> None:
 
 
 async def test_waits_stay_below_the_longest_backoff() -> None:
-    model = Scripted([failure("server")] * 4 + [GRADE])
+    model = TimedModel([failure("server")] * 4 + [GRADE])
     retry = RetryConfig(max_attempts=5, backoff_multiplier=1000, max_backoff_seconds=2)
 
     await Caller(model, retry).ask(any_request(), Grade)
@@ -161,7 +162,7 @@ async def test_waits_stay_below_the_longest_backoff() -> None:
 
 
 async def test_a_provider_that_asks_for_more_than_two_minutes_is_not_waited_for() -> None:
-    model = Scripted([failure("rate_limit", retry_after=LONGEST_RETRY_AFTER + 1), GRADE])
+    model = TimedModel([failure("rate_limit", retry_after=LONGEST_RETRY_AFTER + 1), GRADE])
 
     with pytest.raises(ModelError) as raised:
         await Caller(model, AT_ONCE).ask(any_request(), Grade)
@@ -172,7 +173,7 @@ async def test_a_provider_that_asks_for_more_than_two_minutes_is_not_waited_for(
 
 
 async def test_a_wait_can_be_cancelled() -> None:
-    model = Scripted([failure("rate_limit", retry_after=100), GRADE])
+    model = ScriptedModel([failure("rate_limit", retry_after=100), GRADE])
 
     with anyio.move_on_after(50) as scope:
         await Caller(model, AT_ONCE).ask(any_request(), Grade)

@@ -18,7 +18,8 @@ from simeval.models.limits.governor import Governed
 from simeval.models.limits.pace import Pace, Window
 from simeval.models.limits.traffic import Traffic
 from simeval.models.protocol.model import Model, Request
-from tests.support.doubles import Acting, Scripted, any_request, failure
+from simeval.testing import ScriptedModel
+from tests.support.doubles import TimedModel, any_request, failure
 from tests.support.fake_clock import FakeClockLoop, anyio_backend  # noqa: F401
 
 pytestmark = pytest.mark.anyio
@@ -47,7 +48,7 @@ def governed(model: Model, most: int = 4, pace: Pace | None = None) -> Governed:
 
 @pytest.mark.parametrize("slots", [1, 2, 5])
 async def test_calls_at_once_reach_the_slots_and_never_exceed_them(slots: int) -> None:
-    model = Acting(work)
+    model = ScriptedModel(work)
 
     await ask(Limited(model, anyio.Semaphore(slots)), 40)
 
@@ -55,7 +56,7 @@ async def test_calls_at_once_reach_the_slots_and_never_exceed_them(slots: int) -
 
 
 async def test_slots_that_are_shared_hold_for_all_who_share_them() -> None:
-    slots, model = anyio.Semaphore(3), Acting(work)
+    slots, model = anyio.Semaphore(3), ScriptedModel(work)
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(ask, Limited(model, slots), 20)
@@ -68,7 +69,7 @@ async def test_a_slot_is_free_again_after_a_failure() -> None:
     async def fail(_request: Request) -> str:
         raise ModelError("m", kind="server", problem="HTTP 500")
 
-    limited = Limited(Acting(fail), anyio.Semaphore(1))
+    limited = Limited(ScriptedModel(fail), anyio.Semaphore(1))
 
     for _ in range(3):
         with pytest.raises(ModelError):
@@ -76,12 +77,12 @@ async def test_a_slot_is_free_again_after_a_failure() -> None:
 
 
 async def test_a_call_that_takes_too_long_is_a_time_out() -> None:
-    model = Acting(never)
+    model = ScriptedModel(never)
 
     with pytest.raises(ModelError, match="no answer within 5 seconds") as raised:
         await Timed(model, seconds=5).complete(any_request())
 
-    assert (raised.value.kind, raised.value.model, raised.value.retryable) == ("timeout", "acting/model", True)
+    assert (raised.value.kind, raised.value.model, raised.value.retryable) == ("timeout", "scripted/model", True)
     assert model.under_way == 0
 
 
@@ -89,14 +90,14 @@ async def test_a_call_in_time_is_answered_and_its_errors_pass_through() -> None:
     async def fail(_request: Request) -> str:
         raise ModelError("m", kind="content", problem="refused")
 
-    assert (await Timed(Acting(work), seconds=5).complete(any_request())).text == "done"
+    assert (await Timed(ScriptedModel(work), seconds=5).complete(any_request())).text == "done"
     with pytest.raises(ModelError, match="refused"):
-        await Timed(Acting(fail), seconds=5).complete(any_request())
+        await Timed(ScriptedModel(fail), seconds=5).complete(any_request())
 
 
 async def test_a_cancelled_call_is_no_time_out() -> None:
     with anyio.move_on_after(5) as scope:
-        await Timed(Acting(never), seconds=60).complete(any_request())
+        await Timed(ScriptedModel(never), seconds=60).complete(any_request())
 
     assert scope.cancelled_caught
 
@@ -106,7 +107,7 @@ async def test_waiting_for_a_slot_costs_no_time_out() -> None:
         await anyio.sleep(1)
         return "done"
 
-    model = Acting(slow)
+    model = ScriptedModel(slow)
 
     await ask(Limited(Timed(model, seconds=4), anyio.Semaphore(1)), 8)
 
@@ -120,7 +121,7 @@ async def test_paced_calls_are_started_in_the_order_asked() -> None:
         started.append(request.seed)
         return await work(request)
 
-    await ask(Paced(Acting(act), anyio.Lock()), 30)
+    await ask(Paced(ScriptedModel(act), anyio.Lock()), 30)
 
     assert started == list(range(30))
 
@@ -141,14 +142,14 @@ async def test_at_most_one_paced_call_is_started_in_a_turn_of_the_loop() -> None
     lock = anyio.Lock()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(count_turns)
-        tasks.start_soon(ask, Paced(Acting(act), lock), 10)
-        tasks.start_soon(ask, Paced(Acting(act), lock), 10)
+        tasks.start_soon(ask, Paced(ScriptedModel(act), lock), 10)
+        tasks.start_soon(ask, Paced(ScriptedModel(act), lock), 10)
 
     assert len(set(started)) == 20
 
 
 async def test_paced_calls_run_side_by_side() -> None:
-    model = Acting(work)
+    model = ScriptedModel(work)
 
     await ask(Paced(model, anyio.Lock()), 10)
 
@@ -164,16 +165,16 @@ async def test_a_bounded_model_has_the_name_of_its_model_and_closes_it() -> None
     )
 
     for bound in bounds:
-        inner = Acting(work)
+        inner = ScriptedModel(work)
         model: Model = bound(inner)
         await model.close()
-        assert model.name == "acting/model"
+        assert model.name == "scripted/model"
         assert inner.closed
 
 
 @pytest.mark.parametrize("most", [1, 2, 5])
 async def test_a_governed_models_calls_at_once_reach_the_window_and_never_exceed_it(most: int) -> None:
-    model = Acting(work)
+    model = ScriptedModel(work)
 
     await ask(governed(model, most), 40)
 
@@ -187,7 +188,7 @@ async def test_governed_calls_are_started_in_the_order_asked() -> None:
         started.append(request.seed)
         return await work(request)
 
-    await ask(governed(Acting(act), 3), 30)
+    await ask(governed(ScriptedModel(act), 3), 30)
 
     assert started == list(range(30))
 
@@ -197,7 +198,7 @@ async def test_waiting_in_line_costs_no_time_out() -> None:
         await anyio.sleep(1)
         return "done"
 
-    model = Acting(slow)
+    model = ScriptedModel(slow)
 
     await ask(governed(Timed(model, seconds=4), 1), 8)
 
@@ -205,7 +206,7 @@ async def test_waiting_in_line_costs_no_time_out() -> None:
 
 
 async def test_governed_calls_keep_to_their_pace() -> None:
-    model = Scripted(["done"])
+    model = TimedModel(["done"])
 
     await ask(governed(model, 50, Pace(100.0)), 21)
 
@@ -213,7 +214,7 @@ async def test_governed_calls_keep_to_their_pace() -> None:
 
 
 async def test_a_retry_after_holds_back_every_call() -> None:
-    model = Scripted(["done", failure("rate_limit", retry_after=20), "done"])
+    model = TimedModel(["done", failure("rate_limit", retry_after=20), "done"])
     one = governed(model)
     await one.complete(any_request())
     with pytest.raises(ModelError, match="rate_limit"):
@@ -225,7 +226,7 @@ async def test_a_retry_after_holds_back_every_call() -> None:
 
 
 async def test_a_longer_retry_after_than_is_waited_for_is_the_callers_to_see() -> None:
-    model = Scripted(["done", failure("rate_limit", retry_after=3600)])
+    model = ScriptedModel(["done", failure("rate_limit", retry_after=3600)])
     one = governed(model)
     await one.complete(any_request())
 
@@ -235,7 +236,7 @@ async def test_a_longer_retry_after_than_is_waited_for_is_the_callers_to_see() -
     assert raised.value.retry_after == 3600
 
 
-def refusing(seed: int, times: int) -> Acting:
+def refusing(seed: int, times: int) -> ScriptedModel:
     """Return a model that refuses the request of a seed so many times, and answers all others."""
     left = times
 
@@ -247,10 +248,10 @@ def refusing(seed: int, times: int) -> Acting:
             raise failure("rate_limit")
         return "done"
 
-    return Acting(act)
+    return ScriptedModel(act)
 
 
-async def ask_beside_others(model: Acting, seed: int) -> str:
+async def ask_beside_others(model: ScriptedModel, seed: int) -> str:
     """Ask with two attempts while others ask for ever."""
     caller = Caller(model, RetryConfig(max_attempts=2, backoff_multiplier=0))
 
@@ -299,7 +300,7 @@ async def _cancel_at_random(seed: int, most: int) -> Governed:
                     await anyio.lowlevel.checkpoint()
                 scope.cancel()
 
-    one = governed(Acting(act), most)
+    one = governed(ScriptedModel(act), most)
     async with anyio.create_task_group() as calls:
         for _ in range(30):
             calls.start_soon(call, one, random.randrange(15))
@@ -317,7 +318,7 @@ def test_calls_cancelled_at_any_moment_leave_no_slot_behind(seed: int, most: int
     async def check() -> None:
         one = await _cancel_at_random(seed, most)
         assert one.traffic.in_flight == 0
-        one.model = Acting(work)
+        one.model = ScriptedModel(work)
         assert (await one.complete(any_request())).text == "done"
 
     anyio.run(check, backend_options={"loop_factory": FakeClockLoop})

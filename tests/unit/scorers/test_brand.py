@@ -16,7 +16,7 @@ from simeval.scorers.brand.authenticity import Authenticity
 from simeval.scorers.brand.persona import Persona, Policy
 from simeval.scorers.brand.safety import Safety
 from simeval.scorers.brand.stability import Stability
-from tests.support.doubles import Scripted
+from simeval.testing import ScriptedModel
 from tests.support.encoders import Table
 
 pytestmark = pytest.mark.anyio
@@ -88,7 +88,7 @@ async def test_stability_may_have_an_encoder_of_its_own() -> None:
 
 
 async def test_a_part_that_cannot_be_measured_makes_all_missing() -> None:
-    scorer = alignment(safety=Safety(model=Scripted(["no rating"])))
+    scorer = alignment(safety=Safety(model=ScriptedModel(["no rating"])))
 
     assert scorer.calls == 1
     bound = scorer.bind(lambda model: Caller(model, RetryConfig(enabled=False)))

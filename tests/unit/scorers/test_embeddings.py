@@ -11,7 +11,7 @@ from simeval.models.protocol.model import Model
 from simeval.models.providers.embedding import Embedding
 from simeval.models.registry import Models
 from simeval.scorers.llm.embeddings import EmbeddingSimilarity, cosine
-from tests.support.doubles import Scripted
+from simeval.testing import ScriptedModel
 from tests.support.grading import ready
 
 pytestmark = pytest.mark.anyio
@@ -49,7 +49,7 @@ def test_a_cosine_is_that_of_the_angle_whatever_the_lengths(
 
 
 async def test_a_similarity_at_the_threshold_is_one() -> None:
-    scorer = EmbeddingSimilarity(model=Scripted(['{"vectors": [[3, 4], [4, 3]]}']), threshold=0.96)
+    scorer = EmbeddingSimilarity(model=ScriptedModel(['{"vectors": [[3, 4], [4, 3]]}']), threshold=0.96)
 
     found = await scorer.score(output="a", reference="b")
 
@@ -114,7 +114,7 @@ async def test_a_model_of_another_kind_gets_what_says_where_it_is_and_not_how_to
 
         def make(self, options: Any, *, timeout_seconds: float) -> Model:
             given.append(dict(options))
-            return Scripted(["x"])
+            return ScriptedModel(["x"])
 
     options = {"api_base": "http://x", "api_key": "k", "extra_headers": {"a": "b"}, "temperature": 1, "max_tokens": 9}
     models = Models(Settings(model_options=options))

@@ -11,7 +11,8 @@ from simeval.scorers.base import metrics_of
 from simeval.scorers.llm.entities import both, normalised
 from simeval.scorers.llm.rag import ContextEntityRecall
 from simeval.scorers.llm.summarization import Summarization
-from tests.support.doubles import Acting, Scripted
+from simeval.testing import ScriptedModel
+from tests.support.doubles import any_request
 from tests.support.grading import ENTITIES, ready
 
 pytestmark = pytest.mark.anyio
@@ -26,7 +27,7 @@ def by_prompt(**answers: str) -> Model:
         system = request.messages()[0]["content"]
         return next(answer for word, answer in answers.items() if f'"{word}"' in system)
 
-    return Acting(act)
+    return ScriptedModel(act)
 
 
 async def test_entities_are_one_whatever_their_case_width_and_spacing() -> None:
@@ -60,7 +61,7 @@ async def test_recall_is_of_the_references_entities_and_precision_of_the_context
         user = request.messages()[1]["content"]
         return json.dumps({"entities": ["A", "B", "C"] if "the context" in user else ["c", "D"]})
 
-    found = await ContextEntityRecall(model=Acting(act)).score(context="the context", reference="the reference")
+    found = await ContextEntityRecall(model=ScriptedModel(act)).score(context="the context", reference="the reference")
 
     assert found == {
         "context_entity_recall": 0.5,
@@ -74,7 +75,7 @@ async def test_a_context_without_entities_recalls_none_and_has_no_precision() ->
     async def act(request: Request) -> str:
         return '{"entities": []}' if "the context" in request.messages()[1]["content"] else ENTITIES
 
-    found = await ContextEntityRecall(model=Acting(act)).score(context="the context", reference="the reference")
+    found = await ContextEntityRecall(model=ScriptedModel(act)).score(context="the context", reference="the reference")
 
     assert metrics_of(found) == {"context_entity_recall": 0}
 
@@ -89,7 +90,7 @@ async def test_of_two_calls_the_first_that_fails_is_what_is_raised() -> None:
         raise ModelError("m", kind="content", problem="refused")
 
     async def wait() -> None:
-        await Scripted(["x"]).complete(None)  # type: ignore[arg-type]
+        await ScriptedModel(["x"]).complete(any_request())
 
     with pytest.raises(ModelError, match="refused"):
         await both(wait, fail)

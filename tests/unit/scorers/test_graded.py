@@ -27,7 +27,7 @@ from simeval.scorers.llm.graded import (
 from simeval.scorers.llm.moderation import Moderation
 from simeval.scorers.llm.rag import ContextEntityRecall
 from simeval.scorers.llm.summarization import Summarization
-from tests.support.doubles import Scripted
+from simeval.testing import ScriptedModel
 from tests.support.grading import ENTITIES, MET, TEXTS, Listening, ready
 
 pytestmark = pytest.mark.anyio
@@ -51,7 +51,7 @@ SIMPLE: Sequence[tuple[Make, str]] = [
 
 @pytest.mark.parametrize(("make", "answer"), SIMPLE)
 async def test_what_is_measured_is_what_the_paths_say(make: Make, answer: str) -> None:
-    scorer = make(model=Scripted([answer]))
+    scorer = make(model=ScriptedModel([answer]))
 
     numbers = metrics_of(await scorer.measure(TEXTS))
 
@@ -157,7 +157,7 @@ def test_a_column_that_a_prompt_names_is_missed_before_anything_is_paid_for() ->
 
 
 async def test_a_column_that_is_missing_when_it_is_measured_is_an_error() -> None:
-    scorer = HallucinationFree(model=Scripted([MET]), user_prompt="{output} {tier}")
+    scorer = HallucinationFree(model=ScriptedModel([MET]), user_prompt="{output} {tier}")
 
     with pytest.raises(DefinitionError, match=r"no column for \['tier'\]"):
         await scorer.score(output="o", context="c")

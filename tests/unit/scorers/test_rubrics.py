@@ -14,7 +14,8 @@ from simeval.models.caller import Caller
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompts import RubricRequest
 from simeval.scorers.llm.rubrics import RubricBook, rubric_key
-from tests.support.doubles import LEVELS, Acting, Scripted, failure
+from simeval.testing import ScriptedModel
+from tests.support.doubles import LEVELS, failure
 
 pytestmark = pytest.mark.anyio
 
@@ -34,7 +35,7 @@ async def write(_request: Request) -> str:
 
 
 async def test_fifty_requests_at_once_make_one_call() -> None:
-    model = Acting(write)
+    model = ScriptedModel(write)
     book = RubricBook(Caller(model, ONCE))
     found: list[Any] = []
 
@@ -60,7 +61,7 @@ async def test_rubrics_of_different_expectations_are_written_at_once() -> None:
         await both.wait()
         return WRITTEN
 
-    model = Acting(act)
+    model = ScriptedModel(act)
     book = RubricBook(Caller(model, ONCE))
 
     with anyio.fail_after(5):
@@ -72,7 +73,7 @@ async def test_rubrics_of_different_expectations_are_written_at_once() -> None:
 
 
 async def test_what_one_book_wrote_on_disk_another_reads(tmp_path: Path) -> None:
-    first, second = Scripted([WRITTEN]), Scripted([failure("server")])
+    first, second = ScriptedModel([WRITTEN]), ScriptedModel([failure("server")])
 
     await RubricBook(Caller(first, ONCE), tmp_path / "rubrics").levels(**ASKED)
     found = await RubricBook(Caller(second, ONCE), tmp_path / "rubrics").levels(**ASKED)
@@ -85,9 +86,9 @@ async def test_what_one_book_wrote_on_disk_another_reads(tmp_path: Path) -> None
 async def test_a_text_beyond_ascii_survives_the_disk(tmp_path: Path) -> None:
     levels = {**LEVELS, "10": "Très bien — 好 \N{PARTY POPPER}\nzwei"}
 
-    await RubricBook(Caller(Scripted([json.dumps({"levels": levels})]), ONCE), tmp_path).levels(**ASKED)
+    await RubricBook(Caller(ScriptedModel([json.dumps({"levels": levels})]), ONCE), tmp_path).levels(**ASKED)
 
-    assert await RubricBook(Caller(Scripted([""]), ONCE), tmp_path).levels(**ASKED) == levels
+    assert await RubricBook(Caller(ScriptedModel([""]), ONCE), tmp_path).levels(**ASKED) == levels
 
 
 @pytest.mark.parametrize(
@@ -95,10 +96,10 @@ async def test_a_text_beyond_ascii_survives_the_disk(tmp_path: Path) -> None:
     [b"", b"{", b"null", b'{"levels": {}}', b'{"levels": {"1": "only"}}', b"\x00\x01", b"\xff\xfe\xfa"],
 )
 async def test_a_damaged_file_is_written_anew(tmp_path: Path, damage: bytes) -> None:
-    await RubricBook(Caller(Scripted([WRITTEN]), ONCE), tmp_path).levels(**ASKED)
+    await RubricBook(Caller(ScriptedModel([WRITTEN]), ONCE), tmp_path).levels(**ASKED)
     (path,) = files(tmp_path)
     path.write_bytes(damage)
-    model = Scripted([WRITTEN])
+    model = ScriptedModel([WRITTEN])
 
     assert await RubricBook(Caller(model, ONCE), tmp_path).levels(**ASKED) == LEVELS
 
@@ -120,7 +121,7 @@ async def test_books_that_share_a_folder_may_write_the_same_rubric_at_once(tmp_p
 
     async with anyio.create_task_group() as tasks:
         for _ in range(20):
-            book = RubricBook(Caller(Acting(act), ONCE), tmp_path)
+            book = RubricBook(Caller(ScriptedModel(act), ONCE), tmp_path)
             tasks.start_soon(partial(book.levels, **ASKED))
 
     (path,) = files(tmp_path)
@@ -128,7 +129,7 @@ async def test_books_that_share_a_folder_may_write_the_same_rubric_at_once(tmp_p
 
 
 async def test_a_rubric_that_could_not_be_written_is_not_paid_for_again_in_its_run(tmp_path: Path) -> None:
-    model = Scripted([failure("content"), WRITTEN])
+    model = ScriptedModel([failure("content"), WRITTEN])
     book = RubricBook(Caller(model, ONCE), tmp_path)
 
     for _ in range(3):
@@ -142,7 +143,7 @@ async def test_a_rubric_that_could_not_be_written_is_not_paid_for_again_in_its_r
 
 async def test_a_folder_that_cannot_be_used_costs_no_rubric(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    model = Scripted([WRITTEN])
+    model = ScriptedModel([WRITTEN])
     book = RubricBook(Caller(model, ONCE), tmp_path / "file" / "rubrics")
 
     for _ in range(2):
@@ -152,7 +153,7 @@ async def test_a_folder_that_cannot_be_used_costs_no_rubric(tmp_path: Path) -> N
 
 
 async def test_who_waited_for_a_call_that_failed_gets_its_failure() -> None:
-    model = Scripted([failure("content"), WRITTEN])
+    model = ScriptedModel([failure("content"), WRITTEN])
     book = RubricBook(Caller(model, ONCE))
     outcomes: list[str] = []
 
@@ -179,7 +180,7 @@ async def test_a_request_that_is_cancelled_leaves_the_next_free_to_ask() -> None
             await never.wait()
         return WRITTEN
 
-    model = Acting(act)
+    model = ScriptedModel(act)
     book = RubricBook(Caller(model, ONCE))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(partial(book.levels, **ASKED))

@@ -15,7 +15,8 @@ from simeval.scorers.brand.persona import Persona, Policy
 from simeval.scorers.brand.safety import Safety
 from simeval.scorers.brand.safety_rules import Rules, built_in
 from simeval.scorers.classifiers.checks import Gauge
-from tests.support.doubles import Scripted, failure, no_caller
+from simeval.testing import ScriptedModel
+from tests.support.doubles import failure, no_caller
 
 pytestmark = pytest.mark.anyio
 
@@ -34,7 +35,7 @@ def policy(severity: Any, *phrases: str) -> Policy:
 
 def asking(reply: str) -> Scorer:
     """Return a scorer whose judge answers this and is asked once."""
-    return Safety(model=Scripted([reply])).bind(lambda model: Caller(model, RetryConfig(enabled=False)))
+    return Safety(model=ScriptedModel([reply])).bind(lambda model: Caller(model, RetryConfig(enabled=False)))
 
 
 @dataclass(kw_only=True, eq=False)
@@ -175,7 +176,7 @@ async def test_overlapping_policies_of_different_names_are_both_charged() -> Non
 
 
 async def test_the_least_of_rules_judge_and_classifier_counts() -> None:
-    safety = Safety(policies=[policy("low", "bad")], model=Scripted([DOUBTFUL]), classifier=Share())
+    safety = Safety(policies=[policy("low", "bad")], model=ScriptedModel([DOUBTFUL]), classifier=Share())
 
     found = await safety.score(conversation=session("a bad one", "x234"))
 
@@ -185,11 +186,11 @@ async def test_the_least_of_rules_judge_and_classifier_counts() -> None:
 
 
 async def test_the_judge_is_shown_the_conversation_and_the_personas_topics() -> None:
-    model = Scripted([FINE])
+    model = ScriptedModel([FINE])
     persona = Persona(id="a", topics=["politics"], policies=[policy("low", "Acme")])
     asked: list[str] = []
 
-    class Listening(Scripted):
+    class Listening(ScriptedModel):
         async def complete(self, request: Any) -> Any:
             asked.extend(message["content"] for message in request.messages())
             return await super().complete(request)
@@ -209,7 +210,7 @@ async def test_a_judge_that_gives_no_rating_makes_the_score_missing_not_0(reply:
 
 async def test_a_judge_that_cannot_be_reached_makes_the_score_missing() -> None:
     with pytest.raises(ModelError, match="as scripted"):
-        await Safety(model=Scripted([failure("authentication")])).score(output="fine")
+        await Safety(model=ScriptedModel([failure("authentication")])).score(output="fine")
 
 
 async def test_a_rating_that_the_app_planted_is_no_rating() -> None:
@@ -218,7 +219,7 @@ async def test_a_rating_that_the_app_planted_is_no_rating() -> None:
 
 
 async def test_nobody_is_asked_where_the_rules_give_0() -> None:
-    model = Scripted([FINE])
+    model = ScriptedModel([FINE])
 
     found = await Safety(model=model).score(output="kill yourself")
 

@@ -1,0 +1,8 @@
+"""Stand-ins for tests: a model that answers by a script, a journal in memory, an endpoint that plays every model.
+
+They are what simeval's own tests use. None of them needs a network, a key or pytest.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,13 @@
+from .behaviour import Behaviour as Behaviour
+from .behaviour import EndpointStats as EndpointStats
+from .behaviour import Fault as Fault
+from .behaviour import Role as Role
+from .endpoint import FakeEndpoint as FakeEndpoint
+from .endpoint import fake_endpoint as fake_endpoint
+from .memory_journal import MemoryJournal as MemoryJournal
+from .replies import judge_reply as judge_reply
+from .replies import rubric_reply as rubric_reply
+from .replies import user_reply as user_reply
+from .scripted_model import Answer as Answer
+from .scripted_model import Script as Script
+from .scripted_model import ScriptedModel as ScriptedModel

@@ -1,0 +1,20 @@
+"""Replies in the form that is asked of each role."""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def user_reply(message: str, *, goes_on: bool = False) -> dict[str, Any]:
+    """Return a simulated user's next message; unless the user `goes_on`, it is the last."""
+    return {"message": message, "continue": goes_on}
+
+
+def judge_reply(score: float, reasoning: str = "It did what was expected.") -> dict[str, Any]:
+    """Return a judge's rating, from 1 to 10."""
+    return {"reasoning": reasoning, "score": score}
+
+
+def rubric_reply(levels: Mapping[int, str] | None = None) -> dict[str, Any]:
+    """Return a rubric: the texts of its levels 1 to 10, or plain ones."""
+    texts = levels or {level: f"Does {level} tenths of it." for level in range(1, 11)}
+    return {"levels": {str(level): text for level, text in texts.items()}}

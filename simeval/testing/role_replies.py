@@ -1,0 +1,68 @@
+"""What a fake endpoint answers in each role."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+from zlib import crc32
+
+from simeval.testing.behaviour import Behaviour, Role
+from simeval.testing.replies import judge_reply, rubric_reply, user_reply
+from simeval.testing.scorer_replies import scorer_reply
+
+Reply = dict[str, Any] | str
+
+# how the prompts of simeval begin
+_PROMPTS: Mapping[str, Role] = {
+    "You play a person": "user",
+    "You judge how": "judge",
+    "You write rubrics": "rubric",
+    "You grade ": "scorer",
+    "You list the entities": "scorer",
+}
+_CANNOT = "I can not"  # by this a judge that reads knows a bad answer
+
+
+def role_of(system_prompt: str, others: Mapping[str, Role]) -> Role:
+    """Return the role that a system prompt asks for, by how it begins."""
+    known = {**_PROMPTS, **others}
+    return next((role for opening, role in known.items() if system_prompt.startswith(opening)), "app")
+
+
+def reply_of(role: Role, messages: Sequence[Mapping[str, str]], behaviour: Behaviour) -> Reply:
+    """Return what the role answers to a prompt."""
+    prompt = messages[-1]["content"]
+    match role:
+        case "scorer":
+            return scorer_reply(messages[0]["content"], prompt)
+        case "user":
+            number = prompt.count('from="user"') + prompt.count('speaker="user"') + 1
+            case = f" in case {crc32(prompt.encode())}" if behaviour.reads else ""
+            goes_on = number < behaviour.user_messages
+            return user_reply(f"Question {number}: what can you do{case}?", goes_on=goes_on)
+        case "judge":
+            return judge_reply(_rating(prompt) if behaviour.reads else behaviour.score)
+        case "rubric":
+            return rubric_reply()
+        case "app":
+            return "I answer questions, book meetings and translate texts."
+
+
+def malformed(role: Role, reply: Reply, number: int) -> str:
+    """Return a reply that is not what was asked for, each time in another way."""
+    if isinstance(reply, str):
+        return ""
+    text = json.dumps(reply)
+    missing = dict(list(reply.items())[:-1])
+    wrong: Mapping[Role, dict[str, Any]] = {
+        "user": {**reply, "continue": "yes"},
+        "judge": {**reply, "score": 11},
+        "rubric": {"levels": {"1": "bad", "11": "good"}},
+        "scorer": {**reply, list(reply)[-1]: "perhaps"},
+    }
+    ways = ("I would rather not say.", text[: len(text) // 2], json.dumps(wrong[role]), json.dumps(missing))
+    return ways[number % len(ways)]
+
+
+def _rating(prompt: str) -> float:
+    """Rate a conversation: 3 to 4 where the app could not help at some turn, else 8 to 9."""
+    return (3 if _CANNOT in prompt else 8) + crc32(prompt.encode()) % 1000 / 1000
