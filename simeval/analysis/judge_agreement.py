@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from simeval.analysis.agreement_report import AgreementReport, JudgeAgreement, trust_in
 from simeval.analysis.labels import HIGHEST, LOWEST, Judged, Label, judged_in, read_labels
 from simeval.analysis.saved_run import Key, Requirement, SavedRun, SavedScenario, read_file, read_suite, scenarios_of
+from simeval.core.settings import DEFAULTS
 from simeval.core.validation import is_number, require, require_level
 from simeval.errors import DefinitionError
 from simeval.results.suite import EvaluationResult, SuiteResult
@@ -29,7 +30,7 @@ STOPS = (
 
 
 def agreement(
-    result: Source | Path | str, labels: Sequence[Label] | Path | str, *, alpha: float = 0.05
+    result: Source | Path | str, labels: Sequence[Label] | Path | str, *, alpha: float = DEFAULTS.significance_level
 ) -> AgreementReport:
     """Hold the judge of a run against people's labels of some of its trials.
 

@@ -1,6 +1,7 @@
 """Checks of arguments: each raises DefinitionError, which says where, what was found and what to do."""
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 from simeval.errors import DefinitionError
 
@@ -50,3 +51,9 @@ def require_one_of(value: object, choices: Sequence[object], where: str) -> None
     shown = [repr(choice) for choice in choices]
     usable = any(value is choice or (isinstance(choice, str) and value == choice) for choice in choices)
     require(usable, where, found=value, do=f"use {', '.join(shown[:-1])} or {shown[-1]}")
+
+
+def nearest(name: str, known: Sequence[str], *, more: str = "") -> str:
+    """Say which of the `known` names one may have been meant for, or else all of them, and what `more` there is."""
+    close = get_close_matches(name, known, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"use one of {', '.join(known)}{more}"

@@ -123,6 +123,32 @@ def test_what_an_app_prints_does_not_mix_with_the_json(folder: Path) -> None:
     assert "debug" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("written", "arguments", "status", "seed"),
+    [("seed: 4", [], 0, 4), ("seed: 4", ["--seed", "5"], 0, 5), ("seed: 4, app_timeout_seconds: 0", [], 2, None)],
+)
+def test_the_command_line_comes_before_what_a_suite_sets(
+    folder: Path, written: str, arguments: list[str], status: int, seed: int | None
+) -> None:
+    (folder / "suite.yaml").write_text(f"settings: {{{written}}}\n{SUITE}")
+
+    done = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--json", "out.json", *arguments)
+
+    assert done.returncode == status, done.stderr
+    if seed is None:
+        assert "suite.yaml, line 1, field settings.app_timeout_seconds: found 0" in done.stderr
+    else:
+        assert json.loads((folder / "out.json").read_text())["seed"] == seed
+
+
+def test_the_gate_of_a_suite_decides_the_exit_status_and_can_be_raised(folder: Path) -> None:
+    (folder / "suite.yaml").write_text(f"settings: {{gate: not_fail}}\n{SUITE}")
+    arguments = ("suite.yaml", "--app", "shop:good", "--samples", "5", "--store", "none")
+
+    assert simeval(folder, "run", *arguments).returncode == 0
+    assert simeval(folder, "run", *arguments, "--gate", "pass").returncode == 1
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 def test_a_report_that_cannot_be_written_costs_no_verdict(folder: Path) -> None:
     done = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--json", "/dev/full")
@@ -235,6 +261,7 @@ def test_a_plan_refuses_what_it_would_not_use(folder: Path, arguments: tuple[str
         (*BAR, "--power", "0.9", "--alpha", "0.1", "--requirements", "2", "--joint"),
         ("suite.yaml", "--rate", "0.97", "--samples", "40", "--stop", "gate", "--gate", "not_fail", "--alpha", "0.1"),
         ("suite.yaml", "--no-early-stopping", "--joint"),
+        ("suite.yaml", "--no-joint"),
     ],
 )
 def test_a_plan_takes_every_option_that_applies(folder: Path, arguments: tuple[str, ...]) -> None:
@@ -242,6 +269,18 @@ def test_a_plan_takes_every_option_that_applies(folder: Path, arguments: tuple[s
 
     assert (done.returncode, done.stderr) == (0, "")
     assert "trials" in done.stdout
+
+
+def test_a_plan_takes_the_settings_of_its_suite_after_those_of_the_command(folder: Path) -> None:
+    (folder / "joint.yaml").write_text(f"settings: {{joint: true}}\n{SUITE}{SUITE.split('scenarios:')[1]}")
+    (folder / "alone.yaml").write_text(f"{SUITE}{SUITE.split('scenarios:')[1]}")
+
+    joint, taken_back, alone = (
+        simeval(folder, "plan", *arguments).stdout
+        for arguments in (["joint.yaml"], ["joint.yaml", "--no-joint"], ["alone.yaml"])
+    )
+
+    assert taken_back == alone != joint
 
 
 @pytest.mark.parametrize("app", ["slow", "hangs"])
