@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simeval.analysis.agreement_report import AgreementReport, JudgeAgreement, trust_in
 from simeval.analysis.labels import HIGHEST, LOWEST, Judged, Label, judged_in, read_labels
 from simeval.analysis.saved_run import Key, Requirement, SavedRun, SavedScenario, read_file, read_suite, scenarios_of
+from simeval.core.arrays import Floats
 from simeval.core.settings import DEFAULTS
 from simeval.core.validation import is_number, require, require_level
 from simeval.errors import DefinitionError
@@ -23,7 +23,6 @@ from simeval.stats.agreement import BootstrapInterval, bootstrap_by_cluster, coh
 from simeval.stats.calibration import corrected_rate
 
 Source = SuiteResult | EvaluationResult | Mapping[str, Any]
-Floats = NDArray[np.float64]
 STOPS = (
     "The run could stop early, which pulls rates to the side it stops on; with early stopping off this does not happen."
 )

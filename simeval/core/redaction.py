@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, SupportsFloat
 from urllib.parse import quote
 
+from simeval.core.serialization import nested
 from simeval.errors import DefinitionError
 
 MASK = "[secret]"
@@ -107,22 +108,14 @@ class Redactor:
 
 def clean_values(value: object, clean: Callable[[str], str]) -> Any:
     """Return a value with `clean` applied to every text in it, however deep; what is neither text nor number is one."""
-    match value:
-        case str():
-            return clean(value)
-        case None | bool() | int() | float():
-            return value
-        case Mapping():
-            found: dict[str, Any] = {}
-            for key, inner in value.items():
-                found[_unused(clean(str(key)), found)] = clean_values(inner, clean)
-            return found
-        case list() | tuple():
-            return [clean_values(inner, clean) for inner in value]
-        case SupportsFloat():
-            return value  # a number of numpy's
-        case _:
-            return clean(str(value))
+
+    def leaf(found: object) -> Any:
+        if isinstance(found, str):
+            return clean(found)
+        is_number = found is None or isinstance(found, (int, float, SupportsFloat))  # also a number of numpy's
+        return found if is_number else clean(str(found))
+
+    return nested(value, leaf, name=lambda key, taken: _unused(clean(str(key)), taken))
 
 
 def _unused(name: str, taken: Mapping[str, Any]) -> str:

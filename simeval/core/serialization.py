@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from math import isfinite, nan
+from math import inf, isfinite, nan
 from typing import Any, SupportsFloat
 
 from simeval.core.conversation import Conversation, Message
@@ -11,21 +11,55 @@ from simeval.core.redaction import clean_values
 
 Json = dict[str, Any]
 
+_SIMPLE = frozenset((str, int, float, bool, type(None)))  # what is told without a look at its class's bases
+
+
+def nested(
+    value: object,
+    leaf: Callable[[Any], Any],
+    *,
+    name: Callable[[object, Mapping[str, Any]], str] | None = None,
+    levels: float = inf,
+) -> Any:
+    """Return a value with `leaf` applied to all in it that is no mapping, list or tuple; tuples become lists.
+
+    `name` gives what a key is called, beside those that the mapping has by then; by default its text. Raises
+    RecursionError where it is nested more than `levels` deep.
+    """
+
+    def walk(inner: Any, left: float) -> Any:
+        if type(inner) in _SIMPLE:
+            return leaf(inner)
+        if left < 0:
+            raise RecursionError
+        if isinstance(inner, Mapping):
+            if name is None:
+                return {str(key): walk(each, left - 1) for key, each in inner.items()}
+            found: dict[str, Any] = {}
+            for key, each in inner.items():
+                found[name(key, found)] = walk(each, left - 1)
+            return found
+        if isinstance(inner, (list, tuple)):
+            return [walk(each, left - 1) for each in inner]
+        return leaf(inner)
+
+    return walk(value, levels)
+
 
 def plain(value: object) -> Any:
     """Return a value in a form JSON can hold: decimals and fractions as floats, what is unknown as text.
 
     A float that is no number is null.
     """
+    return nested(value, _plain)
+
+
+def _plain(value: object) -> Any:
     match value:
-        case None | bool() | int() | str():
+        case str() | int() | None:
             return value
         case float():
             return value if isfinite(value) else None
-        case Mapping():
-            return {str(key): plain(inner) for key, inner in value.items()}
-        case list() | tuple():
-            return [plain(inner) for inner in value]
         case SupportsFloat() if not isinstance(value, type) and not hasattr(value, "shape"):
             return _number(value)  # a Decimal, a Fraction
         case _ if getattr(value, "shape", None) == () and callable(item := getattr(value, "item", None)):

@@ -1,10 +1,14 @@
 """Checks of arguments: each raises DefinitionError, which says where, what was found and what to do."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
 from simeval.errors import DefinitionError
 
+WORDS: Mapping[str, bool] = {  # by which people say yes and no in files and on the command line
+    **dict.fromkeys(("true", "yes", "pass"), True),
+    **dict.fromkeys(("false", "no", "fail"), False),
+}
 LARGEST_SAMPLE = 10_000  # trials of one scenario; boundaries of larger designs would take many seconds
 
 

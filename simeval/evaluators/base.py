@@ -9,6 +9,7 @@ from typing import Literal, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from simeval.core.arrays import Floats
 from simeval.core.settings import DEFAULTS, EarlyStopping, StopAt
 from simeval.core.trial import Verdict
 from simeval.core.validation import require, require_level, require_one_of, require_size
@@ -19,7 +20,6 @@ from simeval.stats.multiple import joint_level
 from simeval.stats.open_ended import open_design
 from simeval.stats.sequential import Design, design
 
-Floats = NDArray[np.float64]
 Cut = tuple[Literal[">=", "<=", ">", "<"], float]  # a score is good on this side of this value
 
 
