@@ -8,11 +8,12 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, SupportsFloat
 from urllib.parse import quote
 
-from simeval.core.serialization import nested
+from simeval.core.conversation import Conversation
+from simeval.core.serialization import nested, plain
 from simeval.errors import DefinitionError
 
 MASK = "[secret]"
@@ -116,6 +117,20 @@ def clean_values(value: object, clean: Callable[[str], str]) -> Any:
         return found if is_number else clean(str(found))
 
     return nested(value, leaf, name=lambda key, taken: _unused(clean(str(key)), taken))
+
+
+def cleaned(conversation: Conversation, clean: Callable[[str], str]) -> Conversation:
+    """Return a conversation clean of secrets, in the form that a journal gives back."""
+    messages = tuple(
+        replace(
+            message,
+            content=clean(message.content),
+            tool_calls=tuple(clean_values(plain(call), clean) for call in message.tool_calls),
+            metadata=clean_values(plain(message.metadata), clean) if message.metadata else {},
+        )
+        for message in conversation.messages
+    )
+    return replace(conversation, messages=messages)
 
 
 def _unused(name: str, taken: Mapping[str, Any]) -> str:

@@ -1,13 +1,11 @@
 """Transcripts as JSON-ready dicts and back: the one form in which reports, journals and datasets write them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from math import inf, isfinite, nan
 from typing import Any, SupportsFloat
 
 from simeval.core.conversation import Conversation, Message
-from simeval.core.redaction import clean_values
 
 Json = dict[str, Any]
 
@@ -132,17 +130,3 @@ def decode_message(found: Mapping[str, Any]) -> Message:
         tool_calls=tuple(found.get("tool_calls") or ()),
         metadata=found.get("metadata") or {},
     )
-
-
-def cleaned(conversation: Conversation, clean: Callable[[str], str]) -> Conversation:
-    """Return a conversation clean of secrets, in the form that a journal gives back."""
-    messages = tuple(
-        replace(
-            message,
-            content=clean(message.content),
-            tool_calls=tuple(clean_values(plain(call), clean) for call in message.tool_calls),
-            metadata=clean_values(plain(message.metadata), clean) if message.metadata else {},
-        )
-        for message in conversation.messages
-    )
-    return replace(conversation, messages=messages)

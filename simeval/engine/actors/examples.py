@@ -11,7 +11,8 @@ import anyio.to_thread
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
 from simeval.core.conversation import Beginning, Conversation, Ending, Message, Speaker
-from simeval.core.serialization import cleaned, nested
+from simeval.core.redaction import cleaned
+from simeval.core.serialization import nested
 from simeval.core.trial import Failure, Trial, TrialConversation
 from simeval.datasets.dataset import RETURNED, Dataset, Example, text_of
 from simeval.engine.actors.app import Memory
