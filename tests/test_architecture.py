@@ -63,7 +63,7 @@ def test_unit_tests_lie_in_folders_named_as_packages() -> None:
 
 
 def test_no_helper_lies_among_tests() -> None:
-    elsewhere = {path for place in ("support", "data") for path in (TESTS / place).rglob("*.py")}
+    elsewhere = {path for place in ("support", "data", "wheel") for path in (TESTS / place).rglob("*.py")}
     helpers = {path.relative_to(TESTS).as_posix() for path in {*TESTS.rglob("*.py")} - elsewhere}
 
     assert not {path for path in helpers if not Path(path).match("test_*.py") and not path.endswith("conftest.py")}

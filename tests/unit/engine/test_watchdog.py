@@ -34,7 +34,7 @@ def said(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
 def told(said: Callable[[], list[str]]) -> Iterator[Event]:
     """What is set as soon as something was logged."""
     event, handler = Event(), logging.Handler()
-    handler.emit = lambda _: event.set()  # type: ignore[method-assign]
+    handler.emit = lambda _: event.set()  # type: ignore[method-assign,assignment]
     logging.getLogger().addHandler(handler)
     yield event
     logging.getLogger().removeHandler(handler)
