@@ -74,9 +74,9 @@ from .engine.online.scorer_queue import ScorerCounts as ScorerCounts
 # Names that the packages above list, importable from here as they always were.
 from .datasets.importers.registry import ImportedLog as ImportedLog
 from .datasets.importers.registry import import_log as import_log
+from .models.kinds import Embedding as Embedding
 from .models.local.service import LocalClassifier as LocalClassifier
 from .models.local.service import LocalEncoder as LocalEncoder
-from .models.providers.embedding import Embedding as Embedding
 from .models.providers.litellm_model import LiteLLMModel as LiteLLMModel
 from .scorers.base import ColumnScorer as ColumnScorer
 from .scorers.brand.alignment import Alignment as Alignment

@@ -5,4 +5,5 @@ from .files import read_dataset as read_dataset
 from .files import write_dataset as write_dataset
 from .importers.records import Unreadable as Unreadable
 from .importers.registry import ImportedLog as ImportedLog
+from .importers.registry import LogReader as LogReader
 from .importers.registry import import_log as import_log

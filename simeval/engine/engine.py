@@ -21,7 +21,7 @@ from simeval.engine.plans.dataset_plan import Experiment
 from simeval.engine.run import experiment, simulate
 from simeval.engine.run_context import AppHandler, EngineResources, RunContext
 from simeval.models.protocol.model import Model
-from simeval.models.providers.offline import PREFIX
+from simeval.models.provider_table import is_embedded
 from simeval.models.registry import Models
 from simeval.results.experiment import ExperimentResult
 from simeval.results.suite import EvaluationResult, SuiteResult
@@ -70,7 +70,7 @@ class Engine:
         self.settings = (settings or DEFAULTS).overridden(overrides)
         self._models = Models(self.settings)
         panel = self._models.panel(DEFAULT_JUDGE if judge_model is None else judge_model)
-        embedded_judge = panel[0].name.startswith(PREFIX)
+        embedded_judge = is_embedded(panel[0].name)
         if user_simulator_model is not None:
             user = self._models.get(user_simulator_model)
         else:

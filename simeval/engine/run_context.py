@@ -26,7 +26,8 @@ from simeval.engine.plans.scenario_plan import RunPlan
 from simeval.errors import DefinitionError
 from simeval.models.caller import Caller
 from simeval.models.protocol.model import Model
-from simeval.models.providers.offline import NOTICE, PREFIX
+from simeval.models.provider_table import is_embedded
+from simeval.models.providers.offline import NOTICE
 from simeval.models.registry import Models
 from simeval.models.reply_cache import ReplyCache
 from simeval.results.suite import RunRecord
@@ -86,7 +87,7 @@ class RunContext:
     def scorer_caller(self, named: Any) -> Caller:
         """Return what asks the model of a scorer; without one, the judge."""
         model = self.shared.panel[0] if named is None else self.models.get(named)
-        if model.name.startswith(PREFIX):
+        if is_embedded(model.name):
             do = "name the engine's judge_model, or the scorer's own model, such as openai/gpt-5-nano"
             raise DefinitionError("scorer", found=f"it would ask {model.name}, which cannot grade answers", do=do)
         return self.caller(model)
@@ -182,7 +183,7 @@ class RunContext:
 
 def embedded_notes(cast: Sequence[tuple[str, str]]) -> list[str]:
     """Say which of the models, each with its role, are embedded heuristics."""
-    embedded = [f"{role} {name}" for role, name in cast if name.startswith(PREFIX)]
+    embedded = [f"{role} {name}" for role, name in cast if is_embedded(name)]
     return [f"{' and '.join(embedded)}: {NOTICE}"] if embedded else []
 
 

@@ -1,4 +1,5 @@
 from .caller import Caller as Caller
+from .kinds import Embedding as Embedding
 from .local.service import LocalClassifier as LocalClassifier
 from .local.service import LocalEncoder as LocalEncoder
 from .local.vectors import TextEncoder as TextEncoder
@@ -9,7 +10,6 @@ from .protocol.model import ModelKind as ModelKind
 from .protocol.model import Request as Request
 from .protocol.prompts import RubricRequest as RubricRequest
 from .protocol.replies import Reply as Reply
-from .providers.embedding import Embedding as Embedding
 from .providers.litellm_model import LiteLLMModel as LiteLLMModel
 from .providers.offline import OfflineModel as OfflineModel
 from .providers.openai_compatible import CompatibleModel as CompatibleModel

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from simeval.core.validation import is_number
+from simeval.models.provider_table import provider_of
 from simeval.models.providers.litellm_model import load_litellm
-from simeval.models.providers.offline import PREFIX
-from simeval.models.providers.openai_compatible import COMPATIBLE_PREFIX
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +27,7 @@ def price_of(model_name: str) -> Price | None:
     The table is read as it is, prices registered with LiteLLM included: LiteLLM's own look-up asks a server about
     models it does not know. Loads LiteLLM, unless the model is none of LiteLLM's.
     """
-    if model_name.startswith((PREFIX, COMPATIBLE_PREFIX)):
+    if not provider_of(model_name).has_prices:
         return None
     entry = _entry(load_litellm().model_cost, model_name)
     prompt, completion = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")

@@ -18,9 +18,8 @@ from simeval.models.limits.traffic import Traffic
 from simeval.models.metering import Metered
 from simeval.models.prices import Price, price_of
 from simeval.models.protocol.model import Model, ModelKind
-from simeval.models.providers.litellm_model import LiteLLMModel
-from simeval.models.providers.offline import PREFIX, OfflineModel
-from simeval.models.providers.openai_compatible import COMPATIBLE_PREFIX, CompatibleModel
+from simeval.models.protocol.provider import Provider
+from simeval.models.provider_table import is_embedded, maker_of, provider_of
 from simeval.models.reply_cache import ReplyCache
 
 OURS = frozenset({"model", "messages", "stream", "timeout", "num_retries", "max_retries", "seed"})
@@ -82,17 +81,18 @@ class Models:
         return Redactor.of(secret_options(self.options), patterns=self._settings.secret_patterns)
 
     def price(self, name: str) -> Price | None:
-        """Return the price of a model, where LiteLLM calls it and knows one; may load LiteLLM."""
-        return price_of(name) if any(isinstance(base, LiteLLMModel) for base in self._named(name)) else None
+        """Return the price of a model, where its provider has prices and one is known; may load LiteLLM."""
+        return price_of(name) if any(maker.has_prices for maker in self._makers(name)) else None
 
     def tells_cost(self, name: str) -> bool:
         """Return whether what a model costs may become known: its price is, or it is an object of the user's own."""
-        called = any(isinstance(base, (LiteLLMModel, CompatibleModel)) for base in self._named(name))
-        return not called or self.price(name) is not None
+        asked = any(not maker.is_embedded for maker in self._makers(name))
+        return not asked or self.price(name) is not None
 
-    def _named(self, name: str) -> list[Model]:
-        """Return the models of a name: one that chats, one that embeds and one that moderates may share it."""
-        return [base for base in self._bases.values() if base.name == name]
+    def _makers(self, name: str) -> list[Provider]:
+        """Return whose the models of a name are: those that chat, embed and moderate may share one."""
+        named = [base for base in self._bases.values() if base.name == name]
+        return [maker for base in named if (maker := maker_of(base)) is not None]
 
     async def check(self) -> None:
         """Raise DefinitionError for a name no provider is known for. Makes no call."""
@@ -125,7 +125,7 @@ class Models:
     def _bound(self, base: Model) -> Model:
         settings = self._settings
         timed = Timed(base, seconds=settings.model_timeout_seconds)
-        if base.name.startswith(PREFIX):
+        if is_embedded(base.name):
             return Limited(timed, anyio.Semaphore(settings.model_concurrency))
         requests, tokens = settings.requests_per_minute, settings.tokens_per_minute
         traffic = Traffic(
@@ -146,11 +146,8 @@ class Models:
                 raise DefinitionError("model", found="found an empty name", do="name a model, such as offline/judge")
             if named in self._bases:
                 return self._bases[named]
-            if named.startswith(PREFIX):
-                return OfflineModel(named)
-            if named.startswith(COMPATIBLE_PREFIX):
-                return CompatibleModel(named, self.options)
-            return LiteLLMModel(named, self.options, self._settings.model_timeout_seconds + SPARE_SECONDS)
+            seconds = self._settings.model_timeout_seconds + SPARE_SECONDS
+            return provider_of(named).chat(named, self.options, seconds)
         if isinstance(named, Model):
             return named
         raise DefinitionError("model", found=f"found {named!r}", do="give a model's name or a Model object")

@@ -8,9 +8,8 @@ import pytest
 from simeval.core.settings import RetryConfig, Settings
 from simeval.core.usage import Ledger
 from simeval.errors import ModelError, ModelUnusable
+from simeval.models.kinds import Embedding, ModerationEndpoint
 from simeval.models.protocol.model import Model, ModelKind
-from simeval.models.providers.embedding import Embedding
-from simeval.models.providers.moderation import ModerationEndpoint
 from simeval.models.registry import Models
 from simeval.scorers.base import Callers
 from simeval.scorers.llm.base import ModelScorer

@@ -7,21 +7,22 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+from simeval.core.validation import require
 from simeval.datasets.dataset import Dataset, Example, check_dataset
 from simeval.datasets.file_stamp import FileStamp
 from simeval.datasets.importers.formats import (
     botium,
     chatml,
     deepeval,
+    inspect_ai,
     langfuse,
     langsmith,
     openai_chat,
+    opentelemetry,
     promptfoo,
     rasa,
     sharegpt,
 )
-from simeval.datasets.importers.formats import inspect_ai as inspect_logs
-from simeval.datasets.importers.formats import opentelemetry as otel
 from simeval.datasets.importers.formats import simeval as own
 from simeval.datasets.importers.records import Opening, Unreadable, openings
 from simeval.errors import DefinitionError
@@ -31,32 +32,40 @@ MOST_REASONS = 3  # that are told where nothing could be read
 _ENDINGS = (".gz", ".jsonl", ".ndjson", ".json", ".simeval", ".csv", ".txt", ".yml", ".yaml", ".eval")
 
 
-class Reader(Protocol):
-    """A module that reads one family of formats."""
+class LogReader(Protocol):
+    """What reads logs of one format: a module, or an object."""
 
-    def looks_like(self, opening: Opening) -> bool:
-        """Return whether a file that begins so is of this family."""
+    @property
+    def NAME(self) -> str:  # noqa: N802  (a module's constant)
+        """What the format is called."""
 
     def read(self, path: Path) -> Iterator[Example | Unreadable]:
         """Return what a file holds, one by one."""
 
 
-# in the order they are tried in: those with the plainest marks first
-_READERS: tuple[tuple[str, Reader], ...] = (
-    ("simeval", own),
-    ("inspect", inspect_logs),
-    ("otel", otel),
-    ("langfuse", langfuse),
-    ("langsmith", langsmith),
-    ("deepeval", deepeval),
-    ("sharegpt", sharegpt),
-    ("openai", openai_chat),
-    ("chatml", chatml),
-    ("rasa", rasa),
-    ("botium", botium),
-    ("promptfoo", promptfoo),
+class LogFormat(LogReader, Protocol):
+    """A reader that knows its files."""
+
+    def looks_like(self, opening: Opening) -> bool:
+        """Return whether a file that begins so is of this format."""
+
+
+# A new one is a module and a row here. In the order they are tried in: those with the plainest marks first.
+FORMATS: tuple[LogFormat, ...] = (
+    own,
+    inspect_ai,
+    opentelemetry,
+    langfuse,
+    langsmith,
+    deepeval,
+    sharegpt,
+    openai_chat,
+    chatml,
+    rasa,
+    botium,
+    promptfoo,
 )
-FORMATS = tuple(name for name, _ in _READERS)
+NAMES = tuple(each.NAME for each in FORMATS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,25 +81,26 @@ class ImportedLog:
     problems: tuple[Unreadable, ...] = ()
 
 
-def import_log(path: str | Path, *, format: str = AUTO, name: str | None = None) -> ImportedLog:
+def import_log(path: str | Path, *, format: str | LogReader = AUTO, name: str | None = None) -> ImportedLog:
     """Read a log as a dataset, called `name` (by default as the file is).
 
+    `format` is the name of one; "auto", to tell it by how the file begins; or a reader of your own.
     A conversation is an example whose `conversation` is what was recorded; what the log says of it is the example's
     metadata. Files of one document a line are read line by line, others at once. What cannot be read is in `problems`,
     and the rest is there. Raises DefinitionError where the file cannot be opened, the format is not known, or nothing
     can be read.
     """
     path = Path(path)
-    told, reader = _reader_of(path, format)
+    reader = _reader_of(path, format)
     stamp = FileStamp.of(path)
     problems: list[Unreadable] = []
     found = _Counted(stamp.watched(reader.read(path)), problems)
     try:
         checked = check_dataset(lambda: own_ids(found), name=name or plain_name(path))
     except DefinitionError as error:
-        raise error if found.examples else _nothing_read(path, told, problems) from error
+        raise error if found.examples else _nothing_read(path, reader.NAME, problems) from error
     dataset = replace(checked, source=partial(_read_again, reader, stamp))
-    return ImportedLog(dataset=dataset, format=told, problems=tuple(problems))
+    return ImportedLog(dataset=dataset, format=reader.NAME, problems=tuple(problems))
 
 
 def plain_name(path: Path) -> str:
@@ -118,7 +128,7 @@ class _Counted:
                 yield each
 
 
-def _read_again(reader: Reader, stamp: FileStamp) -> Iterator[Example]:
+def _read_again(reader: LogReader, stamp: FileStamp) -> Iterator[Example]:
     """Return the examples of a file that is still what it was: the dataset's version is that of its content."""
     return own_ids(each for each in stamp.watched(reader.read(stamp.path)) if isinstance(each, Example))
 
@@ -136,24 +146,27 @@ def own_ids(examples: Iterable[Example]) -> Iterator[Example]:
         yield example if name == example.example_id else replace(example, example_id=name)
 
 
-def _reader_of(path: Path, format: str) -> tuple[str, Reader]:
-    """Return the reader of a format, or the first that knows one of the records that the file begins with."""
+def _reader_of(path: Path, format: str | LogReader) -> LogReader:
+    """Return the reader that is meant, or the first format that knows one of the records that the file begins with."""
+    if not isinstance(format, str):
+        is_reader = isinstance(getattr(format, "NAME", None), str) and callable(getattr(format, "read", None))
+        require(is_reader, "log format", found=f"found {format!r}", do="give a name, or what has a NAME and read(path)")
+        return format
     if format == AUTO:
-        tried = ((each, opening) for opening in openings(path) for each in _READERS)
-        told = next((each for each, opening in tried if each[1].looks_like(opening)), None)
+        tried = ((each, opening) for opening in openings(path) for each in FORMATS)
+        told = next((each for each, opening in tried if each.looks_like(opening)), None)
         if told is None:
             found = "its first records are of no format that is known"
-            raise DefinitionError(f"log {str(path)!r}", found=found, do=f"name its format: {', '.join(FORMATS)}")
+            raise DefinitionError(f"log {str(path)!r}", found=found, do=f"name its format: {', '.join(NAMES)}")
         return told
-    readers = dict(_READERS)
-    if format not in readers:
-        raise DefinitionError("log format", found=f"found {format!r}", do=f"use {AUTO} or one of {', '.join(FORMATS)}")
-    return format, readers[format]
+    if format not in NAMES:
+        raise DefinitionError("log format", found=f"found {format!r}", do=f"use {AUTO} or one of {', '.join(NAMES)}")
+    return FORMATS[NAMES.index(format)]
 
 
 def _nothing_read(path: Path, format: str, problems: list[Unreadable]) -> DefinitionError:
     reasons = list(dict.fromkeys(str(each) for each in problems))
     more = [f"and {len(reasons) - MOST_REASONS} more"] if len(reasons) > MOST_REASONS else []
     told = "; ".join([*reasons[:MOST_REASONS], *more]) or "there is no record in it"
-    do = f"check the file, or name another format: {', '.join(FORMATS)}"
+    do = f"check the file, or name another format: {', '.join(NAMES)}"
     return DefinitionError(f"log {str(path)!r}", found=f"nothing could be read as {format} ({told})", do=do)

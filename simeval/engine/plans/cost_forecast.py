@@ -16,7 +16,7 @@ from simeval.models.prices import Price, price_of
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompts import GradeRequest, UserTurn
 from simeval.models.protocol.replies import LEVELS
-from simeval.models.providers.offline import PREFIX
+from simeval.models.provider_table import is_embedded
 from simeval.suites.planning import plan_suite
 from simeval.suites.scenario import ScenarioTest
 
@@ -132,7 +132,7 @@ def forecast(
         typical=_by_role([*typical, *rubrics], price),
         trial=replace(_dearest(usual, price), calls=round(most_calls)),
         rubric=_dearest([[rubric] for rubric in rubrics], price),
-        unpriced=tuple(name for name in names if price[name] is None and not name.startswith(PREFIX)),
+        unpriced=tuple(name for name in names if price[name] is None and not is_embedded(name)),
     )
 
 

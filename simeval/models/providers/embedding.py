@@ -1,7 +1,7 @@
 """Embedding models: texts in, vectors out, as models like every other, so that limits, retries and usage hold."""
 
 import json
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Annotated, Any, ClassVar
@@ -10,12 +10,12 @@ import anyio.to_thread
 from pydantic import Field, field_validator
 
 from simeval.core.conversation import ChatMessage
-from simeval.errors import DefinitionError, ModelError
+from simeval.errors import ModelError
 from simeval.models.protocol.encoder import Encoder
-from simeval.models.protocol.model import Completion, Model, Request
+from simeval.models.protocol.model import Completion, Request
 from simeval.models.protocol.replies import Reply
 from simeval.models.providers.litellm_model import LiteLLMModel
-from simeval.models.providers.openai_compatible import COMPATIBLE_PREFIX, CompatibleModel
+from simeval.models.providers.openai_compatible import CompatibleModel
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Vector = Annotated[tuple[Number, ...], Field(min_length=1)]
@@ -58,29 +58,6 @@ class EmbeddingRequest:
 
     def messages(self) -> list[ChatMessage]:
         return [{"role": "user", "content": text} for text in self.texts]
-
-
-@dataclass(frozen=True, slots=True)
-class Embedding:
-    """Names an embedding model: a LiteLLM name, "openai-compatible/NAME" or an Encoder."""
-
-    of: str | Encoder
-
-    def __post_init__(self) -> None:
-        if isinstance(self.of, str) and not self.of.strip():
-            raise DefinitionError("embedding model", found="found an empty name", do="name a model")
-
-    @property
-    def key(self) -> Hashable:
-        return ("embedding", self.of if isinstance(self.of, str) else id(self.of))
-
-    def make(self, options: Mapping[str, Any] = {}, *, timeout_seconds: float = 600.0) -> Model:
-        """Return the model, with `options` for every call as those of an engine's `model_options`."""
-        if not isinstance(self.of, str):
-            return EncoderModel(type(self.of).__name__, self.of)
-        if self.of.startswith(COMPATIBLE_PREFIX):
-            return CompatibleEmbedding(self.of, options)
-        return LiteLLMEmbedding(self.of, options, timeout_seconds)
 
 
 class CompatibleEmbedding(CompatibleModel):

@@ -1,7 +1,7 @@
 """Moderation endpoints: a text in, whether it is flagged and for what out, as models like every other."""
 
 import json
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Annotated, Any, ClassVar
@@ -10,7 +10,7 @@ from pydantic import Field
 
 from simeval.core.conversation import ChatMessage
 from simeval.errors import DefinitionError, ModelError
-from simeval.models.protocol.model import Model, Request
+from simeval.models.protocol.model import Request
 from simeval.models.protocol.replies import Reply
 from simeval.models.providers.litellm_model import LiteLLMModel
 from simeval.models.providers.litellm_session import open_session
@@ -55,26 +55,6 @@ class ModerationRequest:
         return [{"role": "user", "content": self.text}]
 
 
-@dataclass(frozen=True, slots=True)
-class ModerationEndpoint:
-    """Names a moderation model: a LiteLLM name such as "openai/omni-moderation-latest", or "openai-compatible/NAME"."""
-
-    of: str
-
-    @property
-    def key(self) -> Hashable:
-        return ("moderation", self.of)
-
-    def make(self, options: Mapping[str, Any] = {}, *, timeout_seconds: float = 600.0) -> Model:
-        """Return the model, with `options` for every call as those of an engine's `model_options`."""
-        if self.of.startswith(COMPATIBLE_PREFIX):
-            return CompatibleModeration(self.of, options)
-        if not self.of.startswith(_OPENAI):
-            do = f"name one of OpenAI's, such as {_OPENAI}omni-moderation-latest, or {COMPATIBLE_PREFIX}NAME"
-            raise DefinitionError("moderation model", found=f"found {self.of!r}", do=do)
-        return LiteLLMModeration(self.of, options, timeout_seconds)
-
-
 class CompatibleModeration(CompatibleModel):
     """A moderation model behind an OpenAI-compatible endpoint."""
 
@@ -92,6 +72,11 @@ class LiteLLMModeration(LiteLLMModel):
     """A moderation model by its LiteLLM name; LiteLLM knows OpenAI's endpoint only."""
 
     _client: Any = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.name.startswith(_OPENAI):
+            do = f"name one of OpenAI's, such as {_OPENAI}omni-moderation-latest, or {COMPATIBLE_PREFIX}NAME"
+            raise DefinitionError("moderation model", found=f"found {self.name!r}", do=do)
 
     async def _respond(self, litellm: ModuleType, request: Request) -> Any:
         if self._client is None:

@@ -19,7 +19,7 @@ from simeval.models.protocol.model import Completion, Request
 from simeval.models.protocol.prompts import ChatRequest, GradeRequest, RubricRequest, UserTurn
 from simeval.models.providers import offline_text as lexical
 
-PREFIX = "offline/"
+OFFLINE_PREFIX = "offline/"
 NOTICE = "a lexical heuristic for smoke tests and demos, not a judgement of quality"
 
 

@@ -8,11 +8,12 @@ from typing import Any
 
 from simeval.core.validation import is_number, require
 from simeval.errors import DefinitionError
+from simeval.models.kinds import Embedding
 from simeval.models.local.checkpoints import LOCAL_PREFIX, MINILM
 from simeval.models.local.service import LocalEncoder, encoder
 from simeval.models.protocol.encoder import Encoder
 from simeval.models.protocol.model import Model, ModelKind
-from simeval.models.providers.embedding import Embedding, EmbeddingRequest, TwoVectors
+from simeval.models.providers.embedding import EmbeddingRequest, TwoVectors
 from simeval.scorers.base import Callers, Scorer
 from simeval.scorers.llm.base import ModelScorer
 from simeval.scorers.llm.graded import as_text, needed

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from simeval.core.direction import by_path
+from simeval.models.kinds import ModerationEndpoint
 from simeval.models.protocol.model import Model, ModelKind
-from simeval.models.providers.moderation import ModerationEndpoint, ModerationReply, ModerationRequest
+from simeval.models.providers.moderation import ModerationReply, ModerationRequest
 from simeval.scorers.llm.base import ModelScorer
 from simeval.scorers.llm.graded import as_text, needed
 

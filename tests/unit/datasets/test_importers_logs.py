@@ -14,7 +14,7 @@ from simeval.core.conversation import Conversation, Message
 from simeval.datasets.dataset import Example, encode_example
 from simeval.datasets.importers import records as reading
 from simeval.datasets.importers.formats import inspect_ai as inspect_logs
-from simeval.datasets.importers.registry import FORMATS, import_log, plain_name
+from simeval.datasets.importers.registry import NAMES, import_log, plain_name
 from simeval.errors import DefinitionError
 from tests.support.samples import imported, messages, said, written
 
@@ -152,7 +152,7 @@ class TestFiles:
         with pytest.raises(DefinitionError) as refused:
             imported(tmp_path, ROW, format="chatgpt")
 
-        assert all(name in str(refused.value) for name in FORMATS)
+        assert all(name in str(refused.value) for name in NAMES)
 
     def test_a_file_of_another_kind_is_refused(self, tmp_path: Path) -> None:
         path = tmp_path / "notes.txt"
@@ -161,7 +161,7 @@ class TestFiles:
         with pytest.raises(DefinitionError, match="of no format that is known"):
             import_log(path)
 
-    @pytest.mark.parametrize("format", [name for name in FORMATS if name != "promptfoo"])  # any text is a table
+    @pytest.mark.parametrize("format", [name for name in NAMES if name != "promptfoo"])  # any text is a table
     def test_no_format_trips_over_what_is_not_its_own(self, tmp_path: Path, format: str) -> None:
         odd: list[Any] = [
             None,

@@ -7,8 +7,8 @@ import pytest
 
 from simeval.core.settings import Settings
 from simeval.errors import DefinitionError, MalformedReply
+from simeval.models.kinds import Embedding
 from simeval.models.protocol.model import Model
-from simeval.models.providers.embedding import Embedding
 from simeval.models.registry import Models
 from simeval.scorers.llm.embeddings import EmbeddingSimilarity, cosine
 from simeval.testing import ScriptedModel

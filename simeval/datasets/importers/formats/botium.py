@@ -17,6 +17,7 @@ from simeval.datasets.importers.conversations import example_of
 from simeval.datasets.importers.messages import Turn
 from simeval.datasets.importers.records import Opening, Unreadable, read_text
 
+NAME = "botium"
 _SECTION = re.compile(r"^#([a-z]\w*)[ \t]*(.*)$")
 _INSTRUCTION = re.compile(r"^!?[A-Z][A-Z0-9_]+([ \t]|$)")
 _SPEAKERS: dict[str, Speaker] = {"me": "user", "bot": "assistant"}

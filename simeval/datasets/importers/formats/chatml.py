@@ -14,6 +14,7 @@ from simeval.datasets.importers.conversations import example_of
 from simeval.datasets.importers.messages import Turn, is_message, turns_of
 from simeval.datasets.importers.records import Opening, Unreadable, examples_from, records
 
+NAME = "chatml"
 _SIDES = ("input", "output")
 
 

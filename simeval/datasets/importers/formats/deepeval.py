@@ -16,6 +16,7 @@ from simeval.datasets.importers.payloads import answered, asked
 from simeval.datasets.importers.records import Opening, Unreadable
 from simeval.datasets.importers.traces import Call, Trace, conversations_in, seconds_between
 
+NAME = "deepeval"
 _KINDS = ("baseSpans", "agentSpans", "llmSpans", "retrieverSpans", "toolSpans")
 
 

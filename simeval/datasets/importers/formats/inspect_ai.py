@@ -30,6 +30,7 @@ from simeval.datasets.importers.records import (
 )
 from simeval.datasets.importers.traces import seconds_between
 
+NAME = "inspect"
 _SAMPLES = "samples/"
 _ATTACHMENT = re.compile(r"(?:attachment|tc)://([0-9a-f]+)")
 _NUMBERS = re.compile(r"(\d+)")

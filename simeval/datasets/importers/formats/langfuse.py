@@ -18,6 +18,7 @@ from simeval.datasets.importers.payloads import answered, asked, system_of
 from simeval.datasets.importers.records import REFUSALS, Opening, Unreadable, reason_of
 from simeval.datasets.importers.traces import Call, Trace, conversations_in, seconds_between
 
+NAME = "langfuse"
 _TOOLS = ("TOOL",)
 _OWN = {"resourceAttributes", "scope", "attributes"}  # what tracers write into the metadata of a trace
 

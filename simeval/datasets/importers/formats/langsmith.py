@@ -16,6 +16,7 @@ from simeval.datasets.importers.payloads import answered, asked
 from simeval.datasets.importers.records import REFUSALS, Opening, Unreadable, reason_of, records
 from simeval.datasets.importers.traces import Call, Trace, conversations_of, seconds_between
 
+NAME = "langsmith"
 _THREADS = ("session_id", "thread_id", "conversation_id")
 
 

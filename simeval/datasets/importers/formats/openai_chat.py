@@ -20,6 +20,7 @@ from simeval.datasets.importers.messages import Turn, turns_of
 from simeval.datasets.importers.payloads import answered, asked
 from simeval.datasets.importers.records import Opening, Record, Unreadable, examples_from, records
 
+NAME = "openai"
 _LISTS = ("messages", "conversation")
 _IDS = ("id", "conversation_id", "custom_id")
 _ANSWERS = ("choices", "output", "message", "content", "text")  # one of them is in every response that is an answer

@@ -19,6 +19,7 @@ from simeval.datasets.importers.messages import Turn, is_message, turns_of
 from simeval.datasets.importers.records import REFUSALS, Opening, Unreadable, reason_of, records
 from simeval.datasets.importers.traces import Call, Trace, conversations_of, seconds_between
 
+NAME = "otel"
 NO_CONTENT = (
     "the model call was recorded without its messages; switch the capture of content on where it is instrumented "
     "(such as OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true)"

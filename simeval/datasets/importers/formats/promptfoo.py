@@ -12,6 +12,7 @@ from pathlib import Path
 from simeval.datasets.dataset import Example
 from simeval.datasets.importers.records import Opening, Unreadable, read_text
 
+NAME = "promptfoo"
 _OWN = "__"
 
 

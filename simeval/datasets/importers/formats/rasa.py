@@ -24,6 +24,7 @@ from simeval.datasets.importers.records import (
     records,
 )
 
+NAME = "rasa"
 _ENTITY = re.compile(r"\[([^\]]*)\](?:\{[^}]*\}|\([^)]*\))")
 _SILENT = ("action_listen", "action_session_start", "action_restart")  # what Rasa does between turns
 _YAML = (".yml", ".yaml")

@@ -10,6 +10,7 @@ from simeval.datasets.importers.conversations import example_of
 from simeval.datasets.importers.messages import Turn, call_of, turns_of
 from simeval.datasets.importers.records import Opening, Unreadable, examples_from, records
 
+NAME = "sharegpt"
 _LISTS = ("conversations", "conversation", "items")
 _IDS = ("id", "conversation_id")
 _LEFT_OUT = {*_LISTS, *_IDS, "system", "tools"}

@@ -7,6 +7,7 @@ from typing import Any
 from simeval.datasets.dataset import Example, decode_example
 from simeval.datasets.importers.records import Opening, Unreadable, examples_from, records
 
+NAME = "simeval"
 _KEYS = {"id", "inputs", "outputs", "metadata", "conversation", "split", "tags"}
 
 

@@ -1,0 +1,27 @@
+"""What a provider is: a family of models that is told by how their names begin."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from simeval.models.protocol.model import Model
+
+Make = Callable[[str, Mapping[str, Any], float], Model]  # of a name, options, and the seconds a call may take
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """A family of models, told by the `prefix` of their names.
+
+    `model` is their class; `chat` makes one that chats, `embedding` and `moderation` one of that kind, where there is
+    any. `has_prices` says whether LiteLLM's table has prices of them; `is_embedded`, that they are heuristics of this
+    package, which ask nobody, cost nothing and judge nothing.
+    """
+
+    prefix: str
+    model: type[Model]
+    chat: Make
+    embedding: Make | None = None
+    moderation: Make | None = None
+    has_prices: bool = False
+    is_embedded: bool = False
