@@ -25,7 +25,7 @@ from simeval.engine.plans.resume import RestoredTrials, restore
 from simeval.engine.plans.scenario_plan import RunPlan
 from simeval.errors import DefinitionError
 from simeval.models.caller import Caller
-from simeval.models.protocol.model import Model
+from simeval.models.protocol.model import SharedModel
 from simeval.models.provider_table import is_embedded
 from simeval.models.providers.offline import NOTICE
 from simeval.models.registry import Models
@@ -45,8 +45,8 @@ class EngineResources:
 
     settings: Settings
     models: Models
-    panel: tuple[Model, ...]
-    user: Model
+    panel: tuple[SharedModel, ...]
+    user: SharedModel
     budget: Budget
     rubric_folder: Path | None
     in_flight: anyio.Semaphore
@@ -80,7 +80,7 @@ class RunContext:
         past = await anyio.to_thread.run_sync(load_run, as_database(store, "resume"), shared.settings.resume)
         return cls(shared, store, stop, past)
 
-    def caller(self, model: Model) -> Caller:
+    def caller(self, model: SharedModel) -> Caller:
         """Return what asks a model, within its limits and counted."""
         return self.models.caller(model, self.meter.ledger, self._cache, redactor=self._redactor)
 

@@ -14,7 +14,7 @@ from simeval.core.logs import log
 from simeval.core.redaction import Redactor
 from simeval.core.settings import RetryConfig
 from simeval.errors import MalformedReply, ModelError, ModelUnusable
-from simeval.models.protocol.model import Completion, Model, Request
+from simeval.models.protocol.model import Completion, Request, SharedModel
 from simeval.models.protocol.replies import Reply, read_reply
 from simeval.models.reply_cache import ReplyCache
 
@@ -32,19 +32,20 @@ class Caller:
     Rate limits, time-outs, lost connections, server errors and malformed replies are tried again; anything
     else is not. Raises the last ModelError, with the number of attempts; ModelUnusable where a model that has
     never answered cannot be reached. A call that is refused while others are answered is out of luck, not of
-    attempts: it is made again at once, and whoever governs the model says when. With a `cache` the reply is looked
-    for there first.
+    attempts: it waits for its own Retry-After, then in the line of whoever governs the model. With a `cache` the reply
+    is looked for there first.
     """
 
-    model: Model
+    model: SharedModel
     retry: RetryConfig = field(default_factory=RetryConfig)
     redactor: Redactor = field(default_factory=Redactor)
     cache: ReplyCache | None = None
-    _answers: int = field(default=0, init=False, repr=False)
 
-    async def ask(self, request: Request, kind: type[R], *, heard: Sequence[str] = ()) -> R:
-        """Return the model's answer as `kind`; what `heard` holds is no answer where the model repeats it."""
-        return await self._attempt(request, lambda text: read_reply(text, kind, model=self.model.name, heard=heard))
+    async def ask(self, request: Request, kind: type[R], *, quoted_texts: Sequence[str] = ()) -> R:
+        """Return the model's answer as `kind`; what `quoted_texts` holds is no answer where the model repeats it."""
+        return await self._attempt(
+            request, lambda text: read_reply(text, kind, model=self.model.name, quoted_texts=quoted_texts)
+        )
 
     async def text(self, request: Request) -> str:
         """Return the model's answer as it stands; an empty one is malformed."""
@@ -75,19 +76,18 @@ class Caller:
         except ModelError as error:
             error.clean(self.redactor.clean)
             error.attempts, error.role = attempt.retry_state.attempt_number, request.role
-            if error.kind == "connection" and error.attempts > 1 and not self._answers:
+            if error.kind == "connection" and error.attempts > 1 and not self.model.answers:
                 raise ModelUnusable(self.model.name, kind=error.kind, problem=error.problem) from None
             raise
         raise AssertionError("tenacity re-raises the last error")
 
     async def _complete(self, request: Request, tries: "_Tries") -> Completion:
-        answers = self._answers
+        answers = self.model.answers
         try:
             completion = await self.model.complete(request)
         except ModelError as error:
-            tries.failed(error, others_answered=self._answers > answers)
+            tries.failed(error, others_answered=self.model.answers > answers)
             raise
-        self._answers += 1
         tries.is_unlucky = False
         return completion
 
@@ -108,7 +108,7 @@ class Caller:
         return AsyncRetrying(
             sleep=anyio.sleep,
             stop=lambda state: tries.are_spent(state.attempt_number),
-            wait=lambda state: 0.0 if tries.is_unlucky else self._wait(state),
+            wait=lambda state: _retry_after(state) if tries.is_unlucky else self._wait(state),
             retry=retry_if_exception(_may_pass),
             before_sleep=before_sleep,
             reraise=True,

@@ -6,14 +6,20 @@ from anyio import get_cancelled_exc_class
 
 from simeval.core.usage import Ledger
 from simeval.errors import ModelError
-from simeval.models.protocol.model import Completion, Request, Wrapped
+from simeval.models.protocol.model import Completion, Request, SharedModel, Wrapped
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Metered(Wrapped):
     """A model whose calls are summed in a ledger by the role they serve."""
 
+    model: SharedModel
     ledger: Ledger
+
+    @property
+    def answers(self) -> int:
+        """How many requests the model has answered, whoever asked."""
+        return self.model.answers
 
     async def complete(self, request: Request) -> Completion:
         """Answer and count, whether the answer is a success, a failure, or not waited for."""

@@ -17,7 +17,7 @@ from simeval.models.limits.pace import Pace, Tokens, Window
 from simeval.models.limits.traffic import Traffic
 from simeval.models.metering import Metered
 from simeval.models.prices import Price, price_of
-from simeval.models.protocol.model import Model, ModelKind
+from simeval.models.protocol.model import Model, ModelKind, SharedModel
 from simeval.models.protocol.provider import Provider
 from simeval.models.provider_table import is_embedded, maker_of, provider_of
 from simeval.models.reply_cache import ReplyCache
@@ -38,11 +38,11 @@ class Models:
                 f"model option {name!r}", found="simeval sets this itself", do="use the engine's own setting"
             )
         self._bases: dict[Hashable, Model] = {}  # by name, and those of other kinds than chat by their key
-        self._bounded: dict[Hashable, Model] = {}
+        self._bounded: dict[Hashable, SharedModel] = {}
         self._turn = anyio.Lock()
         self._users = 0
 
-    def get(self, named: str | Model | ModelKind) -> Model:
+    def get(self, named: str | Model | ModelKind) -> SharedModel:
         """Return the model of a name, or bound a Model object. Raises DefinitionError for anything else."""
         if isinstance(named, ModelKind):
             return self._kept(named.key, self._bases.get(named.key) or self._made(named))
@@ -54,7 +54,7 @@ class Models:
             )
         return self._kept(base.name, known)
 
-    def panel(self, named: str | Model | Sequence[str | Model]) -> tuple[Model, ...]:
+    def panel(self, named: str | Model | Sequence[str | Model]) -> tuple[SharedModel, ...]:
         """Return one model or several, each once. Raises DefinitionError where none or one twice is named."""
         listed: Sequence[Any] = named if isinstance(named, (list, tuple)) else [named]
         models = tuple(self.get(each) for each in listed)
@@ -68,7 +68,7 @@ class Models:
         return models
 
     def caller(
-        self, model: Model, ledger: Ledger, cache: ReplyCache | None = None, *, redactor: Redactor | None = None
+        self, model: SharedModel, ledger: Ledger, cache: ReplyCache | None = None, *, redactor: Redactor | None = None
     ) -> Caller:
         """Return what asks a model, retries, and counts in `ledger`; it looks into `cache` first.
 
@@ -111,7 +111,7 @@ class Models:
             for base in self._bases.values():
                 await base.close()
 
-    def _kept(self, key: Hashable, base: Model) -> Model:
+    def _kept(self, key: Hashable, base: Model) -> SharedModel:
         self._bases[key] = base
         if key not in self._bounded:
             self._bounded[key] = self._bound(base)
@@ -122,7 +122,7 @@ class Models:
         options = {name: value for name, value in self.options.items() if name.startswith(_ADDRESS)}
         return kind.make(options, timeout_seconds=self._settings.model_timeout_seconds + SPARE_SECONDS)
 
-    def _bound(self, base: Model) -> Model:
+    def _bound(self, base: Model) -> SharedModel:
         settings = self._settings
         timed = Timed(base, seconds=settings.model_timeout_seconds)
         if is_embedded(base.name):

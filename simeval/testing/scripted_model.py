@@ -33,7 +33,7 @@ class ScriptedModel:
     Raises DefinitionError for a script without answers, and for a role that there is not.
 
     `requests` are those it was asked, in order; `under_way` is how many of them it is answering, and `peak` the most
-    that it was answering at once. `closed` says whether it was closed.
+    that it was answering at once. `answers` counts those it has answered, `closed` says whether it was closed.
     """
 
     script: Script | Mapping[str, Script]
@@ -41,6 +41,7 @@ class ScriptedModel:
     requests: list[Request] = field(default_factory=list, init=False)
     under_way: int = field(default=0, init=False)
     peak: int = field(default=0, init=False)
+    answers: int = field(default=0, init=False)
     closed: bool = field(default=False, init=False)
     _answered: Counter[str] = field(default_factory=Counter, init=False, repr=False)
 
@@ -63,9 +64,11 @@ class ScriptedModel:
         self.under_way += 1
         self.peak = max(self.peak, self.under_way)
         try:
-            return _completion(await self._answer(request))
+            completion = _completion(await self._answer(request))
         finally:
             self.under_way -= 1
+        self.answers += 1
+        return completion
 
     async def close(self) -> None:
         """Note that it was closed."""

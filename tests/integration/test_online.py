@@ -59,7 +59,7 @@ class Impatient(Stuck):
 
 class Helpful(ModelScorer):
     async def score(self, output: str) -> Score:
-        grade = await self.ask(Grade, system="Rate the answer.", user="{output}", output=output, heard=[output])
+        grade = await self.ask(Grade, system="Rate the answer.", user="{output}", output=output, quoted_texts=[output])
         return Score(value=grade.score, reasoning=grade.reasoning)
 
 

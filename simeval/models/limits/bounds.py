@@ -9,19 +9,22 @@ from simeval.errors import ModelError
 from simeval.models.protocol.model import Completion, Request, Wrapped
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Limited(Wrapped):
     """A model that never has more than `slots` calls under way; waiting for a slot costs no time-out."""
 
     slots: anyio.Semaphore
+    answers: int = field(default=0, init=False)
 
     async def complete(self, request: Request) -> Completion:
         """Wait for a slot, then answer."""
         async with self.slots:
-            return await self.model.complete(request)
+            completion = await self.model.complete(request)
+        self.answers += 1
+        return completion
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Paced(Wrapped):
     """A model of which at most one call is started in each turn of the event loop, in the order asked.
 
@@ -38,7 +41,7 @@ class Paced(Wrapped):
         return await self.model.complete(request)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Timed(Wrapped):
     """A model whose calls end after `seconds`, with a ModelError of kind "timeout"."""
 

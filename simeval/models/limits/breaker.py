@@ -20,10 +20,10 @@ OUTAGE_KINDS: frozenset[ModelErrorKind] = frozenset({"connection", "timeout", "s
 class Breaker:
     """Opens when a model that has answered before fails every call, and lets single calls probe it from then on.
 
-    Only the kinds of failure in OUTAGE_KINDS are to be counted as such; any other is an answer.
+    It is told of failures only once the model has answered; failures of other kinds than OUTAGE_KINDS are answers.
     """
 
-    _answered: float | None = field(default=None, init=False)
+    _last_answer: float = field(default=-inf, init=False)
     _failures: int = field(default=0, init=False)
     _refusals: int = field(default=0, init=False)
     _requests: set[int] = field(default_factory=set, init=False)
@@ -39,7 +39,7 @@ class Breaker:
 
     def seconds(self, now: float) -> float:
         """Return how long no call has been answered."""
-        return now - self._answered if self._answered is not None else 0.0
+        return now - self._last_answer
 
     def outage(self, now: float) -> float:
         """Return how long it has been open."""
@@ -56,7 +56,7 @@ class Breaker:
     def answered(self, now: float) -> bool:
         """Note an answer, whoever's; give whether it ends an outage that people were told of."""
         ends = self._told
-        self._answered = now
+        self._last_answer = now
         self.reset()
         return ends
 
@@ -67,7 +67,7 @@ class Breaker:
         else:
             self._failures += 1
             self._requests.add(request)
-        if self.is_open or self._answered is None:
+        if self.is_open:
             return
         is_refusing = self._refusals >= FAILURES and self.seconds(now) >= REFUSED_SECONDS
         if is_refusing or (self._failures >= FAILURES and len(self._requests) > 1):

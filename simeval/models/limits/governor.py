@@ -8,42 +8,37 @@ from time import monotonic
 import anyio
 
 from simeval.core.logs import log, warn_all
-from simeval.errors import ModelError, ModelUnusable
+from simeval.errors import ModelError, ModelErrorKind, ModelUnusable
 from simeval.models.caller import LONGEST_RETRY_AFTER
 from simeval.models.limits.breaker import OUTAGE_KINDS, Breaker
 from simeval.models.limits.traffic import Outcome, Ticket, Traffic
-from simeval.models.protocol.model import Completion, Model, Request
+from simeval.models.protocol.model import Completion, Request, Wrapped
 
 MOST_PROBES = 8  # of one call: 25 seconds, where it is the only one
+FOR_GOOD: frozenset[ModelErrorKind] = frozenset({"authentication", "unknown_model", "bad_request"})
 NAP_SECONDS = 0.005  # at the least: waking costs 100 µs of CPU, and the pace catches up
 
 
 @dataclass(slots=True)
-class Governed:
+class Governed(Wrapped):
     """A model around which all its callers wait in one line, first come, first served.
+
+    It is the one object that knows whether the model has ever answered. Before that, a forbidden, unknown or bad
+    request means that no call can succeed: ModelUnusable; afterwards it is about that request alone.
 
     Waiting costs no time-out and no attempt. While the breaker is open single calls probe the model, and one that
     fails waits again in the line, at its end, until it has failed so MOST_PROBES times: then it may be that request
     which the model fails on. Raises ModelUnusable when the breaker has been open for `outage_seconds`.
     """
 
-    model: Model
     traffic: Traffic
     outage_seconds: float
     clean: Callable[[str], str] = field(repr=False)
+    answers: int = field(default=0, init=False)
     breaker: Breaker = field(default_factory=Breaker, init=False)
     _line: anyio.Lock = field(default_factory=lambda: anyio.Lock(fast_acquire=True), init=False)
     _changed: anyio.Event | None = field(default=None, init=False)
     _last: ModelError | None = field(default=None, init=False)
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self.model.name
-
-    async def close(self) -> None:
-        """Close the model."""
-        await self.model.close()
 
     async def complete(self, request: Request) -> Completion:
         """Wait in line, then answer."""
@@ -57,6 +52,8 @@ class Governed:
                 return completion
             except ModelError as error:
                 failure = error
+                if error.kind in FOR_GOOD and not self.answers:
+                    raise ModelUnusable(self.name, kind=error.kind, problem=error.problem) from None
                 if not (is_probe and failure.kind in OUTAGE_KINDS):
                     raise
                 probes += 1
@@ -99,6 +96,7 @@ class Governed:
     ) -> None:
         """Take in how a call ended, and wake who is first in line."""
         now = monotonic()
+        self.answers += completion is not None
         tokens = completion.prompt_tokens + completion.completion_tokens if completion else 0
         retry_after = min(failure.retry_after, LONGEST_RETRY_AFTER) if failure and failure.retry_after else None
         outcome = _outcome(completion, failure)
@@ -118,7 +116,7 @@ class Governed:
                 warn_all(f"{self.name} answers again after {down:.0f} s; the run goes on")
         elif is_probe and breaker.is_open:
             breaker.probed(now, failed=failure is not None)
-        elif failure is not None:
+        elif failure is not None and self.answers:
             breaker.failed(failure.kind, now, request)
         if self._last is not None and breaker.is_to_tell(now):
             said = " ".join(self.clean(self._last.problem).split())[:200]

@@ -13,12 +13,12 @@ CUT = 0.7  # of the window at a time-out or a refusal
 
 DEPTH = 0.03  # how far below its ceiling the pace starts anew
 FIRST_CLIMB_SECONDS = 4.0  # from there to a ceiling that was met once
-CLIMB_SECONDS, LONGEST_CLIMB_SECONDS = 10.0, 30.0  # to one that was confirmed, longer each time
-PAUSES_A_CLIMB, SLOWEST_CLIMB_SECONDS = 30.0, 300.0  # where a refusal costs a pause, it is to be met more seldom
-EARLY = 0.97  # of a ceiling that refused calls before the pace had climbed to it: it is lower than it seemed
+CLIMB_SECONDS = 10.0  # to one that was confirmed
+DEEPEST_CUT = 0.25  # of the pace, at once: what was measured may have been a pause
+SLOWEST = 0.2  # calls a second; a model that takes fewer is waited for by pauses
 SAME_CEILING = 0.1  # relative difference of two measurements of one ceiling
 RISEN = 1.1  # times the ceiling without a refusal: it is no longer there
-FIRST_RISE, RISE = 0.08, 0.05  # growth a second from then on
+FIRST_RISE, RISE = 0.12, 0.05  # growth a second from then on
 LATE_SECONDS = 0.05  # how far the pace may fall behind, by the event loop's delays, and catch up
 
 EXPECTED_TOKENS = 500.0  # of a call, before one has been seen
@@ -73,21 +73,26 @@ class Pace:
     """How many calls may be started a second: `most`, and what the model's own ceiling allows once it is known.
 
     From a little below the ceiling the pace climbs to it, rests about it and goes on beyond, along a cubic of the
-    time in which it held calls back (the shape of TCP's CUBIC, RFC 9438). `early` counts the refusals in a row that
+    time in which it held calls back (the shape of TCP's CUBIC, RFC 9438). `early_cuts` counts the cuts in a row that
     came before it was there.
     """
 
     most: float = inf
     ceiling: float = field(default=inf, init=False)
     rate: float = field(init=False)
-    early: int = field(default=0, init=False)
-    _confirmed: int = field(default=0, init=False)
+    early_cuts: int = field(default=0, init=False)
+    _is_confirmed: bool = field(default=False, init=False)
     _climb: float = field(default=FIRST_CLIMB_SECONDS, init=False)
     _climbed: float = field(default=0.0, init=False)
     _next: float = field(default=-inf, init=False)
 
     def __post_init__(self) -> None:
         self.rate = self.most
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether a ceiling is known."""
+        return self.ceiling < inf
 
     def wait(self, now: float) -> float:
         """Return the seconds until the next call may start."""
@@ -102,25 +107,27 @@ class Pace:
             self._next = now + gap
             return
         self._next += gap
-        if self.ceiling < inf:
+        if self.is_limited:
             self._climbed += gap
             self.rate = min(self.most, self.ceiling * self._level())
 
-    def limit(self, accepted: float, *, pause: float) -> None:
-        """Take `accepted` calls a second for the ceiling; `pause` is how many seconds a refusal costs."""
-        if self._climbed < self._climb and self.ceiling < inf:
-            self.early += 1
-            accepted = min(accepted, EARLY**self.early * self.ceiling)
-        elif abs(accepted - self.ceiling) <= SAME_CEILING * self.ceiling < inf:
-            self.early, self._confirmed = 0, self._confirmed + 1
-            accepted = (accepted + self.ceiling) / 2
+    def limit(self, accepted: float) -> None:
+        """Take `accepted` calls a second for the ceiling, within reason of the pace there was."""
+        least = max(SLOWEST, DEEPEST_CUT * self.rate) if self.is_limited else FIRST_WINDOW
+        accepted = min(max(accepted, least), self.rate)
+        if self._climbed < self._climb and self.is_limited:
+            self.early_cuts += 1
         else:
-            self.early = self._confirmed = 0
-        climb = min(LONGEST_CLIMB_SECONDS, CLIMB_SECONDS * 1.5 ** (self._confirmed - 1))
-        climb = climb if self._confirmed else FIRST_CLIMB_SECONDS
-        self._climb = max(climb, min(SLOWEST_CLIMB_SECONDS, PAUSES_A_CLIMB * pause))
-        self.ceiling, self._climbed = accepted, 0.0
-        self.rate = min(self.most, self.ceiling * self._level())
+            is_the_same = abs(accepted - self.ceiling) <= SAME_CEILING * self.ceiling < inf
+            self.early_cuts, self._is_confirmed = 0, is_the_same
+            accepted = (accepted + self.ceiling) / 2 if is_the_same else accepted
+        self._climb = CLIMB_SECONDS if self._is_confirmed else FIRST_CLIMB_SECONDS
+        self._start_below(accepted)
+
+    def halve(self) -> None:
+        """Go on at half the pace, where there is one."""
+        if self.is_limited:
+            self._start_below(self.ceiling / 2)
 
     def hold(self, until: float) -> None:
         """Start nothing before a time."""
@@ -128,12 +135,12 @@ class Pace:
 
     def lift(self) -> None:
         """Forget the ceiling and what is owed."""
-        self.ceiling, self.rate, self.early, self._confirmed = inf, self.most, 0, 0
+        self.ceiling, self.rate, self.early_cuts, self._is_confirmed = inf, self.most, 0, False
         self._next = -inf
 
-    @property
-    def _known(self) -> bool:
-        return self._confirmed > 0 or self.early > 0
+    def _start_below(self, ceiling: float) -> None:
+        self.ceiling, self._climbed = ceiling, 0.0
+        self.rate = min(self.most, ceiling * self._level())
 
     def _level(self) -> float:
         """Return the pace as a multiple of the ceiling."""
@@ -142,7 +149,7 @@ class Pace:
         if level <= RISEN:
             return level
         seconds = self._climb * (beyond - ((RISEN - 1.0) / DEPTH) ** (1 / 3))
-        return RISEN * exp((RISE if self._known else FIRST_RISE) * seconds)
+        return RISEN * exp((RISE if self._is_confirmed or self.early_cuts else FIRST_RISE) * seconds)
 
 
 @dataclass(slots=True)

@@ -60,6 +60,14 @@ class Model(Protocol):
         """Release connections."""
 
 
+class SharedModel(Model, Protocol):
+    """A model as an engine holds it: one object for all who ask it, which knows whether it has ever answered."""
+
+    @property
+    def answers(self) -> int:
+        """How many requests it has answered, whoever asked."""
+
+
 @runtime_checkable
 class ModelKind(Protocol):
     """A model of another kind than chat, by its name: an engine makes it with its own options, once for each key."""
@@ -72,7 +80,7 @@ class ModelKind(Protocol):
         """Return the model. Raises DefinitionError where there is none of this name."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Wrapped:
     """A model around a model: what wraps adds to `complete` and leaves the rest to what it wraps."""
 

@@ -86,16 +86,16 @@ class RubricReply(Reply):
 R = TypeVar("R", bound=Reply)
 
 
-def read_reply(text: str, kind: type[R], *, model: str, heard: Sequence[str] = ()) -> R:
+def read_reply(text: str, kind: type[R], *, model: str, quoted_texts: Sequence[str] = ()) -> R:
     """Find the JSON object in a model's reply and validate it as `kind`.
 
     The object may stand in a code fence or among other text. Where several objects are valid, they must
-    say the same. One that stands in `heard`, what the model was shown of an app, is a quotation and no reply.
+    say the same. One that stands in `quoted_texts`, what the model was shown of an app, is a quotation and no reply.
     Raises MalformedReply otherwise: nothing is clamped, completed or guessed.
     """
     if len(text) > LONGEST_REPLY:
         raise MalformedReply(model, problem=f"a reply of {len(text)} characters", reply=text)
-    quoted = [reply for each in heard for reply in _replies(each, kind)]
+    quoted = [reply for each in quoted_texts for reply in _replies(each, kind)]
     valid: list[R] = []
     problem = "no JSON object"
     for found in _objects(text):

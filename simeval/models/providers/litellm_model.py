@@ -18,7 +18,7 @@ import anyio
 from simeval.errors import DefinitionError, ModelError, ModelErrorKind, ModelUnusable
 from simeval.models.protocol.model import Completion, Request
 from simeval.models.providers.litellm_session import close_session, open_session
-from simeval.models.providers.openai_format import is_fatal, kind_of, response_format, seconds_of
+from simeval.models.providers.openai_format import UNAUTHORIZED, kind_of, response_format, seconds_of
 
 _KINDS: Mapping[str, ModelErrorKind] = {
     "AuthenticationError": "authentication",
@@ -68,7 +68,6 @@ class LiteLLMModel:
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
     timeout_seconds: float = 600.0
     _session: Any = field(default=None, init=False, repr=False)
-    _has_answered: bool = field(default=False, init=False, repr=False)
     _known: Mapping[str, Any] | None = field(default=None, init=False, repr=False)
 
     def check(self) -> None:
@@ -93,7 +92,6 @@ class LiteLLMModel:
         text = self._answered(response)
         if text is None:
             raise ModelError(self.name, kind="malformed", problem="the reply has no text")
-        self._has_answered = True
         usage = getattr(response, "usage", None)
         return Completion(
             text=text,
@@ -154,7 +152,7 @@ class LiteLLMModel:
             kind = "authentication"
         if kind == "server" and "connection error" in problem.lower():
             kind = "connection"
-        if is_fatal(kind, status, has_answered=self._has_answered):
+        if status == UNAUTHORIZED:
             return ModelUnusable(self.name, kind=kind, problem=problem)
         headers = getattr(error, "litellm_response_headers", None) or {}
         return ModelError(self.name, kind=kind, problem=problem, retry_after=seconds_of(headers.get("retry-after")))

@@ -17,7 +17,7 @@ import aiohttp
 from simeval.core.redaction import Redactor
 from simeval.errors import LONGEST_KEPT, DefinitionError, ModelError, ModelUnusable
 from simeval.models.protocol.model import Completion, Request
-from simeval.models.providers.openai_format import is_fatal, kind_of, response_format, seconds_of
+from simeval.models.providers.openai_format import UNAUTHORIZED, kind_of, response_format, seconds_of
 
 COMPATIBLE_PREFIX = "openai-compatible/"
 DEFAULT_BASE = "https://api.openai.com/v1"
@@ -35,7 +35,6 @@ class CompatibleModel:
     name: str
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
     _session: aiohttp.ClientSession | None = field(default=None, init=False, repr=False)
-    _has_answered: bool = field(default=False, init=False, repr=False)
     path: ClassVar[str] = "/chat/completions"
 
     def check(self) -> None:
@@ -112,7 +111,7 @@ class CompatibleModel:
             answer = json.loads(text)
             said = self._answered(answer)
             usage = answer.get("usage") or {}
-            completion = Completion(
+            return Completion(
                 text=said,
                 prompt_tokens=int(usage.get("prompt_tokens") or 0),
                 completion_tokens=int(usage.get("completion_tokens") or 0),
@@ -120,14 +119,12 @@ class CompatibleModel:
         except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
             problem = f"not what {self.path} answers: {text[:LONGEST_KEPT]!r}"
             raise ModelError(self.name, kind="malformed", problem=problem) from error
-        self._has_answered = True
-        return completion
 
     def _refusal(self, status: int, text: str, retry_after: str | None) -> ModelError:
         code, message = _error_of(text)
         kind = kind_of(status, code)
         problem = f"HTTP {status}: {message}"
-        if is_fatal(kind, status, has_answered=self._has_answered):
+        if status == UNAUTHORIZED:
             return ModelUnusable(self.name, kind=kind, problem=problem)
         return ModelError(self.name, kind=kind, problem=problem, retry_after=seconds_of(retry_after))
 

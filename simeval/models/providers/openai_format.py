@@ -8,6 +8,7 @@ from typing import Any
 from simeval.errors import ModelErrorKind
 from simeval.models.protocol.replies import Reply
 
+UNAUTHORIZED = 401  # no call with this key can succeed
 _CONTENT_CODES = frozenset({"context_length_exceeded", "content_filter", "content_policy_violation"})
 _KINDS: Mapping[int, ModelErrorKind] = {
     401: "authentication",
@@ -40,17 +41,6 @@ def seconds_of(retry_after: str | None) -> float | None:
         return max(0.0, (parsedate_to_datetime(retry_after) - datetime.now(UTC)).total_seconds())
     except (ValueError, TypeError):
         return None
-
-
-def is_fatal(kind: ModelErrorKind, status: int, *, has_answered: bool) -> bool:
-    """Return whether a refusal means that no call to the model can succeed.
-
-    A refused key always does. A forbidden, unknown or bad request does until the model has answered once; after
-    that it is about this one request.
-    """
-    if status == 401:
-        return True
-    return kind in ("authentication", "unknown_model", "bad_request") and not has_answered
 
 
 def kind_of(status: int, code: str = "") -> ModelErrorKind:

@@ -138,7 +138,7 @@ Answer with a JSON object: {"reasoning": a brief explanation, "score": a number 
         text = shown if isinstance(shown, str) else "\n\n".join(shown)
         texts = {"policies": self._told, "conversation": text}
         return await self.ask(
-            SafetyRating, system=self.system_prompt, user=self.user_prompt, seed=seed, heard=responses, **texts
+            SafetyRating, system=self.system_prompt, user=self.user_prompt, seed=seed, quoted_texts=responses, **texts
         )
 
     async def _classified(self, responses: Sequence[str]) -> float:

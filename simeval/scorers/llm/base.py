@@ -65,19 +65,19 @@ class ModelScorer(ColumnScorer):
         return bound
 
     async def ask(
-        self, kind: type[R], *, system: str, user: str, seed: int = 0, heard: Sequence[str] = (), **texts: str
+        self, kind: type[R], *, system: str, user: str, seed: int = 0, quoted_texts: Sequence[str] = (), **texts: str
     ) -> R:
         """Return the model's answer to a prompt in which each `{name}` stands for one of `texts`, fenced and escaped.
 
-        What `heard` holds is no answer where the model repeats it. Raises ModelError.
+        What `quoted_texts` holds is no answer where the model repeats it. Raises ModelError.
         """
         request = ScorerRequest(system=f"{system}\n{DATA_NOTICE}", user=filled(user, texts), reply=kind, seed=seed)
-        return await self.answer(request, kind, heard=heard)
+        return await self.answer(request, kind, quoted_texts=quoted_texts)
 
-    async def answer(self, request: Request, kind: type[R], *, heard: Sequence[str] = ()) -> R:
+    async def answer(self, request: Request, kind: type[R], *, quoted_texts: Sequence[str] = ()) -> R:
         """Return the model's answer to a request: in a run through what asks there, else with a model of its own."""
         if self._caller is not None:
-            return await self._caller.ask(request, kind, heard=heard)
+            return await self._caller.ask(request, kind, quoted_texts=quoted_texts)
         asked = self.asked
         if asked is None:
             do = f"name one: {type(self).__name__}(model='openai/gpt-5-nano')"
@@ -85,7 +85,7 @@ class ModelScorer(ColumnScorer):
         models = Models(DEFAULTS)
         models.open()
         try:
-            return await models.caller(models.get(asked), Ledger()).ask(request, kind, heard=heard)
+            return await models.caller(models.get(asked), Ledger()).ask(request, kind, quoted_texts=quoted_texts)
         finally:
             await models.close()
 

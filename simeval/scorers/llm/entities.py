@@ -18,7 +18,7 @@ ENTITY_USER = "The text:\n{text}"
 
 async def entities_of(scorer: ModelScorer, text: str, *, system: str, user: str, seed: int) -> list[str]:
     """Return the entities of a text, normalised, each once, in order. Raises ModelError."""
-    reply = await scorer.ask(Entities, system=system, user=user, seed=seed, heard=[text], text=text)
+    reply = await scorer.ask(Entities, system=system, user=user, seed=seed, quoted_texts=[text], text=text)
     return [name for name in dict.fromkeys(normalised(entity) for entity in reply.entities) if name]
 
 

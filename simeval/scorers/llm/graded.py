@@ -74,9 +74,9 @@ class Graded(ModelScorer):
         if missing := [name for name in named if name not in columns]:
             raise DefinitionError(f"scorer {self.name}", found=f"no column for {missing}", do="give it a value")
         texts = {name: as_text(columns[name]) for name in named}
-        heard = [text for found in texts.values() for text in ([found] if isinstance(found, str) else found)]
+        quoted_texts = [text for found in texts.values() for text in ([found] if isinstance(found, str) else found)]
         return await self.ask(
-            kind, system=self.system_prompt, user=filled(self.user_prompt, texts), seed=seed, heard=heard
+            kind, system=self.system_prompt, user=filled(self.user_prompt, texts), seed=seed, quoted_texts=quoted_texts
         )
 
 

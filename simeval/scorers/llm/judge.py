@@ -98,7 +98,7 @@ def repeat_seed(seed: int, repeat: int) -> int:
 
 
 async def _rating(judge: Caller, request: GradeRequest, repeat: int) -> Rating:
-    grade = await judge.ask(request, Grade, heard=[message.content for message in request.conversation])
+    grade = await judge.ask(request, Grade, quoted_texts=[message.content for message in request.conversation])
     reasoning = judge.redactor.clean(grade.reasoning)
     log.debug("grade", judge=judge.model.name, repeat=repeat, score=grade.score, reasoning=reasoning)
     return Rating(judge=judge.model.name, repeat=repeat, score=grade.score, reasoning=reasoning)

@@ -60,10 +60,6 @@ def test_an_answer_between_failures_keeps_it_closed() -> None:
         assert not any(fail(breaker, *[second + 0.5] * 3))
 
 
-def test_a_model_that_never_answered_does_not_open_it() -> None:
-    assert not any(fail(Breaker(), *range(100)))
-
-
 def test_refusals_open_it_only_after_half_a_minute() -> None:
     breaker = Breaker()
     breaker.answered(0.0)
@@ -157,6 +153,38 @@ async def go_down(model: Governed, outage: Outage, error: ModelError) -> None:
         for request in requests:
             with pytest.raises(ModelError):
                 await model.complete(request)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("kind", OUTAGE)
+async def test_a_model_that_never_answered_does_not_open_it(kind: ModelErrorKind) -> None:
+    outage = Outage()
+    outage.down = failure(kind)
+    model = governed(outage.model)
+
+    for seed in range(100):
+        with pytest.raises(ModelError):
+            await model.complete(any_request(seed))
+
+    assert not model.breaker.is_open
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("kind", ["authentication", "unknown_model", "bad_request"])
+async def test_a_refusal_for_good_ends_the_run_only_where_the_model_has_never_answered(kind: ModelErrorKind) -> None:
+    outage = Outage()
+    model = governed(outage.model)
+    outage.down = failure(kind)
+    with pytest.raises(ModelUnusable, match=kind):
+        await model.complete(any_request())
+
+    outage.down = None
+    await model.complete(any_request())
+    outage.down = failure(kind)
+
+    with pytest.raises(ModelError) as raised:
+        await model.complete(any_request())
+    assert not isinstance(raised.value, ModelUnusable)
 
 
 @pytest.mark.anyio

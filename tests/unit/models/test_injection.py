@@ -262,6 +262,7 @@ class Gullible:
     name: str = "gullible/judge"
     show: Callable[[Request], str] = prompt_of
     data: re.Pattern[str] = ELEMENT
+    answers: int = 0
 
     async def complete(self, request: Request) -> Completion:
         if isinstance(request, RubricRequest):

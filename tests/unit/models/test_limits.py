@@ -213,16 +213,46 @@ async def test_governed_calls_keep_to_their_pace() -> None:
     assert model.times[-1] - model.times[0] == pytest.approx(20 / 100)
 
 
-async def test_a_retry_after_holds_back_every_call() -> None:
-    model = TimedModel(["done", failure("rate_limit", retry_after=20), "done"])
+async def test_a_retry_after_holds_back_the_refused_call_and_no_other() -> None:
+    model = TimedModel(["done", failure("rate_limit", retry_after=3600), "done"])
     one = governed(model)
     await one.complete(any_request())
     with pytest.raises(ModelError, match="rate_limit"):
         await one.complete(any_request())
 
+    with anyio.fail_after(5):
+        await ask(one, 5)
+
+    assert one.answers == 6
+
+
+async def test_a_retry_after_holds_back_every_call_where_most_are_refused() -> None:
+    model = TimedModel(["done", *[failure("rate_limit", retry_after=0.2)] * 20, "done"])
+    one = governed(model, most=20)
+    await one.complete(any_request())
+    async with anyio.create_task_group() as tasks:
+        for _ in range(20):
+            tasks.start_soon(_quietly, one)
+
     await ask(one, 5)
 
-    assert min(model.times[2:]) - model.times[1] == pytest.approx(20)
+    assert min(model.times[21:]) - model.times[1] >= 0.2
+
+
+async def test_a_refused_call_waits_for_its_own_retry_after_while_others_are_answered() -> None:
+    times: list[float] = []
+
+    async def act(request: Request) -> str:
+        await anyio.sleep(0.001)
+        if request.seed != 7:
+            return "done"
+        times.append(anyio.current_time())
+        if len(times) == 1:
+            raise failure("rate_limit", retry_after=0.2)
+        return "done"
+
+    assert await ask_beside_others(ScriptedModel(act), 7) == "done"
+    assert times[1] - times[0] >= 0.2
 
 
 async def test_a_longer_retry_after_than_is_waited_for_is_the_callers_to_see() -> None:

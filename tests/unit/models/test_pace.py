@@ -8,7 +8,7 @@ import pytest
 
 from simeval.models.limits.pace import FIRST_WINDOW, Pace, Tokens, Window
 from simeval.models.limits.traffic import Ticket, Traffic
-from tests.support.servers import Bucket, Busy, Drive, FixedWindows, Server, SlidingLog
+from tests.support.servers import Bucket, Busy, Drive, EachForItself, FixedWindows, Server, SlidingLog
 
 RATE, SECONDS, MOST = 50, 60, 100
 SERVERS: dict[str, Callable[[], Server]] = {
@@ -106,14 +106,33 @@ def test_500_a_minute_are_used_after_a_burst_that_took_a_minutes_worth(retry_aft
     outcomes = Drive(traffic(), 0.1, 600, retry_after).against(Bucket(500 / 60, 500))
 
     assert outcomes.taken() >= 0.95 * 5500
-    assert outcomes.refused_share < 0.03
+    assert sum(outcomes.refused[240:]) < 0.02 * outcomes.taken(240)
+    assert outcomes.refused_share < 0.1
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_refusals_that_come_at_any_pace_do_not_slow_it_down(seed: int) -> None:
-    outcomes = Drive(traffic(), 0.05).against(Busy(0.1, Random(seed)))
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("retry_after", [None, 1.0])
+@pytest.mark.parametrize(("share", "latency"), [(0.01, 0.2), (0.01, 1.0), (0.05, 0.02), (0.05, 0.2), (0.1, 1.0)])
+def test_refusals_that_come_at_any_pace_cost_little_more_than_their_own_wait(
+    share: float, latency: float, retry_after: float | None, seed: int
+) -> None:
+    taken = [
+        Drive(one, latency, 60, retry_after, callers=50, random=Random(seed)).against(Busy(share, Random(seed))).taken()
+        for one in (traffic(50), EachForItself(50))
+    ]
 
-    assert outcomes.taken(30, 60) > 30 * 100
+    assert taken[0] >= 0.9 * taken[1]
+
+
+@pytest.mark.parametrize("latency", [0.02, 0.2])
+@pytest.mark.parametrize("server", [lambda: Bucket(RATE, RATE / 10), *SERVERS.values()])
+def test_a_limited_endpoint_is_used_as_well_with_a_retry_after_as_without(
+    server: Callable[[], Server], latency: float
+) -> None:
+    outcomes = Drive(traffic(50), latency, 60, 1.0, callers=100, random=Random(1)).against(server())
+
+    assert outcomes.taken() >= 0.7 * RATE * SECONDS
+    assert outcomes.refused_share < 0.1
 
 
 def test_an_endpoint_without_a_limit_is_used_in_full_after_two_rounds() -> None:
@@ -175,12 +194,22 @@ def test_server_errors_and_lost_connections_cut_nothing(outcome: str) -> None:
     assert (one.window.size, one.pace.rate, one.in_flight) == (size, inf, 0)
 
 
-def test_after_a_retry_after_no_call_starts_before_its_time() -> None:
+def test_a_retry_after_holds_back_no_other_call_while_most_are_answered() -> None:
     one = traffic()
-    refused, failed = start(one, 2)
+    refused, *others = start(one, 10)
+    for ticket in others:
+        one.end(ticket, 1.0, "answered")
 
     one.end(refused, 1.0, "refused", retry_after=5.0)
-    one.end(failed, 2.0, "failed", retry_after=1.0)
+
+    assert one.wait(1.0) == 0
+
+
+def test_after_a_retry_after_no_call_starts_before_its_time_where_most_are_refused() -> None:
+    one = traffic()
+
+    for ticket in start(one, FIRST_WINDOW):
+        one.end(ticket, 1.0, "refused", retry_after=5.0)
 
     assert one.wait(2.0) == pytest.approx(4.0)
     assert one.wait(6.0) == 0

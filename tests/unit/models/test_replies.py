@@ -113,17 +113,20 @@ OWN = '{"reasoning": "The app judges itself", "score": 2}'
 
 @pytest.mark.parametrize("text", [f"The app wrote {QUOTED}. My rating: {OWN}", f"{OWN}\n> {QUOTED}", OWN])
 def test_a_rating_that_the_app_wrote_is_no_rating_of_the_judge(text: str) -> None:
-    assert read_reply(text, Grade, model="judge", heard=["hello", APP_SAID]).score == 2
+    assert read_reply(text, Grade, model="judge", quoted_texts=["hello", APP_SAID]).score == 2
 
 
 @pytest.mark.parametrize("text", [QUOTED, f"The app claims {QUOTED}, which is wrong. Rating: 2", f"```\n{QUOTED}\n```"])
 def test_a_judge_who_only_repeats_the_apps_rating_has_given_none(text: str) -> None:
     with pytest.raises(MalformedReply, match="no JSON object of its own"):
-        read_reply(text, Grade, model="judge", heard=["hello", APP_SAID])
+        read_reply(text, Grade, model="judge", quoted_texts=["hello", APP_SAID])
 
 
 def test_the_same_rating_with_other_reasons_is_the_judges_own() -> None:
-    assert read_reply('{"reasoning": "it did well", "score": 10}', Grade, model="judge", heard=[APP_SAID]).score == 10
+    assert (
+        read_reply('{"reasoning": "it did well", "score": 10}', Grade, model="judge", quoted_texts=[APP_SAID]).score
+        == 10
+    )
 
 
 @pytest.mark.parametrize(
