@@ -36,7 +36,7 @@ class ReplyRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heartbeat:
-    """A sign of life of a run, with the seconds and usage of its present sitting so far."""
+    """A sign of life of a run, with the seconds and usage of its present attempt so far."""
 
     seconds: float
     usage: Mapping[str, Usage] = field(default_factory=dict)
@@ -72,7 +72,7 @@ class ResumableRun:
     `held` are the conversations that have ended, also by a failure; `scores` the scores there are, by the
     expectation's position. `begun` are trials whose conversation has not ended, `cuts` the trials of each scenario in
     which the run was cut off before, and `set_aside` counts what was finished and is not counted because of that.
-    `seconds` and `usage` are those of all its sittings; `owner` names the process that is still at it, if one is.
+    `seconds` and `usage` are those of all its attempts; `owner` names the process that is still at it, if one is.
     """
 
     run_id: str

@@ -1,4 +1,4 @@
-"""The meter: what a run has used, and how long it took, over all its sittings."""
+"""The meter: what a run has used, and how long it took, over all its attempts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,14 +11,14 @@ from simeval.core.usage import Ledger, Usage, merged
 
 @dataclass(slots=True)
 class Meter:
-    """Counts from when it is made; `before` is what the sittings before this one came to."""
+    """Counts from when it is made; `before` is what the attempts before this one came to."""
 
     ledger: Ledger = field(default_factory=Ledger)
     before: ResumableRun | None = None
     _started: float = field(default_factory=lambda: perf_counter())
 
-    def pulse(self) -> Heartbeat:
-        """Return what this sitting has come to."""
+    def heartbeat(self) -> Heartbeat:
+        """Return what this attempt has come to."""
         return Heartbeat(seconds=perf_counter() - self._started, usage=self.ledger.by_role())
 
     def seconds(self) -> float:

@@ -64,7 +64,7 @@ class RunContext:
         self._redactor = self.models.redactor()
         self.clean = self._redactor.clean
         self.meter = Meter()
-        self.recorder = Recorder(store, self.meter.pulse)
+        self.recorder = Recorder(store, self.meter.heartbeat)
         self.seed = self._seed()
         self.judge_names = [model.name for model in shared.panel]
         self._cache = self._reply_cache(store) if shared.settings.cache else None

@@ -179,8 +179,8 @@ class ShareEvaluator(Evaluator):
         return make(self.required_share, n_max, alpha=self.alpha, stop="verdict")
 
     def running_test(self, n_max: int, *, stop: StopAt | None = None) -> RunningTest:
-        require_size(n_max, f"{type(self).__name__}.course: n_max")
-        require_one_of(stop, (None, "gate", "verdict"), f"{type(self).__name__}.course: stop")
+        require_size(n_max, f"{type(self).__name__}.running_test: n_max")
+        require_one_of(stop, (None, "gate", "verdict"), f"{type(self).__name__}.running_test: stop")
         if self.early_stopping is not False:
             return SequentialTest(self.describe(), self.plan(n_max, stop=stop), self, self.method(n_max))
         return FixedSampleTest(

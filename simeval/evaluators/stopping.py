@@ -1,11 +1,11 @@
-"""Courses: the way of one requirement through the trials of a scenario, up to its verdict.
+"""Running tests: each takes the trials of a scenario in the order dealt, up to the verdict of one requirement.
 
-A course takes the trials in the order dealt, says after each whether its verdict is settled, and how far ahead
-trials may be started: none that no verdict can need.
+After each trial it says whether its verdict is settled, and how far ahead trials may be started: none that no verdict
+can need.
 
-    Course ── FixedSampleTest        a fixed sample: settled when it is complete
-           ├─ SequentialTest   a share: settled at a boundary of an exact sequential design
-           └─ BettingTest      a mean: settled when a bet against it has won enough
+    RunningTest ─┬─ FixedSampleTest   a fixed sample: settled when it is complete
+                 ├─ SequentialTest    a share: settled at a boundary of an exact sequential design
+                 └─ BettingTest       a mean: settled when a bet against it has won enough
 """
 
 from abc import ABC, abstractmethod
@@ -31,14 +31,14 @@ EarlyOutcomes = Mapping[int, Taken]  # trials that have come before their turn, 
 
 @dataclass(frozen=True, slots=True)
 class TrialsNeeded:
-    """How many trials of a scenario a course can need, and whether it ends the scenario there, without a pass."""
+    """How many trials of a scenario a test can need, and whether it ends the scenario there, without a pass."""
 
     trials: int
     ends: bool
 
 
 class RunningTest(ABC):
-    """One requirement's way through at most `n_max` trials. `name` is the requirement in words."""
+    """One requirement, tested on at most `n_max` trials. `name` is the requirement in words."""
 
     needs_full_sample = False  # on all of its trials, whatever becomes of other requirements
 
@@ -67,11 +67,11 @@ class RunningTest(ABC):
         self.settled = self.settled or self.index == self.n_max or self.is_dead_end()
 
     def is_dead_end(self) -> bool:
-        """Return whether the way ends here because no pass can be reached any more."""
+        """Return whether the test ends here because no pass can be reached any more."""
         return False
 
     def verdict(self) -> Verdict:
-        """Return the verdict on what was taken; a course that is not settled was cut short."""
+        """Return the verdict on what was taken; a test that is not settled was cut short."""
         ended: Ended = "full" if self.index == self.n_max else "boundary" if self.settled else "cut"
         return replace(self.conclude(ended), evaluator=self.name, left_out=len(self.excluded))
 
@@ -80,7 +80,7 @@ class RunningTest(ABC):
 
     @abstractmethod
     def trials_needed(self, later: EarlyOutcomes) -> TrialsNeeded:
-        """Say how many trials a course that is not settled can need, given those that have come before their turn."""
+        """Say how many trials a test that is not settled can need, given those that have come before their turn."""
 
     @abstractmethod
     def conclude(self, ended: Ended) -> Verdict:
@@ -92,7 +92,7 @@ class RunningTest(ABC):
 
 
 class FixedSampleTest(RunningTest):
-    """The way of a test that needs its whole sample. Trials it did not get count as missing."""
+    """A test that needs its whole sample. Trials it did not get count as missing."""
 
     needs_full_sample = True
 
@@ -133,7 +133,7 @@ class FixedSampleTest(RunningTest):
 
 
 class ShareRule(Protocol):
-    """What a sequential course asks of an evaluator that tests a share of good trials."""
+    """What a sequential test asks of an evaluator that tests a share of good trials."""
 
     @property
     def alpha(self) -> float:
@@ -156,7 +156,7 @@ class ShareRule(Protocol):
 
 
 class SequentialTest(RunningTest):
-    """The way of a test of a share that stops at a boundary.
+    """A test of a share that stops at a boundary.
 
     Two sequences walk the design: one in which missing trials are bad, which may pass, and one in which they
     are good, which may fail. So both error rates hold whatever made trials missing.
@@ -249,7 +249,7 @@ class SequentialTest(RunningTest):
 
 
 class BettingTest(RunningTest):
-    """The way of a test of a mean that bets on it after each trial, and against it.
+    """A test of a mean that bets on it after each trial, and against it.
 
     A trial without a score counts as the worst one where a pass is tested and as the best where a fail is. With
     stop "gate" it is also settled when even the best scores for all trials left would not make a pass.

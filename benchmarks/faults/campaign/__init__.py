@@ -4,7 +4,7 @@
 
 __main__ ── kills, stores, endpoints, handlers     the rows, each a function that gives a Report
                      │
-                   cases                           a run in a folder of its own: sittings, what was kept, verdicts
+                   cases                           a run in a folder of its own: attempts, what was kept, verdicts
                      │
               child (a process)                    `simeval run`, which notes what its store acknowledged
                      │

@@ -80,7 +80,7 @@ class Campaign:
         return self.server, self.postgres
 
     def resumed(self, case: Case, struck: RunAttempt, **known: Any) -> Report:
-        """Resume a case whose sitting has ended, if it did not come to its verdicts, and report on it."""
+        """Resume a case whose attempt has ended, if it did not come to its verdicts, and report on it."""
         status = struck.process.exitcode
         last = struck
         if not _is_complete(case, status):
@@ -101,7 +101,7 @@ def _failed(report: Report, last: RunAttempt) -> Report:
 
 
 def ending(status: int | None) -> str:
-    """Say how a sitting ended."""
+    """Say how a attempt ended."""
     if status is None:
         return "NOT by itself"
     return f"by itself, status {status}" if status >= 0 else f"killed by signal {-status}"

@@ -25,7 +25,7 @@ from simeval.store.schema import SET_ASIDE
 
 PROCESSES = get_context("forkserver")  # so that one starts with everything loaded, in a twentieth of the time
 PROCESSES.set_forkserver_preload(["benchmarks.faults.campaign.loaded"])
-LONGEST_SECONDS = 100.0  # of one sitting; who has not ended by then does not end by itself
+LONGEST_SECONDS = 100.0  # of one attempt; who has not ended by then does not end by itself
 BEGINNING_SECONDS = 30.0
 LONGEST_LINE = 160
 MOST_WARNINGS = 2
@@ -171,7 +171,7 @@ class Case:
         ]
 
     def begun(self, attempt: RunAttempt, *, scores: int = 0) -> None:
-        """Wait until the store has the run of this sitting, and so many more scores; or the sitting has ended."""
+        """Wait until the store has the run of this attempt, and so many more scores; or the attempt has ended."""
         deadline = monotonic() + BEGINNING_SECONDS
         wanted = len(self.notes.of("score")) + scores
         while monotonic() < deadline and attempt.must_exist:
@@ -208,7 +208,7 @@ class Case:
         return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
     def report(self, struck: RunAttempt, *, same_as: Mapping[str, Any] | None = None, **known: Any) -> Report:
-        """Report on a case whose struck sitting, and what came after it, has ended."""
+        """Report on a case whose struck attempt, and what came after it, has ended."""
         notes, result = self.notes, self.result()
         facts: dict[str, Any] = {
             "finished": notes.finished,

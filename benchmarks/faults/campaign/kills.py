@@ -50,11 +50,11 @@ def _kill_until_done(campaign: Campaign, case: Case, most: int) -> tuple[int, Re
         report = case.report(attempt, same_as=campaign.whole(case.seed), seconds=attempt.seconds)
         problem = "" if status in CONCLUDED else f"a resumed run ended with status {status}: {attempt.message}"
         return kills, replace(report, lost=report.lost + lost, problem=problem)
-    return kills, Report(lost=lost, problem=f"the run was not through after {MOST_SITTINGS} sittings")
+    return kills, Report(lost=lost, problem=f"the run was not through after {MOST_SITTINGS} attempts")
 
 
 def _kill_at_random(campaign: Campaign, case: Case, attempt: RunAttempt) -> bool:
-    """Kill a sitting at a random moment, if it is still there then."""
+    """Kill a attempt at a random moment, if it is still there then."""
     random = campaign.random
     if random.random() < STARTING:
         moment = random.uniform(0, STARTING_SECONDS)

@@ -113,26 +113,26 @@ class App:
         memory: Memory,
         inbox: ObjectReceiveStream[Message],
         outbox: ObjectSendStream[Message],
-        stay: TrialScope,
+        scope: TrialScope,
     ) -> None:
-        """Answer until the user leaves, or `stay` ends. Raises AppError at the first turn that fails."""
+        """Answer until the user leaves, or `scope` ends. Raises AppError at the first turn that fails."""
         turn, history = beginning.turns, _as_chat(beginning)
         async with inbox, outbox:
             async for message in inbox:
                 turn += 1
                 history.append({"role": "user", "content": message.content})
-                answer, memory.state = await self._answer(turn, history, memory.state, stay)
+                answer, memory.state = await self._answer(turn, history, memory.state, scope)
                 history.append({"role": "assistant", "content": answer.content})
                 await outbox.send(answer)
 
     async def _answer(
-        self, turn: int, history: Sequence[ChatMessage], state: Any, stay: TrialScope
+        self, turn: int, history: Sequence[ChatMessage], state: Any, scope: TrialScope
     ) -> tuple[Message, Any]:
         heard = [{**each} for each in history] if self.handler.takes_history else history[-1]["content"]
         arguments = (heard, state) if self.handler.takes_state else (heard,)
         async with self.slots:
             started = datetime.now(UTC)
-            in_thread = nullcontext() if self.handler.is_async else stay.uninterrupted()
+            in_thread = nullcontext() if self.handler.is_async else scope.uninterrupted()
             with in_thread, anyio.move_on_after(self.timeout_seconds) as limit:
                 made = await capture(partial(self._timed, arguments))
             if limit.cancelled_caught:

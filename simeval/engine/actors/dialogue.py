@@ -76,8 +76,8 @@ class Dialogue:
         failure: Failure | None = UNNEEDED  # stays where the scope is cancelled
         said = list(beginning.messages)
         with bound_contextvars(scenario=title, trial=trial.index):
-            with self.demand.stay(trial) as stay:
-                answering = partial(self.app.run, beginning=beginning, memory=memory, stay=stay)
+            with self.demand.scope(trial) as scope:
+                answering = partial(self.app.run, beginning=beginning, memory=memory, scope=scope)
                 ended, failure = await self._held(user, answering, said)
             conversation = Conversation(messages=tuple(said), writing_style=writing_style, ended=ended)
             held = TrialConversation(trial, cleaned(conversation, self.clean), failure)

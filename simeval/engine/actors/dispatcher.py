@@ -28,7 +28,7 @@ async def deal(
 ) -> None:
     """Turn each credit into the next trial of its scenario, as soon as fewer trials are in flight than may be.
 
-    Credits for trials that are not needed any more are dropped. Whoever concludes on a trial gives its place
+    Credits for trials that are not needed any more are dropped. Whoever concludes on a trial gives its slot
     back. `trial_of` makes the trial of a scenario that has an index; `admit` says whether it can be paid for: "go",
     "wait" (for those in flight), or why the run stops; `on_deal` is told of each in the order dealt.
     """

@@ -48,7 +48,7 @@ class Judge:
             results = [held.failure] * len(plan.measures)
         else:
             results = [known.get(position, UNNEEDED) for position in range(len(plan.measures))]
-            with bound_contextvars(scenario=plan.title, trial=held.trial.index), self.demand.stay(held.trial):
+            with bound_contextvars(scenario=plan.title, trial=held.trial.index), self.demand.scope(held.trial):
                 results = await self._measure_all(plan, held, known)
         return Judgement(
             trial=held.trial,

@@ -31,7 +31,7 @@ class _Item:
 class Recorder:
     """Writes the entries of a run to a journal; whoever records waits until the entry is written.
 
-    Without a journal nothing is kept. With the entries goes now and then a Heartbeat, as `pulse` gives it: what was
+    Without a journal nothing is kept. With the entries goes now and then a Heartbeat, as `heartbeat` gives it: what was
     spent by then, and a sign of life.
 
     Used as a context: leaving it in order waits for what is queued, leaving it by an error or a
@@ -39,9 +39,9 @@ class Recorder:
     its StoreError, from then on.
     """
 
-    def __init__(self, journal: Journal | None, pulse: Callable[[], Heartbeat]) -> None:
-        self._journal, self._pulse, self._run_id = journal, pulse, ""
-        self._next_pulse = self._next_write = 0.0
+    def __init__(self, journal: Journal | None, heartbeat: Callable[[], Heartbeat]) -> None:
+        self._journal, self._heartbeat, self._run_id = journal, heartbeat, ""
+        self._next_heartbeat = self._next_write = 0.0
         self._error: StoreError | None = None
 
     async def __aenter__(self) -> Self:
@@ -121,9 +121,9 @@ class Recorder:
             return
         entries, now = [item.entry for item in batch], anyio.current_time()
         at_end = sum(isinstance(entry, RunResult) for entry in entries)
-        if now >= self._next_pulse or not batch or at_end:
-            entries.insert(len(entries) - at_end, self._pulse())  # the end of a run is its last entry
-            self._next_pulse = now + USAGE_SECONDS
+        if now >= self._next_heartbeat or not batch or at_end:
+            entries.insert(len(entries) - at_end, self._heartbeat())  # the end of a run is its last entry
+            self._next_heartbeat = now + USAGE_SECONDS
         try:
             await anyio.to_thread.run_sync(self._journal.append, self._run_id, entries, abandon_on_cancel=True)
         except StoreError as error:

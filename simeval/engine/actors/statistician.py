@@ -23,7 +23,7 @@ ROUNDING = 1e-9  # a rate times a size may come out a little under the whole num
 class _Tally:
     """What has been concluded on of one scenario so far. `failed` counts each expectation's lost trials.
 
-    `courses` holds one for each evaluator of each expectation; `extras` are judgements that came after the end.
+    `tests` holds one for each evaluator of each expectation; `extras` are judgements that came after the end.
     """
 
     plan: ScenarioPlan
@@ -49,7 +49,7 @@ class _Tally:
 
     @property
     def unsettled(self) -> list[tuple[int, RunningTest]]:
-        """The courses that go on, each with the position of its expectation."""
+        """The tests that go on, each with the position of its expectation."""
         pairs = [(position, test) for position, tests in enumerate(self.tests) for test in tests]
         return [(position, test) for position, test in pairs if not test.settled]
 

@@ -14,7 +14,7 @@ from simeval.core.trial import Trial
 class TrialScope:
     """The permission of a trial to go on; where it is taken away, the scope around its work is cancelled."""
 
-    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    cancel_scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     _is_busy: bool = False
     _is_over: bool = False
 
@@ -22,7 +22,7 @@ class TrialScope:
         """Cancel the work, or see to it that it is cancelled when it can be."""
         self._is_over = True
         if not self._is_busy:
-            self.scope.cancel()
+            self.cancel_scope.cancel()
 
     @contextmanager
     def uninterrupted(self) -> Iterator[None]:
@@ -33,7 +33,7 @@ class TrialScope:
         finally:
             self._is_busy = False
             if self._is_over:
-                self.scope.cancel()
+                self.cancel_scope.cancel()
 
 
 class TrialSlots:
@@ -70,7 +70,7 @@ class Demand:
 
     Whoever concludes says which trials of each scenario can be needed, and gives a slot back for each that has come.
     The dispatcher takes a credit, the right to deal one more trial of a scenario, and a slot for each trial; whoever
-    works on a trial holds a `stay`, which ends when the trial is not needed any more.
+    works on a trial holds a scope, which ends when the trial is not needed any more.
 
     `credits` has room for `largest` of them, as many as all scenarios can have trials. Used as a context: left, it
     gives all slots back.
@@ -133,10 +133,10 @@ class Demand:
     def end_beyond(self, scenario: int, trials: int) -> None:
         """Need no trials of a scenario but the first so many, for good; end those under way that come later."""
         self._limits[scenario] = trials
-        for index, stays in self._under_way[scenario].items():
+        for index, scopes in self._under_way[scenario].items():
             if index >= trials:
-                for stay in stays:
-                    stay.end()
+                for scope in scopes:
+                    scope.end()
 
     def close(self, scenario: int, trials: int) -> None:
         """Need no trials of a scenario but the first `trials`, which have come; after the last one grant no more."""
@@ -146,19 +146,19 @@ class Demand:
             self.grant_no_more()
 
     @contextmanager
-    def stay(self, trial: Trial) -> Iterator[TrialScope]:
+    def scope(self, trial: Trial) -> Iterator[TrialScope]:
         """Hold a scope that is cancelled when the trial is not needed any more."""
-        stays = self._under_way[trial.scenario].setdefault(trial.index, [])
-        stay = TrialScope()
+        scopes = self._under_way[trial.scenario].setdefault(trial.index, [])
+        scope = TrialScope()
         if not self.needs(trial.scenario, trial.index):
-            stay.end()
-        stays.append(stay)
+            scope.end()
+        scopes.append(scope)
         try:
-            with stay.scope:
-                yield stay
+            with scope.cancel_scope:
+                yield scope
         finally:
-            stays.remove(stay)
-            if not stays:
+            scopes.remove(scope)
+            if not scopes:
                 del self._under_way[trial.scenario][trial.index]
 
 

@@ -13,7 +13,7 @@ MARGIN = 1.25  # times the mean of the trials that have ended: the tokens and th
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """What a run may spend, earlier sittings included; None is no limit.
+    """What a run may spend, earlier attempts included; None is no limit.
 
     Calls that failed and calls that were ended early count.
     """
@@ -67,7 +67,7 @@ class Spending:
     then) and a margin; so only the last few can exceed the limit, by as much as they are dearer than that.
 
     `rubric` is what one rubric takes, `rubrics_left` gives how many are still to be written; `usage` gives what
-    the run has used by role and `seconds` how long it has taken, both with the sittings before this one.
+    the run has used by role and `seconds` how long it has taken, both with the attempts before this one.
     """
 
     budget: Budget
@@ -96,7 +96,7 @@ class Spending:
     def admits(self, *, in_flight: int, finished: int) -> Admission:
         """Decide on one more trial, where so many others are under way.
 
-        `finished` are the trials that have ended, each once, those of earlier sittings from the start: what they took
+        `finished` are the trials that have ended, each once, those of earlier attempts from the start: what they took
         is in `usage`.
         """
         if not self.budget.is_set:

@@ -270,11 +270,11 @@ def _by_role(works: Iterable[_Work], price: Mapping[str, Price | None]) -> Mappi
 
 def _dearest(jobs: Iterable[Sequence[_Work]], price: Mapping[str, Price | None]) -> Cost:
     """Return the most that any of these takes of each, calls, tokens and dollars."""
-    tolls = [Cost.of(total(_by_role(job, price))) for job in jobs]
+    costs = [Cost.of(total(_by_role(job, price))) for job in jobs]
     return Cost(
-        calls=max((cost.calls for cost in tolls), default=0),
-        tokens=max((cost.tokens for cost in tolls), default=0.0),
-        cost_usd=max((cost.cost_usd for cost in tolls), default=0.0),
+        calls=max((cost.calls for cost in costs), default=0),
+        tokens=max((cost.tokens for cost in costs), default=0.0),
+        cost_usd=max((cost.cost_usd for cost in costs), default=0.0),
     )
 
 

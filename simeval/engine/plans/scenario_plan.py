@@ -109,7 +109,7 @@ class ScenarioPlan(RunPlan):
         return {"title": self.scenario.title, "given": self.scenario.given, "when": self.scenario.when}
 
     def tests(self, stop: StopAt | None) -> tuple[tuple[RunningTest, ...], ...]:
-        """Return a course for each evaluator of each expectation."""
+        """Return a running test for each evaluator of each expectation."""
         return tuple(
             tuple(evaluator.running_test(self.sample_size, stop=stop) for evaluator in measure.evaluators)
             for measure in self.measures
