@@ -61,7 +61,7 @@ async def test_a_trial_under_way_ends_when_it_is_not_needed_any_more() -> None:
             async def work(index: int) -> None:
                 with demand.scope(Trial(0, index, seed=0)) as scope:
                     await anyio.sleep_forever()
-                ended.append((index, scope.scope.cancelled_caught))
+                ended.append((index, scope.cancel_scope.cancelled_caught))
 
             trials.start_soon(work, 1)
             trials.start_soon(work, 2)
