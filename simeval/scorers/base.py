@@ -6,7 +6,7 @@ details.
 """
 
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from math import nan
@@ -28,7 +28,13 @@ COLUMNS = ("output", "input", "conversation", "title", "given", "when", "expecte
 UNMAPPED: Mapping[str, str] = {}
 _OF_THE_TRIAL = ("output", "conversation", "seed")
 
+RunSync = Callable[[Callable[[], Any]], Awaitable[Any]]
 Callers = Callable[[Any], "Caller"]  # gives what asks a model of this name, or object; None means the engine's judge
+
+
+async def in_thread(call: Callable[[], Any]) -> Any:
+    """Return what `call` returns in a worker thread; where it does not return, it is left behind there."""
+    return await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
 
 
 class Scorer:
@@ -100,20 +106,22 @@ class Scorer:
     async def prepare(self, columns: Mapping[str, Any]) -> None:
         """Do once for a scenario what its scores will need; `columns` are those that every trial shares."""
 
-    async def measure(self, columns: Mapping[str, Any]) -> Any:
+    @property
+    def is_at_once(self) -> bool:
+        """Whether a score is made in the event loop without waiting for anything."""
+        return self.quick and not inspect.iscoroutinefunction(self.function)
+
+    async def measure(self, columns: Mapping[str, Any], *, run_sync: RunSync = in_thread) -> Any:
         """Call `score` with the columns it names and give what it returned.
 
-        A plain function runs in a worker thread, unless the scorer says it is `quick`. Raises TimeoutError
-        after `timeout_seconds`, where it has them.
+        A plain function runs in a worker thread, by `run_sync`, unless the scorer says it is `quick`. Raises
+        TimeoutError after `timeout_seconds`, where it has them.
         """
         call = partial(self.function, **self.arguments(columns))
-        if self.quick and not inspect.iscoroutinefunction(self.function):
+        if self.is_at_once:
             return call()
         with anyio.move_on_after(self.timeout_seconds):
-            if inspect.iscoroutinefunction(self.function):
-                result = call()
-            else:
-                result = await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
+            result = call() if inspect.iscoroutinefunction(self.function) else await run_sync(call)
             return await result if inspect.isawaitable(result) else result
         raise TimeoutError(f"no score within {self.timeout_seconds} seconds")
 

@@ -20,7 +20,7 @@ import pytest
 from simeval.core.conversation import Conversation, Message
 from simeval.core.trial import Failure, Score
 from simeval.engine.online.evaluator import OnlineEvaluator
-from simeval.engine.online.scorer_queue import MOST_METRICS
+from simeval.engine.online.running_estimate import MOST_METRICS
 from simeval.errors import DefinitionError, ModelUnusable, RunStopped
 from simeval.models.protocol.model import Model
 from simeval.models.protocol.replies import Grade

@@ -1,20 +1,17 @@
 """The judge's pool: measures a finished conversation by every expectation of its scenario."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import anyio
 from structlog.contextvars import bound_contextvars
 
-from simeval.core.capture import Caught, capture, place_of
-from simeval.core.redaction import clean_values
-from simeval.core.serialization import plain
-from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, TrialConversation, failure_of
+from simeval.core.capture import Caught, capture
+from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, TrialConversation
+from simeval.engine.actors.measuring import cleaned_score, failure_to_measure
 from simeval.engine.flow.demand import Demand
 from simeval.engine.plans.scenario_plan import Measure, RunPlan
-from simeval.errors import SimevalError
-from simeval.scorers.base import Scorer
 
 NOTHING: Mapping[int, Score] = {}
 
@@ -107,29 +104,14 @@ class Judge:
         found: dict[int, Score | Failure] = {}
         for place, measure in measures.items():
             taken = made if isinstance(made, Caught) else await capture(partial(self._take, measure, made))
-            found[place] = self._failure(first.scorer, taken.error) if isinstance(taken, Caught) else taken
+            if isinstance(taken, Caught):
+                found[place] = failure_to_measure(taken.error, clean=self.clean, name=first.scorer.name)
+            else:
+                found[place] = taken
         return found
 
     async def _take(self, measure: Measure, measured: object) -> Score:
         return cleaned_score(measure.take(measured), self.clean)
-
-    def _failure(self, scorer: Scorer, error: Exception) -> Failure:
-        failure = failure_of(error, "scorer", clean=self.clean)
-        if isinstance(error, SimevalError):
-            return failure
-        return replace(failure, error=f"{scorer.name}: {failure.error}{place_of(error)}")
-
-
-def cleaned_score(score: Score, clean: Callable[[str], str]) -> Score:
-    """Return a score clean of secrets, in the form that a journal gives back."""
-    return replace(
-        score,
-        reasoning=clean(score.reasoning),
-        details=clean_values(plain(score.details), clean) if score.details else {},
-        ratings=tuple(
-            replace(each, judge=clean(each.judge), reasoning=clean(each.reasoning)) for each in score.ratings
-        ),
-    )
 
 
 def is_quick(measures: Mapping[int, Measure]) -> bool:

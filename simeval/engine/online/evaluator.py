@@ -22,8 +22,11 @@ from simeval.core.logs import log
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.usage import Ledger, Usage
 from simeval.core.validation import is_number, require, require_level, require_whole
-from simeval.engine.online.running_estimate import UNIT, Bounds, MetricTally, RunningEstimate
-from simeval.engine.online.scorer_queue import OnDrop, OnScore, ScorerCounts, ScorerQueue, Submission, isolated
+from simeval.engine.online.isolation import Isolation, isolated
+from simeval.engine.online.listeners import Listeners, OnDrop, OnScore
+from simeval.engine.online.running_estimate import UNIT, Bounds, MetricTally, RunningEstimate, ScorerMetrics
+from simeval.engine.online.scorer_queue import ScorerCounts, ScorerQueue
+from simeval.engine.online.submission import Submission
 from simeval.errors import DefinitionError
 from simeval.models.caller import Caller
 from simeval.models.protocol.model import Model, ModelKind
@@ -101,20 +104,9 @@ class OnlineEvaluator:
         self._submitted = self._sampled_out = 0
         self._bounds = {name: _checked_bounds(name, pair) for name, pair in bounds.items()}
         self._detectors = self._watches(watch, false_alarm_every)
-        new_tally = partial(self._tally, window=window)
-        clean = self._models.redactor().clean
+        self._clean = self._models.redactor().clean
         self._queues = [
-            ScorerQueue(
-                scorer=scorer.bind(self._callers),
-                queue_size=queue_size,
-                workers=1 if scorer.quick else workers,  # in the event loop more would only share one place
-                new_tally=partial(new_tally, scorer.name),
-                clean=clean,
-                level=significance_level,
-                on_score=on_score,
-                on_drop=on_drop,
-            )
-            for scorer in _named_once(scorers)
+            self._queue(each, queue_size, workers, window, on_score, on_drop) for each in _named_once(scorers)
         ]
         self._check_metrics({*self._bounds, *self._detectors})
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -200,9 +192,7 @@ class OnlineEvaluator:
         Conversations count in the order they were submitted in, so one that takes long holds back those after it.
         Takes about a millisecond for each metric with an interval.
         """
-        return {
-            name: tally.estimate(self._level) for queue in self._queues for name, tally in sorted(queue.tallies.items())
-        }
+        return {name: found for queue in self._queues for name, found in queue.metrics.estimates().items()}
 
     def rearm(self, metric: str) -> None:
         """Begin to watch a metric anew, after an alarm whose cause has been mended. Raises DefinitionError."""
@@ -210,8 +200,8 @@ class OnlineEvaluator:
         old = self._detectors[metric]
         self._detectors[metric] = new = DropDetector(old.p0, false_alarm_every=old.false_alarm_every)
         for queue in self._queues:
-            if metric in queue.tallies:
-                queue.tallies[metric].detector = new
+            if metric in queue.metrics.tallies:
+                queue.metrics.tallies[metric].detector = new
 
     def _take(self, said: Any, columns: Mapping[str, Any]) -> bool:
         number = self._submitted
@@ -224,6 +214,30 @@ class OnlineEvaluator:
         for queue in self._queues:
             is_taken = queue.offer(submission) or is_taken
         return is_taken
+
+    def _queue(
+        self,
+        scorer: Scorer,
+        queue_size: int,
+        workers: int,
+        window: int,
+        on_score: OnScore | None,
+        on_drop: OnDrop | None,
+    ) -> ScorerQueue:
+        isolation = Isolation(scorer.name)
+        new_tally = partial(self._tally, scorer.name, window=window)
+        metrics = ScorerMetrics(new_tally=new_tally, warn=isolation.warn, level=self._level)
+        for path in scorer.paths:
+            metrics.add(path)
+        return ScorerQueue(
+            scorer=scorer.bind(self._callers),
+            queue_size=queue_size,
+            workers=1 if scorer.quick else workers,  # in the event loop more would only share one place
+            metrics=metrics,
+            listeners=Listeners(on_score=on_score, on_drop=on_drop, isolation=isolation, clean=self._clean),
+            isolation=isolation,
+            clean=self._clean,
+        )
 
     def _callers(self, named: str | Model | ModelKind | None) -> Caller:
         model = self._judge if named is None else named

@@ -1,14 +1,19 @@
 """Estimates that are kept up as scores come in, without keeping the scores."""
 
 from collections import deque
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import log
 
+from simeval.engine.flow.order import InOrder
 from simeval.stats.evalues import mixture
 from simeval.stats.monitor import DropDetector
 
 Bounds = tuple[float, float]
 UNIT: Bounds = (0.0, 1.0)
+Numbers = Mapping[str, float | bool]  # by the path of each in what a scorer returned
+NO_NUMBERS: Numbers = {}
+MOST_METRICS = 200  # of one scorer: names that are made from what people write would have no end
 
 _HALVINGS = 40  # of the range in which a bound is sought
 
@@ -95,6 +100,61 @@ class MetricTally:
         total = min(max((self._total - self.n * low) / (high - low), 0.0), float(self.n))
         bottom, top = _proven_above(total, most, alpha), 1 - _proven_above(self.n - total, most, alpha)
         return low + bottom * (high - low), low + top * (high - low)
+
+
+@dataclass(slots=True, kw_only=True)
+class ScorerMetrics:
+    """The metrics of one scorer. Conversations count in the order of submission, whatever order their scores come in.
+
+    `new_tally` gives the name of the metric at a path, and what is to sum it up; `level` is that of estimates.
+    """
+
+    new_tally: Callable[[str], tuple[str, MetricTally]]
+    warn: Callable[[str, str], None]
+    level: float
+    tallies: dict[str, MetricTally] = field(default_factory=dict)  # by the metric's name
+    _names: dict[str, str] = field(default_factory=dict, init=False)  # of metrics, by their path
+    _order: InOrder[Numbers] = field(default_factory=InOrder, init=False)
+    _counted: int = field(default=0, init=False)
+
+    def __contains__(self, path: str) -> bool:
+        return path in self._names
+
+    def push(self, number: int, numbers: Numbers) -> tuple[int, list[str]]:
+        """Take the conversation with this number; give how many could be counted, and the metrics that have dropped."""
+        released = self._order.push(number, numbers)
+        return len(released), [metric for each in released for metric in self._count(each)]
+
+    def settle(self) -> None:
+        """Count what still waits for those before it, which will not come."""
+        waiting = self._order.waiting
+        for number in sorted(waiting):
+            self._count(waiting[number])
+        self._order = InOrder()
+
+    def estimate(self, metric: str) -> RunningEstimate:
+        """Return what is known of a metric by now."""
+        return self.tallies[metric].estimate(self.level)
+
+    def estimates(self) -> Mapping[str, RunningEstimate]:
+        """Return what is known of each metric by now, by its name."""
+        return {metric: self.estimate(metric) for metric in sorted(self.tallies)}
+
+    def add(self, path: str) -> None:
+        """Begin to sum up the metric at a path, which all conversations that were counted have not."""
+        if len(self._names) >= MOST_METRICS:
+            self.warn("metrics", f"it gave more than {MOST_METRICS} metrics; further ones are left out")
+            return
+        name, tally = self.new_tally(path)
+        tally.missing = self._counted
+        self._names[path], self.tallies[name] = name, tally
+
+    def _count(self, numbers: Numbers) -> list[str]:
+        for path in numbers:
+            if path not in self._names:
+                self.add(path)
+        self._counted += 1
+        return [name for path, name in self._names.items() if self.tallies[name].add(numbers.get(path))]
 
 
 def _proven_above(total: float, n: int, alpha: float) -> float:

@@ -1,43 +1,21 @@
-"""A scorer's lane: a bounded queue of live conversations, its workers, and what they have found so far."""
+"""The queue of one scorer: live conversations wait in it, workers score them, and both are counted."""
 
-import asyncio
-import inspect
-import json
-from asyncio import CancelledError
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
-from threading import Semaphore
-from typing import Any
 
 import anyio
-import anyio.to_thread
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from simeval.core import seeds
-from simeval.core.capture import STOPS_THE_RUN, Caught, capture, guarded, place_of
-from simeval.core.conversation import Conversation
-from simeval.core.logs import warn_all
-from simeval.core.redaction import clean_values
-from simeval.core.serialization import plain
-from simeval.core.trial import Failure, Score, failure_of
-from simeval.datasets.importers.conversations import example_of
-from simeval.datasets.importers.messages import turns_of
-from simeval.engine.actors.app import is_async
-from simeval.engine.flow.order import InOrder
-from simeval.engine.online.running_estimate import MetricTally, RunningEstimate
-from simeval.errors import DefinitionError, SimevalError
+from simeval.core.capture import Caught
+from simeval.core.trial import Failure, Score
+from simeval.engine.actors.measuring import cleaned_score, failure_to_measure
+from simeval.engine.online.isolation import Isolation, OwnThreads
+from simeval.engine.online.listeners import Listeners
+from simeval.engine.online.running_estimate import NO_NUMBERS, Numbers, ScorerMetrics
+from simeval.engine.online.submission import Submission
 from simeval.scorers.base import Scorer, metrics_of, whole
-
-ENDING_SECONDS = 1.0  # how long a score may take to end when it is cancelled
-MOST_METRICS = 200  # of one scorer: names that are made from what people write would have no end
-
-Columns = Mapping[str, Any]
-Numbers = Mapping[str, float | bool]
-OnScore = Callable[[str, Score | Failure, Columns], Any]
-OnDrop = Callable[[str, RunningEstimate], Any]
-NO_NUMBERS: Numbers = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,58 +33,23 @@ class ScorerCounts:
     last_failure: Failure | None = None
 
 
-@dataclass(slots=True, eq=False)
-class Submission:
-    """One conversation as it was submitted; it is read when the first scorer wants it."""
+@dataclass(slots=True)
+class _Count:
+    """The counts as they go."""
 
-    said: Any
-    given: Columns
-    seed: int
-    number: int
-    _columns: Columns | None = None
-
-    def columns(self) -> Columns:
-        """Return what scorers may name. Raises DefinitionError where there is no conversation to be read."""
-        if self._columns is None:
-            conversation = conversation_of(self.said, self.given)
-            self._columns = {
-                "input": conversation.input,
-                "output": conversation.output,
-                **self.given,
-                "conversation": conversation,
-                "seed": seeds.derive(self.seed, "online", self.number),
-            }
-        return self._columns
+    taken: int = 0
+    scored: int = 0
+    failed: int = 0
+    dropped: int = 0
+    last_failure: Failure | None = None
 
     @property
-    def known(self) -> Columns:
-        """What is known of it: its columns, or what was given where no conversation could be read."""
-        return self.given if self._columns is None else self._columns
+    def queued(self) -> int:
+        return self.taken - self.scored - self.failed
 
-
-def conversation_of(said: Any, given: Columns) -> Conversation:
-    """Read a conversation from messages as logs have them, or from `input` and `output`; a Conversation is one.
-
-    Raises DefinitionError for anything else.
-    """
-    if isinstance(said, Conversation):
-        return said
-    do = "give a Conversation, a list of chat messages, or input= and output="
-    if said is None:
-        texts = [("user", given.get("input")), ("assistant", given.get("output"))]
-        said = [{"role": role, "content": _text(text)} for role, text in texts if text is not None]
-    if not isinstance(said, (list, tuple)) or not said:
-        raise DefinitionError("submit", found=f"found {said!r:.99}", do=do)
-    try:
-        example = example_of(turn for message in said for turn in turns_of(message))
-    except ValueError as error:
-        raise DefinitionError("submit", found=str(error), do=do) from error
-    assert example.conversation is not None
-    return example.conversation
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)
+    def drop_queued(self) -> None:
+        """Count as dropped what was taken and came to nothing."""
+        self.dropped, self.taken = self.dropped + self.queued, self.scored + self.failed
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -122,47 +65,31 @@ class ScorerQueue:
     scorer: Scorer
     queue_size: int
     workers: int
-    new_tally: Callable[[str], tuple[str, MetricTally]]
+    metrics: ScorerMetrics
+    listeners: Listeners
+    isolation: Isolation
     clean: Callable[[str], str]
-    level: float
-    on_score: OnScore | None
-    on_drop: OnDrop | None
-    tallies: dict[str, MetricTally] = field(default_factory=dict)  # by the metric's name
-    _names: dict[str, str] = field(default_factory=dict, init=False)  # of metrics, by their path
-    _taken: int = field(default=0, init=False)
-    _scored: int = field(default=0, init=False)
-    _failed: int = field(default=0, init=False)
-    _dropped: int = field(default=0, init=False)
-    _counted: int = field(default=0, init=False)
-    _last_failure: Failure | None = field(default=None, init=False)
-    _warned: set[str] = field(default_factory=set, init=False)
+    _count: _Count = field(default_factory=_Count, init=False)
     _into: MemoryObjectSendStream[tuple[int, Submission]] | None = field(default=None, init=False)
-    _order: InOrder[Numbers] = field(default_factory=InOrder, init=False)
     _ahead: anyio.Semaphore = field(init=False)
-    _limiter: anyio.CapacityLimiter = field(init=False)  # its own: the app's threads are not taken from it
-    _threads: Semaphore = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._threads = Semaphore(self.workers)
-        for path in self.scorer.paths:
-            self._add_tally(path)
+    _threads: OwnThreads = field(init=False)
 
     @property
     def counts(self) -> ScorerCounts:
         """Return the counts as they are now."""
-        queued = self._taken - self._scored - self._failed
+        count = self._count
         return ScorerCounts(
-            queued=queued,
-            scored=self._scored,
-            failed=self._failed,
-            dropped=self._dropped,
-            last_failure=self._last_failure,
+            queued=count.queued,
+            scored=count.scored,
+            failed=count.failed,
+            dropped=count.dropped,
+            last_failure=count.last_failure,
         )
 
     def start(self, tasks: TaskGroup) -> None:
         """Open the queue and start the workers."""
         self._ahead = anyio.Semaphore(self.queue_size + self.workers, fast_acquire=True)
-        self._limiter = anyio.CapacityLimiter(self.workers)
+        self._threads = OwnThreads(self.workers)
         self._into, inbox = anyio.create_memory_object_stream[tuple[int, Submission]](self.queue_size)
         with inbox:
             for number in range(self.workers):
@@ -172,12 +99,12 @@ class ScorerQueue:
         """Queue a conversation where there is a place; tell whether there was."""
         try:
             if self._into is not None:
-                self._into.send_nowait((self._taken, submission))
-                self._taken += 1
+                self._into.send_nowait((self._count.taken, submission))
+                self._count.taken += 1
                 return True
         except (anyio.WouldBlock, anyio.ClosedResourceError, anyio.BrokenResourceError):
             pass  # no place, or no more
-        self._dropped += 1
+        self._count.dropped += 1
         return False
 
     def close(self) -> None:
@@ -187,13 +114,8 @@ class ScorerQueue:
 
     def settle(self) -> None:
         """Count as dropped what has not been scored, and count every score, now that no worker is left."""
-        unscored = self._taken - self._scored - self._failed
-        self._dropped += unscored
-        self._taken -= unscored
-        waiting = self._order.waiting
-        for number in sorted(waiting):
-            self._count(waiting[number])
-        self._order = InOrder()
+        self._count.drop_queued()
+        self.metrics.settle()
 
     async def _work(self, inbox: MemoryObjectReceiveStream[tuple[int, Submission]]) -> None:
         async with inbox:
@@ -203,130 +125,30 @@ class ScorerQueue:
                     number, submission = await inbox.receive()
                 except anyio.EndOfStream:
                     return
-                made = await self._isolated(partial(self._score, submission), is_apart=not self._is_at_once)
-                score, numbers = self._failed_by(made.error) if isinstance(made, Caught) else made
-                self._failed += isinstance(made, Caught)
-                self._scored += not isinstance(made, Caught)
-                alarms = []
-                for released in self._order.push(number, numbers):
+                made = await self.isolation.run(partial(self._score, submission), is_apart=not self.scorer.is_at_once)
+                result, numbers = self._failed_by(made.error) if isinstance(made, Caught) else made
+                self._count.scored += isinstance(result, Score)
+                counted, alarms = self.metrics.push(number, numbers)
+                for _ in range(counted):
                     self._ahead.release()
-                    alarms += self._count(released)
-                await self._tell(score, submission.known, alarms)
-
-    def _failed_by(self, error: Exception) -> tuple[Failure, Numbers]:
-        """Keep a failure, and warn of the first."""
-        self._last_failure = failure = self._failure(error)
-        self._warn("scorer", f"{failure.error}; further failures of it are only counted")
-        return failure, NO_NUMBERS
-
-    async def _tell(self, score: Score | Failure, columns: Columns, alarms: Sequence[str]) -> None:
-        """Call who wants to know of a score, or of metrics that have dropped."""
-        if self.on_score is not None:
-            await self._call(self.on_score, self.scorer.name, score, columns)
-        for metric in alarms:
-            estimate = self.tallies[metric].estimate(self.level)
-            warn_all(f"{metric} has dropped below its bar, after {estimate.n} conversations with a value")
-            if self.on_drop is not None:
-                await self._call(self.on_drop, metric, estimate)
+                await self.listeners.scored(self.scorer.name, result, submission.known)
+                for metric in alarms:
+                    await self.listeners.dropped(metric, self.metrics.estimate(metric))
 
     async def _score(self, submission: Submission) -> tuple[Score, Numbers]:
         """Measure, and give the score, without secrets where somebody wants it, with the numbers in it by their names.
 
         Names are kept, told and logged, so that they are clean at any rate.
         """
-        score = whole(await self._measure(submission), self.scorer.default_score)
-        found = _numbers(score)
-        numbers = {path if path in self._names else self.clean(path): value for path, value in found.items()}
-        if self.on_score is not None:
-            details = clean_values(score.details, self.clean)
-            score = replace(score, reasoning=self.clean(score.reasoning), details=details)
-        return score, numbers
+        measured = await self.scorer.measure(submission.columns(), run_sync=self._threads.run)
+        score = whole(measured, self.scorer.default_score)
+        found = metrics_of(score.details) or {"": score.value}
+        numbers = {path if path in self.metrics else self.clean(path): value for path, value in found.items()}
+        return (cleaned_score(score, self.clean) if self.listeners.on_score else score), numbers
 
-    async def _isolated(self, work: Callable[[], Awaitable[Any]], *, is_apart: bool) -> Any:
-        """Do `work`, isolated; in a task of its own where it may go on when it is cancelled, as nobody can end it."""
-        if not is_apart:
-            return await isolated(work)
-        task = asyncio.ensure_future(isolated(work))
-        try:
-            await asyncio.wait([task])
-        except CancelledError:
-            task.cancel()
-            with anyio.CancelScope(shield=True):
-                await asyncio.wait([task], timeout=ENDING_SECONDS)
-            if not task.done():
-                self._warn("end", "it goes on though it was cancelled, and is left behind")
-            raise
-        return task.result()
-
-    @property
-    def _is_at_once(self) -> bool:
-        """Whether a score is made in the event loop without waiting for anything."""
-        return self.scorer.quick and not inspect.iscoroutinefunction(self.scorer.function)
-
-    async def _measure(self, submission: Submission) -> Any:
-        """Return what the scorer returns. A plain one runs in a thread of the lane's own, within its time."""
-        scorer, columns = self.scorer, submission.columns()
-        if scorer.quick or inspect.iscoroutinefunction(scorer.function):
-            return await scorer.measure(columns)
-        call = partial(scorer.function, **scorer.arguments(columns))
-        with anyio.move_on_after(scorer.timeout_seconds):
-            made = await anyio.to_thread.run_sync(self._in_thread, call, abandon_on_cancel=True, limiter=self._limiter)
-            return await made if inspect.isawaitable(made) else made
-        raise TimeoutError(f"no score within {scorer.timeout_seconds} seconds")
-
-    def _in_thread(self, call: Callable[[], Any]) -> Any:
-        if not self._threads.acquire(blocking=False):
-            raise TimeoutError(f"{self.workers} calls that got no answer in time are still running")
-        try:
-            return call()
-        finally:
-            self._threads.release()
-
-    def _count(self, numbers: Numbers) -> list[str]:
-        """Add a conversation to all tallies, and give the metrics that this proves to have dropped."""
-        for path in numbers:
-            if path not in self._names:
-                self._add_tally(path)
-        self._counted += 1
-        return [name for path, name in self._names.items() if self.tallies[name].add(numbers.get(path))]
-
-    def _add_tally(self, path: str) -> None:
-        if len(self._names) >= MOST_METRICS:
-            self._warn("metrics", f"it gave more than {MOST_METRICS} metrics; further ones are left out")
-            return
-        name, tally = self.new_tally(path)
-        tally.missing = self._counted
-        self._names[path], self.tallies[name] = name, tally
-
-    def _failure(self, error: Exception) -> Failure:
-        failure = failure_of(error, "scorer", clean=self.clean)
-        return failure if isinstance(error, SimevalError) else replace(failure, error=failure.error + place_of(error))
-
-    async def _call(self, callback: Callable[..., Any], *told: Any) -> None:
-        async def call() -> None:
-            answer = callback(*told)
-            if inspect.isawaitable(answer):
-                await answer
-
-        made = await self._isolated(call, is_apart=is_async(callback))
-        if isinstance(made, Caught):
-            self._warn("callback", f"a callback raised {self._failure(made.error).error}; it goes on being called")
-
-    def _warn(self, kind: str, message: str) -> None:
-        """Log a warning, the first of its kind only."""
-        if kind not in self._warned:
-            self._warned.add(kind)
-            warn_all(f"scorer {self.scorer.name}: {message}")
-
-
-def _numbers(score: Score) -> Numbers:
-    """Return the numbers in a score, by their paths; of a bare one the path is empty."""
-    return metrics_of(score.details) or {"": score.value}
-
-
-async def isolated(work: Callable[[], Awaitable[Any]]) -> Any:
-    """Do `work`; whatever it raises is Caught, also what would end a run or a task. Our own end passes through."""
-    try:
-        return await capture(lambda: guarded(work(), "it"))
-    except STOPS_THE_RUN as error:
-        return Caught(error)
+    def _failed_by(self, error: Exception) -> tuple[Failure, Numbers]:
+        """Count and keep a failure, and warn of the first."""
+        self._count.failed += 1
+        self._count.last_failure = failure = failure_to_measure(error, clean=self.clean)
+        self.isolation.warn("scorer", f"{failure.error}; further failures of it are only counted")
+        return failure, NO_NUMBERS
