@@ -18,6 +18,7 @@ from .core.conversation import Conversation as Conversation
 from .core.conversation import Message as Message
 from .core.feedback import Feedback as Feedback
 from .core.logs import configure_logging as configure_logging
+from .core.setting_overrides import SettingOverrides as SettingOverrides
 from .core.settings import RetryConfig as RetryConfig
 from .core.settings import Settings as Settings
 from .core.settings import WritingStyleAxes as WritingStyleAxes
@@ -35,6 +36,7 @@ from .datasets.files import dataset_of as dataset_of
 from .datasets.files import read_dataset as read_dataset
 from .datasets.files import write_dataset as write_dataset
 from .engine.engine import Engine as Engine
+from .engine.engine import ExperimentOptions as ExperimentOptions
 from .engine.online.evaluator import OnlineEvaluator as OnlineEvaluator
 from .evaluators.ratings import RatingAverageEvaluator as RatingAverageEvaluator
 from .evaluators.ratings import RatingProportionEvaluator as RatingProportionEvaluator

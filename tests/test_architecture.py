@@ -17,7 +17,6 @@ STILL_LONG = {
     "integration/test_experiments.py",
     "integration/test_online.py",
     "integration/test_resume.py",
-    "support/llm_server.py",
     "unit/analysis/test_suite_comparison.py",
     "unit/suites/test_files.py",
 }
@@ -96,4 +95,4 @@ def test_exception_is_caught_in_one_place_of_the_engine() -> None:
 
     # LiteLLM and a module of the user's raise whatever they like while called and imported: there it is translated
     # whatever else reaches the command line ends with a status of its own
-    assert broad == {"core.capture", "models.providers.litellm_model", "suites.files", "cli.run"}
+    assert broad == {"core.capture", "models.providers.litellm_model", "suites.objects", "cli.run"}

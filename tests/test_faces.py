@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from simeval.evaluators.base import Evaluator
 from simeval.models.caller import Caller
 from simeval.store.database import Database
+from simeval.store.journal import Journal
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "simeval"
@@ -32,6 +33,7 @@ CHECKED = {
     "np": numpy,
     "Caller": Caller,
     "Database": Database,
+    "Journal": Journal,
     "Evaluator": Evaluator,
 }
 NOT_OF_USERS = {"Redactor", "ReplyCache"}  # of these a Caller is made, which only the engine does

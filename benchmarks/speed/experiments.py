@@ -78,7 +78,7 @@ def measure(count: int, store: str) -> None:
 
 
 async def _evaluate(engine: Engine, found: Dataset) -> int:
-    return (await engine.evaluate(found, scorers=SCORERS)).answers
+    return (await engine.experiment(found, scorers=SCORERS)).answers
 
 
 def main() -> None:

@@ -22,6 +22,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any, Literal
@@ -55,6 +56,7 @@ BAR, SAMPLE, IN_FLIGHT, LEVEL = 0.75, 50, 40, 0.05
 GOOD_SECONDS, SLOWER = 1.0, 8.0
 TURNS, USER_SECONDS = 3, 1.0  # where conversations are continued
 CUTS = (0, 1, 3, 10)
+TESTS, FAILURES = {"sequential": True, "fixed": False}, {"slower": SLOWER, "faster": 1 / SLOWER}
 PART = 10  # scenarios of one run, which share the moments of its cuts
 
 
@@ -249,15 +251,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scenarios", type=int, default=400, help="for each row")
     parser.add_argument("--ways", nargs="*", default=["again", "missing", "continued"])
+    parser.add_argument("--cuts", nargs="*", type=int, default=CUTS)
+    parser.add_argument("--tests", nargs="*", default=list(TESTS))
+    parser.add_argument("--failures", nargs="*", default=list(FAILURES))
     options = parser.parse_args()
     headers = ("way", "test", "failures", "cuts", "wrong pass [95%]", "wrong fail [95%]", "missing", "continued")
     print(" | ".join(headers), flush=True)
     for way in options.ways:
-        for early in (True, False):
-            for slower in (SLOWER, 1 / SLOWER):
-                for cuts in CUTS:
-                    setting = Setting(way=way, cuts=cuts, slower=slower, early_stopping=early)
-                    print(" | ".join(cells(setting, measure(setting, options.scenarios))), flush=True)
+        for test, failures, cuts in product(options.tests, options.failures, options.cuts):
+            setting = Setting(way=way, cuts=cuts, slower=FAILURES[failures], early_stopping=TESTS[test])
+            print(" | ".join(cells(setting, measure(setting, options.scenarios))), flush=True)
 
 
 def cells(setting: Setting, found: Found) -> list[str]:
@@ -269,7 +272,7 @@ def cells(setting: Setting, found: Found) -> list[str]:
     ]
     return [
         setting.way,
-        "sequential" if setting.early_stopping else "fixed sample",
+        "sequential" if setting.early_stopping else "fixed",
         "slower" if setting.slower > 1 else "faster",
         str(setting.cuts),
         *shares,

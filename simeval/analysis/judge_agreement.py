@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simeval.analysis.agreement_report import AgreementReport, JudgeAgreement, trust_in
 from simeval.analysis.labels import HIGHEST, LOWEST, Judged, Label, judged_in, read_labels
 from simeval.analysis.saved_run import Key, Requirement, SavedRun, SavedScenario, read_file, read_suite, scenarios_of
+from simeval.core.arrays import Floats
+from simeval.core.settings import DEFAULTS
 from simeval.core.validation import is_number, require, require_level
 from simeval.errors import DefinitionError
 from simeval.results.suite import EvaluationResult, SuiteResult
@@ -22,14 +23,13 @@ from simeval.stats.agreement import BootstrapInterval, bootstrap_by_cluster, coh
 from simeval.stats.calibration import corrected_rate
 
 Source = SuiteResult | EvaluationResult | Mapping[str, Any]
-Floats = NDArray[np.float64]
 STOPS = (
     "The run could stop early, which pulls rates to the side it stops on; with early stopping off this does not happen."
 )
 
 
 def agreement(
-    result: Source | Path | str, labels: Sequence[Label] | Path | str, *, alpha: float = 0.05
+    result: Source | Path | str, labels: Sequence[Label] | Path | str, *, alpha: float = DEFAULTS.significance_level
 ) -> AgreementReport:
     """Hold the judge of a run against people's labels of some of its trials.
 

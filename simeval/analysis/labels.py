@@ -1,7 +1,6 @@
 """People's labels of a run's trials: read from a file, and the file for them to fill in, drawn at random."""
 
 import csv
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
@@ -17,13 +16,13 @@ from simeval.analysis.saved_run import (
     scenarios_of,
 )
 from simeval.core import seeds
+from simeval.core.row_files import JSON_LINES, csv_rows, json_objects
+from simeval.core.validation import WORDS
 from simeval.errors import DefinitionError, StoreError
 
 COLUMNS = ("scenario", "index", "expectation", "expected_behavior", "label", "transcript", "run")
 NEEDED = ("scenario", "index", "label")
-WORDS = {"pass": True, "true": True, "yes": True, "fail": False, "false": False, "no": False}
 LOWEST, HIGHEST = 1.0, 10.0
-JSON_LINES = (".jsonl", ".ndjson")
 WHAT_TO_WRITE = "write pass or fail in every row, or a rating from 1 to 10 in every row; leave it empty for no label"
 
 Judged = Mapping[tuple[str, str], Mapping[str, Requirement]]  # by title and expectation, then by evaluator
@@ -132,53 +131,30 @@ def write_sample(rows: Sequence[Sequence[str]], path: Path) -> None:
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
-    text = _text(path)
-    first = text.partition("\n")[0]
-    reader = csv.reader(StringIO(text, newline=""), delimiter=max(",;\t", key=first.count))
-    try:
-        header = [name.strip().lower() for name in next(reader, [])]
-        missing = [name for name in NEEDED if name not in header]
-        if missing:
-            found = f"the columns {', '.join(missing)} are missing"
-            do = f"name the columns {', '.join(NEEDED)} in its first line"
-            raise DefinitionError(f"{path}, line 1", found=found, do=do)
-        line = reader.line_num + 1
-        for cells in reader:
-            if any(cells):
-                padded = [*(cell.strip() for cell in cells), *[""] * (len(header) - len(cells))]
-                yield f"{path}, line {line}", dict(zip(header, padded, strict=False))
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise DefinitionError(f"{path}, line {reader.line_num}", found=str(error), do="write it as CSV") from error
+    rows = csv_rows(path, strict=False)
+    line, first = next(rows, (1, []))
+    header = [name.strip().lower() for name in first]
+    missing = [name for name in NEEDED if name not in header]
+    if missing:
+        found = f"the columns {', '.join(missing)} are missing"
+        do = f"name the columns {', '.join(NEEDED)} in its first line"
+        raise DefinitionError(f"{path}, line {line}", found=found, do=do)
+    for line, cells in rows:
+        if any(cells):
+            padded = [*(cell.strip() for cell in cells), *[""] * (len(header) - len(cells))]
+            yield f"{path}, line {line}", dict(zip(header, padded, strict=False))
 
 
 def _json_rows(path: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
-    for line, text in enumerate(_text(path).split("\n"), start=1):
-        if not text.strip():
-            continue
-        where = f"{path}, line {line}"
-        try:
-            row = json.loads(text)
-        except ValueError:
-            row = None
-        if not isinstance(row, dict) or not {"scenario", "index"} <= row.keys():
-            do = f"write a JSON object with {', '.join(NEEDED)} on each line"
-            raise DefinitionError(where, found=f"found {text[:80]!r}", do=do)
-        yield where, {"label": ""} | {str(name): _as_text(value) for name, value in row.items()}
+    do = f"write a JSON object with {', '.join(NEEDED)} on each line"
+    for where, row in json_objects(path, do=do):
+        if not {"scenario", "index"} <= row.keys():
+            raise DefinitionError(where, found=f"found {row!r:.80}", do=do)
+        yield where, {"label": ""} | {name: _as_text(value) for name, value in row.items()}
 
 
 def _as_text(value: object) -> str:
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value).strip()
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        found = f"it cannot be read ({error.strerror})"
-        raise DefinitionError(f"labels {str(path)!r}", found=found, do="name a CSV or JSON-lines file") from error
-    except UnicodeDecodeError as error:
-        raise DefinitionError(f"labels {str(path)!r}", found="it is not UTF-8", do="save it as CSV UTF-8") from error
 
 
 def _number(text: str) -> float | None:

@@ -8,6 +8,7 @@ from functools import partial
 from simeval.cli.output import show, status_of
 from simeval.core.feedback import Feedback
 from simeval.core.tables import printable, render_table
+from simeval.core.validation import WORDS
 from simeval.errors import DefinitionError
 from simeval.store.database import Database
 from simeval.store.feedback import FeedbackBook
@@ -16,7 +17,6 @@ from simeval.store.runs import LAST, Runs
 
 HEADERS = ("of", "key", "score", "comment", "source", "given (UTC)", "id")
 WIDTHS = (30, 20, 8, 40, 16)
-WORDS = {"true": True, "yes": True, "pass": True, "false": False, "no": False, "fail": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,9 @@ from functools import partial
 from pathlib import Path
 
 from simeval.cli.output import require_writable, say, show, status_of
+from simeval.core.row_files import JSON_LINES
 from simeval.datasets.dataset import Dataset, Example, check_dataset
-from simeval.datasets.files import JSON_LINES, write_dataset
+from simeval.datasets.files import write_dataset
 from simeval.datasets.importers.registry import ImportedLog, import_log, own_ids, plain_name
 from simeval.errors import DefinitionError
 from simeval.store.opening import open_database

@@ -3,6 +3,8 @@
 import sys
 from pathlib import Path
 
+from simeval.core.settings import DEFAULTS
+
 SUITE = """\
 # A suite: scenarios in Given / When / Then form. Run it with
 #   simeval run suite.yaml --app app:handle
@@ -10,7 +12,7 @@ SUITE = """\
 # judgement of quality. With a real model: simeval run suite.yaml --app app:handle --judge-model openai/gpt-5-nano
 
 sample_size: 100         # trials a scenario may use; it ends as soon as its verdicts are settled (simeval plan)
-significance_level: 0.05 # how often a pass, or a fail, may be wrong
+significance_level: LEVEL # how often a pass, or a fail, may be wrong
 
 scenarios:
   - title: The assistant says what it can do
@@ -37,7 +39,7 @@ scenarios:
         evaluator:
           - {type: success_rate, min_proportion: 0.75}
           - {type: rating_average, min_median_rating: 8}
-"""
+""".replace("LEVEL", str(DEFAULTS.significance_level))
 
 APP = '''\
 """The app under test: replace what `handle` does with a call to your own app."""

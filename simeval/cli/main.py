@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
+from simeval.cli.options import GroupedCommand, setting_options, store_option
+from simeval.core.settings import DEFAULTS, MARGIN, POWER
 from simeval.core.version import __version__
 
-STORE = ".simeval/simeval.db"
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -18,7 +18,7 @@ def main() -> None:
     """Simulate users against a conversational AI app, judge the conversations, conclude with statistics."""
 
 
-@main.command(context_settings=CONTEXT)
+@main.command(context_settings=CONTEXT, cls=GroupedCommand)
 @click.argument("suite")
 @click.option("--app", default=None, help="The app: MODULE:HANDLER, or a model's name.  [default: offline/app]")
 @click.option(
@@ -26,76 +26,8 @@ def main() -> None:
     multiple=True,
     help="LiteLLM name of the judge; given several times, a panel whose mean rating counts.  [default: offline/judge]",
 )
-@click.option(
-    "--judge-repeats",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Ratings of a conversation by each judge, of which the mean counts.",
-)
 @click.option("--user-model", help="LiteLLM name of the simulated user.  [default: the judge's]")
-@click.option(
-    "--model-option", "model_options", multiple=True, metavar="NAME=VALUE", help="Goes into every LiteLLM call."
-)
 @click.option("--samples", type=click.IntRange(1), help="Trials for each scenario, whatever the suite says.")
-@click.option(
-    "--early-stopping/--no-early-stopping",
-    default=True,
-    show_default=True,
-    help="End a scenario as soon as its verdicts are settled.",
-)
-@click.option(
-    "--stop",
-    type=click.Choice(["gate", "verdict"]),
-    help="What ends a scenario: also that no pass can be reached, or only a proven side.  [default: by the gate]",
-)
-@click.option(
-    "--gate",
-    type=click.Choice(["pass", "not_fail"]),
-    default="pass",
-    show_default=True,
-    help="What the suite must reach for status 0: every verdict a pass, or none a fail.",
-)
-@click.option("--joint", is_flag=True, help="Let the significance level be that of all passes together.")
-@click.option("--seed", type=int, help="Fixes writing styles and trial seeds.  [default: drawn and shown]")
-@click.option("--concurrency", type=click.IntRange(1), default=50, show_default=True, help="Trials in flight.")
-@click.option(
-    "--model-concurrency", type=click.IntRange(1), default=50, show_default=True, help="Calls at once to a model."
-)
-@click.option("--app-concurrency", type=click.IntRange(1), help="Turns the app answers at once.  [default: all]")
-@click.option("--app-timeout", type=float, default=60.0, show_default=True, help="Seconds for a turn of the app.")
-@click.option("--model-timeout", type=float, default=60.0, show_default=True, help="Seconds for a call to a model.")
-@click.option(
-    "--on-app-error",
-    type=click.Choice(["fail", "exclude", "stop"]),
-    default="fail",
-    show_default=True,
-    help="What an app's error does to its trial.",
-)
-@click.option("--max-error-rate", type=float, default=0.1, show_default=True, help="Share of trials that may be lost.")
-@click.option(
-    "--store",
-    default=STORE,
-    show_default=True,
-    help="Where every finished step is kept: a SQLite file, a PostgreSQL URL, a .jsonl file, or none.",
-)
-@click.option(
-    "--resume", metavar="RUN", help="Go on with this run of the store (its id, or last); pay only for the rest."
-)
-@click.option("--accept-changes", is_flag=True, help="Resume although something has changed: a new run takes over.")
-@click.option("--cache", is_flag=True, help="Answer calls that were made before, in any run, from the store.")
-@click.option("--max-cost", "max_cost_usd", type=float, metavar="USD", help="Stop in order at this cost.")
-@click.option("--max-calls", type=click.IntRange(1), help="Stop in order at so many model calls.")
-@click.option("--max-tokens", type=click.IntRange(1), help="Stop in order at so many tokens.")
-@click.option("--max-seconds", type=float, help="Start no trial after so many seconds.")
-@click.option("--rpm", "requests_per_minute", type=click.IntRange(1), help="Requests a minute to each model, at most.")
-@click.option("--tpm", "tokens_per_minute", type=click.IntRange(1), help="Tokens a minute of each model, at most.")
-@click.option(
-    "--outage", type=float, default=300.0, show_default=True, help="Seconds to wait for a model that is down."
-)
-@click.option(
-    "--secret-pattern", "secret_patterns", multiple=True, metavar="REGEX", help="What is kept out of all texts."
-)
 @click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
 @click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
 @click.option(
@@ -106,8 +38,12 @@ def main() -> None:
     help="debug shows every prompt, reply and judge's reasoning.",
 )
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def run(**options: Any) -> None:
+@setting_options()
+@click.pass_context
+def run(context: click.Context, /, **options: Any) -> None:
     """Run a suite: a YAML file, a folder of them, or MODULE:OBJECT.
+
+    What is written here comes before what the suite sets, and that before the defaults.
 
     Exit status: 0 every verdict passed (with --gate not_fail: none is a fail); 1 some verdict is fail or
     inconclusive; 2 the command, suite or app could not be used; 3 the run could not be completed (a model that
@@ -116,7 +52,7 @@ def run(**options: Any) -> None:
     """
     from simeval.cli.run import leave, run_suite
 
-    leave(run_suite(**options))
+    leave(run_suite(context, **options))
 
 
 @main.command(context_settings=CONTEXT)
@@ -125,7 +61,13 @@ def run(**options: Any) -> None:
 @click.option("--sample", type=click.IntRange(1), help="Draw so many trials at random for people to label.")
 @click.option("--out", type=click.Path(path_type=Path), help="Where --sample writes the file to fill in (CSV).")
 @click.option("--seed", type=int, help="Fixes which trials --sample draws.  [default: the run's]")
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="Error on each side of the intervals.")
+@click.option(
+    "--alpha",
+    type=float,
+    default=DEFAULTS.significance_level,
+    show_default=True,
+    help="Error on each side of the intervals.",
+)
 @click.option("--json", "json_path", metavar="PATH", help="Write the report as JSON; - for standard output.")
 def agree(**options: Any) -> None:
     """Hold the judge of a run (RESULT, what --json wrote) against people's LABELS.
@@ -167,14 +109,10 @@ def persona(**options: Any) -> None:
 @click.argument("suite", required=False)
 @click.option("--bar", type=float, help="The share of trials to prove, such as 0.9; 0.5 for a median.")
 @click.option("--rate", type=float, help="The true share it shall be proven at.  [default, of a suite: half-way to 1]")
-@click.option("--power", type=float, default=0.8, show_default=True, help="The chance of a pass that is wanted.")
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="The significance level.")
+@click.option("--power", type=float, default=POWER, show_default=True, help="The chance of a pass that is wanted.")
 @click.option("--requirements", type=click.IntRange(1), default=1, show_default=True, help="How many have to pass.")
 @click.option("--samples", type=click.IntRange(1), help="Trials for each scenario, whatever the suite says.")
-@click.option("--joint", is_flag=True, help="Let the significance level be that of all passes together.")
-@click.option("--early-stopping/--no-early-stopping", default=True, show_default=True)
-@click.option("--stop", type=click.Choice(["gate", "verdict"]), help="As in simeval run.")
-@click.option("--gate", type=click.Choice(["pass", "not_fail"]), default="pass", show_default=True)
+@setting_options("significance_level", "joint", "early_stopping", "stop", "gate")
 @click.pass_context
 def plan(context: click.Context, /, **options: Any) -> None:
     """Plan sample sizes before a call is paid for.
@@ -184,21 +122,21 @@ def plan(context: click.Context, /, **options: Any) -> None:
     """
     from simeval.cli.plan import show_plan
 
-    unset = (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
-    given = {
-        each.name: each.secondary_opts[0] if each.secondary_opts and not options[each.name] else each.opts[0]
-        for each in context.command.params
-        if each.name and context.get_parameter_source(each.name) not in unset
-    }
-    raise SystemExit(show_plan(given=given, **options))
+    raise SystemExit(show_plan(context, **options))
 
 
 @main.command(context_settings=CONTEXT)
 @click.argument("baseline")
 @click.argument("candidate")
-@click.option("--store", default=STORE, show_default=True, help="Where runs are that are no files.")
-@click.option("--margin", type=float, default=0.05, show_default=True, help="Loss of a share that is tolerated.")
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="Chance of a wrong finding.")
+@store_option("Where runs are that are no files.")
+@click.option("--margin", type=float, default=MARGIN, show_default=True, help="Loss of a share that is tolerated.")
+@click.option(
+    "--alpha",
+    type=float,
+    default=DEFAULTS.significance_level,
+    show_default=True,
+    help="Chance of a wrong finding.",
+)
 @click.option(
     "--gate",
     type=click.Choice(["not_worse", "not_proven_worse"]),
@@ -237,9 +175,6 @@ def compare(**options: Any) -> None:
 @click.option("--judge-model", help="LiteLLM name of the model that grades.  [default: offline/judge]")
 @click.option("--share", "shares", multiple=True, metavar="METRIC=SHARE", help="To be true of at least this share.")
 @click.option("--median", "medians", multiple=True, metavar="METRIC=VALUE", help="To have at least this median.")
-@click.option("--seed", type=int, help="Fixes what is drawn.  [default: drawn and shown]")
-@click.option("--concurrency", type=click.IntRange(1), default=50, show_default=True, help="Conversations in flight.")
-@click.option("--store", default=STORE, show_default=True, help="Where the run is kept, or none.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
 @click.option(
     "--log-level",
@@ -247,7 +182,16 @@ def compare(**options: Any) -> None:
     default="warning",
     show_default=True,
 )
-def score(**options: Any) -> None:
+@setting_options(
+    "seed",
+    "concurrency",
+    "store",
+    seed="Fixes what is drawn.",
+    concurrency="Conversations in flight.",
+    store="Where the run is kept, or none.",
+)
+@click.pass_context
+def score(context: click.Context, /, **options: Any) -> None:
     """Measure the recorded conversations of FILE (any log that `simeval import` reads, or a table) by scorers.
 
     METRIC is a scorer's name, or that and the path of one of its numbers: valid_json.valid. Exit status: 0 every
@@ -257,7 +201,7 @@ def score(**options: Any) -> None:
     from simeval.cli.run import leave
     from simeval.cli.score import score_file
 
-    leave(score_file(**options))
+    leave(score_file(context, **options))
 
 
 @main.command("import", context_settings=CONTEXT)
@@ -278,7 +222,7 @@ def import_(**options: Any) -> None:
 
 
 @main.command(context_settings=CONTEXT)
-@click.option("--store", default=STORE, show_default=True, help="A SQLite file or a PostgreSQL URL.")
+@store_option("A SQLite file or a PostgreSQL URL.")
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many of the newest.")
 def runs(store: str, limit: int) -> None:
     """List the runs that a store has, the newest first."""
@@ -289,7 +233,7 @@ def runs(store: str, limit: int) -> None:
 
 @main.command(context_settings=CONTEXT)
 @click.argument("run", default="last")
-@click.option("--store", default=STORE, show_default=True, help="A SQLite file or a PostgreSQL URL.")
+@store_option("A SQLite file or a PostgreSQL URL.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
 def show(run: str, store: str, json_path: str | None) -> None:
     """Show the report of a RUN (its id, the beginning of it, or last), or how far it has come."""
@@ -299,7 +243,7 @@ def show(run: str, store: str, json_path: str | None) -> None:
 
 
 @main.command(context_settings=CONTEXT)
-@click.option("--store", default=STORE, show_default=True, help="A SQLite file or a PostgreSQL URL.")
+@store_option("A SQLite file or a PostgreSQL URL.")
 def datasets(store: str) -> None:
     """List the datasets that a store has, with their versions and tags."""
     from simeval.cli.store import list_datasets
@@ -320,7 +264,7 @@ def datasets(store: str) -> None:
 @click.option("--export", "export_path", metavar="PATH", help="Write feedback as JSON lines: all, or RUN's.")
 @click.option("--import", "import_path", metavar="PATH", help="Read feedback from JSON lines; no line is kept twice.")
 @click.option("--remove", metavar="ID", help="Remove one feedback.")
-@click.option("--store", default=STORE, show_default=True, help="A SQLite file or a PostgreSQL URL.")
+@store_option("A SQLite file or a PostgreSQL URL.")
 def feedback(store: str, **options: Any) -> None:
     """Say of a trial of a RUN (its id, the beginning of it, or last) what you think, or list what was said.
 
@@ -335,7 +279,7 @@ def feedback(store: str, **options: Any) -> None:
 
 @main.command(context_settings=CONTEXT)
 @click.argument("runs", nargs=-1, required=True)
-@click.option("--store", default=STORE, show_default=True, help="A SQLite file or a PostgreSQL URL.")
+@store_option("A SQLite file or a PostgreSQL URL.")
 @click.option("--yes", "confirmed", is_flag=True, help="Do not ask.")
 def delete(runs: tuple[str, ...], store: str, confirmed: bool) -> None:
     """Delete RUNS with all that belongs to them."""

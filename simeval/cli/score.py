@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import click
 
+from simeval.cli.options import overrides
 from simeval.cli.output import (
     INTERRUPTED,
     NOT_COMPLETED,
@@ -17,9 +19,10 @@ from simeval.cli.output import (
     status_of,
     write_json,
 )
-from simeval.cli.run import NO_STORE, STATUS, app_of
+from simeval.cli.run import STATUS, app_of
 from simeval.cli.signals import INTERRUPT, ending_on_signals
 from simeval.core.logs import configure_logging
+from simeval.core.settings import DEFAULTS
 from simeval.core.version import __version__
 from simeval.datasets.dataset import Dataset
 from simeval.datasets.files import read_dataset
@@ -32,13 +35,14 @@ from simeval.results.encoding import encode_experiment
 from simeval.results.experiment import ExperimentResult
 from simeval.scorers.base import Scorer, as_scorer
 from simeval.scorers.registry import ScorerOptions, named_scorer
-from simeval.suites.files import load_object
+from simeval.suites.objects import load_object
 from simeval.suites.scenario import Expectation
 
 TABLES = (".csv", ".tsv", ".parquet")
 
 
 def score_file(
+    context: click.Context,
     *,
     file: Path,
     scorers: str,
@@ -46,30 +50,26 @@ def score_file(
     recorded: str | None,
     outputs: Sequence[str],
     app: str | None,
+    judge_model: str | None,
     shares: Sequence[str],
     medians: Sequence[str],
     json_path: str | None,
     log_level: str,
-    **options: Any,
+    **chosen: str | None,
 ) -> int:
-    """Measure the conversations of a file and give the exit status."""
+    """Measure the conversations of a file and give the exit status; scorers are made with what is `chosen`."""
     make_printable()
     configure_logging(log_level.upper())  # type: ignore[arg-type]
 
     def work() -> int:
-        made = _scorers(scorers, options)
+        made = _scorers(scorers, ScorerOptions(**chosen))
         then = [
             *(_expectation(each, made, _share) for each in shares),
             *(_expectation(each, made, _median) for each in medians),
         ]
         require_writable(json_path)
         dataset = _dataset(file, format, recorded, outputs)
-        engine = Engine(
-            options["judge_model"],
-            seed=options["seed"],
-            concurrency=options["concurrency"],
-            store=None if options["store"] == NO_STORE else options["store"],
-        )
+        engine = Engine(judge_model, settings=DEFAULTS.overridden(overrides(context)))
         try:
             result = anyio.run(_evaluate, engine, dataset, app_of(app) if app else None, made, then)
         except SimevalError as error:
@@ -89,7 +89,7 @@ async def _evaluate(
     engine: Engine, dataset: Dataset, app: Any, scorers: Sequence[Scorer], then: Sequence[Expectation]
 ) -> ExperimentResult:
     with ending_on_signals(engine):
-        return await engine.evaluate(dataset, app, scorers=scorers, then=then)
+        return await engine.experiment(dataset, app, scorers=scorers, then=then)
 
 
 def _report(result: ExperimentResult, json_path: str | None) -> None:
@@ -108,8 +108,7 @@ def _dataset(file: Path, format: str, recorded: str | None, outputs: Sequence[st
     return found.dataset
 
 
-def _scorers(names: str, options: dict[str, Any]) -> list[Scorer]:
-    chosen = ScorerOptions(**{name: options[name] for name in ("persona", "traits", "encoder", "sentiment_model")})
+def _scorers(names: str, chosen: ScorerOptions) -> list[Scorer]:
     listed = [name.strip() for name in names.split(",") if name.strip()]
     if not listed:
         raise DefinitionError("--scorers", found="found no name", do="name one or more, with commas between them")

@@ -1,5 +1,6 @@
 """The one place where an arbitrary exception becomes a value, so that one failing item costs no other."""
 
+from asyncio import CancelledError, current_task
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,9 +59,38 @@ def attempt_all(work: Callable[[], T]) -> T | Caught:
         return Caught(failed)
 
 
+class LeftError(RuntimeError):
+    """Code of the user's raised what ends a task or a process, and not an error."""
+
+    def __init__(self, who: str, cause: BaseException) -> None:
+        super().__init__(f"{who} raised {type(cause).__name__}({cause})")
+
+
+async def guarded(answer: Awaitable[T], who: str) -> T:
+    """Await what code of the user's answers. Raises LeftError for what would end our own task, unless that is ended."""
+    try:
+        return await answer
+    except SystemExit as error:
+        raise LeftError(who, error) from error
+    except CancelledError as error:
+        task = current_task()
+        if task is None or task.cancelling():
+            raise
+        raise LeftError(who, error) from error
+
+
+def guarded_call(call: Callable[[], T], who: str) -> T:
+    """Call code of the user's in a thread. Raises LeftError for what would end a task or a process."""
+    try:
+        return call()
+    except (SystemExit, CancelledError) as error:
+        raise LeftError(who, error) from error
+
+
 def place_of(error: BaseException) -> str:
     """Say where an error was raised, as " (file:line in function)"; nothing where that is not known."""
-    frames = extract_tb(error.__traceback__)
+    raised = error.__cause__ if isinstance(error, LeftError) and error.__cause__ else error
+    frames = extract_tb(raised.__traceback__)
     return f" ({Path(frames[-1].filename).name}:{frames[-1].lineno} in {frames[-1].name})" if frames else ""
 
 

@@ -8,10 +8,12 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, SupportsFloat
 from urllib.parse import quote
 
+from simeval.core.conversation import Conversation
+from simeval.core.serialization import nested, plain
 from simeval.errors import DefinitionError
 
 MASK = "[secret]"
@@ -107,22 +109,28 @@ class Redactor:
 
 def clean_values(value: object, clean: Callable[[str], str]) -> Any:
     """Return a value with `clean` applied to every text in it, however deep; what is neither text nor number is one."""
-    match value:
-        case str():
-            return clean(value)
-        case None | bool() | int() | float():
-            return value
-        case Mapping():
-            found: dict[str, Any] = {}
-            for key, inner in value.items():
-                found[_unused(clean(str(key)), found)] = clean_values(inner, clean)
-            return found
-        case list() | tuple():
-            return [clean_values(inner, clean) for inner in value]
-        case SupportsFloat():
-            return value  # a number of numpy's
-        case _:
-            return clean(str(value))
+
+    def leaf(found: object) -> Any:
+        if isinstance(found, str):
+            return clean(found)
+        is_number = found is None or isinstance(found, (int, float, SupportsFloat))  # also a number of numpy's
+        return found if is_number else clean(str(found))
+
+    return nested(value, leaf, name=lambda key, taken: _unused(clean(str(key)), taken))
+
+
+def cleaned(conversation: Conversation, clean: Callable[[str], str]) -> Conversation:
+    """Return a conversation clean of secrets, in the form that a journal gives back."""
+    messages = tuple(
+        replace(
+            message,
+            content=clean(message.content),
+            tool_calls=tuple(clean_values(plain(call), clean) for call in message.tool_calls),
+            metadata=clean_values(plain(message.metadata), clean) if message.metadata else {},
+        )
+        for message in conversation.messages
+    )
+    return replace(conversation, messages=messages)
 
 
 def _unused(name: str, taken: Mapping[str, Any]) -> str:

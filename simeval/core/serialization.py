@@ -1,15 +1,47 @@
 """Transcripts as JSON-ready dicts and back: the one form in which reports, journals and datasets write them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import datetime
-from math import isfinite, nan
+from math import inf, isfinite, nan
 from typing import Any, SupportsFloat
 
 from simeval.core.conversation import Conversation, Message
-from simeval.core.redaction import clean_values
 
 Json = dict[str, Any]
+
+_SIMPLE = frozenset((str, int, float, bool, type(None)))  # what is told without a look at its class's bases
+
+
+def nested(
+    value: object,
+    leaf: Callable[[Any], Any],
+    *,
+    name: Callable[[object, Mapping[str, Any]], str] | None = None,
+    levels: float = inf,
+) -> Any:
+    """Return a value with `leaf` applied to all in it that is no mapping, list or tuple; tuples become lists.
+
+    `name` gives what a key is called, beside those that the mapping has by then; by default its text. Raises
+    RecursionError where it is nested more than `levels` deep.
+    """
+
+    def walk(inner: Any, left: float) -> Any:
+        if type(inner) in _SIMPLE:
+            return leaf(inner)
+        if left < 0:
+            raise RecursionError
+        if isinstance(inner, Mapping):
+            if name is None:
+                return {str(key): walk(each, left - 1) for key, each in inner.items()}
+            found: dict[str, Any] = {}
+            for key, each in inner.items():
+                found[name(key, found)] = walk(each, left - 1)
+            return found
+        if isinstance(inner, (list, tuple)):
+            return [walk(each, left - 1) for each in inner]
+        return leaf(inner)
+
+    return walk(value, levels)
 
 
 def plain(value: object) -> Any:
@@ -17,15 +49,15 @@ def plain(value: object) -> Any:
 
     A float that is no number is null.
     """
+    return nested(value, _plain)
+
+
+def _plain(value: object) -> Any:
     match value:
-        case None | bool() | int() | str():
+        case str() | int() | None:
             return value
         case float():
             return value if isfinite(value) else None
-        case Mapping():
-            return {str(key): plain(inner) for key, inner in value.items()}
-        case list() | tuple():
-            return [plain(inner) for inner in value]
         case SupportsFloat() if not isinstance(value, type) and not hasattr(value, "shape"):
             return _number(value)  # a Decimal, a Fraction
         case _ if getattr(value, "shape", None) == () and callable(item := getattr(value, "item", None)):
@@ -98,17 +130,3 @@ def decode_message(found: Mapping[str, Any]) -> Message:
         tool_calls=tuple(found.get("tool_calls") or ()),
         metadata=found.get("metadata") or {},
     )
-
-
-def cleaned(conversation: Conversation, clean: Callable[[str], str]) -> Conversation:
-    """Return a conversation clean of secrets, in the form that a journal gives back."""
-    messages = tuple(
-        replace(
-            message,
-            content=clean(message.content),
-            tool_calls=tuple(clean_values(plain(call), clean) for call in message.tool_calls),
-            metadata=clean_values(plain(message.metadata), clean) if message.metadata else {},
-        )
-        for message in conversation.messages
-    )
-    return replace(conversation, messages=messages)

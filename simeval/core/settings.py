@@ -1,11 +1,18 @@
 """What a run is set to: retries, writing styles, limits. Each default is stated once, here."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Literal
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from simeval.core import seeds
-from simeval.core.validation import is_number, require, require_level, require_one_of, require_size, require_whole
+from simeval.core.setting_field import BUDGET, LIMITS, SURROUNDINGS, VERDICTS, about, check
+from simeval.core.validation import is_number, nearest, require, require_level, require_size, require_whole
+from simeval.errors import DefinitionError
+
+if TYPE_CHECKING:
+    from simeval.store.journal import Journal
 
 OnAppError = Literal["fail", "exclude", "stop"]
 EarlyStopping = bool | Literal["anytime"]
@@ -104,69 +111,261 @@ class WritingStyleConfig:
         return {axis.name: random.choice(list(getattr(self.axes, axis.name))) for axis in fields(self.axes)}
 
 
-_CHOICES: Mapping[str, Sequence[object]] = {
-    "on_app_error": ("fail", "exclude", "stop"),
-    "early_stopping": (True, False, "anytime"),
-    "gate": ("pass", "not_fail"),
-    "stop": (None, "gate", "verdict"),
-    "joint": (True, False),
-}
+def _require_seconds(value: object, name: str) -> None:
+    require(is_number(value) and cast("float", value) > 0, name, found=value, do="use more than 0 seconds")
+
+
+def _require_amount(value: object, name: str) -> None:
+    require(is_number(value) and cast("float", value) > 0, name, found=value, do="use a number above 0")
+
+
+def _require_share(value: object, name: str) -> None:
+    require(is_number(value) and 0 <= cast("float", value) <= 1, name, found=value, do="use a share from 0 to 1")
+
+
+def _require_seed(value: object, name: str) -> None:
+    require(isinstance(value, int), name, found=value, do="use a whole number")
+
+
+def _require_kind(value: object, name: str, *, kind: type) -> None:
+    require(isinstance(value, kind), name, found=value, do=f"give a {kind.__name__}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Everything that bounds or steers a run, apart from its models.
+    """Everything that bounds or steers a run, apart from what is evaluated and its models.
 
-    `concurrency` bounds the trials in flight, `model_concurrency` the calls under way to one model,
-    `app_concurrency` the turns the app answers at once (None: as many as there are trials in flight).
-    `requests_per_minute` and `tokens_per_minute` hold for each model; one that fails every call is waited for
-    `outage_seconds`.
-    `early_stopping` and `stop` say when a scenario's verdict ends its trials, `gate` what a suite must reach.
-    With `joint` the level is that of all passes of a suite together, and each requirement gets its share.
+    Each field stands here alone, with its default and its help text: Engine takes it by this name, commands make an
+    option of it, and suite files may set it, where it is not of the run's surroundings.
+
+    Raises DefinitionError for a value that cannot be used.
     """
 
-    sample_size: int = 30
-    significance_level: float = 0.05
-    early_stopping: EarlyStopping = True
-    gate: Gate = "pass"
-    stop: StopAt | None = None
-    joint: bool = False
-    judge_repeats: int = 1
-    seed: int | None = None
-    concurrency: int = 50
-    model_concurrency: int = 50
-    app_concurrency: int | None = None
-    requests_per_minute: int | None = None
-    tokens_per_minute: int | None = None
-    outage_seconds: float = 300.0
-    model_timeout_seconds: float = 60.0
-    app_timeout_seconds: float = 60.0
-    on_app_error: OnAppError = "fail"
-    max_error_rate: float = 0.1
-    retry: RetryConfig = field(default_factory=RetryConfig)
-    writing_style: WritingStyleConfig = field(default_factory=WritingStyleConfig)
+    sample_size: int = field(
+        default=30,
+        metadata=about(VERDICTS, "Trials a scenario may use, where it does not say it itself.", check=require_size),
+    )
+    significance_level: float = field(
+        default=0.05,
+        metadata=about(
+            VERDICTS,
+            "The significance level: the chance of a wrong pass, or fail.",
+            flag="--alpha",
+            check=require_level,
+        ),
+    )
+    early_stopping: EarlyStopping = field(
+        default=True,
+        metadata=about(
+            VERDICTS,
+            "End a scenario as soon as its verdicts are settled.",
+            flag="--early-stopping",
+        ),
+    )
+    stop: StopAt | None = field(
+        default=None,
+        metadata=about(
+            VERDICTS,
+            "What ends a scenario: also that no pass can be reached, or only a proven side.",
+            flag="--stop",
+            unset="by the gate",
+        ),
+    )
+    gate: Gate = field(
+        default="pass",
+        metadata=about(
+            VERDICTS, "What the suite must reach for status 0: every verdict a pass, or none a fail.", flag="--gate"
+        ),
+    )
+    joint: bool = field(
+        default=False,
+        metadata=about(VERDICTS, "Let the significance level be that of all passes together.", flag="--joint"),
+    )
+    judge_repeats: int = field(
+        default=1,
+        metadata=about(
+            VERDICTS,
+            "Ratings of a conversation by each judge, of which the mean counts.",
+            flag="--judge-repeats",
+            check=require_whole,
+        ),
+    )
+    on_app_error: OnAppError = field(
+        default="fail",
+        metadata=about(
+            VERDICTS,
+            "What an app's error does to its trial.",
+            flag="--on-app-error",
+        ),
+    )
+    max_error_rate: float = field(
+        default=0.1,
+        metadata=about(
+            VERDICTS,
+            "Share of trials that may be lost.",
+            flag="--max-error-rate",
+            check=_require_share,
+        ),
+    )
+    seed: int | None = field(
+        default=None,
+        metadata=about(
+            VERDICTS,
+            "Fixes writing styles and trial seeds.",
+            flag="--seed",
+            unset="drawn and shown",
+            check=_require_seed,
+        ),
+    )
+    writing_style_config: WritingStyleConfig | None = field(
+        default=None,
+        metadata=about(
+            VERDICTS,
+            "Whether simulated users write in varied styles, and which.",
+            unset="varied",
+            check=partial(_require_kind, kind=WritingStyleConfig),
+        ),
+    )
+
+    concurrency: int = field(
+        default=50,
+        metadata=about(LIMITS, "Trials in flight.", flag="--concurrency", check=require_whole),
+    )
+    model_concurrency: int = field(
+        default=50, metadata=about(LIMITS, "Calls at once to a model.", flag="--model-concurrency", check=require_whole)
+    )
+    app_concurrency: int | None = field(
+        default=None,
+        metadata=about(
+            LIMITS, "Turns the app answers at once.", flag="--app-concurrency", unset="all", check=require_whole
+        ),
+    )
+    app_timeout_seconds: float = field(
+        default=60.0,
+        metadata=about(LIMITS, "Seconds for a turn of the app.", flag="--app-timeout", check=_require_seconds),
+    )
+    model_timeout_seconds: float = field(
+        default=60.0,
+        metadata=about(LIMITS, "Seconds for a call to a model.", flag="--model-timeout", check=_require_seconds),
+    )
+    requests_per_minute: int | None = field(
+        default=None,
+        metadata=about(LIMITS, "Requests a minute to each model, at most.", flag="--rpm", check=require_whole),
+    )
+    tokens_per_minute: int | None = field(
+        default=None,
+        metadata=about(LIMITS, "Tokens a minute of each model, at most.", flag="--tpm", check=require_whole),
+    )
+    outage_seconds: float = field(
+        default=300.0,
+        metadata=about(LIMITS, "Seconds to wait for a model that is down.", flag="--outage", check=_require_seconds),
+    )
+    retry_config: RetryConfig | None = field(
+        default=None,
+        metadata=about(
+            LIMITS,
+            "How often, and after which waits, a call to a model is tried again.",
+            unset="those of `RetryConfig`",
+            check=partial(_require_kind, kind=RetryConfig),
+        ),
+    )
+
+    max_cost_usd: float | None = field(
+        default=None,
+        metadata=about(BUDGET, "Stop in order at this cost.", flag="--max-cost", metavar="USD", check=_require_amount),
+    )
+    max_calls: int | None = field(
+        default=None,
+        metadata=about(BUDGET, "Stop in order at so many model calls.", flag="--max-calls", check=require_whole),
+    )
+    max_tokens: int | None = field(
+        default=None,
+        metadata=about(BUDGET, "Stop in order at so many tokens.", flag="--max-tokens", check=require_whole),
+    )
+    max_seconds: float | None = field(
+        default=None,
+        metadata=about(BUDGET, "Start no trial after so many seconds.", flag="--max-seconds", check=_require_amount),
+    )
+
+    store: "Path | str | Journal | None" = field(
+        default=Path(".simeval/simeval.db"),
+        metadata=about(
+            SURROUNDINGS,
+            "Where every finished step is kept: a SQLite file, a PostgreSQL URL, a .jsonl file, or none.",
+            flag="--store",
+            unset="nowhere",
+        ),
+    )
+    resume: str | None = field(
+        default=None,
+        metadata=about(
+            SURROUNDINGS,
+            "Go on with this run of the store (its id, or last); pay only for the rest.",
+            flag="--resume",
+            metavar="RUN",
+        ),
+    )
+    accept_changes: bool = field(
+        default=False,
+        metadata=about(
+            SURROUNDINGS,
+            "Resume although something has changed: a new run takes over.",
+            flag="--accept-changes",
+        ),
+    )
+    cache: bool = field(
+        default=False,
+        metadata=about(SURROUNDINGS, "Answer calls that were made before, in any run, from the store.", flag="--cache"),
+    )
+    rubric_folder: Path | str | None = field(
+        default=Path(".simeval/rubrics"),
+        metadata=about(SURROUNDINGS, "Where rubrics that a model wrote are kept between runs.", unset="in memory only"),
+    )
+    model_options: Mapping[str, Any] | None = field(
+        default=None,
+        metadata=about(SURROUNDINGS, "Goes into every LiteLLM call.", flag="--model-option", metavar="NAME=VALUE"),
+    )
+    secret_patterns: Sequence[str] = field(
+        default=(),
+        metadata=about(
+            SURROUNDINGS,
+            "What is kept out of all texts.",
+            flag="--secret-pattern",
+            metavar="REGEX",
+        ),
+    )
+    progress: bool | None = field(
+        default=None, metadata=about(SURROUNDINGS, "Show a progress bar.", unset="where standard error is a terminal")
+    )
 
     def __post_init__(self) -> None:
-        require_size(self.sample_size, "sample_size")
-        for name in ("concurrency", "model_concurrency", "judge_repeats"):
-            require_whole(getattr(self, name), name)
-        for name in ("app_concurrency", "requests_per_minute", "tokens_per_minute"):
-            require_whole(getattr(self, name), name, optional=True)
-        require(self.seed is None or isinstance(self.seed, int), "seed", found=self.seed, do="use a whole number")
-        for name in ("model_timeout_seconds", "app_timeout_seconds", "outage_seconds"):
-            value = getattr(self, name)
-            require(is_number(value) and value > 0, name, found=value, do="use more than 0 seconds")
-        require_level(self.significance_level, "significance_level")
-        require(
-            is_number(self.max_error_rate) and 0 <= self.max_error_rate <= 1,
-            "max_error_rate",
-            found=self.max_error_rate,
-            do="use a share from 0 to 1",
-        )
-        for name, choices in _CHOICES.items():
-            require_one_of(getattr(self, name), choices, name)
+        for each in fields(self):
+            check(each, getattr(self, each.name))
 
     @property
     def stop_mode(self) -> StopAt | None:
         """What ends a scenario: where only a proven fail matters, a proven side; None leaves it to evaluators."""
         return self.stop or (None if self.gate == "pass" else "verdict")
+
+    @property
+    def retry(self) -> RetryConfig:
+        """How calls to models are retried."""
+        return self.retry_config or RetryConfig()
+
+    @property
+    def writing_style(self) -> WritingStyleConfig:
+        """Whether simulated users write in varied styles, and which."""
+        return self.writing_style_config or WritingStyleConfig()
+
+    def overridden(self, overrides: Mapping[str, Any]) -> "Settings":
+        """Return these settings with others in their place. Raises DefinitionError for a name that is no setting."""
+        names = [each.name for each in fields(self)]
+        for name in overrides:
+            if name not in names:
+                raise DefinitionError("settings", found=f"there is no setting {name!r}", do=nearest(name, names))
+        return replace(self, **overrides)
+
+
+DEFAULTS = Settings()
+MARGIN = 0.05  # the loss of a share that a comparison tolerates
+POWER = 0.8  # the chance of a pass that a sample is planned for

@@ -1,9 +1,14 @@
 """Checks of arguments: each raises DefinitionError, which says where, what was found and what to do."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 
 from simeval.errors import DefinitionError
 
+WORDS: Mapping[str, bool] = {  # by which people say yes and no in files and on the command line
+    **dict.fromkeys(("true", "yes", "pass"), True),
+    **dict.fromkeys(("false", "no", "fail"), False),
+}
 LARGEST_SAMPLE = 10_000  # trials of one scenario; boundaries of larger designs would take many seconds
 
 
@@ -50,3 +55,9 @@ def require_one_of(value: object, choices: Sequence[object], where: str) -> None
     shown = [repr(choice) for choice in choices]
     usable = any(value is choice or (isinstance(choice, str) and value == choice) for choice in choices)
     require(usable, where, found=value, do=f"use {', '.join(shown[:-1])} or {shown[-1]}")
+
+
+def nearest(name: str, known: Sequence[str], *, more: str = "") -> str:
+    """Say which of the `known` names one may have been meant for, or else all of them, and what `more` there is."""
+    close = get_close_matches(name, known, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"use one of {', '.join(known)}{more}"

@@ -1,7 +1,7 @@
 """YAML files of definitions, read strictly; a mistake in one is reported with file, line and field."""
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from difflib import get_close_matches
+import re
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 LARGEST_EXPANSION = 100_000  # values that references may add to those of a file
 LONGEST_SHOWN = 80  # characters of a value that are shown
 
-Problem = tuple[str, str, str]  # the field, what was found, what to do
+_NAME = re.compile(r"[.:] ?")  # between the parts of what an error names, of which the last is an argument
 
 
 class _Loader(yaml.SafeLoader):
@@ -63,33 +63,33 @@ def read_yaml(path: Path, *, renamed: Mapping[str, str] = {}) -> tuple[yaml.Node
         ) from error
 
 
-def located(
-    path: Path,
-    node: yaml.Node | None,
-    error: "ValidationError",
-    *,
-    fields: Collection[str],
-    skip: int = 0,
-    told: Callable[[Mapping[str, Any], Sequence[int | str]], Problem | None] | None = None,
-) -> SuiteFileError:
+def located(path: Path, node: yaml.Node | None, error: "ValidationError", *, skip: int = 0) -> SuiteFileError:
     """Name the line and field of a validation's first mistake, the one deepest in the file.
 
-    `fields` are those that an unknown one may have been meant for, `skip` the steps of a place that are not in the
-    file, and `told` says a mistake, which it is given with its place, in better words, or gives None.
+    `skip` are the steps of a place that are not in the file.
     """
     first = max(error.errors(), key=lambda each: len(_place(node, each["loc"][skip:])))
-    place = _place(node, first["loc"][skip:])
+    place, last = _place(node, first["loc"][skip:]), first["loc"][-1] if first["loc"] else ""
     cause = first.get("ctx", {}).get("error")
-    field, found, do = ".".join(map(str, place)), f"found {_shown(first['input'])}", _lowered(first["msg"])
+    found, do = f"found {_shown(first['input'])}", _lowered(first["msg"])
     if isinstance(cause, DefinitionError):
-        found, do = f"{cause.where}: {cause.found}", cause.do
+        place, found = _refined(node, place, last, cause)
+        do = cause.do
     elif first["type"] == "missing":
-        field, found, do = ".".join(map(str, [*place, first["loc"][-1]])), "the field is missing", "add it"
-    elif first["type"] == "extra_forbidden":
-        found, do = f"there is no field {first['loc'][-1]!r}", _meant(str(first["loc"][-1]), sorted(fields))
-    elif told is not None and (better := told(first, place)) is not None:
-        field, found, do = better
-    return SuiteFileError(str(path), line=_line(node, place), field=field, found=found, do=do)
+        place, found, do = (*place, last), "the field is missing", "add it"
+    return SuiteFileError(str(path), line=_line(node, place), field=".".join(map(str, place)), found=found, do=do)
+
+
+def _refined(
+    node: yaml.Node | None, place: tuple[int | str, ...], last: int | str, cause: DefinitionError
+) -> tuple[tuple[int | str, ...], str]:
+    """Return the place of what an error names, where it is a field of the mapping there, and what was found."""
+    name = _NAME.split(cause.where)[-1]
+    if name in ("", *place[-1:]):
+        return place, cause.found
+    if name == last or _child(_at(node, place), name) is not None:
+        return (*place, name), cause.found
+    return place, f"{cause.where}: {cause.found}"
 
 
 def _read(text: str, renamed: Mapping[str, str]) -> tuple[yaml.Node | None, Any]:
@@ -146,11 +146,6 @@ def _lowered(message: str) -> str:
     return message[0].lower() + message[1:]
 
 
-def _meant(name: str, known: Sequence[str]) -> str:
-    close = get_close_matches(name, known, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"the fields are {', '.join(known)}"
-
-
 def _place(node: yaml.Node | None, location: Sequence[int | str]) -> tuple[int | str, ...]:
     """Return the part of a pydantic location that exists in the file; names of union members are left out."""
     place: list[int | str] = []
@@ -163,9 +158,15 @@ def _place(node: yaml.Node | None, location: Sequence[int | str]) -> tuple[int |
 
 
 def _line(node: yaml.Node | None, place: Sequence[int | str]) -> int:
+    found = _at(node, place)
+    return found.start_mark.line + 1 if found is not None else 1
+
+
+def _at(node: yaml.Node | None, place: Sequence[int | str]) -> yaml.Node | None:
+    """Return the node of a place, or the last one on the way to it."""
     for step in place:
         node = _child(node, step) or node
-    return node.start_mark.line + 1 if node is not None else 1
+    return node
 
 
 def _child(node: yaml.Node | None, step: int | str) -> yaml.Node | None:

@@ -1,15 +1,14 @@
 """Datasets from Python objects and from files, and written to files; read as a stream wherever that will do."""
 
-import csv
 import gzip
 import json
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
-from typing import IO, Any, cast
+from typing import Any
 
+from simeval.core.row_files import JSON_LINES, csv_rows, sound_lines
 from simeval.datasets.dataset import Dataset, Example, Kind, check_dataset, encode_example
 from simeval.datasets.file_stamp import FileStamp
 from simeval.datasets.frames import frame_rows, parquet_rows
@@ -19,10 +18,8 @@ from simeval.errors import DefinitionError, StoreError
 Columns = str | Sequence[str] | None
 Numbered = tuple[int, object]  # a row, and the line it begins at, or its number
 
-JSON_LINES = (".jsonl", ".ndjson")
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 PARQUET = ".parquet"
-LARGEST_CELL = 1 << 27  # characters of a cell; the csv module's own limit is 131,072
 
 
 def dataset_of(
@@ -140,12 +137,7 @@ class _File:
         if self.form == PARQUET:
             yield from enumerate(parquet_rows(self.path), 1)
             return
-        rows = _json_rows if self.form in JSON_LINES else _csv_rows
-        try:
-            with _opened(self.path) as file:
-                yield from rows(self, file)
-        except (OSError, EOFError, zlib.error) as error:
-            raise _unreadable(self.path, error) from error
+        yield from (_json_rows if self.form in JSON_LINES else _csv_rows)(self)
 
 
 def _reader(rows: Any) -> Callable[[], Iterable[object]]:
@@ -164,33 +156,19 @@ def _reader(rows: Any) -> Callable[[], Iterable[object]]:
     return lambda: held
 
 
-def _json_rows(file: _File, lines: Iterable[bytes]) -> Iterator[Numbered]:
-    for number, text in _texts(file, lines):
-        if not text.strip():
-            continue
-        try:
-            row = json.loads(text, parse_constant=_refuse)
-        except (ValueError, RecursionError) as error:
-            do = "write a JSON object on each line"
-            raise DefinitionError(f"{file.place} {number}", found=f"it is no JSON ({error})", do=do) from error
-        yield number, row
+def _json_rows(file: _File) -> Iterator[Numbered]:
+    return ((line.number, line.value) for line in sound_lines(file.path, finite=True))
 
 
-def _csv_rows(file: _File, lines: Iterable[bytes]) -> Iterator[Numbered]:
-    csv.field_size_limit(max(LARGEST_CELL, csv.field_size_limit()))  # of the whole process: there is no other
-    texts = (text for _, text in _texts(file, lines))
-    reader = csv.reader(texts, delimiter=DELIMITERS[file.form], strict=True)
+def _csv_rows(file: _File) -> Iterator[Numbered]:
+    rows = csv_rows(file.path, delimiter=DELIMITERS[file.form])
     header: list[str] | None = None
-    number = 1
-    try:
-        for cells in reader:
-            if cells and header is None:
-                header = _header(cells, f"{file.place} {number}")
-            elif cells and header is not None:
-                yield number, _row(header, cells, f"{file.place} {number}")
-            number = reader.line_num + 1
-    except csv.Error as error:
-        raise DefinitionError(f"{file.place} {number}", found=str(error), do="write it as CSV") from error
+    for number, cells in rows:
+        where = f"{file.place} {number}"
+        if header is None:
+            header = _header(cells, where)
+        else:
+            yield number, _row(header, cells, where)
 
 
 def _header(cells: Sequence[str], where: str) -> list[str]:
@@ -209,34 +187,13 @@ def _row(header: Sequence[str], cells: Sequence[str], where: str) -> dict[str, s
     return dict(zip(header, cells, strict=True))
 
 
-def _texts(file: _File, lines: Iterable[bytes]) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(lines, 1):
-        try:
-            yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError as error:
-            raise DefinitionError(f"{file.place} {number}", found="it is not UTF-8", do="save it as UTF-8") from error
-
-
-def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is none of its numbers; write null")
-
-
 def _lines_of(dataset: Dataset) -> Iterator[bytes]:
     for example in dataset:
         line = json.dumps(encode_example(example), ensure_ascii=False)
         yield f"{line}\n".encode(errors="backslashreplace")  # half a surrogate pair, as the escape JSON has for it
 
 
-def _opened(path: Path) -> IO[bytes]:
-    return cast("IO[bytes]", gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
-
-
 def _form_of(path: Path) -> str:
     """Return the suffix that says how a file is written, in lower case."""
     plain = path.with_suffix("") if path.suffix == ".gz" else path
     return plain.suffix.lower()
-
-
-def _unreadable(path: Path, error: Exception) -> DefinitionError:
-    problem = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return DefinitionError(str(path), found=f"it cannot be read ({problem})", do="name a file that can be read")

@@ -9,12 +9,14 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from difflib import get_close_matches
+from functools import partial
 from math import isinf, isnan, log10
 from pathlib import PurePath
 from typing import Any
 from uuid import UUID
 
 from simeval.core.conversation import Conversation, Message
+from simeval.core.serialization import nested
 from simeval.datasets.dataset import REFERENCE, RETURNED, Example, Kind, decode_example, is_chat, text_of
 from simeval.errors import DefinitionError
 
@@ -86,11 +88,19 @@ def example_of(row: object, fields: Fields, where: str) -> Example:
     return _flat(found, fields, where)
 
 
-def json_value(value: object, where: str, *, depth: int = 0) -> Any:
+def json_value(value: object, where: str) -> Any:
     """Return a value in the form JSON can hold: NaN as null, dates as text, arrays as lists.
 
     Raises DefinitionError for what has no such form, so that a dataset is the same wherever it is read.
     """
+    try:
+        return nested(value, partial(_json_leaf, where=where), levels=DEEPEST)
+    except RecursionError as error:
+        found = f"it is nested more than {DEEPEST} levels deep"
+        raise DefinitionError(where, found=found, do="give it as a text") from error
+
+
+def _json_leaf(value: object, *, where: str) -> Any:
     match value:
         case None | bool() | str():
             return value
@@ -100,16 +110,10 @@ def json_value(value: object, where: str, *, depth: int = 0) -> Any:
             return None if isnan(value) else value
         case Decimal() if value.is_finite() and value.adjusted() < MOST_DIGITS:
             return int(value) if value == value.to_integral_value() else float(value)
-        case _ if depth > DEEPEST:
-            raise DefinitionError(where, found=f"it is nested more than {DEEPEST} levels deep", do="give it as a text")
-        case Mapping():
-            return {str(name): json_value(inner, where, depth=depth + 1) for name, inner in value.items()}
-        case list() | tuple():
-            return [json_value(inner, where, depth=depth + 1) for inner in value]
         case _ if isinstance(value, _WRITTEN_AS_TEXT):
             return str(value)
         case _ if callable(listed := getattr(value, "tolist", None)):  # arrays and numbers of numpy
-            return json_value(listed(), where, depth=depth + 1)
+            return json_value(listed(), where)
         case _:
             do = "give texts, numbers, lists or mappings, or leave the column out"
             raise DefinitionError(where, found=f"found {value!r:.80} ({type(value).__name__})", do=do)

@@ -188,7 +188,7 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
         log.warning(warning)
     trials = sum(plan.sample_size for plan in plans)
     with (
-        progress_bar(trials, show=shared.progress) as progress,
+        progress_bar(trials, show=context.settings.progress) as progress,
         Demand(len(plans), largest=trials, shared=shared.in_flight) as demand,
     ):
         pipeline = Pipeline(

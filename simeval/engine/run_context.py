@@ -49,10 +49,6 @@ class EngineResources:
     user: Model
     budget: Budget
     rubric_folder: Path | None
-    resume: str | None
-    accept_changes: bool
-    caches: bool
-    progress: bool | None
     in_flight: anyio.Semaphore
     app_slots: anyio.Semaphore
 
@@ -71,7 +67,7 @@ class RunContext:
         self.recorder = Recorder(store, self.meter.pulse)
         self.seed = self._seed()
         self.judge_names = [model.name for model in shared.panel]
-        self._cache = self._reply_cache(store) if shared.caches else None
+        self._cache = self._reply_cache(store) if shared.settings.cache else None
         self.judges = [self.caller(model) for model in shared.panel]
         rubrics = past.rubrics if past else {}
         self.book = RubricBook(self.judges[0], shared.rubric_folder, known=rubrics, record=self.recorder.record)
@@ -79,9 +75,9 @@ class RunContext:
     @classmethod
     async def open(cls, shared: EngineResources, store: Journal | None, stop: StopSignal) -> "RunContext":
         """Return an evaluation with the run it resumes, if it does one."""
-        if shared.resume is None:
+        if shared.settings.resume is None:
             return cls(shared, store, stop, None)
-        past = await anyio.to_thread.run_sync(load_run, as_database(store, "resume"), shared.resume)
+        past = await anyio.to_thread.run_sync(load_run, as_database(store, "resume"), shared.settings.resume)
         return cls(shared, store, stop, past)
 
     def caller(self, model: Model) -> Caller:
@@ -146,7 +142,7 @@ class RunContext:
                 plans,
                 definition,
                 on_app_error=self.settings.on_app_error,
-                accept_changes=self.shared.accept_changes,
+                accept_changes=self.settings.accept_changes,
                 recorded=recorded,
             )
         now = datetime.now(UTC)

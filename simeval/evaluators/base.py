@@ -9,7 +9,8 @@ from typing import Literal, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from simeval.core.settings import EarlyStopping, StopAt
+from simeval.core.arrays import Floats
+from simeval.core.settings import DEFAULTS, EarlyStopping, StopAt
 from simeval.core.trial import Verdict
 from simeval.core.validation import require, require_level, require_one_of, require_size
 from simeval.errors import DefinitionError
@@ -19,9 +20,6 @@ from simeval.stats.multiple import joint_level
 from simeval.stats.open_ended import open_design
 from simeval.stats.sequential import Design, design
 
-DEFAULT_SIGNIFICANCE = 0.05
-
-Floats = NDArray[np.float64]
 Cut = tuple[Literal[">=", "<=", ">", "<"], float]  # a score is good on this side of this value
 
 
@@ -46,7 +44,7 @@ class Evaluator(ABC):
     @property
     def alpha(self) -> float:
         """The significance level in force."""
-        return DEFAULT_SIGNIFICANCE if self.significance_level is None else self.significance_level
+        return DEFAULTS.significance_level if self.significance_level is None else self.significance_level
 
     @property
     def rule(self) -> "Evaluator":

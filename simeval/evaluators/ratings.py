@@ -9,10 +9,11 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
+from simeval.core.arrays import Floats
 from simeval.core.settings import StopAt
 from simeval.core.trial import Verdict
 from simeval.core.validation import is_number, require, require_share
-from simeval.evaluators.base import Cut, Evaluator, Floats
+from simeval.evaluators.base import Cut, Evaluator
 from simeval.evaluators.scores import ProportionEvaluator, QuantileEvaluator
 from simeval.evaluators.stopping import RunningTest
 

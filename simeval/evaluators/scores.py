@@ -18,10 +18,11 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
+from simeval.core.arrays import Floats
 from simeval.core.settings import StopAt
 from simeval.core.trial import Verdict
 from simeval.core.validation import LARGEST_SAMPLE, is_number, require, require_share
-from simeval.evaluators.base import Cut, Evaluator, Floats, ShareEvaluator
+from simeval.evaluators.base import Cut, Evaluator, ShareEvaluator
 from simeval.evaluators.stopping import BettingTest, Counted, FixedSampleTest, RunningTest
 from simeval.evaluators.verdicts import MOST_DIGITS, Counts, mean_verdict, share_verdict, show_share
 from simeval.stats import binomial, mean, quantile

@@ -30,9 +30,10 @@ SPARE_SECONDS = 10.0  # LiteLLM's own time-out is a little later than ours, whic
 class Models:
     """Holds models by name, bounded, and closes them when the last run that used them has ended."""
 
-    def __init__(self, settings: Settings, options: Mapping[str, Any], secret_patterns: Sequence[str] = ()) -> None:
-        self._settings, self.options, self._secret_patterns = settings, options, secret_patterns
-        for name in OURS.intersection(options):
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self.options: Mapping[str, Any] = settings.model_options or {}
+        for name in OURS.intersection(self.options):
             raise DefinitionError(
                 f"model option {name!r}", found="simeval sets this itself", do="use the engine's own setting"
             )
@@ -77,7 +78,7 @@ class Models:
 
     def redactor(self) -> Redactor:
         """Return what takes this engine's secrets, and those of the environment as it is now, out of texts."""
-        return Redactor.of(secret_options(self.options), patterns=self._secret_patterns)
+        return Redactor.of(secret_options(self.options), patterns=self._settings.secret_patterns)
 
     def price(self, name: str) -> Price | None:
         """Return the price of a model, where its provider has prices and one is known; may load LiteLLM."""

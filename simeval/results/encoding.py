@@ -3,19 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from math import isfinite
-from typing import Any
 
 from simeval.core.conversation import Conversation
 from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, Start
-from simeval.core.serialization import encode_conversation, encode_message, plain
+from simeval.core.serialization import Json, encode_conversation, encode_message, plain
 from simeval.core.trial import Failure, Judgement, Score, TrialConversation, Verdict
 from simeval.core.usage import total
 from simeval.core.version import __version__
 from simeval.evaluators.base import Evaluator
 from simeval.results.experiment import ExperimentResult, MetricResult
-from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult, combine, meets_gate
+from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult
 
-Json = dict[str, Any]
 OfATrial = Start | Cut | TrialConversation | Judgement
 OfARun = RunRecord | RubricRecord | ReplyRecord | Heartbeat | SuiteResult | ExperimentResult
 
@@ -93,17 +91,23 @@ def encode_verdict(verdict: Verdict) -> Json:
     }
 
 
-def encode_suite(results: Sequence[EvaluationResult], run: RunRecord, *, version: str) -> Json:
-    """Return a whole run as the machine-readable result."""
-    outcome = combine([result.outcome for result in results])
+def encode_head(result: SuiteResult | ExperimentResult, *, version: str) -> Json:
+    """Return what the machine-readable result says first: what a run came to, and what is true of all of it."""
     return {
         "simeval": version,
-        "run_id": run.run_id,
-        "outcome": outcome,
-        "passed": outcome == "pass",
-        "gate_met": meets_gate(outcome, run.gate),
-        "guarantee": SuiteResult(tuple(results), run).guarantee,
-        **encode_run(run),
+        "run_id": result.run.run_id,
+        "outcome": result.outcome,
+        "passed": result.passed,
+        "gate_met": result.meets(result.run.gate),
+        "guarantee": result.guarantee,
+        **encode_run(result.run),
+    }
+
+
+def encode_suite(results: Sequence[EvaluationResult], run: RunRecord, *, version: str) -> Json:
+    """Return a whole run as the machine-readable result."""
+    return {
+        **encode_head(SuiteResult(tuple(results), run), version=version),
         "scenarios": [
             encode_scenario(result) | {"conversations": [_encode_judgement(result, each) for each in result.judgements]}
             for result in results
@@ -114,13 +118,7 @@ def encode_suite(results: Sequence[EvaluationResult], run: RunRecord, *, version
 def encode_experiment(result: ExperimentResult, *, version: str) -> Json:
     """Return an experiment as the machine-readable result; what was answered is in the store."""
     return {
-        "simeval": version,
-        "run_id": result.run.run_id,
-        "outcome": result.outcome,
-        "passed": result.passed,
-        "gate_met": result.meets(result.run.gate),
-        "guarantee": result.guarantee,
-        **encode_run(result.run),
+        **encode_head(result, version=version),
         "answers": result.answers,
         "scorers": list(result.scorers),
         "metrics": [_encode_metric(metric) for metric in result.metrics],

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, overload
 
 from simeval.core.conversation import Conversation
-from simeval.core.settings import Gate
+from simeval.core.settings import DEFAULTS, Gate
 from simeval.core.tables import indent, render_table
 from simeval.core.trial import Failure, Judgement, Outcome, Score, Verdict
 from simeval.core.usage import Usage, total
@@ -54,12 +54,12 @@ class RunRecord:
     run_id: str
     seed: int
     judge_model: str
-    judge_repeats: int = 1
+    judge_repeats: int = DEFAULTS.judge_repeats
     user_model: str
     app: str
     started: datetime
-    gate: Gate = "pass"
-    joint: bool = False
+    gate: Gate = DEFAULTS.gate
+    joint: bool = DEFAULTS.joint
     scenarios: tuple[tuple[str, int, tuple[str, ...]], ...] = ()
     seconds: float = 0.0
     usage: Mapping[str, Usage] = field(default_factory=dict)

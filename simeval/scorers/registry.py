@@ -1,20 +1,36 @@
-"""Scorers by their names, as the command line and suite files write them."""
+"""Scorers by their names, as the command line and suite files write them: valid_json is ValidJSON, and so on.
 
+The names are those of the scorers that `simeval.scorers` lists as public, so that a new one is known by being there.
+"""
+
+import inspect
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from importlib import import_module
 from typing import Any, cast
 
 from simeval.core.direction import Direction, direction_at
+from simeval.core.registry import Registry
+from simeval.core.validation import nearest
 from simeval.errors import DefinitionError
-from simeval.scorers.base import Scorer
+from simeval.scorers.base import ColumnScorer, Scorer
 from simeval.scorers.metrics import BOUNDED_NAME, METRICS, TurnsWithin
+
+
+def _can_be_made(kind: type) -> bool:
+    """Return whether a class is a scorer with a name of its own choice, and no base of others."""
+    return issubclass(kind, ColumnScorer) and hasattr(kind, "score") and not inspect.isabstract(kind)
+
+
+SCORERS = Registry("simeval.scorers", _can_be_made, suffix="Scorer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScorerOptions:
-    """What scorers by name may be made with: each takes what it knows, None is its own default."""
+    """What scorers by name may be made with: each takes those that it has an argument for; None is its own default.
+
+    `sentiment_model` is the `model` of the scorer named sentiment.
+    """
 
     persona: str | None = None
     traits: str | None = None
@@ -22,75 +38,21 @@ class ScorerOptions:
     sentiment_model: str | None = None
 
 
-_Named = tuple[str, str, Mapping[str, str]]  # module, class, and its argument for an option
-
-VOICE = {"persona": "persona", "traits": "traits", "encoder": "encoder"}
-NAMED: Mapping[str, _Named] = {
-    "valid_json": ("text.formats", "ValidJSON", {}),
-    "valid_xml": ("text.formats", "ValidXML", {}),
-    "exact_match": ("text.similarity", "ExactMatch", {}),
-    "contains": ("text.similarity", "Contains", {}),
-    "levenshtein_similarity": ("text.similarity", "LevenshteinSimilarity", {}),
-    "token_f1": ("text.similarity", "TokenF1", {}),
-    "rouge_l": ("text.similarity", "RougeL", {}),
-    "json_match": ("text.json_match", "JSONMatch", {}),
-    "tool_call_match": ("text.tool_calls", "ToolCallMatch", {}),
-    "classification": ("text.classification", "Classification", {}),
-    "readability": ("text.readability", "Readability", {}),
-    "language": ("text.language", "Language", {}),
-    "personal_data": ("text.personal_data", "PersonalData", {}),
-    "sentiment": ("classifiers.sentiment", "SentimentScorer", {"model": "sentiment_model"}),
-    "toxicity": ("classifiers.toxicity", "ToxicityScorer", {}),
-    "bias": ("classifiers.bias", "BiasScorer", {}),
-    "authenticity": ("brand.authenticity", "Authenticity", VOICE),
-    "safety": ("brand.safety", "Safety", {"persona": "persona"}),
-    "stability": ("brand.stability", "Stability", {"encoder": "encoder"}),
-    "alignment": ("brand.alignment", "Alignment", VOICE),
-    "hallucination_free": ("llm.graded", "HallucinationFree", {}),
-    "correctness": ("llm.graded", "Correctness", {}),
-    "helpfulness": ("llm.graded", "Helpfulness", {}),
-    "faithfulness": ("llm.graded", "Faithfulness", {}),
-    "moderation": ("llm.moderation", "Moderation", {}),
-}
-NEEDED: Mapping[str, tuple[str, ...]] = {"authenticity": ("persona",), "alignment": ("persona",)}
-NAMES = (*METRICS, *NAMED)
-CLASSES: Mapping[str, str] = {  # the module of each scorer of simeval's own, by its class
-    **{kind: module for module, kind, _ in NAMED.values()},
-    "BiasConsistency": "classifiers.bias",
-    "BiasMatch": "classifiers.bias",
-    "ContextEntityRecall": "llm.rag",
-    "ContextRelevancy": "llm.graded",
-    "Criteria": "llm.graded",
-    "DocumentRelevance": "llm.graded",
-    "EmbeddingSimilarity": "llm.embeddings",
-    "FactualAccuracy": "llm.graded",
-    "Preference": "llm.preference",
-    "PydanticScorer": "text.formats",
-    "RegexMatch": "text.similarity",
-    "SentimentConsistency": "classifiers.sentiment",
-    "SentimentMatch": "classifiers.sentiment",
-    "Summarization": "llm.summarization",
-    "ToxicityConsistency": "classifiers.toxicity",
-    "ToxicityMatch": "classifiers.toxicity",
-}
-
-
 def named_scorer(name: str, options: ScorerOptions | None = None) -> Scorer:
     """Return the scorer of a name, called by it. Raises DefinitionError where there is none, or it lacks an option."""
     if name in METRICS:
         return METRICS[name]
-    if name not in NAMED:
-        raise DefinitionError("scorer", found=f"found {name!r}", do=f"use one of {', '.join(NAMES)}")
-    given = asdict(options or ScorerOptions())
-    missing = [option for option in NEEDED.get(name, ()) if given[option] is None]
+    kind = SCORERS.find(name)
+    if kind is None:
+        do = nearest(name, [*METRICS, *SCORERS.names])
+        raise DefinitionError("scorer", found=f"found {name!r}", do=do)
+    arguments = inspect.signature(kind).parameters
+    known = {option.removeprefix(f"{name}_"): value for option, value in asdict(options or ScorerOptions()).items()}
+    given = {argument: value for argument, value in known.items() if argument in arguments and value is not None}
+    missing = [each.name for each in arguments.values() if each.default is each.empty and each.name not in given]
     if missing:
-        raise DefinitionError(f"scorer {name}", found=f"no {' and '.join(missing)}", do=f"give it with --{missing[0]}")
-    module, kind, arguments = NAMED[name]
-    values: dict[str, Any] = {
-        argument: given[option] for argument, option in arguments.items() if given[option] is not None
-    }
-    make = getattr(import_module(f"simeval.scorers.{module}"), kind)
-    return cast("Scorer", make(name=name, **values))
+        raise DefinitionError(f"scorer {name}", found=f"no {' and '.join(missing)}", do=_how_to_give(missing[0], known))
+    return cast("Scorer", kind(name=name, **given))
 
 
 def direction_by_name(name: str, path: str) -> Direction | None:
@@ -98,12 +60,16 @@ def direction_by_name(name: str, path: str) -> Direction | None:
 
     The name is one of those here or a class, perhaps with a number: what results of older versions hold.
     """
-    plain = cast("re.Match[str]", re.fullmatch(r"(.*?)( \(\d+\))?", name))[1]
+    plain = re.sub(r" \(\d+\)$", "", name)
     if plain in METRICS:
         return METRICS[plain].direction_of(path)
     if re.fullmatch(BOUNDED_NAME, plain):
         return direction_at(TurnsWithin.direction, path)
-    kind = NAMED[plain][1] if plain in NAMED else plain
-    if kind not in CLASSES:
-        return None
-    return direction_at(getattr(import_module(f"simeval.scorers.{CLASSES[kind]}"), kind).direction, path)
+    kind = SCORERS.find(plain) or SCORERS.find_class(plain)
+    return None if kind is None or not issubclass(kind, Scorer) else direction_at(kind.direction, path)
+
+
+def _how_to_give(argument: str, options: Mapping[str, Any]) -> str:
+    if argument in options:
+        return f"give it with --{argument}"
+    return f"write it in a suite file, or name a scorer of yours as MODULE:OBJECT, made with its {argument}"

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any, TypeGuard
 
-from simeval.core.serialization import plain
+from simeval.core.serialization import nested, plain
 from simeval.errors import DefinitionError
 
 
@@ -29,7 +29,8 @@ def normalised(value: object, *, ignore_case: bool = False, ignore_space: bool =
 
 def canonical(value: object) -> str:
     """Return the text that equal JSON values share: 1 and 1.0 are equal, True and 1 are not, an object has no order."""
-    return json.dumps(_unified(plain(value)), sort_keys=True)
+    unified = nested(plain(value), lambda leaf: int(leaf) if isinstance(leaf, float) and leaf.is_integer() else leaf)
+    return json.dumps(unified, sort_keys=True)
 
 
 def same(found: object, wanted: object) -> bool:
@@ -78,15 +79,3 @@ def _refuse(constant: str) -> object:
 
 def _whole(digits: str) -> float:
     return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
-
-
-def _unified(value: Any) -> Any:
-    """Return a JSON value with each number in the one form it has among all that equal it."""
-    match value:
-        case float() if value.is_integer():
-            return int(value)
-        case dict():
-            return {key: _unified(inner) for key, inner in value.items()}
-        case list():
-            return [_unified(inner) for inner in value]
-    return value

@@ -19,9 +19,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simeval.core.arrays import Floats
 from simeval.stats.evalues import running_p_values
-
-Floats = NDArray[np.float64]
 
 TRUNCATION = 0.75  # of the wealth: the most that one value can lose
 

@@ -15,6 +15,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from simeval.core.arrays import Floats
 from simeval.core.seeds import derive
 
 NONE = -1  # the class of an answer that is none of the classes
@@ -22,7 +23,6 @@ N_DRAWS = 1999
 
 _MOST_AT_ONCE = 2_000_000  # numbers of one array of draws
 
-Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 

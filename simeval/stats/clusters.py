@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv, stdtr, stdtrit
 
+from simeval.core.arrays import Numbers
 from simeval.stats.mean import lower_bound, p_above, p_below, upper_bound
 
-Numbers = Sequence[float] | NDArray[np.generic]
 """One number for each cluster, or for each item where so said."""
 
 

@@ -15,10 +15,10 @@ The second form shows that E falls as p0 rises, so the rates that are not reject
 """
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import betaincc, betaln
 
-Floats = NDArray[np.float64]
+from simeval.core.arrays import Floats
 
 _HALVINGS = 50  # of the range in which a bound is sought
 _SMALLEST_TAIL = 1e-250  # a smaller tail of the beta distribution is summed as a series, lest it underflow

@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from simeval.core.arrays import Floats, Numbers
 from simeval.core.seeds import derive
 
-Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-Numbers = Sequence[float] | NDArray[np.generic]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from typing import TypedDict
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from simeval.core.arrays import Floats
 
 _LARGEST = 1e250  # a detector is held there, lest it overflow; to hold it down keeps the guarantee
 _BET_SHARES = (0.03, 0.6)  # of 1 / (1 - p0), the bet that a single success would ruin

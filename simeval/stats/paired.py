@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtrc, ndtr, ndtri
 
+from simeval.core.arrays import Floats
 from simeval.stats.binomial import p_at_least, p_at_most
-from simeval.stats.two_sample import TIE, MarginTest, Numbers, binomial_weights, check_margin, standardised, supremum
+from simeval.stats.two_sample import TIE, MarginTest, binomial_weights, check_margin, standardised, supremum
 
 _MOST_ENUMERATED = 16  # groups of which all sign flips are enumerated
 _BLOCK = 1_000  # random flips drawn at once, to bound the memory
@@ -105,10 +106,10 @@ def paired_not_worse(both: int, new_only: int, old_only: int, neither: int, *, m
     old_counts = np.arange(n + 1)
     one_fewer = np.minimum(_first_extreme(new_only, old_only, n, margin) - 1, n - old_counts)
 
-    def probability(old_shares: Numbers) -> Numbers:
+    def probability(old_shares: Floats) -> Floats:
         weights = binomial_weights(old_counts, n, old_shares[:, None])
         new_given_not_old = np.clip((old_shares - margin) / (1 - old_shares), 0, 1)
-        total: Numbers = np.sum(weights * bdtrc(one_fewer, n - old_counts, new_given_not_old[:, None]), axis=1)
+        total: Floats = np.sum(weights * bdtrc(one_fewer, n - old_counts, new_given_not_old[:, None]), axis=1)
         return total
 
     return MarginTest(supremum(probability, max(0.0, margin), (1 + margin) / 2, n=n), exact=True)
@@ -143,12 +144,12 @@ def _score_of(new_only: int, old_only: int, n: int, difference: float) -> float:
     return float(_score(np.array(float(new_only)), np.array(float(old_only)), n, difference))
 
 
-def _score(new_only: Numbers, old_only: Numbers, n: int, difference: float) -> Numbers:
+def _score(new_only: Floats, old_only: Floats, n: int, difference: float) -> Floats:
     """Return Tango's z of "new rate - old rate > difference", 0 where its variance is 0."""
     b = (2 * n - new_only + old_only) * difference - new_only - old_only
     c = -old_only * difference * (1 - difference)
     old_share = (np.sqrt(np.maximum(b**2 - 8 * n * c, 0)) - b) / (4 * n)  # the most likely one, given the difference
-    variance: Numbers = n * (2 * old_share + difference * (1 - difference))
+    variance: Floats = n * (2 * old_share + difference * (1 - difference))
     surplus = new_only - old_only - n * difference
     return standardised(surplus, variance)
 
@@ -164,27 +165,27 @@ def _first_extreme(new_only: int, old_only: int, n: int, margin: float) -> NDArr
     return np.where(extreme.any(axis=0), extreme.argmax(axis=0), n + 1)
 
 
-def _sums_by(clusters: Sequence[Hashable], values: Numbers) -> Numbers:
+def _sums_by(clusters: Sequence[Hashable], values: Floats) -> Floats:
     if len(clusters) != len(values):
         raise ValueError(f"{len(values)} differences have {len(clusters)} cluster labels: give one label for each")
     place = {label: number for number, label in enumerate(dict.fromkeys(clusters))}
-    sums: Numbers = np.zeros(len(place))
+    sums: Floats = np.zeros(len(place))
     np.add.at(sums, [place[label] for label in clusters], values)
     return sums
 
 
-def _all_flips(sums: Numbers) -> Numbers:
+def _all_flips(sums: Floats) -> Floats:
     flipped = np.zeros(1)
     for value in sums:
         flipped = np.concatenate([flipped + value, flipped - value])
     return flipped
 
 
-def _as_extreme(flipped: Numbers, observed: float, rounding: float) -> tuple[int, int]:
+def _as_extreme(flipped: Floats, observed: float, rounding: float) -> tuple[int, int]:
     return int(np.sum(flipped >= observed - rounding)), int(np.sum(flipped <= observed + rounding))
 
 
-def _drawn(sums: Numbers, rounding: float, n_flips: int, random: np.random.Generator) -> PairedTest:
+def _drawn(sums: Floats, rounding: float, n_flips: int, random: np.random.Generator) -> PairedTest:
     better = worse = 1
     for start in range(0, n_flips, _BLOCK):
         signs = random.integers(0, 2, size=(min(_BLOCK, n_flips - start), len(sums)), dtype=np.int8) * 2 - 1

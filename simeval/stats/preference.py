@@ -13,11 +13,10 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simeval.core.arrays import Floats
 from simeval.stats.binomial import p_at_least
 from simeval.stats.mean import lower_bound, upper_bound
 from simeval.stats.multiple import holm
-
-Numbers = NDArray[np.float64]
 
 _SCORES = {"A": 0.0, "tie": 0.5, "B": 1.0}
 _TOLERANCE = 1e-10  # largest relative gap between wins and expected wins at which the iteration ends
@@ -184,7 +183,7 @@ def bradley_terry_intervals(
     )
 
 
-def _compared(strengths: Sequence[float], fitted: Numbers, missing: int) -> tuple[StrengthDifference, ...]:
+def _compared(strengths: Sequence[float], fitted: Floats, missing: int) -> tuple[StrengthDifference, ...]:
     pairs = list(combinations(range(len(strengths)), 2))
     p_values = []
     for one, other in pairs:
@@ -197,7 +196,7 @@ def _compared(strengths: Sequence[float], fitted: Numbers, missing: int) -> tupl
     )
 
 
-def _win_matrix(wins: ArrayLike, dimensions: int) -> Numbers:
+def _win_matrix(wins: ArrayLike, dimensions: int) -> Floats:
     matrix = np.asarray(wins, dtype=float)
     if matrix.ndim != dimensions or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] < 2:
         raise ValueError(
@@ -208,7 +207,7 @@ def _win_matrix(wins: ArrayLike, dimensions: int) -> Numbers:
     return matrix
 
 
-def _has_ranking(wins: Numbers) -> NDArray[np.bool_]:
+def _has_ranking(wins: Floats) -> NDArray[np.bool_]:
     """Return, for each of draws x k x k, whether every version is reached from every other along wins."""
     k = wins.shape[1]
     reached = (wins > 0) | np.eye(k, dtype=bool)
@@ -217,7 +216,7 @@ def _has_ranking(wins: Numbers) -> NDArray[np.bool_]:
     return np.asarray(reached.all(axis=(1, 2)))
 
 
-def _fit(wins: Numbers) -> Numbers:
+def _fit(wins: Floats) -> Floats:
     """Return draws x k centred log strengths of draws x k x k wins, each of which has a ranking."""
     strengths = np.zeros(wins.shape[:2])
     open_draws = np.arange(len(wins))

@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtrc, gammaln, ndtr, xlog1py, xlogy
 
+from simeval.core.arrays import Floats
 from simeval.stats.approximate import wilson
-
-Numbers = NDArray[np.float64]
 
 TIE = 1e-7  # distance below which two values of a score statistic count as equal, above its rounding
 _MOST_CELLS = 90_000  # tables up to which the unconditional test is computed exactly
@@ -121,16 +120,16 @@ def not_worse(new_good: int, new_n: int, old_good: int, old_n: int, *, margin: f
         new_good, new_n, old_good, old_n = old_n - old_good, old_n, new_n - new_good, new_n
     first = _first_extreme(new_good, new_n, old_good, old_n, margin)
 
-    def probability(rates: Numbers) -> Numbers:
+    def probability(rates: Floats) -> Floats:
         old = binomial_weights(np.arange(old_n + 1), old_n, rates[:, None] + margin)
-        total: Numbers = np.sum(old * bdtrc(first - 1, new_n, rates[:, None]), axis=1)
+        total: Floats = np.sum(old * bdtrc(first - 1, new_n, rates[:, None]), axis=1)
         return total
 
     low, high = max(0.0, -margin), min(1.0, 1 - margin)
     return MarginTest(supremum(probability, low, high, n=new_n + old_n), exact=True)
 
 
-def supremum(probability: Callable[[Numbers], Numbers], low: float, high: float, *, n: int) -> float:
+def supremum(probability: Callable[[Floats], Floats], low: float, high: float, *, n: int) -> float:
     """Return the greatest value of a probability of n yes-or-no trials over a rate between `low` and `high`.
 
     `probability` maps an array of rates to one of probabilities. A grid in the angle whose squared sine is
@@ -140,7 +139,7 @@ def supremum(probability: Callable[[Numbers], Numbers], low: float, high: float,
     of `paired_not_worse` it never fell short of grids of 40,000 and 20,000 points by more than 1e-12.
     """
 
-    def at(angles: Numbers) -> Numbers:
+    def at(angles: Floats) -> Floats:
         rates = np.clip(low + (high - low) * np.sin(angles) ** 2, low, high)
         return probability(rates.ravel()).reshape(rates.shape)
 
@@ -158,14 +157,14 @@ def supremum(probability: Callable[[Numbers], Numbers], low: float, high: float,
     return min(1.0, float(best))
 
 
-def binomial_weights(k: NDArray[np.int64], n: int, rates: Numbers) -> Numbers:
+def binomial_weights(k: NDArray[np.int64], n: int, rates: Floats) -> Floats:
     """Return P(Bin(n, rate) = k), of the shape that `k` and `rates` broadcast to.
 
     Rates may leave [0, 1] by rounding.
     """
     rates = np.clip(rates, 0.0, 1.0)
     ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-    weights: Numbers = np.exp(ways + xlogy(k, rates) + xlog1py(n - k, -rates))
+    weights: Floats = np.exp(ways + xlogy(k, rates) + xlog1py(n - k, -rates))
     return weights
 
 
@@ -175,10 +174,10 @@ def check_margin(margin: float) -> None:
         raise ValueError(f"the margin is {margin!r}: give a difference of two rates, between -1 and 1")
 
 
-def standardised(surplus: Numbers, variance: Numbers) -> Numbers:
+def standardised(surplus: Floats, variance: Floats) -> Floats:
     """Return surplus / sqrt(variance), 0 where the variance is 0 but for rounding."""
     possible = variance > _NO_VARIANCE
-    scores: Numbers = np.where(possible, surplus, 0.0) / np.sqrt(np.where(possible, variance, 1.0))
+    scores: Floats = np.where(possible, surplus, 0.0) / np.sqrt(np.where(possible, variance, 1.0))
     return scores
 
 
@@ -192,7 +191,7 @@ def _first_extreme(new_good: int, new_n: int, old_good: int, old_n: int, margin:
     return np.where(extreme.any(axis=0), extreme.argmax(axis=0), new_n + 1)
 
 
-def _score(new_good: NDArray[np.int64], new_n: int, old_good: NDArray[np.int64], old_n: int, margin: float) -> Numbers:
+def _score(new_good: NDArray[np.int64], new_n: int, old_good: NDArray[np.int64], old_n: int, margin: float) -> Floats:
     """Return Farrington and Manning's z of "new rate - old rate > -margin", 0 where its variance is 0."""
     new, old = new_good / new_n, old_good / old_n
     restricted = _restricted_rate(new, new_n, old, old_n, margin)
@@ -201,7 +200,7 @@ def _score(new_good: NDArray[np.int64], new_n: int, old_good: NDArray[np.int64],
     return standardised(new - old + margin, variance)
 
 
-def _restricted_rate(new: Numbers, new_n: int, old: Numbers, old_n: int, margin: float) -> Numbers:
+def _restricted_rate(new: Floats, new_n: int, old: Floats, old_n: int, margin: float) -> Floats:
     """Return the most likely new rate if the old rate were higher by exactly the margin.
 
     The likelihood is concave, so the sign of its derivative bisects the range. Farrington and Manning's closed
@@ -214,7 +213,7 @@ def _restricted_rate(new: Numbers, new_n: int, old: Numbers, old_n: int, margin:
         other = middle + margin
         slope = new_n * (new - middle) * other * (1 - other) + old_n * (old - other) * middle * (1 - middle)
         low, high = np.where(slope > 0, middle, low), np.where(slope > 0, high, middle)
-    rate: Numbers = (low + high) / 2
+    rate: Floats = (low + high) / 2
     return rate
 
 

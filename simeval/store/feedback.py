@@ -13,6 +13,7 @@ from sqlalchemy import Connection, delete, func, select
 
 from simeval.core.feedback import Feedback, decode_feedback, encode_feedback
 from simeval.core.redaction import Redactor
+from simeval.core.row_files import json_objects
 from simeval.errors import DefinitionError, StoreError
 from simeval.store.database import Database
 from simeval.store.schema import DATASETS, EXAMPLES, FEEDBACK, RUNS, SCENARIOS, TRIALS
@@ -231,12 +232,9 @@ def _lines(path: Path, run_id: str) -> Iterator[_Given]:
     """Return the feedback of a file. Raises DefinitionError."""
     seen: dict[str, str] = {}
     alike: Counter[str] = Counter()
-    for number, line in enumerate(_read_file(path), 1):
-        if not line.strip():
-            continue
-        where = f"{path}, line {number}"
+    for where, line in json_objects(path):
         try:
-            found = _of(run_id, _parsed(line))
+            found = _of(run_id, line)
             content_id = _content_id(found, alike)
             feedback = decode_feedback({"feedback_id": content_id, **found} if content_id else found)
         except DefinitionError as error:
@@ -262,25 +260,6 @@ def _content_id(found: Columns, alike: Counter[str]) -> str:
     content = json.dumps(found, sort_keys=True)
     alike[content] += 1
     return sha256(f"{alike[content]} {content}".encode()).hexdigest()[:_ID_CHARACTERS]
-
-
-def _parsed(line: bytes) -> Columns:
-    do = "write a JSON object on each line"
-    try:
-        found = json.loads(line.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise DefinitionError("feedback", found=f"it is no JSON ({error})", do=do) from error
-    if not isinstance(found, dict):
-        raise DefinitionError("feedback", found=f"found {found!r:.80}", do=do)
-    return found
-
-
-def _read_file(path: Path) -> list[bytes]:
-    try:
-        return path.read_bytes().splitlines()
-    except OSError as error:
-        do = "name a file of JSON lines"
-        raise DefinitionError(str(path), found=f"it cannot be read ({error.strerror})", do=do) from error
 
 
 def _at(where: str, error: DefinitionError) -> DefinitionError:

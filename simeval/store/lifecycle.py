@@ -9,11 +9,12 @@ from typing import Any
 from sqlalchemy import Connection, delete, select, update
 
 from simeval.core.run_records import Heartbeat
+from simeval.core.serialization import Json
 from simeval.core.trial import TrialConversation
 from simeval.core.usage import Usage, total
 from simeval.core.version import __version__
 from simeval.errors import StoreError
-from simeval.results.encoding import encode_experiment, encode_run
+from simeval.results.encoding import encode_experiment, encode_head
 from simeval.results.suite import RunRecord, SuiteResult
 from simeval.store.backends.base import Backend, Batch
 from simeval.store.journal import RunResult
@@ -21,8 +22,6 @@ from simeval.store.owners import describe, host_of, is_alive, new_owner, process
 from simeval.store.rows import result_row, row, rows_of_conversations, scenario_rows, verdict_rows
 from simeval.store.schema import ATTEMPTS, RUNS, SCENARIOS, STARTS, TRIALS, VERDICTS
 from simeval.store.text_encoding import storable, to_json
-
-Json = dict[str, Any]
 
 
 @dataclass(slots=True)
@@ -70,7 +69,10 @@ def beat(connection: Connection, backend: Backend, run_id: str, attempt: RunAtte
 def end(connection: Connection, backend: Backend, result: RunResult, attempt: RunAttempt | None) -> None:
     """Keep what a run came to. Raises StoreError where it belongs to another by now."""
     run = result.run
-    encoded = _head(result) if isinstance(result, SuiteResult) else encode_experiment(result, version=__version__)
+    if isinstance(result, SuiteResult):
+        encoded = encode_head(result, version=__version__)  # its scenarios have rows of their own
+    else:
+        encoded = encode_experiment(result, version=__version__)
     values = {
         "status": "stopped" if run.stopped else "finished",
         "outcome": result.outcome,
@@ -171,19 +173,6 @@ def _update_own(
     if "exact" in new and there.exact:
         new["exact"] = to_json({**json.loads(there.exact), **json.loads(new["exact"])})
     connection.execute(update(RUNS).where(RUNS.c.run_id == run_id).values(new))
-
-
-def _head(suite: SuiteResult) -> Json:
-    """Return what a run's JSON result says before its scenarios."""
-    return {
-        "simeval": __version__,
-        "run_id": suite.run.run_id,
-        "outcome": suite.outcome,
-        "passed": suite.passed,
-        "gate_met": suite.meets(suite.run.gate),
-        "guarantee": suite.guarantee,
-        **encode_run(suite.run),
-    }
 
 
 def _never_kept(connection: Connection, suite: SuiteResult) -> list[TrialConversation]:

@@ -10,8 +10,6 @@ from simeval.store.journal import Journal, JsonLinesJournal
 if TYPE_CHECKING:
     from simeval.store.database import Database
 
-DEFAULT_STORE = Path(".simeval/simeval.db")
-
 
 def open_journal(where: str | Path, *, must_exist: bool = False) -> Journal:
     """Open a file of JSON lines (*.jsonl), or a database: another path, or a URL. Raises DefinitionError.

@@ -134,7 +134,7 @@ def _start(run_id: str, start: Start) -> Row:
     at = (run_id, start.trial.index, start.trial.scenario)
     if start.messages is None:
         return (*at, None, None, None)
-    said = to_json([{**encode_message(message), "seconds": message.seconds} for message in start.messages])
+    said = to_json([{**encode_message(message), "seconds": plain(message.seconds)} for message in start.messages])
     return (*at, *kept(START_TEXTS, (said, start.state)))
 
 

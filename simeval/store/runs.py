@@ -10,6 +10,7 @@ from typing import Any, Literal, cast
 from sqlalchemy import Connection, ScalarSelect, case, delete, func, select
 
 from simeval.core.run_records import ResumableRun, TrialKey
+from simeval.core.serialization import Json
 from simeval.core.trial import Outcome, Score, TrialConversation
 from simeval.errors import DefinitionError
 from simeval.results.encoding import encode_trial
@@ -29,8 +30,6 @@ from simeval.store.schema import ATTEMPTS, JUDGEMENTS, METADATA, RUNS, SCENARIOS
 from simeval.store.text_encoding import as_written
 
 Status = Literal["running", "interrupted", "stopped", "finished"]
-Json = dict[str, Any]
-
 LAST = "last"
 MOST_NAMED = 5  # runs that an error names
 MOST_COMPARED = 1_000  # newest runs among which close names are looked for

@@ -1,6 +1,7 @@
+from .files import Suite as Suite
 from .files import load_file as load_file
-from .files import load_object as load_object
 from .files import load_suite as load_suite
+from .objects import load_object as load_object
 from .planning import RequirementForecast as RequirementForecast
 from .planning import SampleSizePlan as SampleSizePlan
 from .planning import SuitePlan as SuitePlan

@@ -1,166 +1,51 @@
 """Suites from YAML files and Python modules; a mistake is reported with file, line and field."""
 
-import importlib
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from inspect import signature
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Any, overload
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import ValidationError
 
-from simeval.core.yaml_files import Problem, located, read_yaml
+from simeval.core.settings import DEFAULTS, Settings
+from simeval.core.yaml_files import located, read_yaml
 from simeval.errors import DefinitionError, SuiteFileError
-from simeval.evaluators.base import Evaluator
-from simeval.evaluators.ratings import RatingAverageEvaluator, RatingProportionEvaluator, SuccessRateEvaluator
-from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
-from simeval.scorers.metrics import BOUNDED, TURN_METRICS, find_metric
-from simeval.scorers.registry import NAMED, NAMES, named_scorer
-from simeval.suites.scenario import MAX_TURNS, Expectation, ScenarioTest, shorten
+from simeval.suites.definitions import DEFAULTS_OF_SCENARIOS, FILE, SCENARIOS
+from simeval.suites.objects import load_object
+from simeval.suites.scenario import ScenarioTest
 
 SUFFIXES = (".yaml", ".yml")
 
-Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-Level = Annotated[float, Field(gt=0, lt=0.5)]
-Whole = Annotated[int, Field(ge=1, strict=True)]
+
+@dataclass(frozen=True, slots=True)
+class Suite(Sequence[ScenarioTest]):
+    """The scenarios of a file, a folder or a module, and its settings: `Engine(settings=suite.settings)`."""
+
+    scenarios: tuple[ScenarioTest, ...]
+    settings: Settings = DEFAULTS
+
+    def __len__(self) -> int:
+        return len(self.scenarios)
+
+    @overload
+    def __getitem__(self, index: int) -> ScenarioTest: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[ScenarioTest, ...]: ...
+    def __getitem__(self, index: int | slice) -> ScenarioTest | tuple[ScenarioTest, ...]:
+        return self.scenarios[index]
+
+    def __iter__(self) -> Iterator[ScenarioTest]:
+        return iter(self.scenarios)
+
+    def sized(self, samples: int | None) -> "Suite":
+        """Return the suite with so many trials for each scenario, whatever it says; with None, as it is."""
+        if samples is None:
+            return self
+        return replace(self, scenarios=tuple(replace(each, sample_size=samples) for each in self.scenarios))
 
 
-class _Record(BaseModel):
-    """A mapping in a suite file. What it describes is made at once, so that a mistake is found at its line."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    @model_validator(mode="after")
-    def _is_usable(self) -> Self:
-        self.make()
-        return self
-
-    def make(self) -> Any:
-        """Return what this record describes."""
-
-
-class _Evaluator(_Record):
-    significance_level: Level | None = None
-    early_stopping: bool | Literal["anytime"] | None = None
-
-    def make(self) -> Evaluator:
-        """Return the evaluator this record describes."""
-        return _EVALUATORS[type(self)](**self.model_dump(exclude={"type"}, exclude_none=True))
-
-
-class _SuccessRate(_Evaluator):
-    type: Literal["success_rate"]
-    min_proportion: float
-
-
-class _RatingProportion(_Evaluator):
-    type: Literal["rating_proportion"]
-    min_rating: float
-    min_proportion: float
-
-
-class _RatingAverage(_Evaluator):
-    type: Literal["rating_average"]
-    min_median_rating: float
-
-
-class _Proportion(_Evaluator):
-    type: Literal["proportion"]
-    threshold: float = 1.0
-    min_proportion: float | None = None
-    max_proportion: float | None = None
-    at_least: bool = True
-
-
-class _Quantile(_Evaluator):
-    type: Literal["quantile"]
-    quantile: float = 0.5
-    at_least: float | None = None
-    at_most: float | None = None
-
-
-class _Mean(_Evaluator):
-    type: Literal["mean"]
-    at_least: float | None = None
-    at_most: float | None = None
-    bounds: tuple[float, float] = (0.0, 1.0)
-
-
-_EVALUATORS: dict[type[_Evaluator], Callable[..., Evaluator]] = {
-    _SuccessRate: SuccessRateEvaluator,
-    _RatingProportion: RatingProportionEvaluator,
-    _RatingAverage: RatingAverageEvaluator,
-    _Proportion: ProportionEvaluator,
-    _Quantile: QuantileEvaluator,
-    _Mean: MeanEvaluator,
-}
-_AnyEvaluator = Annotated[
-    _SuccessRate | _RatingProportion | _RatingAverage | _Proportion | _Quantile | _Mean, Field(discriminator="type")
-]
-
-
-class _Expectation(_Record):
-    evaluator: _AnyEvaluator | list[_AnyEvaluator]
-    expected_behavior: Text | None = None
-    scorer: Text | None = None
-    score: Text | None = None
-    label: Text | None = None
-
-    def make(self) -> Expectation:
-        evaluators = self.evaluator if isinstance(self.evaluator, list) else [self.evaluator]
-        return Expectation(
-            expected_behavior=self.expected_behavior,
-            scorer=_scorer(self.scorer) if self.scorer else None,
-            score=self.score,
-            label=self.label,
-            evaluator=[evaluator.make() for evaluator in evaluators],
-        )
-
-
-class _Scenario(_Record):
-    title: Text
-    given: Text
-    when: Text
-    then: _Expectation | list[_Expectation]
-    sample_size: Whole | None = None
-    significance_level: Level | None = None
-    max_turns: Whole | None = None
-
-    def make(self) -> ScenarioTest:
-        expectations = self.then if isinstance(self.then, list) else [self.then]
-        return ScenarioTest(
-            title=self.title,
-            given=self.given,
-            when=self.when,
-            then=[expectation.make() for expectation in expectations],
-            sample_size=self.sample_size,
-            significance_level=self.significance_level,
-            max_turns=self.max_turns or MAX_TURNS,
-        )
-
-
-class _Suite(_Record):
-    scenarios: Annotated[list[_Scenario], Field(min_length=1)]
-    sample_size: Whole | None = None
-    significance_level: Level | None = None
-    max_turns: Whole | None = None
-
-    def make(self) -> list[ScenarioTest]:
-        defaults = {"sample_size": self.sample_size, "significance_level": self.significance_level}
-        defaults["max_turns"] = self.max_turns
-        return [
-            scenario.model_copy(update={k: v for k, v in defaults.items() if getattr(scenario, k) is None}).make()
-            for scenario in self.scenarios
-        ]
-
-
-def sized(scenarios: list[ScenarioTest], samples: int | None) -> list[ScenarioTest]:
-    """Return scenarios with so many trials each, whatever they say; with None, as they are."""
-    return scenarios if samples is None else [replace(each, sample_size=samples) for each in scenarios]
-
-
-def load_suite(source: str) -> list[ScenarioTest]:
+def load_suite(source: str) -> Suite:
     """Load scenarios from a YAML file, a folder of them (in the order of their names), or `module:object`.
 
     Raises SuiteFileError for a mistake in a file and DefinitionError for anything else that cannot be used.
@@ -172,7 +57,7 @@ def load_suite(source: str) -> list[ScenarioTest]:
             raise DefinitionError(
                 f"suite {source!r}", found="the folder holds no .yaml file", do="name a folder with suites"
             )
-        return [scenario for file in files for scenario in load_file(file)]
+        return _joined({file: _read(file) for file in files})
     if path.suffix == ".py":
         raise DefinitionError(
             f"suite {source!r}", found="this is a Python file", do="name what it holds as module:object"
@@ -185,73 +70,57 @@ def load_suite(source: str) -> list[ScenarioTest]:
             found="there is no such file or folder",
             do="name a YAML file, a folder of them, or module:object",
         )
-    return _scenarios_of(load_object(source, what="suite"), source)
+    return Suite(_scenarios_of(load_object(source, what="suite"), source))
 
 
-def load_object(reference: str, *, what: str) -> Any:
-    """Import `module:object`, also from the current folder. Raises DefinitionError."""
-    module_name, _, attribute = reference.partition(":")
-    do = f"name the {what} as MODULE:OBJECT, importable from the current folder"
-    if not all(part.isidentifier() for part in [*module_name.split("."), *attribute.split(".")]):
-        raise DefinitionError(f"{what} {reference!r}", found="this is not of the form MODULE:OBJECT", do=do)
-    if "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
-    try:
-        found: Any = importlib.import_module(module_name)
-    except Exception as error:  # whatever the module raises while it is imported
-        raise DefinitionError(
-            f"{what} {reference!r}", found=f"importing it failed ({type(error).__name__}: {error})", do=do
-        ) from error
-    for name in attribute.split("."):
-        if not hasattr(found, name):
-            raise DefinitionError(f"{what} {reference!r}", found=f"{module_name} has no {attribute!r}", do=do)
-        found = getattr(found, name)
-    return found
+def load_file(path: Path) -> Suite:
+    """Load one YAML file. Raises SuiteFileError."""
+    return _joined({path: _read(path)})
 
 
-def load_file(path: Path) -> list[ScenarioTest]:
-    """Load the scenarios of one YAML file. Raises SuiteFileError."""
+def _read(path: Path) -> tuple[Sequence[ScenarioTest], Mapping[str, Any]]:
+    """Return what a file has: scenarios, and settings by their names."""
     node, data = read_yaml(path)
     if data is None:
         raise SuiteFileError(str(path), line=1, field="", found="the file is empty", do="see simeval init for a suite")
     listed = isinstance(data, list)
     try:
-        return _Suite.model_validate({"scenarios": data} if listed else data).make()
+        file = FILE.validate_python({"scenarios": data} if listed else data)
+        defaults = {name: file[name] for name in DEFAULTS_OF_SCENARIOS if file.get(name) is not None}
+        scenarios = [_with(defaults, each) for each in file["scenarios"]]
+        made = SCENARIOS.validate_python({"scenarios": scenarios})["scenarios"]
     except ValidationError as error:
-        raise located(path, node, error, fields=_FIELDS, skip=1 if listed else 0, told=_told) from error
+        raise located(path, node, error, skip=1 if listed else 0) from error
+    return made, file.get("settings", {})
 
 
-def _scorer(name: str) -> Any:
-    metric = named_scorer(name) if name in NAMED else find_metric(name)
-    if metric is not None:
-        return metric
-    if ":" in name:
-        return load_object(name, what="scorer")
-    raise DefinitionError(
-        "scorer",
-        found=f"found {name!r}",
-        do=f"use one of {', '.join(NAMES)}, or {BOUNDED} (for {TURN_METRICS}), or a scorer of yours as MODULE:OBJECT",
-    )
+def _with(defaults: Mapping[str, Any], scenario: Any) -> Any:
+    """Return a scenario as it is written, with a file's defaults where it has nothing of its own."""
+    if not isinstance(scenario, Mapping):
+        return scenario
+    nothing = [name for name in DEFAULTS_OF_SCENARIOS if scenario.get(name) is None]
+    return {
+        **{name: value for name, value in scenario.items() if name not in nothing},
+        **{name: defaults[name] for name in nothing if name in defaults},
+    }
 
 
-def _told(error: Mapping[str, Any], place: Sequence[int | str]) -> Problem | None:
-    """Say a mistake in an evaluator in better words than pydantic has; None for another."""
-    kind, field = error["type"], ".".join(map(str, place))
-    if kind == "union_tag_invalid":
-        return field, f"found the type {error['ctx']['tag']!r}", f"use one of {error['ctx']['expected_tags']}"
-    if kind == "union_tag_not_found":
-        return ".".join(map(str, [*place, "type"])), "the field is missing", f"add it: one of {_TYPES}"
-    if place and place[-1] == "early_stopping":
-        return field, f"found {shorten(repr(error['input']), 80)}", "use true, false or anytime"
-    return None
+def _joined(files: Mapping[Path, tuple[Sequence[ScenarioTest], Mapping[str, Any]]]) -> Suite:
+    """Return what files have as one suite. Raises DefinitionError where two give a setting different values."""
+    settings: dict[str, Any] = {}
+    where: dict[str, Path] = {}
+    for file, (_, brought) in files.items():
+        for name, value in brought.items():
+            if name in where and settings[name] != value:
+                found = f"found {value!r}, and {name} is {settings[name]!r} in {where[name]}"
+                do = "give both the same value, or run them by themselves: a run has one"
+                raise DefinitionError(f"{file}: settings: {name}", found=found, do=do)
+            settings[name], where[name] = value, file
+    scenarios = tuple(scenario for made, _ in files.values() for scenario in made)
+    return Suite(scenarios, DEFAULTS.overridden(settings))
 
 
-_RECORDS: tuple[type[_Record], ...] = (_Suite, _Scenario, _Expectation, *_EVALUATORS)
-_TYPES = ", ".join(repr(get_args(record.model_fields["type"].annotation)[0]) for record in _EVALUATORS)
-_FIELDS = {name for record in _RECORDS for name in record.model_fields}
-
-
-def _scenarios_of(found: Any, source: str) -> list[ScenarioTest]:
+def _scenarios_of(found: Any, source: str) -> tuple[ScenarioTest, ...]:
     scenarios = [found] if isinstance(found, ScenarioTest) else found
     if callable(scenarios) and not signature(scenarios).parameters:
         scenarios = scenarios()
@@ -261,4 +130,4 @@ def _scenarios_of(found: Any, source: str) -> list[ScenarioTest]:
             found=f"found {type(found).__name__}",
             do="give a ScenarioTest, a list of them, or a function of none",
         )
-    return list(scenarios)
+    return tuple(scenarios)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from simeval.core.settings import Settings
+from simeval.core.settings import DEFAULTS, POWER, Settings
 from simeval.core.tables import render_table
 from simeval.core.validation import require, require_level, require_share, require_whole
 from simeval.evaluators.base import ShareEvaluator
@@ -70,8 +70,8 @@ def plan(
     bar: float,
     true_rate: float,
     *,
-    significance_level: float = 0.05,
-    power: float = 0.8,
+    significance_level: float = DEFAULTS.significance_level,
+    power: float = POWER,
     requirements: int = 1,
     joint: bool = False,
 ) -> SampleSizePlan:

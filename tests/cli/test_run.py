@@ -4,18 +4,24 @@ import json
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.support.command_line import ROOT, SUITE, command, simeval
+from tests.support.command_line import ASKED, PATIENCE_SECONDS, ROOT, SUITE, command, simeval, started, wait_for
 
-APP = """
+APP = f"""
+import sys
 import time
 import anyio
+from itertools import count
+
+numbers = count(1)
+
+def asked():
+    print({ASKED!r}, file=sys.stderr, flush=True)
 
 async def good(message, state):
     return "I track orders and start returns."
@@ -24,12 +30,19 @@ async def bad(message, state):
     return "No idea."
 
 async def slow(message, state):
-    await anyio.sleep(60)
-    return "late"
+    asked()
+    await anyio.sleep(3600)
 
 def hangs(message, state):
-    time.sleep(60)
-    return "late"
+    asked()
+    time.sleep(3600)
+
+async def stalls(message, state):
+    number = state.get("number") or next(numbers)
+    if number > 10:
+        asked()
+        await anyio.sleep(3600)
+    return "I track orders and start returns.", {{"number": number}}
 
 async def leaves(message, state):
     raise SystemExit(0)
@@ -108,6 +121,32 @@ def test_what_an_app_prints_does_not_mix_with_the_json(folder: Path) -> None:
 
     assert json.loads(done.stdout)["scenarios"][0]["conversations"][0]["turns"][1]["content"].endswith("\u2713")
     assert "debug" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("written", "arguments", "status", "seed"),
+    [("seed: 4", [], 0, 4), ("seed: 4", ["--seed", "5"], 0, 5), ("seed: 4, app_timeout_seconds: 0", [], 2, None)],
+)
+def test_the_command_line_comes_before_what_a_suite_sets(
+    folder: Path, written: str, arguments: list[str], status: int, seed: int | None
+) -> None:
+    (folder / "suite.yaml").write_text(f"settings: {{{written}}}\n{SUITE}")
+
+    done = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--json", "out.json", *arguments)
+
+    assert done.returncode == status, done.stderr
+    if seed is None:
+        assert "suite.yaml, line 1, field settings.app_timeout_seconds: found 0" in done.stderr
+    else:
+        assert json.loads((folder / "out.json").read_text())["seed"] == seed
+
+
+def test_the_gate_of_a_suite_decides_the_exit_status_and_can_be_raised(folder: Path) -> None:
+    (folder / "suite.yaml").write_text(f"settings: {{gate: not_fail}}\n{SUITE}")
+    arguments = ("suite.yaml", "--app", "shop:good", "--samples", "5", "--store", "none")
+
+    assert simeval(folder, "run", *arguments).returncode == 0
+    assert simeval(folder, "run", *arguments, "--gate", "pass").returncode == 1
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
@@ -222,6 +261,7 @@ def test_a_plan_refuses_what_it_would_not_use(folder: Path, arguments: tuple[str
         (*BAR, "--power", "0.9", "--alpha", "0.1", "--requirements", "2", "--joint"),
         ("suite.yaml", "--rate", "0.97", "--samples", "40", "--stop", "gate", "--gate", "not_fail", "--alpha", "0.1"),
         ("suite.yaml", "--no-early-stopping", "--joint"),
+        ("suite.yaml", "--no-joint"),
     ],
 )
 def test_a_plan_takes_every_option_that_applies(folder: Path, arguments: tuple[str, ...]) -> None:
@@ -231,44 +271,36 @@ def test_a_plan_takes_every_option_that_applies(folder: Path, arguments: tuple[s
     assert "trials" in done.stdout
 
 
-@pytest.mark.parametrize("app", ["slow", "hangs"])
-def test_an_interrupted_run_ends_at_once_and_names_its_store(folder: Path, app: str) -> None:
-    arguments = command("run", "suite.yaml", "--app", f"shop:{app}", "--store", "run.jsonl")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(arguments, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        assert "run started" in process.stderr.readline()
-        time.sleep(0.5)
-        process.send_signal(signal.SIGINT)
-        while "no more trials are started" not in process.stderr.readline():
-            assert process.poll() is None
-        process.send_signal(signal.SIGINT)
-        asked = time.monotonic()
-        status = process.wait(timeout=30)
-        seconds = time.monotonic() - asked
-        said = process.stderr.read()
+def test_a_plan_takes_the_settings_of_its_suite_after_those_of_the_command(folder: Path) -> None:
+    (folder / "joint.yaml").write_text(f"settings: {{joint: true}}\n{SUITE}{SUITE.split('scenarios:')[1]}")
+    (folder / "alone.yaml").write_text(f"{SUITE}{SUITE.split('scenarios:')[1]}")
 
-    assert status == 130
+    joint, taken_back, alone = (
+        simeval(folder, "plan", *arguments).stdout
+        for arguments in (["joint.yaml"], ["joint.yaml", "--no-joint"], ["alone.yaml"])
+    )
+
+    assert taken_back == alone != joint
+
+
+@pytest.mark.parametrize("app", ["slow", "hangs"])
+def test_a_run_that_is_interrupted_twice_ends_at_once_and_names_its_store(folder: Path, app: str) -> None:
+    process = started(folder, "run", "suite.yaml", "--app", f"shop:{app}", "--store", "run.jsonl")
+    process.send_signal(signal.SIGINT)
+    wait_for("no more trials are started", process)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=PATIENCE_SECONDS)
+
+    assert process.returncode == 130
     assert "run.jsonl" in said
     assert "Traceback" not in said
-    assert seconds < 10
 
 
 def test_a_killed_run_leaves_every_finished_trial_in_its_store(folder: Path) -> None:
-    (folder / "shop.py").write_text(APP.replace('return "I track', 'await anyio.sleep(0.02); return "I track'))
-    arguments = command("run", "suite.yaml", "--app", "shop:good", "--store", "run.jsonl", "--concurrency", "2")
-    store = folder / "run.jsonl"
-    with subprocess.Popen(
-        arguments,
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stderr=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-    ) as process:
-        while not store.exists() or store.read_text().count('"judgement"') < 5:
-            assert process.poll() is None
-            time.sleep(0.02)
-        process.kill()
+    arguments = ("--app", "shop:stalls", "--store", "run.jsonl", "--concurrency", "2")
+    process = started(folder, "run", "suite.yaml", *arguments, lines=2)
+    process.kill()
+    process.communicate()
 
-    lines = [json.loads(line) for line in store.read_text().splitlines()]
-    assert sum(line["type"] == "judgement" for line in lines) >= 5
+    lines = [json.loads(line) for line in (folder / "run.jsonl").read_text().splitlines()]
+    assert sum(line["type"] == "judgement" for line in lines) == 10

@@ -152,7 +152,7 @@ async def callers(llm: FakeEndpoint, ledger: Ledger) -> AsyncIterator[Callers]:
     """What an engine gives its scorers, with the server's address among its options."""
     retry = RetryConfig(max_attempts=MAX_ATTEMPTS, backoff_multiplier=0.01, max_backoff_seconds=0.02)
     options = {"api_base": llm.base_url, "api_key": KEY, "top_p": 0.5}
-    models = Models(Settings(retry=retry, model_timeout_seconds=10), options)
+    models = Models(Settings(retry_config=retry, model_timeout_seconds=10, model_options=options))
     models.open()
     yield lambda model: models.caller(models.get(model), ledger)
     await models.close()

@@ -55,26 +55,26 @@ async def test_retry_after_is_waited_for(make_engine: MakeEngine) -> None:
         started = perf_counter()
         result = await make_engine(llm).evaluate(scenario(1), app_handler)
 
-    assert 0.5 <= perf_counter() - started < 2
+    assert perf_counter() - started >= 0.5
     assert calls_by_role(result) == {"user": 4, "judge": 1, "rubric": 1}
 
 
 async def test_a_hanging_call_is_timed_out_and_made_again(make_engine: MakeEngine) -> None:
     with fake_endpoint(Behaviour(first_faults=("hang", "", "hang"))) as llm:
-        result = await make_engine(llm, model_timeout_seconds=0.3).evaluate(scenario(5), app_handler)
+        result = await make_engine(llm, model_timeout_seconds=1, concurrency=1).evaluate(scenario(2), app_handler)
 
-    assert len(result.expectations[0].scores) == 5
+    assert len(result.expectations[0].scores) == 2
     assert total(result.run.usage).failed_calls == 2
 
 
 @pytest.mark.parametrize(("role", "stage"), [("user", "simulator"), ("judge", "judge"), ("rubric", "rubric")])
 async def test_calls_that_only_hang_are_failures_of_their_stage(role: str, stage: str, make_engine: MakeEngine) -> None:
     with fake_endpoint(Behaviour(hang=1, faulty_roles=(role,), user_messages=1)) as llm:  # type: ignore[arg-type]
-        engine = make_engine(llm, model_timeout_seconds=0.3, retry_config=RetryConfig(enabled=False), max_error_rate=1)
-        result = await engine.evaluate(scenario(4), app_handler)
+        engine = make_engine(llm, model_timeout_seconds=1, retry_config=RetryConfig(enabled=False), max_error_rate=1)
+        result = await engine.evaluate(scenario(2), app_handler)
 
-    assert [(f.stage, f.cause) for _, f in result.failures] == [(stage, "timeout")] * 4
-    assert result.expectations[0].verdicts[0].missing == 4
+    assert [(f.stage, f.cause) for _, f in result.failures] == [(stage, "timeout")] * 2
+    assert result.expectations[0].verdicts[0].missing == 2
 
 
 @pytest.mark.parametrize("refusal", ["Incorrect API key provided", "Unauthorized"])

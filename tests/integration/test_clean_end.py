@@ -67,7 +67,7 @@ def test_nothing_is_left_behind(tmp_path: Path, way: str, ending: str) -> None:
         assert 100 <= turns < 1000
         assert [name for name in tasks if "LoggingWorker" not in name and "litellm" not in name.lower()] == []
         for thread in set(threading.enumerate()) - threads:  # those of anyio end when their loop has
-            thread.join(timeout=2)
+            thread.join(timeout=30)
         assert [each.name for each in set(threading.enumerate()) - threads if not each.daemon] == []
         assert [c for c in process.net_connections() if c.raddr and c.raddr.port == llm.port] == []
         assert [file for file in process.open_files() if file.path.startswith(str(tmp_path))] == []

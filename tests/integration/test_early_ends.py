@@ -16,10 +16,9 @@ from simeval.models.protocol.model import Request
 from simeval.results.encoding import encode_suite
 from simeval.testing import MemoryJournal, ScriptedModel
 from tests.support.early_stopping import AT_90, SeededApp, engine, scenario, trial_seeds
+from tests.support.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.anyio
-
-PATIENCE_SECONDS = 60
 
 
 async def test_what_is_under_way_when_the_verdict_is_settled_is_ended() -> None:

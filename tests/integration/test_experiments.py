@@ -721,6 +721,16 @@ async def test_scorers_of_a_scenario_are_refused_beside_it() -> None:
         await engine().evaluate([], double, scorers=[length])  # type: ignore[call-overload]
 
 
+async def test_a_dataset_is_evaluated_as_an_experiment() -> None:
+    dataset = sums(5)
+
+    one = await engine().evaluate(dataset, double, scorers=[right], repetitions=2, metadata={"version": 3})
+    other = await engine().experiment(dataset, double, scorers=[right], repetitions=2, metadata={"version": 3})
+
+    assert one.run.definition == other.run.definition
+    assert [metric.estimate for metric in one.metrics] == [metric.estimate for metric in other.metrics]
+
+
 async def test_results_of_a_concluded_scorer_keep_their_places() -> None:
     @scorer
     def picky(n: int) -> bool:

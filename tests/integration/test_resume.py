@@ -1,7 +1,6 @@
 """A run that was stopped in the middle goes on where it was, at the cost of the rest, to the same verdicts."""
 
 import json
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -22,12 +21,12 @@ from simeval import (
     SuccessRateEvaluator,
     SuiteResult,
 )
-from simeval.errors import DefinitionError, ModelError, StoreError
+from simeval.errors import DefinitionError, ModelError
 from simeval.models.protocol.prompts import GradeRequest, RubricRequest
 from simeval.results.encoding import encode_suite
 from simeval.store.database import Database
 from simeval.store.runs import Runs
-from simeval.testing import MemoryJournal, ScriptedModel
+from simeval.testing import ScriptedModel
 from tests.support.doubles import LEVELS
 
 pytestmark = pytest.mark.anyio
@@ -367,46 +366,3 @@ class TestChanges:
 
         assert "is being run by" in refused[0]
         assert result.outcome == "pass"
-
-
-class TestEnds:
-    async def test_verdicts_are_given_also_where_the_end_cannot_be_kept(self) -> None:
-        class Full(MemoryJournal):
-            def append(self, run_id: str, entries: Any) -> None:
-                if any(isinstance(entry, SuiteResult) for entry in entries):
-                    raise OSError("no room")
-                super().append(run_id, entries)
-
-        with pytest.raises(StoreError, match="no room") as caught:
-            await Engine(store=Full()).evaluate(SUITE, App())
-
-        whole = await Engine(store=None).evaluate(SUITE, App())
-        assert findings(caught.value.partial) == findings(whole)
-
-    async def test_an_end_before_the_beginning_counts(self, tmp_path: Path) -> None:
-        engine, app = Engine(store=tmp_path / "runs.db"), App()
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(engine.evaluate, SUITE, app)
-            await anyio.lowlevel.checkpoint()
-            engine.end("too early")
-
-        assert app.turns == 0
-
-    async def test_an_end_does_not_wait_for_a_store_that_is_locked(self, tmp_path: Path) -> None:
-        engine = Engine(store=tmp_path / "runs.db")
-        other = sqlite3.connect(tmp_path / "runs.db", isolation_level=None, check_same_thread=False)
-
-        def lock_and_end() -> None:
-            other.execute("BEGIN IMMEDIATE")
-            engine.end()
-
-        with anyio.fail_after(10):
-            before = anyio.current_time()
-            result = await engine.evaluate(SUITE, App(60, lock_and_end))
-            seconds = anyio.current_time() - before
-        other.execute("ROLLBACK")
-        other.close()
-
-        assert result.run.stopped
-        assert seconds < 5  # the lock is held for ever

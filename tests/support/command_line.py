@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+ASKED = "the app was asked"  # what an app writes to standard error for `started`
+PATIENCE_SECONDS = 30  # for the end of a run: less than an app may take for an answer
 ROOT = Path(__file__).resolve().parents[2]
 SUITE = """
 sample_size: 30
@@ -21,6 +23,31 @@ scenarios:
 def command(*arguments: str) -> list[str]:
     """Return the command line that runs simeval."""
     return [sys.executable, "-m", "simeval.cli", *arguments]
+
+
+def started(folder: Path, *arguments: str, lines: int = 1) -> "subprocess.Popen[str]":
+    """Start simeval in a folder, and wait until that many lines of its standard error say that the app was asked."""
+    process = subprocess.Popen(
+        command(*arguments),
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    while lines > 0:
+        line = process.stderr.readline()
+        assert line, process.communicate()
+        lines -= ASKED in line
+    return process
+
+
+def wait_for(said: str, process: "subprocess.Popen[str]") -> None:
+    """Wait for a line of the standard error of a process that holds a text."""
+    assert process.stderr is not None
+    while said not in process.stderr.readline():
+        assert process.poll() is None
 
 
 def simeval(folder: Path, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":

@@ -12,10 +12,10 @@ from math import isnan, nan
 from typing import Any
 
 from simeval.core.conversation import Conversation, Message
-from simeval.core.serialization import plain
+from simeval.core.serialization import Json, plain
 from simeval.datasets.dataset import Example
 from simeval.datasets.importers.coercion import filled
-from simeval.datasets.importers.messages import Json, Turn
+from simeval.datasets.importers.messages import Turn
 
 _SUMS = ("prompt_tokens", "completion_tokens", "cost_usd")
 

@@ -11,12 +11,10 @@ from datetime import datetime
 from math import nan
 from typing import Any, Literal
 
-from simeval.core.serialization import plain
+from simeval.core.serialization import Json, plain
 from simeval.datasets.importers.coercion import filled, first, identity, loaded, mapping, usage
 
 Role = Literal["system", "user", "assistant", "tool"]
-Json = dict[str, Any]
-
 ROLES: Mapping[str, Role] = {
     **dict.fromkeys(("system", "developer"), "system"),
     **dict.fromkeys(("user", "human"), "user"),

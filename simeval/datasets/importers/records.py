@@ -1,28 +1,22 @@
 """Log files as records: opened, split into JSON documents, each with its place; what cannot be read has a reason."""
 
-import gzip
-import json
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from io import BufferedIOBase, BytesIO
-from itertools import count, islice
+from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from simeval.core.row_files import DAMAGED, JSON_LINES, LONGEST_LINE, json_lines, open_file, parse_json
 from simeval.datasets.dataset import Example
-from simeval.errors import DefinitionError
 
 MOST_BYTES = 500_000_000  # of one document, unpacked: more is refused, it may be a bomb
-LONGEST_LINE = 100_000_000
 HEAD_BYTES = 65_536
 LINES_TRIED = 20  # lines that are looked at to tell JSON lines from one document
 
-_GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
+_ZIP = b"PK\x03\x04"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_JSON_LINES = (".jsonl", ".ndjson")
-_BROKEN = (OSError, EOFError, zlib.error)  # what a damaged gzip file raises
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,30 +60,18 @@ class Opening:
         return isinstance(self.first, dict) and all(key in self.first for key in keys)
 
 
-def open_log(path: Path) -> BufferedIOBase:
-    """Open a file, through gzip where it begins like one. Raises DefinitionError where it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            packed = file.read(len(_GZIP)) == _GZIP
-        return gzip.open(path, "rb") if packed else path.open("rb")
-    except OSError as error:
-        raise DefinitionError(
-            f"log {str(path)!r}", found=f"it cannot be read ({error.strerror})", do="name a file that can be"
-        ) from error
-
-
 def openings(path: Path) -> Iterator[Opening]:
     """Return what tells the format of a file, for each of its first records: the first may be what is broken.
 
     Raises DefinitionError where it cannot be read.
     """
     name = path.name.lower().removesuffix(".gz")
-    with open_log(path) as file:
+    with open_file(path) as file:
         try:
             head = file.read(HEAD_BYTES)
-        except _BROKEN:
+        except DAMAGED:
             head = b""
-    is_json = head.lstrip(_BYTE_ORDER_MARK + b" \t\r\n")[:1] in (b"{", b"[") or name.endswith((*_JSON_LINES, ".json"))
+    is_json = head.lstrip(_BYTE_ORDER_MARK + b" \t\r\n")[:1] in (b"{", b"[") or name.endswith((*JSON_LINES, ".json"))
     tried = islice(records(path), LINES_TRIED) if is_json else ()
     yield Opening(name=name, head=head)
     yield from (Opening(name=name, head=head, first=each.value) for each in tried if isinstance(each, Record))
@@ -140,24 +122,12 @@ def reason_of(error: Exception) -> str:
     return f"it has another form than the format's ({missing})"
 
 
-def parsed(text: str | bytes) -> Any:
-    """Return the value of a JSON text. Raises ValueError with the reason."""
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"it is not JSON: {error.msg}, at line {error.lineno}, column {error.colno}") from error
-    except UnicodeDecodeError as error:
-        raise ValueError(f"it is not UTF-8: {error.reason} at byte {error.start}") from error
-    except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
-
-
 def _is_lines(path: Path) -> bool:
     """Return whether a file holds one JSON document a line."""
-    if path.name.lower().removesuffix(".gz").endswith(_JSON_LINES):
+    if path.name.lower().removesuffix(".gz").endswith(JSON_LINES):
         return True
     seen = objects = 0
-    with open_log(path) as file:
+    with open_file(path) as file:
         try:
             for line in islice(filter(bytes.strip, iter(partial(file.readline, LONGEST_LINE), b"")), LINES_TRIED):
                 if not seen and line.strip() in (b"{", b"["):
@@ -165,7 +135,7 @@ def _is_lines(path: Path) -> bool:
                 seen, objects = seen + 1, objects + _is_object(line)
                 if seen > 1 and objects:
                     return True
-        except _BROKEN:
+        except DAMAGED:
             return False
     return False
 
@@ -174,39 +144,20 @@ def _is_object(line: bytes) -> bool:
     """Return whether a line is a whole JSON object, as no line of an indented document is."""
     text = line.removeprefix(_BYTE_ORDER_MARK)
     try:
-        return text.startswith(b"{") and bool(parsed(text))
+        return text.startswith(b"{") and bool(parse_json(text))
     except ValueError:
         return False
 
 
 def _lines(path: Path) -> Iterator[Record | Unreadable]:
-    with open_log(path) as file:
-        for number in count(1):
-            place = f"line {number}"
-            try:
-                line, cut = _next_line(file)
-            except _BROKEN as error:
-                yield Unreadable(place, f"the file is damaged from here on ({error})")
-                return
-            if not line:
-                return
-            if cut:
-                yield Unreadable(place, f"it is longer than {LONGEST_LINE:,} bytes")
-            elif line.strip():
-                yield _record(place, line.removeprefix(_BYTE_ORDER_MARK))
-
-
-def _next_line(file: BufferedIOBase) -> tuple[bytes, bool]:
-    """Return the next line, as far as it is not too long, and whether it is."""
-    line = rest = file.readline(LONGEST_LINE)
-    while len(rest) == LONGEST_LINE and not rest.endswith(b"\n"):
-        rest = file.readline(LONGEST_LINE)
-    return line, rest is not line
+    for line in json_lines(path):
+        place = f"line {line.number}"
+        yield Unreadable(place, line.problem) if line.problem else Record(place, line.value)
 
 
 def _elements(path: Path) -> Iterator[Record | Unreadable]:
     try:
-        document = parsed(_whole(path))
+        document = parse_json(_whole(path))
     except ValueError as error:
         yield Unreadable("the file", str(error))
         return
@@ -214,22 +165,15 @@ def _elements(path: Path) -> Iterator[Record | Unreadable]:
     yield from (Record(f"record {number}", element) for number, element in enumerate(elements, 1))
 
 
-def _record(place: str, text: bytes) -> Record | Unreadable:
-    try:
-        return Record(place, parsed(text))
-    except ValueError as error:
-        return Unreadable(place, str(error))
-
-
 def _whole(path: Path) -> bytes:
     """Return the content of a file. Raises ValueError with the reason where it is damaged or too large."""
     unpacked = BytesIO()
-    with open_log(path) as file:
+    with open_file(path) as file:
         try:
             while block := file.read(1 << 20):
                 unpacked.write(block)
                 if unpacked.tell() > MOST_BYTES:
                     raise ValueError(f"it has more than {MOST_BYTES:,} bytes; give one JSON document a line")
-        except _BROKEN as error:
+        except DAMAGED as error:
             raise ValueError(f"the file is damaged ({error})") from error
     return unpacked.getvalue()

@@ -18,10 +18,11 @@ from math import nan
 from pathlib import Path
 from typing import Any
 
+from simeval.core.serialization import Json
 from simeval.datasets.dataset import Example
 from simeval.datasets.importers.coercion import filled
 from simeval.datasets.importers.conversations import example_of
-from simeval.datasets.importers.messages import Json, Turn
+from simeval.datasets.importers.messages import Turn
 from simeval.datasets.importers.records import REFUSALS, Unreadable, reason_of, records
 
 _EARLIEST = datetime.min.replace(tzinfo=UTC)

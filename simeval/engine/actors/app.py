@@ -1,8 +1,7 @@
 """The app under test: an actor around the user's handler."""
 
 import inspect
-from asyncio import CancelledError, current_task
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,12 +13,14 @@ import anyio
 import anyio.to_thread
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
-from simeval.core.capture import Caught, capture, place_of
+from simeval.core.capture import Caught, LeftError, capture, guarded, guarded_call, place_of
 from simeval.core.conversation import UNCHANGED, AppResponse, Beginning, ChatMessage, Message
 from simeval.engine.flow.demand import TrialScope
 from simeval.errors import AppError, DefinitionError
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompts import ChatRequest
+
+_WHO = "the handler"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +138,9 @@ class App:
             if limit.cancelled_caught:
                 raise AppError(turn, f"no answer within {self.timeout_seconds:g} seconds")
         if isinstance(made, Caught):
-            left = isinstance(made.error, _HandlerLeftError)
+            left = isinstance(made.error, LeftError)
             said = str(made.error) if left else f"{type(made.error).__name__}: {made.error}"
-            problem = said + place_of(made.error.__cause__ if left and made.error.__cause__ else made.error)
-            raise AppError(turn, problem) from made.error
+            raise AppError(turn, said + place_of(made.error)) from made.error
         returned, seconds = made
         if seconds > self.timeout_seconds:  # it held up the event loop, so that nothing could end it in time
             raise AppError(turn, f"it took {seconds:.1f} seconds, more than {self.timeout_seconds:g}, without awaiting")
@@ -158,44 +158,21 @@ class App:
     async def _timed(self, arguments: tuple[Any, ...]) -> tuple[Any, float]:
         if self.handler.is_async:
             clock = perf_counter()
-            returned = await _guarded(self.handler.function(*arguments))
+            returned = await guarded(self.handler.function(*arguments), _WHO)
             return returned, perf_counter() - clock
         call = partial(_timed_call, self.handler.function, arguments)
         returned, seconds = await anyio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=self.threads)
         if inspect.isawaitable(returned):
             clock = perf_counter()
-            returned = await _guarded(returned)
+            returned = await guarded(returned, _WHO)
             seconds += perf_counter() - clock
         return returned, seconds
 
 
 def _timed_call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, float]:
     clock = perf_counter()
-    try:
-        returned = function(*arguments)
-    except (SystemExit, CancelledError) as error:
-        raise _HandlerLeftError(error) from error
+    returned = guarded_call(partial(function, *arguments), _WHO)
     return returned, perf_counter() - clock
-
-
-async def _guarded(answer: Awaitable[Any]) -> Any:
-    """Await the handler's answer; what would end our own task is an error of the handler, unless it is ours."""
-    try:
-        return await answer
-    except SystemExit as error:
-        raise _HandlerLeftError(error) from error
-    except CancelledError as error:
-        task = current_task()
-        if task is None or task.cancelling():
-            raise
-        raise _HandlerLeftError(error) from error
-
-
-class _HandlerLeftError(RuntimeError):
-    """The handler raised what ends a task or a process, and not an error."""
-
-    def __init__(self, cause: BaseException) -> None:
-        super().__init__(f"the handler raised {type(cause).__name__}({cause})")
 
 
 def _as_chat(beginning: Beginning) -> list[ChatMessage]:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import anyio
 
 from simeval.core.conversation import Conversation, Message
-from simeval.core.redaction import clean_values
+from simeval.core.redaction import clean_values, cleaned
 from simeval.core.run_records import Start
-from simeval.core.serialization import cleaned, survives_json
+from simeval.core.serialization import survives_json
 from simeval.core.trial import Trial
 from simeval.engine.actors.app import Memory
 from simeval.engine.actors.recorder import Recorder

@@ -19,7 +19,7 @@ from structlog.contextvars import bound_contextvars
 from simeval.core.capture import STOPS_THE_RUN, first_leaf
 from simeval.core.conversation import Beginning, Conversation, Ending, Message
 from simeval.core.logs import log
-from simeval.core.serialization import cleaned
+from simeval.core.redaction import cleaned
 from simeval.core.trial import UNNEEDED, Failure, Trial, TrialConversation, failure_of
 from simeval.engine.actors.app import App, Memory
 from simeval.engine.flow.demand import Demand

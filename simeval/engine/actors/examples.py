@@ -11,7 +11,8 @@ import anyio.to_thread
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
 from simeval.core.conversation import Beginning, Conversation, Ending, Message, Speaker
-from simeval.core.serialization import cleaned
+from simeval.core.redaction import cleaned
+from simeval.core.serialization import nested
 from simeval.core.trial import Failure, Trial, TrialConversation
 from simeval.datasets.dataset import RETURNED, Dataset, Example, text_of
 from simeval.engine.actors.app import Memory
@@ -167,12 +168,4 @@ def _differ(first: Message, second: Message) -> bool:
 
 def _own(value: Any, clean: Callable[[str], str]) -> Any:
     """Return a trial's own copy of a column's value, clean of secrets as answers are."""
-    match value:
-        case str():
-            return clean(value)
-        case dict():
-            return {key: _own(inner, clean) for key, inner in value.items()}
-        case list():
-            return [_own(inner, clean) for inner in value]
-        case _:
-            return value
+    return nested(value, lambda leaf: clean(leaf) if isinstance(leaf, str) else leaf)

@@ -19,7 +19,7 @@ from simeval.core import seeds
 from simeval.core.capture import Caught
 from simeval.core.conversation import Conversation
 from simeval.core.logs import log
-from simeval.core.settings import Settings
+from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.usage import Ledger, Usage
 from simeval.core.validation import is_number, require, require_level, require_whole
 from simeval.engine.online.running_estimate import UNIT, Bounds, MetricTally, RunningEstimate
@@ -75,7 +75,7 @@ class OnlineEvaluator:
         on_drop: OnDrop | None = None,
         false_alarm_every: int = 1000,
         window: int = 100,
-        significance_level: float = 0.05,
+        significance_level: float = DEFAULTS.significance_level,
         drain_seconds: float = DRAIN_SECONDS,
         secret_patterns: Sequence[str] = (),
     ) -> None:
@@ -87,8 +87,13 @@ class OnlineEvaluator:
         for name, value in sizes.items():
             require_whole(value, name)
         require_level(significance_level, "significance_level")
-        settings = Settings(seed=seed, requests_per_minute=requests_per_minute)
-        self._models = Models(settings, model_options or {}, secret_patterns)
+        settings = Settings(
+            seed=seed,
+            requests_per_minute=requests_per_minute,
+            model_options=model_options,
+            secret_patterns=secret_patterns,
+        )
+        self._models = Models(settings)
         self._ledger, self._judge = Ledger(), judge_model
         self._seed = secrets.randbelow(2**31) if seed is None else seed
         self._random = seeds.generator(self._seed, "sampling")

@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 import json
-from asyncio import CancelledError, current_task
+from asyncio import CancelledError
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,7 +16,7 @@ from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from simeval.core import seeds
-from simeval.core.capture import STOPS_THE_RUN, Caught, capture, place_of
+from simeval.core.capture import STOPS_THE_RUN, Caught, capture, guarded, place_of
 from simeval.core.conversation import Conversation
 from simeval.core.logs import warn_all
 from simeval.core.redaction import clean_values
@@ -327,13 +327,6 @@ def _numbers(score: Score) -> Numbers:
 async def isolated(work: Callable[[], Awaitable[Any]]) -> Any:
     """Do `work`; whatever it raises is Caught, also what would end a run or a task. Our own end passes through."""
     try:
-        return await capture(work)
+        return await capture(lambda: guarded(work(), "it"))
     except STOPS_THE_RUN as error:
         return Caught(error)
-    except SystemExit as error:
-        return Caught(RuntimeError(f"it raised SystemExit({error})"))
-    except CancelledError as error:
-        task = current_task()
-        if task is None or task.cancelling():
-            raise
-        return Caught(RuntimeError(f"it raised CancelledError({error})"))

@@ -1,10 +1,10 @@
 """Budgets: what a run may spend at most, and whether one more trial can be paid for."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
+from simeval.core.settings import Settings
 from simeval.core.usage import Usage, total
-from simeval.core.validation import is_number, require, require_whole
 from simeval.errors import DefinitionError
 
 Admission = str  # "go", "wait" until a trial in flight has ended, or the reason why the run stops
@@ -15,7 +15,7 @@ MARGIN = 1.25  # times the mean of the trials that have ended: the tokens and th
 class Budget:
     """What a run may spend, earlier sittings included; None is no limit.
 
-    Calls that failed and calls that were ended early count. Raises DefinitionError for what is no limit.
+    Calls that failed and calls that were ended early count.
     """
 
     max_cost_usd: float | None = None
@@ -23,12 +23,10 @@ class Budget:
     max_tokens: int | None = None
     max_seconds: float | None = None
 
-    def __post_init__(self) -> None:
-        for name in ("max_calls", "max_tokens"):
-            require_whole(getattr(self, name), name, optional=True)
-        for name in ("max_cost_usd", "max_seconds"):
-            value = getattr(self, name)
-            require(value is None or (is_number(value) and value > 0), name, found=value, do="use a number above 0")
+    @classmethod
+    def of(cls, settings: Settings) -> "Budget":
+        """Return the limits that the settings give."""
+        return cls(**{each.name: getattr(settings, each.name) for each in fields(cls)})
 
     @property
     def is_set(self) -> bool:

@@ -6,13 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from simeval.core.serialization import plain
+from simeval.core.serialization import Json, plain
 from simeval.core.settings import Settings, WritingStyleConfig
 from simeval.engine.plans.scenario_plan import Measure, RunPlan, ScenarioPlan
 from simeval.models.protocol.prompts import PROMPT_VERSION
 from simeval.suites.scenario import shorten
-
-Json = dict[str, Any]
 
 LONGEST_SHOWN = 60
 _MODULE = re.compile(r" \([\w.]*\)$")

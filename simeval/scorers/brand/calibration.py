@@ -1,8 +1,5 @@
 """A traits model for a persona, fitted to turns that people labelled on or off brand, and measured on held-out ones."""
 
-import gzip
-import json
-import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +8,8 @@ from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from simeval.core.row_files import json_objects
+from simeval.core.validation import WORDS
 from simeval.errors import DefinitionError
 from simeval.scorers.brand.persona import Persona
 from simeval.scorers.brand.style import style_of
@@ -29,11 +28,10 @@ RESAMPLES = 1000
 ALPHA = 0.025  # error on each side of the interval
 MOST_SHOWN = 5
 
-LABELS: Mapping[object, bool] = {
-    1: True,
-    0: False,
-    **dict.fromkeys(("on", "on_brand", "on-brand", "1", "true", "yes"), True),
-    **dict.fromkeys(("off", "off_brand", "off-brand", "0", "false", "no"), False),
+LABELS: Mapping[str, bool] = {
+    **WORDS,
+    **dict.fromkeys(("on", "on_brand", "on-brand", "1"), True),
+    **dict.fromkeys(("off", "off_brand", "off-brand", "0"), False),
 }
 
 
@@ -96,31 +94,18 @@ def read_turns(path: Path) -> tuple[list[LabelledTurn], int]:
     A line has `text`, `label` (on or off, 1 or 0) and `session` or `session_id`; without one it is a session of its
     own. Raises DefinitionError with the line of what cannot be used.
     """
-    try:
-        written = path.read_bytes()
-        text = (gzip.decompress(written) if path.suffix == ".gz" else written).decode("utf-8-sig")
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        do = "name a file of JSON objects, one a line"
-        raise DefinitionError(f"labelled turns {str(path)!r}", found=f"it cannot be read ({error})", do=do) from error
-    rows = [(f"{path}, line {number}", line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    found = [_turn(line, where) for where, line in rows]
+    found = [_turn(row, where) for where, row in json_objects(path, do="give an object with text, label and session")]
     turns = [turn for turn in found if turn is not None]
     return turns, len(found) - len(turns)
 
 
-def _turn(line: str, where: str) -> LabelledTurn | None:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise DefinitionError(where, found=f"this is not JSON ({error})", do="mend it") from error
-    if not isinstance(row, dict):
-        raise DefinitionError(where, found=f"found {row!r:.80}", do="give an object with text, label and session")
+def _turn(row: Mapping[str, Any], where: str) -> LabelledTurn | None:
     label = row.get("label")
     if label is None or label == "":
         return None
-    known = label.strip().lower() if isinstance(label, str) else label
+    known = f"{label:g}" if isinstance(label, (int, float)) else str(label).strip().lower()
     text = row.get("text")
-    if not isinstance(known, (str, int, float)) or known not in LABELS:
+    if known not in LABELS:
         raise DefinitionError(f"{where}, label", found=f"found {label!r:.80}", do="use on or off, or 1 or 0")
     if not isinstance(text, str) or not text.strip():
         raise DefinitionError(f"{where}, text", found=f"found {text!r:.80}", do="give what the app said")

@@ -28,6 +28,7 @@ from pydantic import (
 
 from simeval.core.validation import require, require_one_of
 from simeval.core.yaml_files import located, read_yaml
+from simeval.core.yaml_records import with_known_fields
 from simeval.errors import DefinitionError, SuiteFileError
 
 Severity = Literal["critical", "high", "medium", "low"]
@@ -151,7 +152,13 @@ Tone = Annotated[Text, AfterValidator(_tone)]
 class _Record(BaseModel):
     """A mapping in a persona's file."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_known_fields(cls, found: Any) -> Any:
+        others = [other for other, name in OTHER_NAMES.items() if name in cls.model_fields]
+        return with_known_fields(found, names=[*cls.model_fields, *others])
 
 
 class _Lexicon(_Record):
@@ -238,10 +245,6 @@ class _Persona(_Record):
         )
 
 
-_RECORDS: tuple[type[_Record], ...] = (_Persona, _Voice, _Lexicon, _Safety, _Policy)
-_FIELDS = {*OTHER_NAMES, *(name for record in _RECORDS for name in record.model_fields)}
-
-
 def load_persona(path: str | Path) -> Persona:
     """Read a persona from a YAML file, by simeval's names or Alignmenter's. Raises SuiteFileError."""
     path = Path(path)
@@ -251,7 +254,7 @@ def load_persona(path: str | Path) -> Persona:
     try:
         return _Persona.model_validate(data).make()
     except ValidationError as error:
-        raise located(path, node, error, fields=_FIELDS) from error
+        raise located(path, node, error) from error
 
 
 def as_persona(given: object) -> Persona:

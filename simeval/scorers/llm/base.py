@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, TypeVar
 
 from simeval.core.conversation import ChatMessage
-from simeval.core.settings import Settings
+from simeval.core.settings import DEFAULTS
 from simeval.core.usage import Ledger
 from simeval.errors import DefinitionError
 from simeval.models.caller import Caller
@@ -82,7 +82,7 @@ class ModelScorer(ColumnScorer):
         if asked is None:
             do = f"name one: {type(self).__name__}(model='openai/gpt-5-nano')"
             raise DefinitionError(f"scorer {self.name}", found="no model", do=do)
-        models = Models(Settings(), {})
+        models = Models(DEFAULTS)
         models.open()
         try:
             return await models.caller(models.get(asked), Ledger()).ask(request, kind, heard=heard)

@@ -8,11 +8,13 @@ import re
 import string
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, overload
 
 from simeval.core.direction import by_path
+from simeval.core.trial import Score
+from simeval.core.validation import require, require_whole
 from simeval.errors import DefinitionError
 from simeval.scorers.base import ColumnScorer
 from simeval.scorers.text.edit_distance import common_length, edit_distance
@@ -54,18 +56,59 @@ class ExactMatch(TextScorer):
 
 @dataclass(kw_only=True, eq=False)
 class Contains(TextScorer):
-    """Whether the reference stands somewhere in the output: a text that is wanted, or with `direction="lower"` not."""
+    """Whether given `texts` stand in the output, all of them or `at_least` so many; without texts, the reference.
+
+    They are what is wanted, or with `direction="lower"` what is not. Raises DefinitionError for texts that cannot be
+    looked for.
+    """
+
+    texts: Sequence[str] | None = None
+    at_least: int | None = None
 
     direction = "higher"
     quick = True
 
-    def score(self, output: Any, reference: Any) -> bool:
-        """Return whether it does. Raises DefinitionError for an empty reference, which stands in every text."""
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        where = f"scorer {self.name}"
+        if self.texts is None:
+            do = "say how many of the texts, and give them"
+            require(self.at_least is None, f"{where}: at_least", found=self.at_least, do=do)
+            return
+        listed = isinstance(self.texts, (list, tuple)) and len(self.texts) > 0
+        usable = listed and all(isinstance(text, str) and self.plain(text) for text in self.texts)
+        require(usable, f"{where}: texts", found=self.texts, do="give a list of one or more texts, none of them empty")
+        require_whole(self.at_least, f"{where}: at_least", optional=True)
+        fits = self.at_least is None or self.at_least <= len(self.texts)
+        require(fits, f"{where}: at_least", found=self.at_least, do=f"use at most the {len(self.texts)} that are given")
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        return self._has_reference if self.texts is None else self._has_texts
+
+    @overload
+    def score(self, output: Any) -> Score: ...
+    @overload
+    def score(self, output: Any, reference: Any) -> bool: ...
+    def score(self, output: Any, reference: Any = None) -> bool | Score:
+        """Return whether the reference stands there; without one, whether the texts do, and which are `missing`.
+
+        Raises DefinitionError for an empty reference, which stands in every text.
+        """
+        return self._has_reference(output, reference) if reference or not self.texts else self._has_texts(output)
+
+    def _has_reference(self, output: Any, reference: Any) -> bool:
         wanted = self.plain(given(reference, self.name))
         if not wanted:
             do = "give a text that an output may lack"
             raise DefinitionError(f"scorer {self.name}", found="an empty reference", do=do)
         return wanted in self.plain(output)
+
+    def _has_texts(self, output: Any) -> Score:
+        texts, found = self.texts or (), self.plain(output)
+        missing = [text for text in texts if self.plain(text) not in found]
+        wanted = len(texts) if self.at_least is None else self.at_least
+        return Score(value=len(texts) - len(missing) >= wanted, details={"missing": missing})
 
 
 @dataclass(kw_only=True, eq=False)

@@ -2,17 +2,33 @@
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import Field, FrozenInstanceError, fields, replace
 from math import nan
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simeval.core.setting_field import BUDGET, LIMITS, SURROUNDINGS, VERDICTS, about_of, choices
+from simeval.core.setting_overrides import SettingOverrides
 from simeval.core.settings import RetryConfig, Settings, WritingStyleAxes, WritingStyleConfig
 from simeval.core.validation import require
+from simeval.engine.engine import Engine
 from simeval.errors import DefinitionError
+from simeval.store.journal import Journal
+
+COUNTS = (
+    "sample_size",
+    "concurrency",
+    "model_concurrency",
+    "app_concurrency",
+    "judge_repeats",
+    "requests_per_minute",
+    "tokens_per_minute",
+    "max_calls",
+    "max_tokens",
+)
 
 
 def test_the_defaults_are_usable() -> None:
@@ -29,10 +45,17 @@ def test_settings_cannot_be_changed() -> None:
         Settings().sample_size = 5  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("name", ["sample_size", "concurrency", "model_concurrency", "app_concurrency"])
+@pytest.mark.parametrize("name", COUNTS)
 @pytest.mark.parametrize("value", [0, -1, 1.5, "3", True])
 def test_numbers_of_things_are_whole_and_positive(name: str, value: Any) -> None:
     with pytest.raises(DefinitionError, match=rf"^{name}: found .* use a whole number of 1 or more\.$"):
+        Settings(**{name: value})
+
+
+@pytest.mark.parametrize("name", ["max_cost_usd", "max_seconds"])
+@pytest.mark.parametrize("value", [0, -1, True, "10", nan])
+def test_a_limit_is_above_nothing(name: str, value: Any) -> None:
+    with pytest.raises(DefinitionError, match=rf"^{name}: "):
         Settings(**{name: value})
 
 
@@ -50,6 +73,11 @@ def test_numbers_of_things_are_whole_and_positive(name: str, value: Any) -> None
         ("on_app_error", "ignore"),
         ("seed", 1.5),
         ("seed", "7"),
+        ("joint", "yes"),
+        ("cache", 1),
+        ("progress", "no"),
+        ("retry_config", 3),
+        ("writing_style_config", True),
     ],
 )
 def test_a_setting_out_of_its_bounds_is_named(name: str, value: Any) -> None:
@@ -96,6 +124,45 @@ def test_what_is_required_and_holds_is_silent_and_else_says_what_was_found() -> 
 
     with pytest.raises(DefinitionError, match=r"^x: found 'y'; do that\.$"):
         require(False, "x", found="y", do="do that")
+
+
+def test_the_keyword_arguments_of_an_engine_are_the_fields_of_the_settings() -> None:
+    names = {"Journal": Journal}
+    of_settings, overrides = get_type_hints(Settings, localns=names), get_type_hints(SettingOverrides, localns=names)
+
+    assert overrides == of_settings
+    assert list(overrides) == [each.name for each in fields(Settings)]
+
+
+def test_an_engine_takes_every_setting_by_its_name_before_its_settings() -> None:
+    given = Settings(sample_size=7, concurrency=3, seed=1, store=None)
+
+    found = Engine(settings=given, concurrency=5, max_calls=9).settings
+
+    assert found == replace(given, concurrency=5, max_calls=9)
+
+
+@pytest.mark.parametrize(
+    ("name", "do"), [("concurency", "did you mean 'concurrency'?"), ("x", "use one of sample_size, ")]
+)
+def test_a_name_that_is_no_setting_is_told_with_the_nearest(name: str, do: str) -> None:
+    unknown: dict[str, Any] = {name: 5}
+
+    with pytest.raises(DefinitionError) as raised:
+        Engine(**unknown)
+
+    assert raised.value.found == f"there is no setting {name!r}"
+    assert raised.value.do.startswith(do)
+
+
+@pytest.mark.parametrize("each", fields(Settings), ids=lambda each: each.name)
+def test_every_setting_says_what_it_is(each: "Field[Any]") -> None:
+    said = about_of(each)
+
+    assert said.help.endswith(".")
+    assert said.group in (VERDICTS, LIMITS, BUDGET, SURROUNDINGS)
+    assert said.check is not None or choices(each.type) or not said.is_of_a_suite
+    assert said.flag == "" or said.flag.startswith("--")
 
 
 @given(st.integers(0, 2**63 - 1))

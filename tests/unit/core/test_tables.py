@@ -1,5 +1,8 @@
 """Tables and paragraphs in plain text."""
 
+import unicodedata
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +27,34 @@ def test_an_empty_cell_takes_a_line() -> None:
 
 def test_a_table_without_rows_is_its_header() -> None:
     assert render_table(["a", "b"], [], widths=()).splitlines() == ["a  b", "-  -"]
+
+
+@pytest.mark.parametrize("wide", ["返品の受付を開始する", "한국어 문장", "🔥🔥 hot", "ภาษาไทยที่นี่", "ＡＢＣ"])
+def test_columns_stand_below_each_other_whatever_a_cell_is_written_in(wide: str) -> None:
+    lines = render_table(["name", "n"], [[wide, "PASS"], ["short", "PASS"]], widths=(30,)).splitlines()
+
+    assert len(lines[1].partition("  ")[0]) == columns(wide)
+    assert {columns(line.partition("PASS")[0]) for line in lines[2:]} == {columns(wide) + 2}
+
+
+def test_a_wide_text_is_wrapped_where_a_terminal_shows_its_width() -> None:
+    table = render_table(["name", "n"], [["返品の受付を開始する", "1"]], widths=(8,))
+
+    assert table.splitlines()[2:] == ["返品の受  1", "付を開始", "する"]
+
+
+def test_what_looks_like_markup_is_left_as_it_is() -> None:
+    assert render_table(["[b]a", "b"], [["[bold]x[/bold] :smile:", "1"]], widths=()).splitlines() == [
+        "[b]a                    b",
+        "----------------------  -",
+        "[bold]x[/bold] :smile:  1",
+    ]
+
+
+def columns(text: str) -> int:
+    """Return how many places of a terminal a text takes."""
+    marks = sum(unicodedata.category(each) == "Mn" for each in text)
+    return len(text) - marks + sum(unicodedata.east_asian_width(each) in "WF" for each in text)
 
 
 @given(st.lists(st.lists(st.text(st.characters(categories=["L", "N"])), min_size=2, max_size=2), max_size=5))

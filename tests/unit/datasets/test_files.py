@@ -41,7 +41,7 @@ def test_two_rows_of_one_id_are_named_by_their_lines(tmp_path: Path) -> None:
 def test_a_number_that_python_does_not_read_is_named_with_its_line(tmp_path: Path) -> None:
     path = written(tmp_path, "orders.jsonl", f'{{"n": 1}}\n{{"n": {"9" * 5_000}}}\n')
 
-    with pytest.raises(DefinitionError, match=r"orders\.jsonl, line 2: it is no JSON \(Exceeds the limit"):
+    with pytest.raises(DefinitionError, match=r"orders\.jsonl, line 2: it is not JSON: Exceeds the limit"):
         read_dataset(path)
 
 
@@ -97,13 +97,13 @@ def test_a_cell_may_be_large(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.jsonl", '{"a": 1}\n\n{"a": \n', r"a\.jsonl, line 3: it is no JSON \(Expecting value"),
-        ("a.jsonl", '{"a": 1}\n{"a": NaN}\n', "line 2: it is no JSON .*NaN is none of its numbers; write null"),
+        ("a.jsonl", '{"a": 1}\n\n{"a": \n', r"a\.jsonl, line 3: it is not JSON: Expecting value, at column"),
+        ("a.jsonl", '{"a": 1}\n{"a": NaN}\n', r"line 2: it is not JSON: NaN is none of its numbers \(write null\)"),
         ("a.jsonl", '{"a": 1}\n\n5\n', "line 3: found 5; give a mapping"),
-        ("a.jsonl", "[" * 100_000, "line 1: it is no JSON"),
+        ("a.jsonl", "[" * 100_000, "line 1: it is nested too deeply"),
         ("a.jsonl", '{"a": 1}\n\n{"b": 1}\n', "line 3: its inputs lacks 'a'"),
         ("a.jsonl", '{"a": 1}\n{"a": 1, "tags": 5}\n', "line 2, field tags: found 5"),
-        ("a.jsonl", b'{"a": 1}\n{"a": "\xff"}\n', "line 2: it is not UTF-8"),
+        ("a.jsonl", b'{"a": 1}\n{"a": "\xff"}\n', "line 2: it is not UTF-8: .* at byte 7; save it as UTF-8"),
         ("a.jsonl", "", "dataset 'a': it has no example"),
         ("a.csv", 'q,r\n"a\nb",c\nd\n', "line 4: it has 1 cells under 2 columns"),
         ("a.csv", "q,r\na,b,c\n", "line 2: it has 3 cells under 2 columns"),
@@ -113,8 +113,8 @@ def test_a_cell_may_be_large(tmp_path: Path) -> None:
         ("a.csv", 'q\n"a"b\n', "line 2: ',' expected after '\"'"),
         ("a.csv", b"q\na\n\xff\n", "line 3: it is not UTF-8"),
         ("a.csv", "q\n", "it has no example"),
-        ("a.jsonl.gz", "no gzip", "a.jsonl.gz: it cannot be read"),
-        ("a.jsonl.gz", gzip.compress(json_lines(*ROWS).encode())[:-9], "a.jsonl.gz: it cannot be read"),
+        ("a.jsonl.gz", "no gzip", "a.jsonl.gz, line 1: it is not JSON"),
+        ("a.jsonl.gz", gzip.compress(json_lines(*ROWS).encode())[:-9], "line 3: the file is damaged from here on"),
         ("a.xlsx", "", r"found the suffix '\.xlsx'; name a file \*\.jsonl"),
         ("a.parquet.gz", "", "found the suffix"),
     ],
@@ -158,7 +158,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path, meanwhi
 def test_what_is_wrong_in_a_file_that_stays_is_told_as_before(tmp_path: Path) -> None:
     path = written(tmp_path, "orders.jsonl", json_lines(*ROWS) + "{")
 
-    with pytest.raises(DefinitionError, match=r"orders\.jsonl, line \d: it is no JSON"):
+    with pytest.raises(DefinitionError, match=r"orders\.jsonl, line \d: it is not JSON"):
         read_dataset(path)
 
 

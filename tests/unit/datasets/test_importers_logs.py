@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from simeval.core import row_files
 from simeval.core.conversation import Conversation, Message
 from simeval.datasets.dataset import Example, encode_example
 from simeval.datasets.importers import records as reading
@@ -94,7 +95,7 @@ class TestLines:
         assert messages(log.dataset)[0].content == "cut \ud83d"
 
     def test_a_line_that_is_too_long_is_passed_over(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(reading, "LONGEST_LINE", 200)
+        monkeypatch.setattr(row_files, "LONGEST_LINE", 200)
 
         log = imported(tmp_path, ROW, row("x" * 1000, "y"), ROW)
 

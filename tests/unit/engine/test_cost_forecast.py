@@ -23,7 +23,7 @@ from simeval.suites.scenario import Expectation, ScenarioTest
 from tests.support.doubles import no_caller
 from tests.support.records import conversation
 
-PLAIN = Settings(writing_style=WritingStyleConfig(enabled=False), early_stopping=False)
+PLAIN = Settings(writing_style_config=WritingStyleConfig(enabled=False), early_stopping=False)
 TOKEN = "x" * 4
 BAR = SuccessRateEvaluator(min_proportion=0.9)
 

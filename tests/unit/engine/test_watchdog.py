@@ -4,7 +4,7 @@ import asyncio
 import logging
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from threading import Event, current_thread, get_ident
 from time import monotonic, sleep
 
@@ -15,11 +15,12 @@ from simeval.core.logs import LOGGER
 from simeval.engine import watchdog
 from simeval.engine.watchdog import _Watchdog, watching
 from tests.support.fake_clock import FakeClockLoop
+from tests.support.log_events import logged
+from tests.support.waiting import PATIENCE_SECONDS, until
 
 pytestmark = pytest.mark.anyio
 
 SECONDS = 0.2
-PATIENCE = 60.0
 WARNING = "has been blocked for"
 
 
@@ -28,16 +29,6 @@ def said(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
     """Return what was logged so far."""
     caplog.set_level(logging.INFO, LOGGER)
     return lambda: [record.getMessage() for record in caplog.records if record.name == LOGGER]
-
-
-@pytest.fixture
-def told(said: Callable[[], list[str]]) -> Iterator[Event]:
-    """What is set as soon as something was logged."""
-    event, handler = Event(), logging.Handler()
-    handler.emit = lambda _: event.set()  # type: ignore[method-assign,assignment]
-    logging.getLogger().addHandler(handler)
-    yield event
-    logging.getLogger().removeHandler(handler)
 
 
 @pytest.fixture
@@ -54,23 +45,16 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     return lambda: counted
 
 
-def block(until: Callable[[], bool]) -> None:
+def block(happened: Callable[[], bool]) -> None:
     """Hold the thread up until something is the case."""
-    end = monotonic() + PATIENCE
-    while not until():
+    end = monotonic() + PATIENCE_SECONDS
+    while not happened():
         assert monotonic() < end
         sleep(0.01)
 
 
 async def handle(said: Callable[[], list[str]], warnings: int = 1) -> None:
     block(lambda: sum(WARNING in line for line in said()) >= warnings)
-
-
-async def turn_until(reached: Callable[[], bool]) -> None:
-    """Let the loop turn until something is the case, which nothing in it can tell of."""
-    with anyio.fail_after(PATIENCE):
-        while not reached():  # noqa: ASYNC110
-            await anyio.sleep(0.01)
 
 
 async def test_what_blocks_the_loop_is_named_while_it_does(said: Callable[[], list[str]]) -> None:
@@ -91,7 +75,7 @@ async def test_one_blockage_is_told_once_and_its_end_too(
         await handle(said)
         told_at = looks()
         block(lambda: looks() >= told_at + 15)
-    await turn_until(lambda: len(said()) > 1)
+    await until(lambda: len(said()) > 1)
 
     [blocked, goes_on] = said()
     assert WARNING in blocked
@@ -101,9 +85,9 @@ async def test_one_blockage_is_told_once_and_its_end_too(
 async def test_the_next_blockage_is_told_again(said: Callable[[], list[str]]) -> None:
     async with watching(SECONDS):
         await handle(said)
-        await turn_until(lambda: "goes on" in said()[-1])
+        await until(lambda: "goes on" in said()[-1])
         await handle(said, warnings=2)
-    await turn_until(lambda: len(said()) > 3)
+    await until(lambda: len(said()) > 3)
 
     assert [WARNING in line for line in said()] == [True, False, True, False]
 
@@ -134,10 +118,11 @@ def test_a_loop_that_turns_is_not_told_of(said: Callable[[], list[str]], monkeyp
 
 
 async def test_a_place_in_a_library_is_named_by_the_code_that_called_it(
-    said: Callable[[], list[str]], told: Event
+    said: Callable[[], list[str]],
 ) -> None:
-    async with watching(SECONDS):
-        assert told.wait(PATIENCE)  # in threading.py
+    with logged(WARNING) as told:
+        async with watching(SECONDS):
+            assert told.wait(PATIENCE_SECONDS)  # in threading.py
 
     assert "in test_a_place_in_a_library_is_named_by_the_code_that_called_it;" in said()[0]
 

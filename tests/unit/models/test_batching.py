@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 
 from simeval.models.local import batching
 from simeval.models.local.batching import IN_FLIGHT, Batches, Limits, batches
+from tests.support.waiting import PATIENCE_SECONDS, until
 
 pytestmark = pytest.mark.anyio
-
-SECONDS = 10.0
 
 
 @dataclass(slots=True)
@@ -42,7 +41,7 @@ class Shouting:
     def run(self, prepared: Sequence[Any]) -> list[str]:
         self.ran.append(list(prepared))
         self.began.set()
-        assert self.free.wait(SECONDS)
+        assert self.free.wait(PATIENCE_SECONDS)
         if "poison" in prepared:
             raise RuntimeError("poison")
         return [text.upper() for text in prepared][: 0 if "lost" in prepared else None]
@@ -70,17 +69,11 @@ async def asked(model: Batches[str, str], texts: Sequence[str]) -> list[str | Ex
         except (TypeError, RuntimeError, ValueError) as error:
             found[place] = error
 
-    with anyio.fail_after(SECONDS):
+    with anyio.fail_after(PATIENCE_SECONDS):
         async with anyio.create_task_group() as tasks:
             for place in range(len(texts)):
                 tasks.start_soon(ask, place)
     return [found[place] for place in range(len(texts))]
-
-
-async def until(happened: Callable[[], bool]) -> None:
-    with anyio.fail_after(SECONDS):
-        while not happened():  # noqa: ASYNC110 - what happens, happens in a thread
-            await anyio.sleep(0.001)
 
 
 async def test_what_waits_while_the_model_is_busy_is_answered_in_batches_of_like_length(
@@ -166,7 +159,7 @@ async def test_who_waits_for_a_model_takes_no_thread_of_the_pool_and_may_be_canc
 
     def load() -> Shouting:
         loads.append(threading.get_ident())
-        assert loading.wait(SECONDS)
+        assert loading.wait(PATIENCE_SECONDS)
         return Shouting()
 
     waited: Batches[str, str] = Batches(load)
@@ -237,7 +230,7 @@ async def test_a_request_cancelled_in_its_batch_does_not_disturb_that_batch(
     network: Shouting, model: Batches[str, str]
 ) -> None:
     network.free.clear()
-    network.limits = Limits(items=4, wait_seconds=SECONDS)  # so that all four are one batch
+    network.limits = Limits(items=4, wait_seconds=PATIENCE_SECONDS)  # so that all four are one batch
     model.network()
     found: list[str | Exception] = []
 
@@ -300,7 +293,7 @@ async def test_a_model_is_loaded_once_with_its_first_item_and_not_on_the_event_l
         nonlocal loads
         loads += 1
         threads.add(threading.get_ident())
-        assert loading.wait(SECONDS)
+        assert loading.wait(PATIENCE_SECONDS)
         return Shouting()
 
     model = Batches(load)
@@ -345,7 +338,7 @@ def test_one_model_serves_several_event_loops_at_once(network: Shouting, model: 
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(SECONDS)
+        thread.join(PATIENCE_SECONDS)
 
     assert [[str(each) for each in part] for part in found] == [["A", "poison", "C"] * 4] * 3
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval.core.conversation import Conversation
-from simeval.core.run_records import Heartbeat, ReplyRecord, RubricRecord
+from simeval.core.conversation import Conversation, Message
+from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, Start
 from simeval.core.serialization import encode_conversation, encode_message, plain
 from simeval.core.trial import Failure, Judgement, Score, Trial, TrialConversation
 from simeval.core.usage import Usage
@@ -247,3 +247,14 @@ def test_numbers_of_numpy_stay_numbers() -> None:
 )
 def test_decimals_and_fractions_are_numbers(value: Any, expected: Any) -> None:
     assert plain({"inner": [value]}) == {"inner": [expected]}
+
+
+def test_starts_turns_and_cuts_are_lines_of_their_own() -> None:
+    trial = Trial(1, 4, 99)
+    said = (Message(role="assistant", content="hello"),)
+
+    lines = [encode_entry(entry)[0] for entry in (Start(trial), Start(trial, said, "{}"), Cut(trial))]
+
+    assert [line["type"] for line in lines] == ["start", "turn", "cut"]
+    assert all((line["scenario"], line["index"], line["seed"]) == (1, 4, 99) for line in lines)
+    assert [turn["content"] for turn in lines[1]["turns"]] == ["hello"]

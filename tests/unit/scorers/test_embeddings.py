@@ -88,7 +88,7 @@ async def test_an_encoder_of_ones_own_gets_both_texts_at_once() -> None:
 
 async def test_one_encoder_serves_several_scorers_of_a_run_and_two_encoders_are_two() -> None:
     one, other = Counting(), Counting()
-    models = Models(Settings(), {})
+    models = Models(Settings())
 
     found = [models.get(Embedding(encoder)) for encoder in (one, one, other)]
 
@@ -117,7 +117,7 @@ async def test_a_model_of_another_kind_gets_what_says_where_it_is_and_not_how_to
             return ScriptedModel(["x"])
 
     options = {"api_base": "http://x", "api_key": "k", "extra_headers": {"a": "b"}, "temperature": 1, "max_tokens": 9}
-    models = Models(Settings(), options)
+    models = Models(Settings(model_options=options))
 
     assert models.get(Kind()) is models.get(Kind())
 

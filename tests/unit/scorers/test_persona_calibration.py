@@ -133,7 +133,7 @@ def test_lines_are_read_with_the_labels_people_write(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("{", "line 2: this is not JSON"),
+        ("{", "line 2: it is not JSON"),
         ("[1]", "line 2: found"),
         ('{"text": "x", "label": 2}', "line 2, label: found 2"),
         ('{"text": "x", "label": [1]}', "line 2, label"),
@@ -149,12 +149,14 @@ def test_a_line_that_cannot_be_used_is_named(line: str, said: str, tmp_path: Pat
         read_turns(path)
 
 
-@pytest.mark.parametrize("name", ["none.jsonl", "broken.jsonl.gz"])
-def test_a_file_that_cannot_be_read_is_named(name: str, tmp_path: Path) -> None:
-    (tmp_path / "broken.jsonl.gz").write_text("no gzip")
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    whole = gzip.compress(b"".join(b'{"text": "%d"}\n' % number for number in range(1000)))
+    (tmp_path / "broken.jsonl.gz").write_bytes(whole[:-9])
 
-    with pytest.raises(DefinitionError, match="it cannot be read"):
-        read_turns(tmp_path / name)
+    with pytest.raises(DefinitionError, match=r"none\.jsonl: it cannot be read"):
+        read_turns(tmp_path / "none.jsonl")
+    with pytest.raises(DefinitionError, match=r"line \d+: the file is damaged from here on"):
+        read_turns(tmp_path / "broken.jsonl.gz")
 
 
 def test_turns_that_a_model_was_fitted_to_are_no_test_of_it() -> None:
@@ -182,7 +184,7 @@ def test_lines_and_models_nested_too_deep_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "nested.json"
     path.write_text("[" * 100_000)
 
-    with pytest.raises(DefinitionError, match="this is not JSON"):
+    with pytest.raises(DefinitionError, match="line 1: it is nested too deeply"):
         read_turns(path)
     with pytest.raises(DefinitionError, match="name a file that"):
         load_traits(path)

@@ -116,7 +116,8 @@ async def test_a_malformed_reply_is_asked_for_again_and_never_guessed(reply: str
 
 async def test_over_http_the_better_answer_is_preferred_through_faults() -> None:
     with fake_endpoint(Behaviour(first_faults=("malformed", "error_500", "", "malformed"))) as server:
-        models = Models(Settings(retry=AT_ONCE), {"api_base": server.base_url, "api_key": "sk-test"})
+        options = {"api_base": server.base_url, "api_key": "sk-test"}
+        models = Models(Settings(retry_config=AT_ONCE, model_options=options))
         models.open()
         scorer = Preference(model="openai-compatible/judge").bind(
             lambda named: models.caller(models.get(named), Ledger())

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simeval.core.trial import Score
 from simeval.errors import DefinitionError
 from simeval.scorers.base import ColumnScorer
 from simeval.scorers.text.similarity import Contains, ExactMatch, LevenshteinSimilarity, RegexMatch, RougeL, TokenF1
@@ -79,6 +80,51 @@ def test_a_megabyte_that_says_nothing_of_the_reference_is_scored(scorer: Any) ->
 def test_an_empty_reference_is_contained_in_everything_and_so_an_error() -> None:
     with pytest.raises(DefinitionError, match="scorer Contains: an empty reference; give a text that an output may"):
         Contains().score("anything", "")
+
+
+@pytest.mark.parametrize(
+    ("output", "at_least", "contains", "missing"),
+    [
+        ("Your refund comes with a return label.", None, True, []),
+        ("Your REFUND comes.", None, False, ["return label"]),
+        ("Your refund comes.", 1, True, ["return label"]),
+        ("Nothing.", 1, False, ["refund", "return label"]),
+        (None, None, False, ["refund", "return label"]),
+    ],
+)
+def test_texts_of_its_own_are_contained_all_or_at_least_so_many(
+    output: object, at_least: int | None, contains: bool, missing: list[str]
+) -> None:
+    scorer = Contains(texts=["refund", "return label"], at_least=at_least, ignore_case=True)
+
+    found = scorer.score(output)
+
+    assert found == Score(value=contains, details={"missing": missing})
+    scorer.check(["output"])
+
+
+def test_without_texts_of_its_own_a_reference_is_required() -> None:
+    with pytest.raises(DefinitionError, match=r"parameters \['reference'\]"):
+        Contains().check(["output"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"texts": "refund"}, "texts: found 'refund'; give a list of one or more texts"),
+        ({"texts": []}, "texts: found []; give a list"),
+        ({"texts": [" "], "ignore_space": True}, "texts: found [' ']; give a list"),
+        ({"texts": ["a", 5]}, "texts: found ['a', 5]; give a list"),
+        ({"texts": ["a"], "at_least": 0}, "at_least: found 0; use a whole number of 1 or more"),
+        ({"texts": ["a"], "at_least": 2}, "at_least: found 2; use at most the 1 that are given"),
+        ({"at_least": 1}, "at_least: found 1; say how many of the texts, and give them"),
+    ],
+)
+def test_texts_that_cannot_be_looked_for_are_refused(arguments: dict[str, Any], says: str) -> None:
+    with pytest.raises(DefinitionError) as raised:
+        Contains(**arguments)
+
+    assert f"scorer Contains: {says}" in str(raised.value)
 
 
 @pytest.mark.parametrize(

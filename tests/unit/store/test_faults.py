@@ -3,20 +3,24 @@
 import logging
 import os
 import sqlite3
+from itertools import count
 from pathlib import Path
-from threading import Thread, Timer
-from time import monotonic, sleep
+from threading import Thread
 
 import pytest
 
 from simeval.core.run_records import Heartbeat, ReplyRecord
 from simeval.errors import StoreError
-from simeval.store.database import RECONNECT_SECONDS, Database
+from simeval.store import database as store_database
+from simeval.store.backends import sqlite
+from simeval.store.database import Database
 from simeval.store.runs import Runs
+from tests.support.log_events import logged
 from tests.support.postgres import PostgresHandle
 from tests.support.stores import begun, held, judged, rows, run_sql, whole_run, writers
 
 DEADLINE_SECONDS = 60.0
+MISSED = "the store does not answer; it is tried again"
 
 
 def test_processes_that_open_and_write_one_new_store_at_once_lose_nothing(where: str) -> None:
@@ -114,7 +118,7 @@ def test_a_connection_that_was_ended_is_made_again(
     with caplog.at_level(logging.WARNING):
         database.append("run-1", [held(1), Heartbeat(seconds=1.0)])
 
-    assert [record.message for record in caplog.records] == ["the store does not answer; it is tried again"]
+    assert [record.message for record in caplog.records] == [MISSED]
     assert set(Runs(database).load("run-1").held) == {(0, 0), (0, 1)}
     database.close()
 
@@ -125,23 +129,26 @@ def test_a_server_that_was_killed_is_waited_for(postgres_server: PostgresHandle)
     writing = Thread(target=_append_each, args=(database, 40))
     postgres_server.stop(kill=True)
     try:
-        writing.start()
-        sleep(0.3)
-        waited = writing.is_alive()
+        with logged(MISSED) as missed:
+            writing.start()
+            was_missed = missed.wait(DEADLINE_SECONDS)
     finally:
         postgres_server.start()
     writing.join(timeout=DEADLINE_SECONDS)
 
-    assert waited
+    assert was_missed
     assert set(Runs(database).load("run-1").held) == {(0, index) for index in range(40)}
     database.close()
 
 
-def test_a_server_that_stays_away_ends_the_run(postgres_server: PostgresHandle) -> None:
-    database = Database(postgres_server.fresh(), reconnect_seconds=0.2)
+def test_a_server_that_stays_away_ends_the_run(
+    postgres_server: PostgresHandle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempts = count()
+    monkeypatch.setattr(store_database, "monotonic", lambda: 10.0 * next(attempts))
+    database = Database(postgres_server.fresh(), reconnect_seconds=30.0)
     database.append("run-1", [begun()])
     postgres_server.stop()
-    started = monotonic()
     try:
         with pytest.raises(StoreError, match=r"postgresql://test@/postgres.*connection"):
             database.append("run-1", [held(0)])
@@ -149,25 +156,26 @@ def test_a_server_that_stays_away_ends_the_run(postgres_server: PostgresHandle) 
     finally:
         postgres_server.start()
 
-    assert 0.2 <= monotonic() - started < DEADLINE_SECONDS
+    assert next(attempts) == 5  # at 0, 10, 20, 30 and 40 seconds
 
 
 def test_closing_ends_the_wait_for_a_server(postgres_server: PostgresHandle) -> None:
-    database = Database(postgres_server.fresh())
+    database = Database(postgres_server.fresh(), reconnect_seconds=3600.0)
     database.append("run-1", [begun()])
     failed: list[StoreError] = []
-    writing = Thread(target=_append_failing, args=(database, failed))
+    writing = Thread(target=_append_failing, args=(database, failed), daemon=True)
     postgres_server.stop()
-    started = monotonic()
     try:
-        writing.start()
+        with logged(MISSED) as missed:
+            writing.start()
+            was_missed = missed.wait(DEADLINE_SECONDS)
         database.close()
         writing.join(timeout=DEADLINE_SECONDS)
     finally:
         postgres_server.start()
 
+    assert was_missed
     assert len(failed) == 1
-    assert monotonic() - started < RECONNECT_SECONDS
 
 
 def test_replies_that_two_write_in_different_orders_are_all_kept_without_a_deadlock(
@@ -217,16 +225,23 @@ def test_a_file_that_cannot_be_written_is_told_at_once(path: Path, pragma: str, 
     database.close()
 
 
-def test_a_file_that_another_writes_is_waited_for_when_it_is_opened(path: Path) -> None:
-    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+def test_a_file_that_another_writes_is_waited_for_when_it_is_opened(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")  # in a file without a write-ahead log yet
-    done = Timer(0.2, other.execute, ["COMMIT"])
-    done.start()
+    waits: list[float] = []
 
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            other.execute("COMMIT")
+
+    monkeypatch.setattr(sqlite, "sleep", wait)
     database = Database(path)
 
     assert rows(database, "PRAGMA journal_mode") == [("wal",)]
-    done.join()
+    assert len(waits) == 3
     other.close()
     database.close()
 
@@ -240,7 +255,7 @@ def test_a_file_that_another_holds_too_long_is_told(path: Path, caplog: pytest.L
     with pytest.raises(StoreError, match="database is locked"):
         database.append("run-1", [begun()])
 
-    assert [record.message for record in caplog.records] == ["the store does not answer; it is tried again"]
+    assert [record.message for record in caplog.records] == [MISSED]
     other.execute("ROLLBACK")
     other.close()
     database.close()

@@ -186,8 +186,8 @@ GOOD = {"key": "helpful", "score": 1, "run_id": "run-1", "scenario": "A", "trial
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ("{", "line 3: feedback: it is no JSON"),
-        ("5", "line 3: feedback: found 5; write a JSON object on each line"),
+        ("{", "line 3: it is not JSON"),
+        ("5", "line 3: found 5; write a JSON object on each line"),
         ({**GOOD, "key": None}, "line 3: feedback key: it is missing"),
         ({**GOOD, "score": "good"}, "line 3: feedback score: found 'good'"),
         ({**GOOD, "score": [1]}, r"line 3: feedback score: found \[1\]"),

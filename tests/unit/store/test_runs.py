@@ -1,7 +1,6 @@
 """The runs of a database: found, listed, read back, deleted."""
 
 import json
-import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,6 +9,7 @@ from socket import gethostname
 from subprocess import PIPE, Popen
 from time import monotonic
 
+import psutil
 import pytest
 
 from simeval.analysis.saved_run import read_suite, requirements_of
@@ -158,6 +158,8 @@ def test_a_run_that_a_process_is_at_is_not_deleted(where: str) -> None:
         (new_owner(), HOUR, gethostname()),
         (f"{gethostname()}:4194305:1:ff", timedelta(), ""),  # larger than any process's number
         (f"{gethostname()}:{new_owner().split(':')[1]}:1:ff", timedelta(), ""),  # began at another time
+        (f"{gethostname()}:4711::ff", timedelta(seconds=50), "process 4711"),  # when it began was not told
+        (f"{gethostname()}:4711::ff", timedelta(seconds=70), ""),
         ("elsewhere:4711:1:ff", timedelta(seconds=50), "process 4711 on elsewhere"),
         ("elsewhere:4711:1:ff", timedelta(seconds=70), ""),
         ("", timedelta(), ""),
@@ -174,7 +176,6 @@ def test_a_run_is_owned_while_its_process_lives(database: Database, owner: str, 
     assert bool(past.owner) == bool(expected)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="processes are told by their signs of life there")
 def test_a_process_that_was_killed_is_gone_even_before_its_parent_knows() -> None:
     program = "from simeval.store.owners import new_owner; print(new_owner(), flush=True); input()"
     now, deadline = datetime.now(UTC), monotonic() + 30.0
@@ -189,6 +190,16 @@ def test_a_process_that_was_killed_is_gone_even_before_its_parent_knows() -> Non
         assert lived
         assert not is_alive(owner, pulse=now, now=now)
         assert process.returncode is None
+
+
+@pytest.mark.parametrize(("setting", "value"), [("LINUX", False), ("PROCFS_PATH", "/nowhere")])
+def test_a_process_lives_also_where_the_system_tells_its_beginning_otherwise_or_not(
+    setting: str, value: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(psutil, setting, value)
+    now = datetime.now(UTC)
+
+    assert is_alive(new_owner(), pulse=now, now=now)
 
 
 def test_what_a_database_has_open_itself_can_be_resumed_on_it(database: Database) -> None:

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from simeval.core.serialization import Json
 from simeval.datasets.dataset import Example
 from simeval.datasets.importers.coercion import filled, identity, mapping, moment, usage
-from simeval.datasets.importers.messages import Json, Turn
+from simeval.datasets.importers.messages import Turn
 from simeval.datasets.importers.payloads import answered, asked
 from simeval.datasets.importers.records import Opening, Unreadable
 from simeval.datasets.importers.traces import Call, Trace, conversations_in, seconds_between

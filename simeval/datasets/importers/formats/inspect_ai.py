@@ -14,6 +14,7 @@ from typing import Any
 from zipfile import BadZipFile, ZipFile, ZipInfo
 from zlib import error as zlib_error
 
+from simeval.core.row_files import parse_json
 from simeval.datasets.dataset import Example
 from simeval.datasets.importers.coercion import filled, first, identity, mapping, moment, usage
 from simeval.datasets.importers.conversations import example_of
@@ -25,7 +26,6 @@ from simeval.datasets.importers.records import (
     Unreadable,
     examples_from,
     openings,
-    parsed,
     records,
 )
 from simeval.datasets.importers.traces import seconds_between
@@ -91,7 +91,7 @@ def _entry(archive: ZipFile, entry: ZipInfo) -> Record | Unreadable:
     if entry.file_size > MOST_BYTES:
         return Unreadable(entry.filename, f"it has {entry.file_size:,} bytes, more than the {MOST_BYTES:,} allowed")
     try:
-        return Record(entry.filename, parsed(archive.read(entry)))
+        return Record(entry.filename, parse_json(archive.read(entry)))
     except ValueError as error:
         return Unreadable(entry.filename, str(error))
     except (

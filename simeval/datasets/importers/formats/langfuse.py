@@ -11,9 +11,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from simeval.core.serialization import Json
 from simeval.datasets.dataset import Example
 from simeval.datasets.importers.coercion import filled, first, identity, loaded, mapping, moment, usage
-from simeval.datasets.importers.messages import Json
 from simeval.datasets.importers.payloads import answered, asked, system_of
 from simeval.datasets.importers.records import REFUSALS, Opening, Unreadable, reason_of
 from simeval.datasets.importers.traces import Call, Trace, conversations_in, seconds_between

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from simeval.core.serialization import Json
 from simeval.datasets.dataset import Example
 from simeval.datasets.importers.coercion import filled, first, identity, mapping, moment, usage
-from simeval.datasets.importers.messages import Json
 from simeval.datasets.importers.payloads import answered, asked
 from simeval.datasets.importers.records import REFUSALS, Opening, Unreadable, reason_of, records
 from simeval.datasets.importers.traces import Call, Trace, conversations_of, seconds_between

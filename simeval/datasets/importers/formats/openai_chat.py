@@ -11,12 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from simeval.core.row_files import parse_json
+from simeval.core.serialization import Json
 from simeval.datasets.dataset import Example
 from simeval.datasets.importers.coercion import filled, first, identity, mapping, moment, usage
 from simeval.datasets.importers.conversations import example_of
-from simeval.datasets.importers.messages import Json, Turn, turns_of
+from simeval.datasets.importers.messages import Turn, turns_of
 from simeval.datasets.importers.payloads import answered, asked
-from simeval.datasets.importers.records import Opening, Record, Unreadable, examples_from, parsed, records
+from simeval.datasets.importers.records import Opening, Record, Unreadable, examples_from, records
 
 NAME = "openai"
 _LISTS = ("messages", "conversation")
@@ -105,7 +107,7 @@ def _failure(found: Mapping[str, Any], answer: Json) -> str:
 def _merged(stream: str) -> Json:
     """Return the answer that a stream of server-sent events told piece by piece."""
     data = (line.removeprefix("data:").strip() for line in stream.splitlines() if line.startswith("data:"))
-    events = [parsed(each) for each in data if each and each != "[DONE]"]
+    events = [parse_json(each) for each in data if each and each != "[DONE]"]
     done = [each["response"] for each in events if each.get("type") == "response.completed"]
     return dict(done[-1]) if done else _joined(events)
 

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from simeval.core.serialization import Json
 from simeval.datasets.dataset import Example
 from simeval.datasets.importers.coercion import filled, first, identity, loaded, mapping, moment, usage
-from simeval.datasets.importers.messages import Json, Turn, is_message, turns_of
+from simeval.datasets.importers.messages import Turn, is_message, turns_of
 from simeval.datasets.importers.records import REFUSALS, Opening, Unreadable, reason_of, records
 from simeval.datasets.importers.traces import Call, Trace, conversations_of, seconds_between
 

@@ -1,0 +1,140 @@
+"""Options that are made of settings, each from what its field says, and help that shows them in their groups."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import Field, fields
+from pathlib import Path
+from typing import Any, TypeVar, get_origin
+
+import click
+from click.core import ParameterSource
+
+from simeval.core.setting_field import about_of, alternatives, choices
+from simeval.core.settings import DEFAULTS, Settings
+from simeval.core.validation import require_size, require_whole
+from simeval.errors import DefinitionError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+NO_STORE = "none"
+OVERRIDES = "simeval.settings"  # where a command's context keeps the settings that were written
+_UNWRITTEN = (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
+_SETTINGS = {each.name: each for each in fields(Settings)}
+
+
+class SettingOption(click.Option):
+    """The option of a setting: `overrides` has it where it was written, and only there."""
+
+    def __init__(self, *args: Any, group: str, **kwargs: Any) -> None:
+        super().__init__(*args, expose_value=False, callback=_keep, **kwargs)
+        self.group = group
+
+
+class GroupedCommand(click.Command):
+    """A command whose help shows its own options first, and those of settings in their groups."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        groups: dict[str, list[tuple[str, str]]] = {"Options": []}
+        for each in self.get_params(ctx):
+            if isinstance(each, click.Option) and (record := each.get_help_record(ctx)) is not None:
+                groups.setdefault(each.group if isinstance(each, SettingOption) else "Options", []).append(record)
+        for title, records in groups.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+
+def setting_options(*names: str, **helps: str) -> Callable[[F], F]:
+    """Add the options of these settings, by default of all that have one; `helps` replaces the help of some."""
+    chosen = names or [name for name, each in _SETTINGS.items() if about_of(each).flag]
+
+    def add(command: F) -> F:
+        for name in reversed(chosen):
+            command = _option(_SETTINGS[name], helps.get(name))(command)
+        return command
+
+    return add
+
+
+def store_option(help: str) -> Callable[[F], F]:
+    """Add the option of a store that is read."""
+    return click.option("--store", default=str(DEFAULTS.store), show_default=True, help=help)
+
+
+def overrides(context: click.Context) -> dict[str, Any]:
+    """Return the settings that were written, as the settings have them. Raises DefinitionError."""
+    return {name: _READ[name](value) if name in _READ else value for name, value in _written(context).items()}
+
+
+def written_flags(context: click.Context) -> Mapping[str, str]:
+    """Return the options that were written, by the names of their values, as they were written."""
+    found = {}
+    for each in context.command.params:
+        if each.name and context.get_parameter_source(each.name) not in _UNWRITTEN:
+            value = _written(context).get(each.name, context.params.get(each.name))
+            found[each.name] = each.secondary_opts[0] if each.secondary_opts and not value else each.opts[0]
+    return found
+
+
+def _written(context: click.Context) -> dict[str, Any]:
+    found: dict[str, Any] = context.meta.setdefault(OVERRIDES, {})
+    return found
+
+
+def _keep(context: click.Context, option: click.Parameter, value: Any) -> None:
+    if option.name and context.get_parameter_source(option.name) not in _UNWRITTEN:
+        _written(context)[option.name] = value
+
+
+def _option(setting: "Field[Any]", help: str | None) -> Callable[[F], F]:
+    said, default, few = about_of(setting), setting.default, choices(setting.type)
+    flag, more = said.flag, {}
+    if True in few:
+        flag = f"{flag}/--no-{flag.removeprefix('--')}" if said.is_of_a_suite else flag
+        more["is_flag"] = True
+    elif get_origin(alternatives(setting.type)[0]) is not None and not few:
+        more["multiple"] = True
+        default = None
+    unset = f"  [default: {said.unset}]" if default is None and said.unset else ""
+    return click.option(
+        flag,
+        setting.name,
+        cls=SettingOption,
+        group=said.group,
+        type=_type(setting, few),
+        default=str(default) if isinstance(default, Path) else default,
+        show_default=bool(default),
+        metavar=said.metavar,
+        help=(help or said.help) + unset,
+        **more,
+    )
+
+
+def _type(setting: "Field[Any]", few: Sequence[Any]) -> Any:
+    kinds = alternatives(setting.type)
+    if few:
+        return bool if True in few else click.Choice([each for each in few if each is not None])
+    if int in kinds:
+        return click.IntRange(1) if about_of(setting).check in (require_whole, require_size) else int
+    return float if float in kinds else str
+
+
+def _model_options(texts: Sequence[str]) -> dict[str, Any]:
+    return dict(map(_model_option, texts))
+
+
+def _model_option(text: str) -> tuple[str, Any]:
+    """Read NAME=VALUE; a value that is JSON (a number, true, an object) is taken as such."""
+    name, sign, value = text.partition("=")
+    if not sign or not name:
+        raise DefinitionError("--model-option", found=f"found {text!r}", do="write NAME=VALUE")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+def _store(where: str) -> str | None:
+    return None if where == NO_STORE else where
+
+
+_READ: Mapping[str, Callable[[Any], Any]] = {"model_options": _model_options, "store": _store}

@@ -1,0 +1,74 @@
+"""A field of the settings that knows all that is said of it: its help, its group, its option, its check."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import Field, dataclass
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+from simeval.core.validation import require_one_of
+
+VERDICTS, LIMITS, BUDGET, SURROUNDINGS = "Verdicts", "Limits", "Budget", "Store, models and secrets"
+ABOUT = "about"
+
+Check = Callable[[Any, str], None]  # takes a value and a name, and raises DefinitionError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """What is said of a setting wherever it is shown.
+
+    `flag` is its option on the command line, where it has one; `unset` says what None stands for.
+    """
+
+    group: str
+    help: str
+    flag: str = ""
+    metavar: str | None = None
+    unset: str = ""
+    check: Check | None = None
+
+    @property
+    def is_of_a_suite(self) -> bool:
+        """Whether a suite file may set it: what surrounds a run is not the suite's to say."""
+        return self.group != SURROUNDINGS
+
+
+def about(group: str, help: str, **more: Any) -> Mapping[str, About]:
+    """Return the metadata of a setting's field; `more` are further fields of its About."""
+    return {ABOUT: About(group=group, help=help, **more)}
+
+
+def about_of(each: "Field[Any]") -> About:
+    """Return what is said of a setting."""
+    found: About = each.metadata[ABOUT]
+    return found
+
+
+def alternatives(hint: Any) -> tuple[Any, ...]:
+    """Return the members of a union; of another type, the type alone."""
+    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+
+
+def choices(hint: Any) -> tuple[Any, ...]:
+    """Return the values of a type that has only a few: booleans, literals, None; empty for any other type."""
+    found: list[Any] = []
+    for each in alternatives(hint):
+        if each is bool:
+            found += [True, False]
+        elif each is NoneType:
+            found.append(None)
+        elif get_origin(each) is Literal:
+            found += get_args(each)
+        else:
+            return ()
+    return tuple(found)
+
+
+def check(each: "Field[Any]", value: object) -> None:
+    """Raise DefinitionError for a value that a setting cannot have."""
+    if value is None and NoneType in alternatives(each.type):
+        return
+    if few := choices(each.type):
+        require_one_of(value, few, each.name)
+    elif (its_own := about_of(each).check) is not None:
+        its_own(value, each.name)

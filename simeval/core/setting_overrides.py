@@ -1,0 +1,47 @@
+"""The settings as keyword arguments, for type checkers and editors."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from simeval.core.settings import EarlyStopping, Gate, OnAppError, RetryConfig, StopAt, WritingStyleConfig
+
+if TYPE_CHECKING:
+    from simeval.store.journal import Journal
+
+
+class SettingOverrides(TypedDict, total=False):
+    """The names and types of the fields of Settings, which says what each means; a test holds the two together."""
+
+    sample_size: int
+    significance_level: float
+    early_stopping: EarlyStopping
+    stop: StopAt | None
+    gate: Gate
+    joint: bool
+    judge_repeats: int
+    on_app_error: OnAppError
+    max_error_rate: float
+    seed: int | None
+    writing_style_config: WritingStyleConfig | None
+    concurrency: int
+    model_concurrency: int
+    app_concurrency: int | None
+    app_timeout_seconds: float
+    model_timeout_seconds: float
+    requests_per_minute: int | None
+    tokens_per_minute: int | None
+    outage_seconds: float
+    retry_config: RetryConfig | None
+    max_cost_usd: float | None
+    max_calls: int | None
+    max_tokens: int | None
+    max_seconds: float | None
+    store: "Path | str | Journal | None"
+    resume: str | None
+    accept_changes: bool
+    cache: bool
+    rubric_folder: Path | str | None
+    model_options: Mapping[str, Any] | None
+    secret_patterns: Sequence[str]
+    progress: bool | None

@@ -1,0 +1,147 @@
+"""Mappings of a YAML file as what they describe: pydantic types made from the arguments of classes.
+
+So an argument is named, typed and checked in its class alone: what a file says of it is handed to the constructor, and
+what that refuses is a mistake at its place in the file.
+"""
+
+import inspect
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, is_dataclass
+from functools import partial, reduce
+from operator import or_
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, PlainValidator, StrictInt, ValidationError
+from pydantic_core import InitErrorDetails
+from typing_extensions import TypedDict
+
+from simeval.core.setting_field import choices
+from simeval.core.validation import nearest
+from simeval.errors import DefinitionError
+
+NO_CONFIG = ConfigDict()
+HERE = ""  # in an error, the value that is read
+Form = Any  # a pydantic type: what a value may be in a file, and what becomes of it
+
+_make_typed_dict: Any = TypedDict  # type checkers know it by name, and want its fields written out
+_LISTS = (list, set, frozenset, Sequence, Collection)
+_VARIADIC = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+
+
+def mistake(name: str, value: object, *, found: str, do: str) -> ValidationError:
+    """Return the error of a field of the mapping that is read, which may be missing from it."""
+    cause = DefinitionError(name, found=found, do=do)
+    details = InitErrorDetails(type="value_error", loc=(name,), input=value, ctx={"error": cause})
+    return ValidationError.from_exception_data("mapping", [details])
+
+
+def with_known_fields(found: Any, names: Sequence[str]) -> Any:
+    """Return a mapping that has no other names than these.
+
+    Raises ValidationError at one that it has, and DefinitionError for what is no mapping.
+    """
+    if not isinstance(found, Mapping):
+        raise DefinitionError(HERE, found=f"found {found!r:.80}", do=f"give a mapping with {', '.join(names)}")
+    for key in (each for each in found if isinstance(each, str) and each not in names):
+        raise mistake(key, found[key], found=f"there is no field {key!r}", do=nearest(key, names))
+    return found
+
+
+def mapping(
+    name: str, forms: Mapping[str, Form], *, required: Collection[str] = (), config: ConfigDict = NO_CONFIG
+) -> Form:
+    """Return the form of a mapping with these fields and no other, which becomes a dict of those that were written."""
+    fields = {key: (Required if key in required else NotRequired)[form] for key, form in forms.items()}
+    made = _make_typed_dict(name, fields)
+    made.__pydantic_config__ = config
+    return Annotated[made, BeforeValidator(partial(with_known_fields, names=list(forms)))]
+
+
+def one_or_more(form: Form) -> Form:
+    """Return the form of a list, of which a single element may also stand alone."""
+    return Annotated[list[form], BeforeValidator(lambda found: found if isinstance(found, list) else [found])]
+
+
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """The forms of values in files, by the types Python knows them by.
+
+    `known` gives the form of a class and of all below it; `otherwise` is that of what no file can hold as it is.
+    """
+
+    known: Mapping[type, Form] = field(default_factory=dict)
+    otherwise: Form | None = None
+
+    def record(self, kind: Callable[..., Any], given: Mapping[str, Form] = {}, config: ConfigDict = NO_CONFIG) -> Form:
+        """Return the form of a mapping of the arguments of a class, which becomes an object of it.
+
+        `given` are the forms of arguments for which it is not the one of their types.
+        """
+        arguments = [each for each in inspect.signature(kind).parameters.values() if each.kind not in _VARIADIC]
+        hints = _hints(kind)
+        forms = {each.name: given.get(each.name) or self.of(hints.get(each.name, Any)) for each in arguments}
+        forms = {name: self.otherwise if form is None else form for name, form in forms.items()}
+        written = mapping(
+            getattr(kind, "__name__", "record"),
+            {name: form for name, form in forms.items() if form is not None},
+            required=[each.name for each in arguments if each.default is each.empty],
+            config=config,
+        )
+        return Annotated[written, AfterValidator(partial(_made, kind))]
+
+    def of(self, hint: Any) -> Form | None:
+        """Return the form of a type; None where no file can hold it. A number is whole where the type is int."""
+        origin, inner = get_origin(hint), get_args(hint)
+        if hint is int:
+            return StrictInt
+        if hint in (str, float, bool, NoneType, Any) or origin in (Literal, Annotated):
+            return hint
+        if origin in (Union, UnionType):
+            return self._of_union(hint)
+        if origin in _LISTS:
+            element = self.of(inner[0])
+            return element and list[element]  # type: ignore[valid-type]
+        if origin is tuple:
+            return hint
+        if origin is not None and issubclass(origin, Mapping):
+            value = self.of(inner[1])
+            return value and dict[str, value]  # type: ignore[valid-type]
+        return self._of_class(hint) if isinstance(hint, type) else None
+
+    def _of_union(self, hint: Any) -> Form | None:
+        if few := choices(hint):
+            return Annotated[Any, PlainValidator(partial(_one_of, few=few))]
+        forms = [form for form in map(self.of, get_args(hint)) if form is not None]
+        if all(form is NoneType for form in forms):
+            return None if self.otherwise is None else self.otherwise | None
+        return reduce(or_, forms)
+
+    def _of_class(self, kind: type) -> Form | None:
+        if kind is object:
+            return Any
+        known = next((form for base, form in self.known.items() if issubclass(kind, base)), None)
+        return self.record(kind) if known is None and is_dataclass(kind) else known
+
+
+def _hints(kind: Callable[..., Any]) -> Mapping[str, Any]:
+    """Return the types of a class's arguments; one that is written as a text that means nothing here stays one."""
+    try:
+        return get_type_hints(kind if is_dataclass(kind) else getattr(kind, "__init__", kind), include_extras=True)
+    except NameError:
+        return {each.name: each.annotation for each in inspect.signature(kind).parameters.values()}
+
+
+def _made(kind: Callable[..., Any], found: Mapping[str, Any]) -> Any:
+    try:
+        return kind(**found)
+    except TypeError as error:  # a class of the user's own may check its arguments as it likes
+        raise DefinitionError(getattr(kind, "__name__", "record"), found=str(error), do="mend its arguments") from error
+
+
+def _one_of(found: object, few: Sequence[object]) -> object:
+    if any(found is each or (isinstance(each, str) and found == each) for each in few):
+        return found
+    words = [{True: "true", False: "false"}.get(each, each) for each in few if each is not None]  # type: ignore[call-overload]
+    do = f"use {', '.join(map(str, words[:-1]))} or {words[-1]}"
+    raise DefinitionError(HERE, found=f"found {found!r:.80}", do=do)

@@ -1,0 +1,150 @@
+"""What a suite file may say, from the classes it describes: scenarios, evaluators and scorers with their arguments."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import Field as DataclassField
+from dataclasses import fields
+from functools import lru_cache
+from inspect import isabstract
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, ConfigDict, Field, PlainValidator, StrictInt, TypeAdapter
+
+from simeval.core.registry import Registry
+from simeval.core.setting_field import about_of, check
+from simeval.core.settings import Settings
+from simeval.core.validation import nearest, require_whole
+from simeval.core.yaml_records import HERE, Form, Forms, mapping, mistake, one_or_more
+from simeval.errors import DefinitionError
+from simeval.evaluators.base import Evaluator
+from simeval.scorers.base import Scorer
+from simeval.scorers.metrics import BOUNDED, METRICS, TURN_METRICS, find_metric
+from simeval.scorers.registry import SCORERS
+from simeval.suites.objects import load_object
+from simeval.suites.scenario import Expectation, ScenarioTest
+
+TEXTS = ConfigDict(str_strip_whitespace=True, str_min_length=1)
+EVALUATORS = Registry(
+    "simeval.evaluators", lambda kind: issubclass(kind, Evaluator) and not isabstract(kind), suffix="Evaluator"
+)
+
+
+def read_evaluator(found: object) -> Evaluator:
+    """Return the evaluator that a mapping with its type and arguments describes.
+
+    Raises ValidationError, and DefinitionError for what is no such mapping.
+    """
+    if not isinstance(found, Mapping):
+        do = "give a mapping, such as {type: success_rate, min_proportion: 0.9}"
+        raise DefinitionError("evaluator", found=f"found {found!r:.80}", do=do)
+    made: Evaluator = _described(found, EVALUATORS, Evaluator)
+    return made
+
+
+def read_scorer(found: object) -> Any:
+    """Return the scorer of a name, of MODULE:OBJECT, or of a mapping with its type and arguments.
+
+    Raises ValidationError, and DefinitionError for what is none of these.
+    """
+    if isinstance(found, Mapping):
+        return _described(found, SCORERS, Scorer)
+    name = found.strip() if isinstance(found, str) else ""
+    if (metric := find_metric(name)) is not None:
+        return metric
+    if SCORERS.find(name) is not None:
+        return _described({"type": name}, SCORERS, Scorer)
+    if ":" in name:
+        return load_object(name, what="scorer")
+    more = f", or {BOUNDED} (for {TURN_METRICS}), or a scorer of yours as MODULE:OBJECT"
+    do = nearest(str(found), [*METRICS, *SCORERS.names], more=more)
+    raise DefinitionError("scorer", found=f"found {found!r:.80}", do=do)
+
+
+def _described(found: Mapping[str, Any], registry: Registry, base: type) -> Any:
+    """Return what a mapping with a type describes; a scorer by a name of simeval's is called by it."""
+    what = base.__name__.lower()
+    if "type" not in found:
+        raise mistake("type", found, found="the field is missing", do=f"add it: one of {', '.join(registry.names)}")
+    name, arguments = found["type"], {key: value for key, value in found.items() if key != "type"}
+    kind = registry.find(name) if isinstance(name, str) else None
+    if kind is not None and issubclass(kind, Scorer):
+        arguments = {"name": name, **arguments}
+    if kind is None and isinstance(name, str) and ":" in name:
+        kind = load_object(name, what=what)
+        if not (isinstance(kind, type) and issubclass(kind, base)):
+            do = f"name a class that inherits {base.__name__}"
+            raise mistake("type", name, found=f"{name!r} is no {what}", do=do)
+    if kind is None:
+        do = nearest(str(name), registry.names, more=", or a class of yours as MODULE:CLASS")
+        raise mistake("type", name, found=f"found the type {name!r:.80}", do=do)
+    return _reader(kind).validate_python(arguments)
+
+
+def _referred(found: object) -> Any:
+    """Return the object of a text MODULE:OBJECT, which stands where no value of a file can."""
+    if not isinstance(found, str):
+        raise DefinitionError(HERE, found=f"found {found!r:.80}", do="name an object as MODULE:OBJECT")
+    return load_object(found, what="object")
+
+
+FORMS = Forms(
+    known={
+        Evaluator: Annotated[Any, PlainValidator(read_evaluator)],
+        Scorer: Annotated[Any, PlainValidator(read_scorer)],
+    },
+    otherwise=Annotated[Any, PlainValidator(_referred)],
+)
+
+
+@lru_cache
+def _reader(kind: Callable[..., Any]) -> TypeAdapter[Any]:
+    return TypeAdapter(FORMS.record(kind))
+
+
+def _form_of(setting: "DataclassField[Any]") -> Form:
+    """Return the form of a setting, which refuses what the setting does, and in a suite what is a run's."""
+    said = about_of(setting)
+
+    def checked(found: Any) -> Any:
+        check(setting, found)
+        return found
+
+    def refused(_: object) -> None:
+        do = f"give it to the run ({said.flag})" if said.flag else "give it to Engine"
+        raise DefinitionError(setting.name, found="it belongs to a run, not to a suite", do=do)
+
+    if not said.is_of_a_suite:
+        return Annotated[Any, PlainValidator(refused)]
+    return Annotated[FORMS.of(setting.type), AfterValidator(checked)]
+
+
+def _whole(found: int | None) -> int | None:
+    require_whole(found, "max_turns", optional=True)
+    return found
+
+
+_SETTINGS = {each.name: _form_of(each) for each in fields(Settings)}
+_EXPECTATION = FORMS.record(
+    Expectation,
+    {"evaluator": one_or_more(FORMS.known[Evaluator]), "scorer": Annotated[Any, PlainValidator(read_scorer)] | None},
+    TEXTS,
+)
+_SCENARIO = FORMS.record(ScenarioTest, {"then": one_or_more(_EXPECTATION)}, TEXTS)
+DEFAULTS_OF_SCENARIOS: Mapping[str, Form] = {
+    "sample_size": _SETTINGS["sample_size"] | None,
+    "significance_level": _SETTINGS["significance_level"] | None,
+    "max_turns": Annotated[StrictInt | None, AfterValidator(_whole)],
+}
+FILE: TypeAdapter[dict[str, Any]] = TypeAdapter(
+    mapping(
+        "suite",
+        {
+            "scenarios": Annotated[list[Any], Field(min_length=1)],
+            "settings": mapping("settings", _SETTINGS),
+            **DEFAULTS_OF_SCENARIOS,
+        },
+        required=["scenarios"],
+    )
+)
+SCENARIOS: TypeAdapter[dict[str, list[ScenarioTest]]] = TypeAdapter(
+    mapping("scenarios", {"scenarios": list[_SCENARIO]}, required=["scenarios"])  # type: ignore[valid-type]
+)

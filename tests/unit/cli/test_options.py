@@ -1,0 +1,127 @@
+"""Options that are made of settings."""
+
+from dataclasses import Field, fields
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from simeval.cli.main import main
+from simeval.cli.options import GroupedCommand, overrides, setting_options, written_flags
+from simeval.core.setting_field import about_of
+from simeval.core.settings import DEFAULTS, Settings
+from simeval.errors import DefinitionError
+
+WITH_FLAG = [each for each in fields(Settings) if about_of(each).flag]
+EXAMPLES: dict[str, tuple[list[str], object]] = {
+    "significance_level": (["--alpha", "0.01"], 0.01),
+    "early_stopping": (["--no-early-stopping"], False),
+    "stop": (["--stop", "verdict"], "verdict"),
+    "gate": (["--gate", "not_fail"], "not_fail"),
+    "joint": (["--joint"], True),
+    "judge_repeats": (["--judge-repeats", "3"], 3),
+    "on_app_error": (["--on-app-error", "exclude"], "exclude"),
+    "max_error_rate": (["--max-error-rate", "0.5"], 0.5),
+    "seed": (["--seed", "0"], 0),
+    "concurrency": (["--concurrency", "3"], 3),
+    "model_concurrency": (["--model-concurrency", "3"], 3),
+    "app_concurrency": (["--app-concurrency", "3"], 3),
+    "app_timeout_seconds": (["--app-timeout", "1.5"], 1.5),
+    "model_timeout_seconds": (["--model-timeout", "2"], 2.0),
+    "requests_per_minute": (["--rpm", "60"], 60),
+    "tokens_per_minute": (["--tpm", "6000"], 6000),
+    "outage_seconds": (["--outage", "10"], 10.0),
+    "max_cost_usd": (["--max-cost", "2.5"], 2.5),
+    "max_calls": (["--max-calls", "9"], 9),
+    "max_tokens": (["--max-tokens", "900"], 900),
+    "max_seconds": (["--max-seconds", "30"], 30.0),
+    "store": (["--store", "none"], None),
+    "resume": (["--resume", "last"], "last"),
+    "accept_changes": (["--accept-changes"], True),
+    "cache": (["--cache"], True),
+    "model_options": (
+        ["--model-option", "temperature=0.5", "--model-option", "api_base=http://x"],
+        {"temperature": 0.5, "api_base": "http://x"},
+    ),
+    "secret_patterns": (["--secret-pattern", "a+", "--secret-pattern", "b"], ("a+", "b")),
+}
+
+
+def invoked(*arguments: str, of: str = "") -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the settings that were written on the command line of a command of all settings, and as what."""
+    found: list[tuple[dict[str, Any], dict[str, str]]] = []
+
+    @click.command(cls=GroupedCommand)
+    @setting_options(*([of] if of else []))
+    @click.pass_context
+    def command(context: click.Context) -> None:
+        found.append((overrides(context), dict(written_flags(context))))
+
+    CliRunner().invoke(command, arguments, standalone_mode=False, catch_exceptions=False)
+    return found[0]
+
+
+def test_without_an_option_no_setting_is_written() -> None:
+    assert invoked() == ({}, {})
+
+
+@pytest.mark.parametrize("each", WITH_FLAG, ids=lambda each: each.name)
+def test_an_option_gives_its_setting_and_no_other(each: "Field[Any]") -> None:
+    arguments, value = EXAMPLES[each.name]
+
+    given, flags = invoked(*arguments)
+
+    assert given == {each.name: value}
+    assert flags == {each.name: arguments[0]}
+    assert getattr(DEFAULTS.overridden(given), each.name) == value
+
+
+@pytest.mark.parametrize(("flag", "value"), [("--joint", True), ("--no-joint", False)])
+def test_what_a_suite_can_set_can_be_taken_back(flag: str, value: bool) -> None:
+    assert invoked(flag) == ({"joint": value}, {"joint": flag})
+
+
+def test_the_value_of_the_default_is_written_too() -> None:
+    assert invoked("--concurrency", str(DEFAULTS.concurrency)) == (
+        {"concurrency": DEFAULTS.concurrency},
+        {"concurrency": "--concurrency"},
+    )
+
+
+@pytest.mark.parametrize("written", ["temperature", "=1"])
+def test_a_model_option_that_is_none_is_told(written: str) -> None:
+    with pytest.raises(DefinitionError, match=r"--model-option: found .*; write NAME=VALUE"):
+        invoked("--model-option", written)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--concurrency", "0"], ["--seed", "x"], ["--gate", "most"], ["--rpm", "1.5"], ["--max-cost", "x"]]
+)
+def test_a_value_of_another_kind_is_a_mistake_in_the_command(arguments: list[str]) -> None:
+    with pytest.raises(click.UsageError):
+        invoked(*arguments)
+
+
+def help_of(command: str) -> str:
+    return CliRunner().invoke(main, [command, "--help"], terminal_width=400).output
+
+
+@pytest.mark.parametrize("each", WITH_FLAG, ids=lambda each: each.name)
+def test_help_has_each_setting_in_its_group_with_its_default(each: "Field[Any]") -> None:
+    said, text = about_of(each), help_of("run")
+
+    group = text[text.index(f"\n{said.group}:\n") :].split("\n\n")[0]
+    line = next(line for line in group.splitlines() if line.strip().startswith(said.flag))
+    assert said.help in " ".join(group.split())
+    assert said.flag in line
+    if isinstance(each.default, (int, float, Path)) and not isinstance(each.default, bool):
+        assert f"[default: {each.default}" in group
+    if said.unset and each.default is None:
+        assert f"[default: {said.unset}]" in group
+
+
+def test_a_command_says_in_its_own_words_what_a_setting_means_there() -> None:
+    assert "Conversations in flight.  [default: 50; x>=1]" in help_of("score")
+    assert "Where the run is kept, or none.  [default: .simeval/simeval.db]" in help_of("score")

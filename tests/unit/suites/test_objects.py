@@ -1,0 +1,41 @@
+"""Objects by MODULE:OBJECT."""
+
+from pathlib import Path
+
+import pytest
+
+from simeval.errors import DefinitionError
+from simeval.suites.objects import load_object
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "nowhere_at_all:x",
+        ":x",
+        "math:",
+        "math",
+        "math:no_such",
+        "math:pi.no_such",
+        ".relative:x",
+        "..:x",
+        "a b:c",
+        "\0:x",
+    ],
+)
+def test_an_object_that_cannot_be_imported_is_refused_with_its_name(reference: str) -> None:
+    with pytest.raises(DefinitionError) as raised:
+        load_object(reference, what="app")
+
+    assert raised.value.where == f"app {reference!r}"
+
+
+@pytest.mark.parametrize("code", ["def broken(:\n", "1 / 0\n"])
+def test_a_module_that_fails_while_it_is_imported_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str
+) -> None:
+    (tmp_path / "failing_module_of_a_test.py").write_text(code, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    with pytest.raises(DefinitionError, match="failing_module_of_a_test"):
+        load_object("failing_module_of_a_test:x", what="app")
