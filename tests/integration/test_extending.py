@@ -69,16 +69,16 @@ class AcmeModel:
     async def close(self) -> None:
         """Nothing is open."""
 '''
-ASKED = """
+CHAT = """
 import anyio
-from simeval.core.settings import Settings
-from simeval.models.protocol.prompts import ChatRequest
-from simeval.models.registry import Models
+from simeval import Engine, Expectation, ProportionEvaluator, ScenarioTest
+from simeval.scorers import turn_count
 
-models = Models(Settings(), {})
-request = ChatRequest(history=[{"role": "user", "content": "Hello"}])
-print(anyio.run(models.get("acme/large").complete, request).text)
-print(models.tells_cost("acme/large"))
+then = Expectation(scorer=turn_count, evaluator=ProportionEvaluator(1, 0.5))
+scenario = ScenarioTest(title="t", given="A user", when="They say hello", then=then, sample_size=5, max_turns=1)
+engine = Engine(store=None, progress=False)
+result = anyio.run(engine.evaluate, scenario, "acme/large")
+print(result.conversations[0].output)
 """
 
 
@@ -196,7 +196,7 @@ def test_a_module_and_a_row_make_an_importer(tree: Path, chosen: list[str]) -> N
 def test_a_module_and_a_row_make_a_provider(tree: Path) -> None:
     add_provider(tree)
 
-    assert run(tree, "-c", ASKED).splitlines() == ["acme/large hears 1 messages", "False"]
+    assert run(tree, "-c", CHAT) == "acme/large hears 1 messages\n"
 
 
 def test_the_contracts_hold_of_what_was_added(tree: Path) -> None:
