@@ -14,11 +14,11 @@ CUT = 0.7  # of the window at a time-out or a refusal
 DEPTH = 0.03  # how far below its ceiling the pace starts anew
 FIRST_CLIMB_SECONDS = 4.0  # from there to a ceiling that was met once
 CLIMB_SECONDS = 10.0  # to one that was confirmed
-DEEPEST_CUT = 0.25  # of the pace, at once: what was measured may have been a pause
+DEEPEST_CUT = 0.25  # of the pace, at once: what was measured may have been a time of few calls
 SLOWEST = 0.2  # calls a second; a model that takes fewer is waited for by pauses
 SAME_CEILING = 0.1  # relative difference of two measurements of one ceiling
 RISEN = 1.1  # times the ceiling without a refusal: it is no longer there
-FIRST_RISE, RISE = 0.12, 0.05  # growth a second from then on
+RISE = 0.1  # growth a second from then on; with 0.05 a sixth less is used of endpoints whose first measure was too low
 LATE_SECONDS = 0.05  # how far the pace may fall behind, by the event loop's delays, and catch up
 
 EXPECTED_TOKENS = 500.0  # of a call, before one has been seen
@@ -149,7 +149,7 @@ class Pace:
         if level <= RISEN:
             return level
         seconds = self._climb * (beyond - ((RISEN - 1.0) / DEPTH) ** (1 / 3))
-        return RISEN * exp((RISE if self._is_confirmed or self.early_cuts else FIRST_RISE) * seconds)
+        return RISEN * exp(RISE * seconds)
 
 
 @dataclass(slots=True)

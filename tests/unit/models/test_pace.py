@@ -215,6 +215,18 @@ def test_after_a_retry_after_no_call_starts_before_its_time_where_most_are_refus
     assert one.wait(6.0) == 0
 
 
+def test_a_refusal_after_a_time_of_few_calls_leaves_a_quarter_of_the_pace() -> None:
+    one = traffic()
+    Drive(one, 0.1, 60).against(Bucket(RATE, RATE))
+    pace = one.pace.rate
+
+    answered, refused = start(one, 1, 90.0) + start(one, 1, 90.1)
+    one.end(answered, 90.2, "answered")
+    one.end(refused, 90.3, "refused")
+
+    assert pace / 5 < one.pace.rate <= pace / 4
+
+
 def test_the_window_does_not_throttle_below_the_pace() -> None:
     one = traffic()
 
