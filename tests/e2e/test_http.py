@@ -276,7 +276,7 @@ async def test_few_lost_trials_leave_a_verdict(make_engine: MakeEngine) -> None:
 
 
 async def test_calls_at_once_reach_the_models_limit_and_never_exceed_it(make_engine: MakeEngine) -> None:
-    with running(Behaviour(latency_seconds=0.05, user_messages=1)) as llm:
+    with running(Behaviour(latency_seconds=0.05, user_messages=1, opens_at=8)) as llm:
         engine = make_engine(llm, **one_model(make_engine, llm), model_concurrency=8, concurrency=40)
         await engine.evaluate(scenario(60), app_handler)
 
@@ -289,7 +289,7 @@ async def test_suites_evaluated_at_once_by_one_engine_share_its_limits(make_engi
     async def evaluate(engine: Engine, title: str) -> None:
         results.append(await engine.evaluate(scenario(40, title=title), app_handler))
 
-    with running(Behaviour(latency_seconds=0.05, user_messages=1)) as llm:
+    with running(Behaviour(latency_seconds=0.05, user_messages=1, opens_at=8)) as llm:
         engine = make_engine(llm, **one_model(make_engine, llm), model_concurrency=8, concurrency=20)
         async with anyio.create_task_group() as suites:
             suites.start_soon(evaluate, engine, "one")

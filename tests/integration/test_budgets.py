@@ -117,7 +117,7 @@ class TestBudgets:
         results = await Engine(max_seconds=0.3, store=None, concurrency=4).evaluate(SUITE, slow)
 
         assert results.run.stopped.startswith("max_seconds of 0.3 is reached")
-        assert 0.3 <= results.run.seconds < 2
+        assert results.run.seconds >= 0.3
         assert 0 < sum(result.trials for result in results) < 60
 
     async def test_a_budget_that_pays_no_trial_is_refused_before_any_call(self) -> None:

@@ -23,6 +23,7 @@ from simeval.results.suite import EvaluationResult
 from simeval.store.journal import MemoryJournal
 from tests.support.command_line import SUITE, simeval
 from tests.support.doubles import LEVELS, Acting, failure
+from tests.support.gates import Gate
 
 pytestmark = pytest.mark.anyio
 
@@ -126,12 +127,13 @@ class TestRepeats:
 
     @pytest.mark.parametrize(("model_concurrency", "peak"), [(2, 2), (50, 5)])
     async def test_they_run_at_once_within_the_judges_limit(self, model_concurrency: int, peak: int) -> None:
-        slow = judge(noisy)
-        slow.act = _slowed(slow.act)
+        gate, held = Gate(peak), judge(noisy)
+        held.act = _gated(held.act, gate)
 
-        await evaluated(slow, judge_repeats=5, concurrency=1, model_concurrency=model_concurrency)
+        with anyio.fail_after(60):
+            await evaluated(held, judge_repeats=5, concurrency=1, model_concurrency=model_concurrency)
 
-        assert slow.peak == peak
+        assert gate.peak == peak
 
     async def test_a_rating_that_fails_is_tried_again_alone(self) -> None:
         failed: set[int] = set()
@@ -272,12 +274,14 @@ def test_repeats_that_cannot_be_counted_are_refused(repeats: Any) -> None:
         Engine(judge_repeats=repeats)
 
 
-def _slowed(act: Callable[[Request], Awaitable[str]]) -> Callable[[Request], Awaitable[str]]:
-    async def slow(request: Request) -> str:
-        await anyio.sleep(0.005)
-        return await act(request)
+def _gated(act: Callable[[Request], Awaitable[str]], gate: Gate) -> Callable[[Request], Awaitable[str]]:
+    async def gated(request: Request) -> str:
+        if not isinstance(request, GradeRequest):
+            return await act(request)
+        async with gate:
+            return await act(request)
 
-    return slow
+    return gated
 
 
 @pytest.fixture(scope="module")

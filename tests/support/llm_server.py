@@ -69,8 +69,9 @@ class Behaviour:
     `seed`, among those of `faulty_roles`. `first_faults` strike the first such requests, before any is
     drawn; "" lets one pass. `retry_after` is the header of a 429, None leaves it out; `refusal` is the text
     of a 401. `echo_key` puts the caller's API key into the text of every error. More than `max_rps`
-    requests within a second are answered with 429. With `reads` the answers depend on the prompt, and on nothing
-    else: each of the user's messages has a number made from it, and the judge rates by what the app said.
+    requests within a second are answered with 429. None is answered before `opens_at` have been under way at once.
+    With `reads` the answers depend on the prompt, and on nothing else: each of the user's messages has a number made
+    from it, and the judge rates by what the app said.
     """
 
     latency_seconds: float = 0.0
@@ -93,6 +94,7 @@ class Behaviour:
     refusal: str = "Incorrect API key provided"
     echo_key: bool = False
     max_rps: float | None = None
+    opens_at: int = 0
     reads: bool = False
     seed: int = 0
 
@@ -117,6 +119,7 @@ class LanguageModelServer:
     stats: Stats = field(default_factory=Stats)
     _random: Random = field(init=False)
     _stopped: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _opened: asyncio.Event = field(default_factory=asyncio.Event, init=False)
     _tokens: float = field(default=1.0, init=False)
     _tokens_counted: float = field(default=0.0, init=False)
 
@@ -142,7 +145,10 @@ class LanguageModelServer:
         stats.requests += 1
         stats.in_flight += 1
         stats.peak_in_flight = max(stats.peak_in_flight, stats.in_flight)
+        if stats.peak_in_flight >= self.behaviour.opens_at:
+            self._opened.set()
         try:
+            await self._opened.wait()
             return await self._answer(request)
         finally:
             stats.in_flight -= 1

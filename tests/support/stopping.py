@@ -1,0 +1,74 @@
+"""An engine whose users say the seed of their trial, and an app whose quality is known."""
+
+import json
+from random import Random
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+
+from simeval import (
+    Engine,
+    Expectation,
+    ProportionEvaluator,
+    ScenarioTest,
+    scorer,
+)
+from simeval.core.settings import WritingStyleConfig
+from simeval.engine.plans.scenario_plan import make_plans
+from simeval.models.protocol.model import Request
+from simeval.scorers.base import as_scorer
+from tests.support.doubles import Acting, no_caller
+
+AT_90 = ProportionEvaluator(min_proportion=0.9)
+
+
+async def _speak_seed(request: Request) -> str:
+    return json.dumps({"message": str(request.seed), "continue": False})
+
+
+def engine(**options: Any) -> Engine:
+    """Return an engine whose user says the trial's seed and leaves."""
+    defaults: dict[str, Any] = {"seed": 3, "store": None, "writing_style_config": WritingStyleConfig(enabled=False)}
+    return Engine("offline/judge", Acting(_speak_seed), **{**defaults, **options})
+
+
+class SeededApp:
+    """Meets its user with a fixed chance that depends on the trial alone; a failure takes longer."""
+
+    def __init__(self, quality: float, *, slow: float = 0.004) -> None:
+        self.quality, self.slow, self.started = quality, slow, 0
+
+    async def __call__(self, message: str, state: dict[str, Any]) -> str:
+        self.started += 1
+        good = Random(message).random() < self.quality
+        await anyio.sleep(self.slow / 4 if good else self.slow)
+        return "good" if good else "bad"
+
+
+@scorer
+def is_good(output: str) -> bool:
+    return output == "good"
+
+
+@scorer
+def is_said(output: str) -> bool:
+    return bool(output)
+
+
+def scenario(*expectations: Expectation, title: str = "s", sample_size: int = 100) -> ScenarioTest:
+    return ScenarioTest(
+        title=title,
+        given="someone",
+        when="asks",
+        then=list(expectations) or Expectation(scorer=is_good, evaluator=AT_90),
+        sample_size=sample_size,
+    )
+
+
+def trial_seeds(made: Engine, test: ScenarioTest) -> list[int]:
+    """Return the seeds of a scenario's trials, in the order dealt."""
+    seed = made.settings.seed
+    assert seed is not None
+    [plan] = make_plans([test], settings=made.settings, seed=seed, judge_scorer=as_scorer, callers=no_caller)
+    return [plan.trial(index).seed for index in range(plan.sample_size)]
