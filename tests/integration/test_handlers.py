@@ -1,0 +1,232 @@
+"""Apps under test: the handlers that are taken, and what becomes of their errors."""
+
+import asyncio
+import sys
+import threading
+import time
+from collections import Counter
+from typing import Any
+
+import anyio
+import pytest
+
+from simeval import (
+    AppResponse,
+    Expectation,
+    MeanEvaluator,
+    QuantileEvaluator,
+    SuccessRateEvaluator,
+)
+from simeval.core.trial import TrialConversation
+from simeval.errors import DefinitionError, RunStopped
+from simeval.scorers import metrics
+from simeval.testing import MemoryJournal
+from tests.support.suites import Engine, good_app, scenario
+
+pytestmark = pytest.mark.anyio
+
+
+class TestHandlers:
+    @pytest.mark.parametrize("form", ["text", "pair", "response"])
+    async def test_a_handler_may_return(self, form: str) -> None:
+        seen: list[Any] = []
+
+        async def app(message: str, state: Any) -> Any:
+            seen.append(state)
+            new = {"turns": state.get("turns", 0) + 1}
+            return {"text": "ok", "pair": ("ok", new), "response": AppResponse("ok", new)}[form]
+
+        when = "The user asks for one. The user asks for two."
+        result = await Engine(seed=1).evaluate(scenario(when=when, sample_size=1), app)
+
+        assert result.conversations[0].responses[0].content == "ok"
+        assert seen[:2] == ([{}, {}] if form == "text" else [{}, {"turns": 1}])
+
+    async def test_a_plain_function_runs_in_a_thread(self) -> None:
+        threads: set[int] = set()
+
+        def app(message: str, state: Any) -> str:
+            threads.add(threading.get_ident())
+            return "ok"
+
+        await Engine(seed=1).evaluate(scenario(), app)
+
+        assert threads
+        assert threading.get_ident() not in threads
+
+    async def test_a_handler_that_names_messages_gets_the_history(self) -> None:
+        seen: list[list[str]] = []
+
+        async def app(messages: list[dict[str, str]], state: Any) -> str:
+            seen.append([message["role"] for message in messages])
+            return "ok"
+
+        when = "The user asks for one. The user asks for two."
+        await Engine(seed=1).evaluate(scenario(when=when, sample_size=1), app)
+
+        assert seen[:2] == [["user"], ["user", "assistant", "user"]]
+
+    async def test_a_handler_object_and_a_handler_without_state_are_taken(self) -> None:
+        class App:
+            async def __call__(self, message: str) -> str:
+                return f"I track orders, start returns: {message}"
+
+        result = await Engine(seed=1).evaluate(scenario(), App())
+
+        assert result.passed
+
+    @pytest.mark.parametrize("handler", [None, 3, lambda: "x", lambda message, state, config: "x", str])
+    async def test_what_is_no_handler_is_refused_before_the_run(self, handler: Any) -> None:
+        with pytest.raises(DefinitionError, match="app handler"):
+            await Engine().evaluate(scenario(), handler)
+
+    async def test_tool_calls_stay_in_the_transcript(self) -> None:
+        async def app(message: str, state: Any) -> AppResponse:
+            return AppResponse("done", state, tool_calls=[{"name": "find_order", "arguments": {"id": 1}}])
+
+        result = await Engine(seed=1).evaluate(scenario(sample_size=1), app)
+
+        assert result.conversations[0].responses[0].tool_calls[0]["name"] == "find_order"
+
+    async def test_the_latency_is_the_apps(self) -> None:
+        own: list[float] = []
+
+        async def app(message: str, state: Any) -> str:
+            began = time.perf_counter()
+            await anyio.sleep(0.02)
+            own.append(time.perf_counter() - began)
+            return "ok"
+
+        latency = Expectation(scorer=metrics.response_latency, evaluator=QuantileEvaluator(at_most=1.0))
+        result = await Engine(seed=1, concurrency=1).evaluate(scenario(then=latency, max_turns=1), app)
+
+        measured = result.expectations[0].scores
+        assert all(value >= took for value, took in zip(measured, own, strict=True))
+
+
+class TestAppErrors:
+    @staticmethod
+    def failing(kind: str) -> Any:
+        turns = Counter[str]()
+
+        async def app(message: str, state: Any) -> Any:
+            turns["all"] += 1
+            if turns["all"] % 10:
+                return "I can track orders and start returns."
+            match kind:
+                case "raise":
+                    raise KeyError("order")
+                case "hang":
+                    await anyio.sleep(60)
+                case "type":
+                    return 42
+                case _:
+                    raise ExceptionGroup("several", [ValueError("inner")])
+            return None
+
+        return app
+
+    @pytest.mark.parametrize(
+        ("kind", "said"), [("raise", "KeyError"), ("hang", "0.1 seconds"), ("type", "int"), ("group", "inner")]
+    )
+    async def test_an_app_error_costs_only_its_trial_and_counts_as_not_met(self, kind: str, said: str) -> None:
+        engine = Engine(seed=1, app_timeout_seconds=0.1)
+        result = await engine.evaluate(scenario(max_turns=1, sample_size=40), self.failing(kind))
+
+        failures = [failure for _, failure in result.failures]
+        verdict = result.verdicts[0]
+        assert [failure.stage for failure in failures] == ["app"] * 4
+        assert all(said in failure.error for failure in failures)
+        assert len(result.expectations[0].scores) == 36
+        assert (verdict.n, verdict.estimate, verdict.missing) == (40, 0.9, 0)
+
+    async def test_an_answer_that_blocks_past_its_time_counts_as_timed_out(self) -> None:
+        async def app(message: str, state: Any) -> str:
+            time.sleep(0.05)  # noqa: ASYNC251  (the mistake that is shown)
+            return "late"
+
+        engine = Engine(seed=1, app_timeout_seconds=0.01)
+        result = await engine.evaluate(scenario(sample_size=2, max_turns=1), app)
+
+        assert ["without awaiting" in failure.error for _, failure in result.failures] == [True, True]
+
+    async def test_a_metric_has_only_the_paths_it_gives(self) -> None:
+        latency = Expectation(scorer=metrics.response_latency, score="p95", evaluator=QuantileEvaluator(at_most=1))
+
+        with pytest.raises(DefinitionError, match=r"p95.*max, median"):
+            await Engine().evaluate(scenario(then=latency), good_app)
+
+    async def test_what_was_said_before_the_error_is_kept(self) -> None:
+        async def app(messages: list[dict[str, str]], state: Any) -> str:
+            if len(messages) > 2:
+                raise RuntimeError("lost the session")
+            return "Which order?"
+
+        result = await Engine(seed=1).evaluate(scenario(when="The user asks. The user waits.", sample_size=1), app)
+
+        assert [m.role for m in result.conversations[0].messages] == ["user", "assistant", "user"]
+        assert result.conversations[0].ended == "app_error"
+        assert "lost the session" in str(result)
+
+    @pytest.mark.parametrize("kind", ["cancelled", "exit", "exit in a thread", "calls"])
+    async def test_a_handler_that_leaves_in_an_unusual_way_has_failed_its_user(self, kind: str) -> None:
+        async def app(message: str, state: Any) -> AppResponse:
+            match kind:
+                case "cancelled":
+                    task = asyncio.ensure_future(asyncio.sleep(60))
+                    task.cancel()
+                    await task
+                case "exit":
+                    sys.exit(0)
+            return AppResponse("I track orders, start returns.", state, tool_calls=["no mapping"])  # type: ignore[list-item]
+
+        def plain(message: str, state: Any) -> str:
+            sys.exit(0)
+
+        result = await Engine(seed=1).evaluate(scenario(), plain if kind == "exit in a thread" else app)
+
+        assert {failure.stage for _, failure in result.failures} == {"app"}
+        assert len(result.failures) == 30
+        assert all(conversation.messages for conversation in result.conversations)
+        assert result.outcome == "fail"
+
+    async def test_failures_of_a_scenario_that_passed_are_shown_too(self) -> None:
+        lenient = Expectation(expected_behavior="Bot tracks orders", evaluator=SuccessRateEvaluator(min_proportion=0.5))
+        result = await Engine(seed=1).evaluate(scenario(max_turns=1, then=lenient), self.failing("raise"))
+
+        assert result.passed
+        assert "3 x app: the app failed at turn 1: KeyError" in str(result)
+
+    async def test_a_secret_that_an_app_or_a_scorer_quotes_is_masked(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("SHOP_SECRET_ACCESS_KEY", "correct-horse-battery")
+
+        async def app(message: str, state: Any) -> str:
+            raise ValueError("refused: correct-horse-battery")
+
+        journal = MemoryJournal()
+        result = await Engine(seed=1, store=journal).evaluate(scenario(sample_size=5), app)
+
+        assert "[secret]" in result.failures[0][1].error
+        assert "correct-horse-battery" not in f"{result!r} {result} {journal.entries!r}"
+
+    async def test_excluded_errors_leave_the_sample(self) -> None:
+        engine = Engine(seed=1, on_app_error="exclude", max_error_rate=0.5)
+        result = await engine.evaluate(scenario(max_turns=1, sample_size=40), self.failing("raise"))
+
+        assert (result.verdicts[0].n, result.verdicts[0].estimate) == (36, 1.0)
+
+    async def test_an_error_stops_the_run_where_that_is_asked_for(self) -> None:
+        journal = MemoryJournal()
+        with pytest.raises(RunStopped, match="KeyError"):
+            await Engine(seed=1, on_app_error="stop", store=journal).evaluate(scenario(), self.failing("raise"))
+
+        assert any(isinstance(entry, TrialConversation) and entry.failure for entry in journal.entries)
+
+    async def test_a_mean_takes_a_crash_as_missing_and_not_as_the_lowest_score(self) -> None:
+        mean = Expectation(
+            expected_behavior="Bot tracks orders, starts returns", evaluator=MeanEvaluator(at_least=8, bounds=(1, 10))
+        )
+        result = await Engine(seed=1).evaluate(scenario(max_turns=1, then=mean), self.failing("raise"))
+
+        assert result.verdicts[0].estimate == 10
+        assert result.verdicts[0].missing == 3
