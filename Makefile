@@ -38,7 +38,7 @@ bench: $(VENV)/.dev  ## the engine against its bound (and SigmaEval, where that 
 	$(BIN)/python -m benchmarks.speed.engine $(if $(PEER),--peer $(PEER))
 	$(BIN)/python -m benchmarks.faults.http
 	$(BIN)/python -m benchmarks.faults.limits
-	$(BIN)/python -m benchmarks.limits_simulated
+	$(BIN)/python -m benchmarks.faults.limits_simulated
 	$(BIN)/python -m benchmarks.speed.store
 	$(BIN)/python -m benchmarks.speed.overhead
 	$(BIN)/python -m benchmarks.faults.campaign

@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from simeval.core import seeds
 from simeval.core.setting_field import BUDGET, LIMITS, SURROUNDINGS, VERDICTS, about, check
 from simeval.core.validation import is_number, nearest, require, require_level, require_size, require_whole
 from simeval.errors import DefinitionError
@@ -107,6 +106,8 @@ class WritingStyleConfig:
         """Draw the style of the trial that has this seed; None where styles are off."""
         if not self.enabled:
             return None
+        from simeval.core import seeds  # loads hashlib, which a command that only says its help need not
+
         random = seeds.generator(seed, "writing style")
         return {axis.name: random.choice(list(getattr(self.axes, axis.name))) for axis in fields(self.axes)}
 

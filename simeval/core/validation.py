@@ -1,7 +1,6 @@
 """Checks of arguments: each raises DefinitionError, which says where, what was found and what to do."""
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 
 from simeval.errors import DefinitionError
 
@@ -59,5 +58,7 @@ def require_one_of(value: object, choices: Sequence[object], where: str) -> None
 
 def nearest(name: str, known: Sequence[str], *, more: str = "") -> str:
     """Say which of the `known` names one may have been meant for, or else all of them, and what `more` there is."""
+    from difflib import get_close_matches
+
     close = get_close_matches(name, known, n=1)
     return f"did you mean {close[0]!r}?" if close else f"use one of {', '.join(known)}{more}"

@@ -34,13 +34,11 @@ HEADROOM = 1.5  # times pace x latency: latencies vary, and the window is not to
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.25, 30.0  # while nothing is answered; doubled each time
 
 LATEST, IN_THE_LONG_RUN = 1 / 50, 1 / 1000  # weights of one call in the share that is refused
-ANSWERED_BEFORE = (
-    15  # calls taken for answered at first, lest two early refusals be a share of all; 16 are half of them
-)
-BORNE, MOST_BORNE = 0.2, 0.45  # shares of refusals; with 0.1 random refusals of 10% were paced to 4% in the worst case
-BORNE_TIMES_BASE = 3
-AT_ITS_LIMIT = 0.5
-PATIENCE, MOST_EARLY_SHARE = 4, 0.3  # early cuts in a row, and the share that is refused meanwhile
+ANSWERED_BEFORE = 15  # calls taken for answered at first; without them a few early refusals are a large share
+BORNE, MOST_BORNE = 0.2, 0.45  # shares of refusals; with 0.1, random refusals of 10% left 4% of the use in one seed
+BORNE_TIMES_BASE = 3  # how many times the base refusal rate are borne; without it 62 points are lost in one cell
+AT_ITS_LIMIT = 0.5  # share of refusals from which on a Retry-After is for all calls
+PATIENCE, MOST_EARLY_SHARE = 4, 0.3  # early cuts in a row, and the share refused meanwhile, that lift the pace
 
 
 @dataclass(slots=True, eq=False)
@@ -172,7 +170,7 @@ class Traffic:
             return False
         self._unanswered_cuts = 0 if self._answers_since_cut else self._unanswered_cuts + 1
         if self._unanswered_cuts:
-            self._wait_for_an_answer(now)
+            self._pause_for_an_answer(now)
         else:
             self._measure(ticket, now)
         self._cut(self._needed())
@@ -181,7 +179,7 @@ class Traffic:
             self.window.forget()
         return True
 
-    def _wait_for_an_answer(self, now: float) -> None:
+    def _pause_for_an_answer(self, now: float) -> None:
         """Pause, longer each time, while cut follows cut with no answer between them."""
         pauses = self._unanswered_cuts - 2
         if pauses >= 0:
