@@ -324,10 +324,12 @@ class Settings:
     )
     model_options: Mapping[str, Any] | None = field(
         default=None,
+        repr=False,  # keys are among them
         metadata=about(SURROUNDINGS, "Goes into every LiteLLM call.", flag="--model-option", metavar="NAME=VALUE"),
     )
     secret_patterns: Sequence[str] = field(
         default=(),
+        repr=False,
         metadata=about(
             SURROUNDINGS,
             "What is kept out of all texts.",
