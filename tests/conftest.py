@@ -3,6 +3,7 @@
 Property tests draw the same examples each time, and a slow machine does not fail them.
 """
 
+import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,6 +36,16 @@ def _no_real_models() -> Iterator[None]:
             if name.endswith(("_API_KEY", "_API_BASE", "_BASE_URL", "_ACCESS_KEY")):
                 patch.delenv(name)
         yield
+
+
+@pytest.fixture(autouse=True)
+def _logs_as_before() -> Iterator[None]:
+    """Undo what a command that ran in this process did to the logger."""
+    logger = logging.getLogger("simeval")
+    handlers, level, propagate = list(logger.handlers), logger.level, logger.propagate
+    yield
+    logger.handlers[:], logger.level, logger.propagate = handlers, level, propagate
+    logger.setLevel(level)
 
 
 @pytest.fixture
