@@ -325,6 +325,6 @@ def test_missing_trials_are_named_as_the_cause_where_they_are() -> None:
 
 
 @pytest.mark.parametrize("arguments", [{"n_max": 0}, {"n_max": 20_000}, {"n_max": 30, "stop": "soon"}])
-def test_a_course_that_cannot_be_is_refused(arguments: dict[str, Any]) -> None:
-    with pytest.raises(DefinitionError, match=r"ProportionEvaluator\.course"):
+def test_a_test_that_cannot_be_is_refused(arguments: dict[str, Any]) -> None:
+    with pytest.raises(DefinitionError, match=r"ProportionEvaluator\.running_test"):
         RULE.running_test(**arguments)
