@@ -69,8 +69,12 @@ def check_types(python: Path, folder: Path) -> None:
 
 
 def errors(source: str, python: Path, folder: Path) -> list[str]:
-    """Return what `mypy --strict` finds in a file of this text."""
-    (folder / "user.py").write_text(source, encoding="utf-8")
+    """Return what `mypy --strict` finds in a file of this text.
+
+    Each has a name of its own: of a file that changes within a second and keeps its size mypy believes its cache.
+    """
+    user = f"user_{len(list(folder.glob('user_*.py')))}.py"
+    (folder / user).write_text(source, encoding="utf-8")
     command = [
         sys.executable,
         "-m",
@@ -79,7 +83,7 @@ def errors(source: str, python: Path, folder: Path) -> list[str]:
         "--config-file=",
         "--python-executable",
         str(python),
-        "user.py",
+        user,
     ]
     done = subprocess.run(command, cwd=folder, env=clean(), capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), done.stdout + done.stderr
