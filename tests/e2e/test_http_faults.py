@@ -46,7 +46,10 @@ async def test_among_many_faults_every_trial_is_scored_or_failed_with_its_cause(
     assert len(scored) > len(failed) > 0
     assert {failure.stage for failure in failed} <= {"simulator", "judge", "rubric"}
     assert {failure.cause for failure in failed} <= {"server", "rate_limit", "connection", "malformed"}
-    assert llm.stats.requests == total(result.run.usage).calls <= MAX_ATTEMPTS * (60 * 4 + 60)
+    calls = total(result.run.usage).calls
+    assert calls <= MAX_ATTEMPTS * (60 * 4 + 60)
+    # LiteLLM's own transport sends a request again where its connection was lost: once in some runs of ten
+    assert calls <= llm.stats.requests <= calls + 3
     assert len(llm.stats.faults) == 5
 
 
