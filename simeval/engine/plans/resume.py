@@ -1,10 +1,10 @@
 """Resuming: what a stored run has, held against the suite that is to go on with it.
 
 Where a run was cut off, what was under way is no fair sample of trials: the slow ones are, and they tend to be bad. To
-run them again would give each another chance (25% wrong passes after one cut where 5% are promised, 75% after ten;
-`benchmarks/statistics/cuts.py`). So the trials dealt before the first of a scenario that was under way stand, that one
-is missing, and those dealt after it are dealt anew, whatever they came to. Whether a trial is that first one is settled
-by it and those before it, so what follows may be replaced.
+run them again would give each another chance: where failures take eight times as long and 5% wrong passes are promised,
+`benchmarks/statistics/cuts.py` measured 54% after one cut and 100% after ten. So the trials dealt before the first of a
+scenario that was under way stand, that one is missing, and those dealt after it are dealt anew, whatever they came to.
+Whether a trial is that first one is settled by it and those before it, so what follows may be replaced.
 """
 
 from collections import Counter, defaultdict
