@@ -112,7 +112,9 @@ def _compare(row: Matched, rules: _Rules) -> Change:
     finding = _finding(row, evidence, rules)
     baseline, candidate = _sides(row)
     title, label, evaluator = row.key
-    known = baseline.value is not None and candidate.value is not None
+    difference = None
+    if baseline.value is not None and candidate.value is not None:
+        difference = candidate.value - baseline.value
     change = Change(
         title=title,
         label=label,
@@ -125,7 +127,7 @@ def _compare(row: Matched, rules: _Rules) -> Change:
         reason="",
         explanation="",
         method=evidence.method,
-        difference=candidate.value - baseline.value if known else None,  # type: ignore[operator]
+        difference=difference,
         interval=evidence.interval,
         p_better=evidence.p_better,
         p_worse=evidence.p_worse,

@@ -1,7 +1,7 @@
 """Directions: which way a value is better. A scorer declares it for each value that it gives; nothing assumes one."""
 
 from collections.abc import Collection, Mapping
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, TypeGuard, get_args
 
 from simeval.errors import DefinitionError
 
@@ -9,6 +9,10 @@ Direction = Literal["higher", "lower", "none"]
 Directions: TypeAlias = Direction | Mapping[str, Direction]  # of all values, or of those at and below each path
 
 WORDS = get_args(Direction)
+
+
+def _is_direction(word: object) -> TypeGuard[Direction]:
+    return word in WORDS
 
 
 def by_path(
@@ -26,7 +30,7 @@ def below(name: str, declared: object) -> dict[str, Direction]:
     """Return declared directions for the same values one level down, in the member called `name`."""
     if isinstance(declared, Mapping):
         return {f"{name}.{path}" if path else name: direction for path, direction in declared.items()}
-    return {name: declared} if declared in WORDS else {}  # type: ignore[dict-item]
+    return {name: declared} if _is_direction(declared) else {}
 
 
 def direction_at(declared: object, path: str) -> Direction | None:
@@ -35,7 +39,7 @@ def direction_at(declared: object, path: str) -> Direction | None:
     Of the paths in a mapping the longest counts that is this one or leads to it; "" leads to all.
     """
     if not isinstance(declared, Mapping):
-        return declared if declared in WORDS else None  # type: ignore[return-value]
+        return declared if _is_direction(declared) else None
     leading = [key for key in declared if key in ("", path) or path.startswith(f"{key}.")]
     return declared[max(leading, key=len)] if leading else None
 
@@ -44,6 +48,6 @@ def require_directions(declared: object, where: str) -> None:
     """Raise DefinitionError where something is no declaration of directions."""
     words = declared.values() if isinstance(declared, Mapping) else [declared]
     paths = declared if isinstance(declared, Mapping) else ()
-    if not all(word in WORDS for word in words) or not all(isinstance(path, str) for path in paths):
+    if not all(map(_is_direction, words)) or not all(isinstance(path, str) for path in paths):
         do = 'give "higher" or "lower", whichever is better, or "none"; or {path: one of these}'
         raise DefinitionError(f"{where}: direction", found=f"found {declared!r}", do=do)

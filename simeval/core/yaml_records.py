@@ -142,6 +142,6 @@ def _made(kind: Callable[..., Any], found: Mapping[str, Any]) -> Any:
 def _one_of(found: object, few: Sequence[object]) -> object:
     if any(found is each or (isinstance(each, str) and found == each) for each in few):
         return found
-    words = [{True: "true", False: "false"}.get(each, each) for each in few if each is not None]  # type: ignore[call-overload]
+    words = [str(each).lower() if isinstance(each, bool) else each for each in few if each is not None]
     do = f"use {', '.join(map(str, words[:-1]))} or {words[-1]}"
     raise DefinitionError(HERE, found=f"found {found!r:.80}", do=do)
