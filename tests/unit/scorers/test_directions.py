@@ -31,6 +31,7 @@ from simeval.errors import DefinitionError
 from simeval.scorers.base import metrics_of
 from simeval.scorers.metrics import METRICS, find_metric
 from simeval.scorers.registry import SCORERS, direction_by_name
+from tests.support.classifiers import Written
 
 BASES = {"ColumnScorer", "FunctionScorer", "Gauge", "ModelScorer", "Scorer"}
 NAMED_BY_WHAT_THEY_MEASURE = {"ConversationMetric", "RubricScorer", "TurnMetric", "TurnsWithin"}
@@ -84,10 +85,10 @@ async def test_every_number_that_is_given_has_a_direction(measuring: Scorer, col
         (PersonalData(), "clean", "higher"),
         (PersonalData(), "findings", "lower"),
         (PersonalData(), "kinds.email", "none"),
-        (ToxicityScorer(), "toxicity", "lower"),
-        (ToxicityScorer(), "distribution.toxic", "none"),
-        (ToxicityScorer(), "windows", "none"),
-        (ToxicityScorer(), "truncated", "none"),
+        (ToxicityScorer(Written({})), "toxicity", "lower"),
+        (ToxicityScorer(Written({})), "distribution.toxic", "none"),
+        (ToxicityScorer(Written({})), "windows", "none"),
+        (ToxicityScorer(Written({})), "truncated", "none"),
         (Moderation(), "passed", "higher"),
         (Moderation(), "flagged", "lower"),
         (Moderation(), "categories.violence", "lower"),
@@ -109,7 +110,7 @@ def test_directions_of_values(measuring: Scorer, path: str, direction: str) -> N
 
 @pytest.mark.parametrize(("side", "direction"), [("at_most", "lower"), ("at_least", "higher"), ("both", "none")])
 def test_the_number_of_a_check_is_better_on_the_side_that_never_fails(side: Any, direction: str) -> None:
-    check = ToxicityMatch(expected=0.1, side=side)
+    check = ToxicityMatch(by=ToxicityScorer(Written({})), expected=0.1, side=side)
 
     assert [check.direction_of(path) for path in ("toxicity", "difference")] == [direction] * 2
     assert (check.direction_of("passed"), check.direction_of("expected_score")) == ("higher", "none")
