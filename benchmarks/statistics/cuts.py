@@ -15,9 +15,7 @@ times. It is the real engine with an SQLite store, on a clock that jumps to what
 """
 
 import argparse
-import asyncio
 import json
-import selectors
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -49,6 +47,7 @@ from simeval.engine.plans.resume import RestoredTrials
 from simeval.models.protocol.model import Completion, Request
 from simeval.models.protocol.prompts import UserTurn
 from simeval.stats.binomial import clopper_pearson
+from tests.support.fake_clock import FakeClockLoop
 
 Way = Literal["missing", "continued", "again"]
 
@@ -58,28 +57,6 @@ TURNS, USER_SECONDS = 3, 1.0  # where conversations are continued
 CUTS = (0, 1, 3, 10)
 TESTS, FAILURES = {"sequential": True, "fixed": False}, {"slower": SLOWER, "faster": 1 / SLOWER}
 PART = 10  # scenarios of one run, which share the moments of its cuts
-
-
-class Clock(selectors.DefaultSelector):
-    """Waits for nothing: where a loop would wait for its next timer, its time jumps there."""
-
-    now = 0.0
-
-    def select(self, timeout: float | None = None) -> Any:
-        if timeout:
-            self.now += timeout
-        return super().select(0 if timeout is not None else None)
-
-
-class VirtualLoop(asyncio.SelectorEventLoop):
-    """An event loop whose time is its clock's."""
-
-    def __init__(self) -> None:
-        self._clock = Clock()
-        super().__init__(self._clock)
-
-    def time(self) -> float:
-        return self._clock.now
 
 
 async def at_once(function: Callable[..., Any], *arguments: Any, **_: Any) -> Any:
@@ -232,7 +209,7 @@ def measure(setting: Setting, scenarios: int) -> Found:
         for part in range(-(-scenarios // PART)):
             size = min(PART, scenarios - part * PART)
             store = Path(folder) / f"{part}.db"
-            options: Mapping[str, Any] = {"loop_factory": VirtualLoop}
+            options: Mapping[str, Any] = {"loop_factory": FakeClockLoop}
             found, more = anyio.run(run, setting, size, store, backend_options=dict(options))
             results += found
             continued += more
