@@ -47,7 +47,7 @@ class Database:
         self._backend = _backend_of(where)
         self._reconnect_seconds = reconnect_seconds
         self._lock, self._closing = Lock(), Event()
-        self._sittings: dict[str, RunAttempt] = {}
+        self._attempts: dict[str, RunAttempt] = {}
         self._connection: Connection | None = None
         self._lost_since: float | None = None  # of all who wait for it together
         try:
@@ -71,14 +71,14 @@ class Database:
 
     @property
     def owners(self) -> frozenset[str]:
-        """The sittings that were begun here."""
-        return frozenset(attempt.owner for attempt in self._sittings.values())
+        """The attempts that were begun here."""
+        return frozenset(attempt.owner for attempt in self._attempts.values())
 
     def append(self, run_id: str, entries: Sequence[Entry]) -> None:
         """Keep a batch of one run's entries, all or none. They are safe when this returns. Raises StoreError."""
         now = datetime.now(UTC)
         if any(isinstance(entry, RunRecord) for entry in entries):
-            self._sittings[run_id] = lifecycle.new_attempt(now, after=self._sittings.get(run_id))
+            self._attempts[run_id] = lifecycle.new_attempt(now, after=self._attempts.get(run_id))
         work = partial(self._keep, run_id=run_id, entries=entries, now=now.isoformat())
         self._do(work, begin=self._backend.begin_write, durable=any(isinstance(e, RunResult) for e in entries))
 
@@ -113,7 +113,7 @@ class Database:
             self._disconnect()
 
     def _keep(self, connection: Connection, *, run_id: str, entries: Sequence[Entry], now: str) -> None:
-        backend, attempt = self._backend, self._sittings.get(run_id)
+        backend, attempt = self._backend, self._attempts.get(run_id)
         for entry in entries:
             if isinstance(entry, RunRecord) and attempt is not None:
                 lifecycle.begin(connection, backend, entry, attempt)
@@ -128,7 +128,7 @@ class Database:
                 lifecycle.end(connection, backend, entry, attempt)
 
     def _release(self, connection: Connection) -> None:
-        for run_id, attempt in self._sittings.items():
+        for run_id, attempt in self._attempts.items():
             lifecycle.release(connection, run_id, attempt)
 
     def _prepare(self, connection: Connection) -> None:

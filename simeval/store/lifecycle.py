@@ -1,4 +1,4 @@
-"""The life of a run in a store: its sittings begin, give signs of life, and end."""
+"""The life of a run in a store: its attempts begin, give signs of life, and end."""
 
 import json
 from collections.abc import Mapping
@@ -34,36 +34,38 @@ class RunAttempt:
 
 
 def new_attempt(now: datetime, *, after: RunAttempt | None) -> RunAttempt:
-    """Return a sitting of this process that begins now."""
+    """Return an attempt of this process that begins now."""
     return RunAttempt(new_owner(), now.isoformat(), after.owner if after else "")
 
 
 def begin(connection: Connection, backend: Backend, run: RunRecord, attempt: RunAttempt) -> None:
-    """Keep a run that begins, or make one that is there this sitting's own. Doing it again changes nothing.
+    """Keep a run that begins, or make one that is there this attempt's own. Doing it again changes nothing.
 
     Raises StoreError where another process is at the run.
     """
     there = connection.execute(
-        select(RUNS.c.owner, RUNS.c.pulse, RUNS.c.status).where(RUNS.c.run_id == run.run_id).with_for_update()
+        select(RUNS.c.owner, RUNS.c.heartbeat, RUNS.c.status).where(RUNS.c.run_id == run.run_id).with_for_update()
     ).one_or_none()
     if there is None:
         backend.write(connection, {RUNS: [_run_row(run, attempt)], SCENARIOS: scenario_rows(run)})
     elif there.owner != attempt.owner:
         now = datetime.fromisoformat(attempt.started)
-        pulse = datetime.fromisoformat(there.pulse)
+        heartbeat = datetime.fromisoformat(there.heartbeat)
         is_open = there.status == "running" and there.owner != attempt.before
-        if is_open and is_alive(there.owner, pulse=pulse, now=now):
+        if is_open and is_alive(there.owner, heartbeat=heartbeat, now=now):
             problem = f"run {run.run_id} is being run by {describe(there.owner)}"
             raise StoreError(backend.name, problem=problem, do="wait for that, or stop it")
         _take_over(connection, run, attempt)
     backend.write(connection, {ATTEMPTS: [_attempt_row(run.run_id, attempt, Heartbeat(seconds=0.0))]})
 
 
-def beat(connection: Connection, backend: Backend, run_id: str, attempt: RunAttempt | None, pulse: Heartbeat) -> None:
+def beat(
+    connection: Connection, backend: Backend, run_id: str, attempt: RunAttempt | None, heartbeat: Heartbeat
+) -> None:
     """Keep a sign of life. Raises StoreError where the run belongs to another by now."""
-    _update_own(connection, backend, run_id, attempt, {"pulse": datetime.now(UTC).isoformat()})
+    _update_own(connection, backend, run_id, attempt, {"heartbeat": datetime.now(UTC).isoformat()})
     if attempt is not None:
-        backend.write(connection, {ATTEMPTS: [_attempt_row(run_id, attempt, pulse)]})
+        backend.write(connection, {ATTEMPTS: [_attempt_row(run_id, attempt, heartbeat)]})
 
 
 def end(connection: Connection, backend: Backend, result: RunResult, attempt: RunAttempt | None) -> None:
@@ -77,7 +79,7 @@ def end(connection: Connection, backend: Backend, result: RunResult, attempt: Ru
         "status": "stopped" if run.stopped else "finished",
         "outcome": result.outcome,
         "stopped": run.stopped,
-        "pulse": datetime.now(UTC).isoformat(),
+        "heartbeat": datetime.now(UTC).isoformat(),
         "result": to_json(encoded),
         "report": str(result),
     }
@@ -117,7 +119,7 @@ def _run_row(run: RunRecord, attempt: RunAttempt) -> tuple[Any, ...]:
 
 
 def _present(run: RunRecord, attempt: RunAttempt) -> Json:
-    """Return what every sitting says of its run."""
+    """Return what every attempt says of its run."""
     return {
         "status": "running",
         "stopped": "",
@@ -126,7 +128,7 @@ def _present(run: RunRecord, attempt: RunAttempt) -> Json:
         "user_model": run.user_model,
         "seed": str(run.seed),
         "resumed": attempt.started,
-        "pulse": attempt.started,
+        "heartbeat": attempt.started,
         "owner": attempt.owner,
         "definition": to_json(run.definition),
     }
@@ -138,8 +140,8 @@ def _take_over(connection: Connection, run: RunRecord, attempt: RunAttempt) -> N
     connection.execute(delete(VERDICTS).where(VERDICTS.c.run_id == run.run_id))
 
 
-def _attempt_row(run_id: str, attempt: RunAttempt, pulse: Heartbeat) -> tuple[Any, ...]:
-    spent = total(pulse.usage)
+def _attempt_row(run_id: str, attempt: RunAttempt, heartbeat: Heartbeat) -> tuple[Any, ...]:
+    spent = total(heartbeat.usage)
     return row(
         ATTEMPTS,
         run_id=run_id,
@@ -147,12 +149,12 @@ def _attempt_row(run_id: str, attempt: RunAttempt, pulse: Heartbeat) -> tuple[An
         host=host_of(attempt.owner),
         process=process_of(attempt.owner),
         started=attempt.started,
-        seconds=pulse.seconds,
+        seconds=heartbeat.seconds,
         calls=spent.calls,
         prompt_tokens=spent.prompt_tokens,
         completion_tokens=spent.completion_tokens,
         cost_usd=spent.cost_usd,
-        usage=to_json(_by_role(pulse.usage)),
+        usage=to_json(_by_role(heartbeat.usage)),
     )
 
 

@@ -9,7 +9,7 @@ SILENT_SECONDS = 60.0  # after which a process on another host is taken for dead
 
 
 def new_owner() -> str:
-    """Name a new sitting of this process: host, process, when that began, and chance."""
+    """Name a new attempt of this process: host, process, when that began, and chance."""
     process = os.getpid()
     return f"{socket.gethostname()}:{process}:{_began(process)}:{secrets.token_hex(4)}"
 
@@ -29,7 +29,7 @@ def describe(owner: str) -> str:
     return f"process {process_of(owner)} on {host_of(owner)}" if owner else "nobody"
 
 
-def is_alive(owner: str, *, pulse: datetime, now: datetime) -> bool:
+def is_alive(owner: str, *, heartbeat: datetime, now: datetime) -> bool:
     """Return whether an owner is still at its run: on this host by its process, on another by its last sign of life.
 
     So is one on this host where the system did not tell when it began.
@@ -39,7 +39,7 @@ def is_alive(owner: str, *, pulse: datetime, now: datetime) -> bool:
     host, process, began, _ = owner.split(":")
     if host == socket.gethostname() and began:
         return _began(int(process)) == began
-    return (now - pulse).total_seconds() < SILENT_SECONDS
+    return (now - heartbeat).total_seconds() < SILENT_SECONDS
 
 
 def _began(process: int) -> str:

@@ -93,7 +93,7 @@ def read_rubrics(connection: Connection, run_id: str) -> dict[str, Mapping[str, 
 
 
 def read_spent(connection: Connection, run_id: str) -> tuple[float, Mapping[str, Usage]]:
-    """Return the seconds and the usage by role of all sittings together."""
+    """Return the seconds and the usage by role of all attempts together."""
     columns = (ATTEMPTS.c.seconds, ATTEMPTS.c.usage)
     rows = connection.execute(select(*columns).where(ATTEMPTS.c.run_id == run_id).order_by(ATTEMPTS.c.started))
     seconds, usage = 0.0, dict[str, Usage]()

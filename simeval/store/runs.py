@@ -144,9 +144,9 @@ class Runs:
 
     def _is_owned(self, run: Mapping[str, Any]) -> bool:
         """Return whether a process is at a run; what this database has open itself is not meant."""
-        owner, pulse = run["owner"], datetime.fromisoformat(run["pulse"])
+        owner, heartbeat = run["owner"], datetime.fromisoformat(run["heartbeat"])
         is_open = run["status"] == "running" and owner not in self._database.owners
-        return is_open and is_alive(owner, pulse=pulse, now=datetime.now(UTC))
+        return is_open and is_alive(owner, heartbeat=heartbeat, now=datetime.now(UTC))
 
     def _is_running(self, run: Mapping[str, Any]) -> bool:
         return run["owner"] in self._database.owners or self._is_owned(run)

@@ -1,6 +1,6 @@
 """The tables of a store, and how an older store is brought up to date.
 
-runs ─┬─ sittings      one for each start of the run
+runs ─┬─ attempts      one for each start of the run
       ├─ rubrics
       └─ scenarios ─┬─ verdicts
                     ├─ starts
@@ -71,10 +71,10 @@ RUNS = _table(
     *_texts("run_id", key=True),
     *_texts("status outcome stopped app judge_model user_model"),
     *_texts("seed"),  # may have more digits than a number of a database
-    *_texts("started resumed pulse owner definition result report exact"),
+    *_texts("started resumed heartbeat owner definition result report exact"),
 )
 ATTEMPTS = _table(
-    "sittings",
+    "attempts",
     *_texts("run_id owner", key=True),
     *_texts("host"),
     *_whole("process"),
@@ -180,6 +180,8 @@ def _add_metadata(connection: Connection) -> None:
 
 
 def _add_starts(connection: Connection) -> None:
+    connection.exec_driver_sql("ALTER TABLE sittings RENAME TO attempts")
+    connection.exec_driver_sql("ALTER TABLE runs RENAME COLUMN pulse TO heartbeat")
     METADATA.create_all(connection, tables=[STARTS, CUTS, SET_ASIDE], checkfirst=False)
 
 

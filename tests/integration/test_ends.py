@@ -10,7 +10,7 @@ import pytest
 from simeval import SuiteResult
 from simeval.errors import StoreError
 from simeval.testing import MemoryJournal
-from tests.integration.test_resume import SUITE, App, Engine, findings
+from tests.support.ending_early import SUITE, App, Engine, findings
 
 pytestmark = pytest.mark.anyio
 

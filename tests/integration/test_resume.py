@@ -2,23 +2,20 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 
 import simeval
 from simeval import (
     Expectation,
     ProportionEvaluator,
-    QuantileEvaluator,
     ScenarioTest,
     Scorer,
-    SuccessRateEvaluator,
     SuiteResult,
 )
 from simeval.errors import DefinitionError, ModelError
@@ -28,54 +25,9 @@ from simeval.store.database import Database
 from simeval.store.runs import Runs
 from simeval.testing import ScriptedModel
 from tests.support.doubles import LEVELS
+from tests.support.ending_early import BEHAVIOUR, LENGTH, LOWER, SUITE, App, Engine, findings
 
 pytestmark = pytest.mark.anyio
-
-Engine = partial(simeval.Engine, seed=4, concurrency=8)
-BEHAVIOUR = Expectation(
-    expected_behavior="The bot tracks orders, starts returns", evaluator=SuccessRateEvaluator(min_proportion=0.6)
-)
-LOWER = SuccessRateEvaluator(min_proportion=0.5)
-LENGTH = Expectation(scorer=lambda output: len(output), label="length", evaluator=QuantileEvaluator(0.5, at_least=20))
-SUITE = [
-    ScenarioTest(
-        title=f"scenario {number}",
-        given=f"A customer with {number} orders",
-        when="The customer asks what the bot can do. The customer asks how long a return takes.",
-        then=[BEHAVIOUR, LENGTH],
-        sample_size=30,
-        max_turns=4,
-    )
-    for number in range(3)
-]
-
-
-class App:
-    """Answers well two times in three, by the message alone; calls `then` at the turn with a number."""
-
-    def __init__(self, at: int = -1, then: Callable[[], Any] = lambda: None) -> None:
-        self.turns, self.at, self.then = 0, at, then
-
-    async def __call__(self, message: str) -> str:
-        self.turns += 1
-        if self.turns == self.at:
-            self.then()
-        await anyio.sleep(0.001 * (len(message) % 5))
-        return "I track orders and start returns." if len(message) % 3 else "I can not help with that, sorry."
-
-
-def findings(results: Sequence[simeval.EvaluationResult]) -> list[Any]:
-    """All that was concluded and what it rests on, but for times."""
-    return [
-        (
-            result.title,
-            result.outcome,
-            [expectation.verdicts for expectation in result.expectations],
-            [expectation.results for expectation in result.expectations],
-            [(conversation.as_chat(), conversation.ended) for conversation in result.conversations],
-        )
-        for result in results
-    ]
 
 
 async def ended_at(turn: int, store: Path, suite: Sequence[ScenarioTest] = SUITE, **options: Any) -> SuiteResult:
@@ -128,7 +80,7 @@ class TestResume:
         assert kept >= 60
         assert app.turns == turns - kept
 
-    async def test_usage_and_seconds_are_those_of_all_sittings(self, tmp_path: Path) -> None:
+    async def test_usage_and_seconds_are_those_of_all_attempts(self, tmp_path: Path) -> None:
         cut = await stopped_at(100, tmp_path / "runs.db", early_stopping=False)
 
         resumed = await Engine(store=tmp_path / "runs.db", resume="last", early_stopping=False).evaluate(SUITE, App())

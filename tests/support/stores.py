@@ -69,6 +69,8 @@ def version_one(where: str) -> None:
         "DROP TABLE starts",
         "DROP TABLE cuts",
         "DROP TABLE set_aside",
+        "ALTER TABLE attempts RENAME TO sittings",
+        "ALTER TABLE runs RENAME COLUMN heartbeat TO pulse",
         "ALTER TABLE messages DROP COLUMN metadata",
         "UPDATE schema_version SET version = 1",
     ):

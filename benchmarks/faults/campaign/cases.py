@@ -135,7 +135,7 @@ class Case:
     app: str = "handle"
     in_flight: int = 16
     app_seconds: float = 2
-    _sittings: int = 0
+    _attempts: int = 0
     _begun: int = 0
 
     @property
@@ -149,8 +149,8 @@ class Case:
 
     def start(self, *, resume: str | None = None, json_to: str | None = "result.json", **faults: Any) -> RunAttempt:
         """Start a process that begins the run, or resumes it."""
-        self._sittings, self._begun = self._sittings + 1, len(self.notes.of("run"))
-        output, errors = (self.folder / f"{name}-{self._sittings}.txt" for name in ("output", "errors"))
+        self._attempts, self._begun = self._attempts + 1, len(self.notes.of("run"))
+        output, errors = (self.folder / f"{name}-{self._attempts}.txt" for name in ("output", "errors"))
         arguments = [*self._arguments(), *(["--json", json_to] if json_to else [])]
         arguments += ["--resume", resume] if resume else []
         process = PROCESSES.Process(

@@ -97,6 +97,7 @@ class SqliteFile:
         if (table, rows) not in self._upserts:
             values: dict[str, BindParameter[object]] = {name: bindparam(name) for name in names_of(table)}
             one = upsert(insert(table).values(values), table, self._engine.dialect)
+            # SQLAlchemy writes the same text in 21 ms for 64 rows, 0.1 s for all sizes of a run's tables
             row = f"({', '.join('?' * len(values))})"
             self._upserts[table, rows] = one.replace(f"VALUES {row}", f"VALUES {', '.join([row] * rows)}")
         return self._upserts[table, rows]

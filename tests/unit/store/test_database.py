@@ -123,7 +123,7 @@ def test_writing_the_same_again_changes_nothing(database: Database) -> None:
     assert Runs(database).load("run-1") == past
 
 
-TABLES = ("runs", "sittings", "scenarios", "trials", "messages", "judgements", "scores", "verdicts")
+TABLES = ("runs", "attempts", "scenarios", "trials", "messages", "judgements", "scores", "verdicts")
 
 
 def test_a_cut_sets_aside_what_was_dealt_from_its_trial_on(database: Database) -> None:
@@ -189,7 +189,7 @@ def test_a_conversation_that_failed_has_ended_and_a_score_that_failed_is_to_be_m
     assert {key: set(found) for key, found in past.scores.items()} == {(0, 2): {0}}
 
 
-def test_usage_and_seconds_are_those_of_all_sittings(where: str) -> None:
+def test_usage_and_seconds_are_those_of_all_attempts(where: str) -> None:
     for seconds, calls in ((2.0, 3), (0.5, 4)):
         database = Database(where)
         early = Heartbeat(seconds=0.1, usage={"judge": Usage(calls=1)})

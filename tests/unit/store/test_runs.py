@@ -81,8 +81,8 @@ def test_runs_are_listed_with_what_became_of_them(where: str) -> None:
     for number, stopped in enumerate(("", "the budget was spent")):
         run = begun(f"run-{number}", stopped=stopped, started=NOON + number * HOUR)
         entries, suite = whole_run(run)
-        pulse = Heartbeat(seconds=2.5, usage={"judge": Usage(calls=7, cost_usd=0.5), "user": Usage(calls=1)})
-        database.append(run.run_id, [*entries, pulse, suite])
+        heartbeat = Heartbeat(seconds=2.5, usage={"judge": Usage(calls=7, cost_usd=0.5), "user": Usage(calls=1)})
+        database.append(run.run_id, [*entries, heartbeat, suite])
     other.append("run-2", [begun("run-2"), held(0), held(1, failure=APP_FAILED), held(2, failure=MODEL_FAILED)])
     other.close()
     database.append("run-3", [begun("run-3")])
@@ -133,7 +133,7 @@ def test_a_deleted_run_leaves_nothing_and_others_stay(database: Database) -> Non
 
     assert [run.run_id for run in runs.recent()] == ["run-2"]
     assert runs.document("run-2") == kept
-    for table in ("sittings", "scenarios", "trials", "messages", "judgements", "scores", "verdicts"):
+    for table in ("attempts", "scenarios", "trials", "messages", "judgements", "scores", "verdicts"):
         assert rows(database, f"SELECT DISTINCT run_id FROM {table}") == [("run-2",)]
     with pytest.raises(DefinitionError, match="no run 'run-1'"):
         runs.delete("run-1")
@@ -167,8 +167,8 @@ def test_a_run_that_a_process_is_at_is_not_deleted(where: str) -> None:
 )
 def test_a_run_is_owned_while_its_process_lives(database: Database, owner: str, age: timedelta, expected: str) -> None:
     database.append("run-1", [begun()])
-    pulse = (datetime.now(UTC) - age).isoformat()
-    run_sql(database, f"UPDATE runs SET owner = '{owner}', pulse = '{pulse}'")
+    heartbeat = (datetime.now(UTC) - age).isoformat()
+    run_sql(database, f"UPDATE runs SET owner = '{owner}', heartbeat = '{heartbeat}'")
 
     past = Runs(database).load("run-1")
 
@@ -182,13 +182,13 @@ def test_a_process_that_was_killed_is_gone_even_before_its_parent_knows() -> Non
     with Popen([sys.executable, "-c", program], stdin=PIPE, stdout=PIPE, text=True) as process:
         assert process.stdout is not None
         owner = process.stdout.readline().strip()
-        lived = is_alive(owner, pulse=now, now=now)
+        lived = is_alive(owner, heartbeat=now, now=now)
         process.kill()
-        while is_alive(owner, pulse=now, now=now) and monotonic() < deadline:
+        while is_alive(owner, heartbeat=now, now=now) and monotonic() < deadline:
             pass
 
         assert lived
-        assert not is_alive(owner, pulse=now, now=now)
+        assert not is_alive(owner, heartbeat=now, now=now)
         assert process.returncode is None
 
 
@@ -199,7 +199,7 @@ def test_a_process_lives_also_where_the_system_tells_its_beginning_otherwise_or_
     monkeypatch.setattr(psutil, setting, value)
     now = datetime.now(UTC)
 
-    assert is_alive(new_owner(), pulse=now, now=now)
+    assert is_alive(new_owner(), heartbeat=now, now=now)
 
 
 def test_what_a_database_has_open_itself_can_be_resumed_on_it(database: Database) -> None:
@@ -209,7 +209,7 @@ def test_what_a_database_has_open_itself_can_be_resumed_on_it(database: Database
     database.append("run-1", [begun(), held(1)])
 
     assert past.owner == ""
-    assert len(rows(database, "SELECT * FROM sittings")) == 2
+    assert len(rows(database, "SELECT * FROM attempts")) == 2
 
 
 def test_progress_counts_what_is_finished_and_what_is_judged(database: Database) -> None:
