@@ -1,7 +1,7 @@
 """Entries of a run as rows of the store's tables, in the order of their columns.
 
-Rows are tuples because a store writes thousands a second: as mappings, through SQLAlchemy's own execution, a record took
-32 to 40% more CPU (SQLite 43 against 32 microseconds, PostgreSQL 37 against 27, in batches of 100).
+Rows are tuples because a store writes thousands a second: as mappings, through SQLAlchemy's own execution, a record
+took 32 to 40% more CPU (SQLite 43 against 32 microseconds, PostgreSQL 37 against 27, in batches of 100).
 """
 
 import json
