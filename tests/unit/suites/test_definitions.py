@@ -153,7 +153,7 @@ def test_a_metric_is_its_name(file: Path, written: str) -> None:
     assert scorer_of(file, "response_latency") is response_latency
 
 
-@pytest.mark.parametrize("name", ["valid_json", "contains", "toxicity", "rouge_l", "helpfulness"])
+@pytest.mark.parametrize("name", ["valid_json", "contains", "personal_data", "rouge_l", "helpfulness"])
 def test_a_scorer_without_arguments_is_its_name(file: Path, name: str) -> None:
     found, mapped = scorer_of(file, name), scorer_of(file, f"{{type: {name}}}")
 
