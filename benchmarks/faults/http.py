@@ -16,7 +16,8 @@ from typing import Any
 import anyio
 
 from benchmarks.speed.engine import server
-from simeval import AppResponse, Engine, Expectation, RetryConfig, ScenarioTest, SuccessRateEvaluator
+from benchmarks.suites import asking_what_it_can
+from simeval import AppResponse, Engine, RetryConfig
 from simeval.core.usage import total
 
 SCENARIOS, TRIALS = 100, 30
@@ -67,20 +68,7 @@ async def run(prefix: str, url: str) -> None:
         store=None,
         early_stopping=False,
     )
-    then = Expectation(
-        expected_behavior="The app lists its functions", evaluator=SuccessRateEvaluator(min_proportion=0.75)
-    )
-    suite = [
-        ScenarioTest(
-            title=f"scenario {number}",
-            given=f"A new user, number {number}",
-            when="The user asks what the app can do",
-            sample_size=TRIALS,
-            max_turns=3,
-            then=then,
-        )
-        for number in range(SCENARIOS)
-    ]
+    suite = asking_what_it_can(SCENARIOS, TRIALS, bar=0.75)
     clock = perf_counter()
     results = await engine.evaluate(suite, app)
     seconds = perf_counter() - clock

@@ -115,27 +115,12 @@ async def _measure(way: str, scenarios: int, url: str) -> dict[str, float]:
     import anyio
     import numpy as np
 
-    from simeval import Engine, Expectation, ScenarioTest, SuccessRateEvaluator
+    from benchmarks.suites import asking_what_it_can
+    from simeval import Engine
 
     async def app(message: str, state: dict[str, Any]) -> str:
         await anyio.sleep(APP_SECONDS)
         return "I answer questions, book meetings and translate texts."
-
-    def suite(count: int, sample_size: int) -> list[ScenarioTest]:
-        then = Expectation(
-            expected_behavior="The app lists its functions", evaluator=SuccessRateEvaluator(min_proportion=0.9)
-        )
-        return [
-            ScenarioTest(
-                title=f"scenario {number}",
-                given=f"A new user, number {number}",
-                when="The user asks what the app can do",
-                sample_size=sample_size,
-                max_turns=TURNS,
-                then=then,
-            )
-            for number in range(count)
-        ]
 
     engine = Engine(
         f"{way}judge",
@@ -149,9 +134,9 @@ async def _measure(way: str, scenarios: int, url: str) -> dict[str, float]:
         early_stopping=False,
         progress=False,
     )
-    await engine.evaluate(suite(1, 2), app)
+    await engine.evaluate(asking_what_it_can(1, 2), app)
     wall, cpu = perf_counter(), process_time()
-    results = await engine.evaluate(suite(scenarios, TRIALS), app)
+    results = await engine.evaluate(asking_what_it_can(scenarios, TRIALS), app)
     wall, cpu = perf_counter() - wall, process_time() - cpu
     latencies = [m.seconds for result in results for c in result.conversations for m in c.responses]
     return {

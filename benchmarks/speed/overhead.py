@@ -16,7 +16,8 @@ from time import perf_counter, process_time
 import anyio
 
 from benchmarks.speed.engine import server
-from simeval import Engine, Expectation, ScenarioTest, SuccessRateEvaluator
+from benchmarks.suites import asking_what_it_can
+from simeval import Engine
 
 SCENARIOS, TRIALS, IN_FLIGHT, PAIRS = 50, 30, 100, 7
 RECORDS = 2 * SCENARIOS * TRIALS  # a conversation and a judgement for each trial
@@ -30,20 +31,6 @@ async def app(message: str) -> str:
 
 async def run(url: str, store: str | None) -> tuple[float, float]:
     """Run the suite; give seconds and CPU seconds."""
-    then = Expectation(
-        expected_behavior="The app lists its functions", evaluator=SuccessRateEvaluator(min_proportion=0.9)
-    )
-    suite = [
-        ScenarioTest(
-            title=f"scenario {number}",
-            given=f"A new user, number {number}",
-            when="The user asks what the app can do",
-            sample_size=TRIALS,
-            max_turns=3,
-            then=then,
-        )
-        for number in range(SCENARIOS)
-    ]
     engine = Engine(
         "openai-compatible/judge",
         "openai-compatible/user",
@@ -57,7 +44,7 @@ async def run(url: str, store: str | None) -> tuple[float, float]:
         store=store,
     )
     wall, cpu = perf_counter(), process_time()
-    await engine.evaluate(suite, app)
+    await engine.evaluate(asking_what_it_can(SCENARIOS, TRIALS), app)
     return perf_counter() - wall, process_time() - cpu
 
 
