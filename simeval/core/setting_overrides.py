@@ -43,5 +43,8 @@ class SettingOverrides(TypedDict, total=False):
     cache: bool
     rubric_folder: Path | str | None
     model_options: Mapping[str, Any] | None
+    judge_options: Mapping[str, Any] | None
+    user_options: Mapping[str, Any] | None
+    app_options: Mapping[str, Any] | None
     secret_patterns: Sequence[str]
     progress: bool | None

@@ -14,6 +14,7 @@ from typing import ClassVar
 from simeval.core.conversation import ChatMessage, Message
 from simeval.core.serialization import plain
 from simeval.models.protocol.replies import Grade, OpeningReply, Reply, RubricReply, UserReply
+from simeval.models.protocol.request import ModelRequest
 
 PROMPT_VERSION = "2"  # part of every key under which an answer is kept; raise it with any change below
 
@@ -81,7 +82,7 @@ def render_transcript(messages: Sequence[Message]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UserTurn:
+class UserTurn(ModelRequest):
     """Asks for a simulated user's next message."""
 
     given: str
@@ -89,15 +90,16 @@ class UserTurn:
     writing_style: Mapping[str, str] | None
     history: Sequence[Message]
     seed: int
+    temperature: float = 0.8
+    max_tokens: int | None = 400
 
     role: ClassVar[str] = "user"
-    temperature: ClassVar[float] = 0.8
 
     @property
     def reply(self) -> type[Reply]:
         return UserReply if self.history else OpeningReply
 
-    def messages(self) -> list[ChatMessage]:
+    def prompt(self) -> list[ChatMessage]:
         parts = [
             "Who the person is:\n" + _tag("given", self.given),
             "What the person is trying to do:\n" + _tag("when", self.when),
@@ -119,7 +121,7 @@ class UserTurn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GradeRequest:
+class GradeRequest(ModelRequest):
     """Asks a judge to rate a conversation by a rubric."""
 
     given: str
@@ -128,12 +130,12 @@ class GradeRequest:
     levels: Mapping[str, str]
     conversation: Sequence[Message]
     seed: int
+    max_tokens: int | None = 800
 
     role: ClassVar[str] = "judge"
-    temperature: ClassVar[float] = 0.0
     reply: ClassVar[type[Reply]] = Grade
 
-    def messages(self) -> list[ChatMessage]:
+    def prompt(self) -> list[ChatMessage]:
         parts = [
             "The user's situation:\n" + _tag("given", self.given),
             "What the user was trying to do:\n" + _tag("when", self.when),
@@ -148,19 +150,18 @@ class GradeRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RubricRequest:
+class RubricRequest(ModelRequest):
     """Asks for the ten levels of a rubric."""
 
     given: str
     when: str
     expected_behavior: str
-    seed: int = 0
+    max_tokens: int | None = 1500
 
     role: ClassVar[str] = "rubric"
-    temperature: ClassVar[float] = 0.0
     reply: ClassVar[type[Reply]] = RubricReply
 
-    def messages(self) -> list[ChatMessage]:
+    def prompt(self) -> list[ChatMessage]:
         parts = [
             "The user's situation:\n" + _tag("given", self.given),
             "What the user is trying to do:\n" + _tag("when", self.when),
@@ -173,17 +174,17 @@ class RubricRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChatRequest:
+class ChatRequest(ModelRequest):
     """Asks a model that is itself the app under test for its next answer."""
 
     history: Sequence[ChatMessage]
-    seed: int = 0
+    temperature: float = 0.8
+    max_tokens: int | None = 2000
 
     role: ClassVar[str] = "app"
-    temperature: ClassVar[float] = 0.8
     reply: ClassVar[type[Reply] | None] = None
 
-    def messages(self) -> Sequence[ChatMessage]:
+    def prompt(self) -> Sequence[ChatMessage]:
         return self.history
 
 
