@@ -24,6 +24,7 @@ class SettingOverrides(TypedDict, total=False):
     max_error_rate: float
     seed: int | None
     writing_style_config: WritingStyleConfig | None
+    prompts: Mapping[str, Path | str] | None
     concurrency: int
     model_concurrency: int
     app_concurrency: int | None
