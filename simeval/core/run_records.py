@@ -14,7 +14,10 @@ TrialKey = tuple[int, int]  # the scenario's position in the suite, and the tria
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RubricRecord:
-    """A rubric that a run judges by, under the key that says what it was made from."""
+    """A rubric that a run judges by, under the key that says what it was made from.
+
+    `levels` are texts by the ratings they describe; `model` wrote them, "" where the suite gives them.
+    """
 
     key: str
     model: str

@@ -35,6 +35,7 @@ from simeval.scorers.llm.judge import RubricScorer
 from simeval.scorers.llm.rubrics import RubricBook
 from simeval.store.journal import Journal
 from simeval.store.opening import as_database, load_run
+from simeval.suites.scenario import Expectation
 
 AppHandler = Callable[..., Any] | str
 
@@ -92,9 +93,10 @@ class RunContext:
             raise DefinitionError("scorer", found=f"it would ask {model.name}, which cannot grade answers", do=do)
         return self.caller(model)
 
-    def judge_scorer(self, behavior: str) -> RubricScorer:
-        """Return the scorer of an expected behaviour."""
-        return RubricScorer(self.judges, self.book, behavior, self.settings.judge_repeats)
+    def judge_scorer(self, expectation: Expectation) -> RubricScorer:
+        """Return the scorer of an expectation with an expected behaviour."""
+        behaviour = expectation.expected_behavior or ""
+        return RubricScorer(self.judges, self.book, behaviour, self.settings.judge_repeats, expectation.levels)
 
     def target(self, handler: AppHandler, dataset: Dataset | None = None) -> Target:
         """Return what is evaluated: an app's handler or a model; with a `dataset`, also a function of its columns."""

@@ -11,9 +11,10 @@ from simeval.core import seeds
 from simeval.core.capture import first_leaf
 from simeval.core.conversation import Conversation
 from simeval.core.logs import log
+from simeval.core.run_records import RubricRecord
 from simeval.core.trial import Rating, Score
 from simeval.models.caller import Caller
-from simeval.models.protocol.prompts import GradeRequest
+from simeval.models.protocol.prompts import GradeRequest, RubricRequest
 from simeval.models.protocol.replies import Grade
 from simeval.scorers.base import Scorer
 from simeval.scorers.llm.rubrics import RubricBook
@@ -21,7 +22,7 @@ from simeval.scorers.llm.rubrics import RubricBook
 
 @dataclass(frozen=True, slots=True)
 class RubricScorer(Scorer):
-    """Rates how well an expected behaviour was met, by the rubric that `book` holds for it.
+    """Rates how well an expected behaviour was met, by its `own_rubric`, or the one that `book` holds for it.
 
     Each of the `judges` rates a conversation `repeats` times, all at once; the score is the mean of the ratings.
     """
@@ -30,6 +31,7 @@ class RubricScorer(Scorer):
     book: RubricBook
     expected_behavior: str
     repeats: int = 1
+    own_rubric: Mapping[str, str] | None = None
     timeout_seconds = None
     direction = "higher"
 
@@ -39,14 +41,19 @@ class RubricScorer(Scorer):
 
     async def prepare(self, columns: Mapping[str, Any]) -> None:
         """Have the rubric written while the first conversations are still being held."""
-        await self.book.levels(given=columns["given"], when=columns["when"], expected_behavior=self.expected_behavior)
+        await self.rubric(columns["given"], columns["when"])
+
+    async def rubric(self, given: str, when: str) -> RubricRecord:
+        """Return the rubric that conversations are rated by. Raises ModelError where it cannot be written."""
+        request = RubricRequest(given=given, when=when, expected_behavior=self.expected_behavior)
+        return await self.book.rubric(request, self.own_rubric)
 
     async def score(self, conversation: Conversation, given: str, when: str, seed: int) -> Score:
         """Return the mean rating with the reasoning of each. Raises ModelError where one of them is missing.
 
         A mean of fewer ratings would be another criterion, so the first that fails ends the others.
         """
-        levels = await self.book.levels(given=given, when=when, expected_behavior=self.expected_behavior)
+        levels = (await self.rubric(given, when)).levels
         places = [(judge, repeat) for judge in self.judges for repeat in range(self.repeats)]
         found: dict[int, Rating] = {}
 
