@@ -69,6 +69,7 @@ from .core.trial import TrialConversation as TrialConversation
 from .core.trial import TurnCounts as TurnCounts
 from .engine.online.running_estimate import RunningEstimate as RunningEstimate
 from .engine.online.scorer_queue import ScorerCounts as ScorerCounts
+from .engine.rubrics import ExpectationRubric as ExpectationRubric
 
 # isort: split
 # Names that the packages above list, importable from here as they always were.

@@ -27,8 +27,8 @@ def placed_levels(given: object, where: str) -> Mapping[str, str]:
     if isinstance(given, Mapping):
         placed = _at_ratings(given, where)
     elif isinstance(given, Sequence) and not isinstance(given, str):
-        counts = ", ".join(map(str, PLACES))
-        require(len(given) in PLACES, where, found=given, do=f"give {counts} levels, or a mapping of ratings to texts")
+        do = "give 2, 3, 5 or 10 levels, or a mapping of ratings to texts"
+        require(len(given) in PLACES, where, found=given, do=do)
         placed = dict(zip(PLACES[len(given)], given, strict=True))
     else:
         raise DefinitionError(where, found=f"found {given!r}", do="give a list of levels, from the worst to the best")
