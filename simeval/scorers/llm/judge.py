@@ -11,8 +11,10 @@ from simeval.core import seeds
 from simeval.core.capture import first_leaf
 from simeval.core.conversation import Conversation
 from simeval.core.logs import log
+from simeval.core.preparation import Preparation
 from simeval.core.run_records import RubricRecord
-from simeval.core.trial import Rating, Score
+from simeval.core.trial import Rating, Score, failure_of
+from simeval.errors import ModelError, ModelUnusable
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompts import GradeRequest, RubricRequest
 from simeval.models.protocol.replies import Grade
@@ -39,9 +41,15 @@ class RubricScorer(Scorer):
     def name(self) -> str:
         return "rating"
 
-    async def prepare(self, columns: Mapping[str, Any]) -> None:
-        """Have the rubric written while the first conversations are still being held."""
-        await self.rubric(columns["given"], columns["when"])
+    async def prepare(self, columns: Mapping[str, Any]) -> Preparation:
+        """Have the rubric written. Raises ModelUnusable."""
+        try:
+            rubric = await self.rubric(columns["given"], columns["when"])
+        except ModelUnusable:
+            raise
+        except ModelError as error:
+            return Preparation(failure=failure_of(error, "rubric", clean=self.book.caller.redactor.clean))
+        return Preparation(rubric=rubric)
 
     async def rubric(self, given: str, when: str) -> RubricRecord:
         """Return the rubric that conversations are rated by. Raises ModelError where it cannot be written."""
