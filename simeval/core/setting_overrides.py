@@ -24,6 +24,7 @@ class SettingOverrides(TypedDict, total=False):
     max_error_rate: float
     seed: int | None
     writing_style_config: WritingStyleConfig | None
+    prompts: Mapping[str, Path | str] | None
     concurrency: int
     model_concurrency: int
     app_concurrency: int | None
@@ -43,5 +44,8 @@ class SettingOverrides(TypedDict, total=False):
     cache: bool
     rubric_folder: Path | str | None
     model_options: Mapping[str, Any] | None
+    judge_options: Mapping[str, Any] | None
+    user_options: Mapping[str, Any] | None
+    app_options: Mapping[str, Any] | None
     secret_patterns: Sequence[str]
     progress: bool | None

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from simeval.core.setting_field import BUDGET, LIMITS, SURROUNDINGS, VERDICTS, about, check
 from simeval.core.validation import is_number, nearest, require, require_level, require_size, require_whole
@@ -17,6 +17,8 @@ OnAppError = Literal["fail", "exclude", "stop"]
 EarlyStopping = bool | Literal["anytime"]
 Gate = Literal["pass", "not_fail"]
 StopAt = Literal["gate", "verdict"]
+ModelRole = Literal["judge", "user", "app"]  # whose options a model gets; rubrics and scorers are the judge's
+ROLES: Sequence[ModelRole] = get_args(ModelRole)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +130,13 @@ def _require_seed(value: object, name: str) -> None:
     require(isinstance(value, int), name, found=value, do="use a whole number")
 
 
+def _require_prompts(value: object, name: str) -> None:
+    usable = isinstance(value, Mapping) and all(
+        isinstance(each, str) and isinstance(given, (str, Path)) and str(given).strip() for each, given in value.items()
+    )
+    require(usable, name, found=value, do="give {name: file}, such as {'user': 'prompts/user.md'}")
+
+
 def _require_kind(value: object, name: str, *, kind: type) -> None:
     require(isinstance(value, kind), name, found=value, do=f"give a {kind.__name__}")
 
@@ -228,6 +237,18 @@ class Settings:
         ),
     )
 
+    prompts: Mapping[str, Path | str] | None = field(
+        default=None,
+        metadata=about(
+            VERDICTS,
+            "Prompts of yours in place of simeval's: each a file, or a text of several lines.",
+            flag="--prompt",
+            metavar="NAME=FILE",
+            unset="those that `simeval prompts` lists",
+            check=_require_prompts,
+        ),
+    )
+
     concurrency: int = field(
         default=50,
         metadata=about(LIMITS, "Trials in flight.", flag="--concurrency", check=require_whole),
@@ -325,7 +346,31 @@ class Settings:
     model_options: Mapping[str, Any] | None = field(
         default=None,
         repr=False,  # keys are among them
-        metadata=about(SURROUNDINGS, "Goes into every LiteLLM call.", flag="--model-option", metavar="NAME=VALUE"),
+        metadata=about(SURROUNDINGS, "Goes into every call to a model.", flag="--model-option", metavar="NAME=VALUE"),
+    )
+    judge_options: Mapping[str, Any] | None = field(
+        default=None,
+        repr=False,
+        metadata=about(
+            SURROUNDINGS,
+            "Goes into calls of judges, their rubrics and of scorers only.",
+            flag="--judge-option",
+            metavar="NAME=VALUE",
+        ),
+    )
+    user_options: Mapping[str, Any] | None = field(
+        default=None,
+        repr=False,
+        metadata=about(
+            SURROUNDINGS, "Goes into calls of the simulated user only.", flag="--user-option", metavar="NAME=VALUE"
+        ),
+    )
+    app_options: Mapping[str, Any] | None = field(
+        default=None,
+        repr=False,
+        metadata=about(
+            SURROUNDINGS, "Goes into calls of an app that is a model only.", flag="--app-option", metavar="NAME=VALUE"
+        ),
     )
     secret_patterns: Sequence[str] = field(
         default=(),
@@ -344,6 +389,10 @@ class Settings:
     def __post_init__(self) -> None:
         for each in fields(self):
             check(each, getattr(self, each.name))
+
+    def options_of(self, role: ModelRole | None) -> Mapping[str, Any]:
+        """Return what goes into each call of a role: its own options over those of all models."""
+        return {**(self.model_options or {}), **(getattr(self, f"{role}_options") or {} if role else {})}
 
     @property
     def stop_mode(self) -> StopAt | None:

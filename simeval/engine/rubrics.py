@@ -8,7 +8,6 @@ import anyio
 from simeval.core.run_records import RubricRecord
 from simeval.engine.run_context import RunContext
 from simeval.errors import ModelError, ModelUnusable
-from simeval.models.protocol.prompts import RubricRequest
 from simeval.models.provider_table import is_embedded
 from simeval.suites.scenario import Expectation, ScenarioTest
 
@@ -47,7 +46,7 @@ async def rubrics_of(
 
     async def find(place: int, scenario: ScenarioTest, label: str, expectation: Expectation) -> None:
         behaviour = expectation.expected_behavior or ""
-        request = RubricRequest(given=scenario.given, when=scenario.when, expected_behavior=behaviour)
+        request = context.book.request(given=scenario.given, when=scenario.when, expected_behavior=behaviour)
         asked = ExpectationRubric(scenario=scenario.title, expectation=label, expected_behavior=behaviour)
         try:
             is_there = writes or expectation.levels is not None

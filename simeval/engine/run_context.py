@@ -1,7 +1,7 @@
 """One evaluation: what it works with, what it is resumed from, and its record."""
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +12,7 @@ import anyio.to_thread
 
 from simeval.core.redaction import clean_values
 from simeval.core.run_records import ResumableRun
-from simeval.core.settings import Settings
+from simeval.core.settings import ModelRole, Settings
 from simeval.datasets.dataset import Dataset
 from simeval.engine.actors.app import App, Handler, model_handler
 from simeval.engine.actors.recorder import Recorder
@@ -20,12 +20,13 @@ from simeval.engine.actors.targets import Target, column_handler, takes_columns
 from simeval.engine.flow.stop import StopSignal
 from simeval.engine.meter import Meter
 from simeval.engine.plans.budget import Budget
-from simeval.engine.plans.fingerprint import NOT_OF_A_CALL, define
+from simeval.engine.plans.fingerprint import define
 from simeval.engine.plans.resume import RestoredTrials, restore
 from simeval.engine.plans.scenario_plan import RunPlan
 from simeval.errors import DefinitionError
 from simeval.models.caller import Caller
 from simeval.models.protocol.model import SharedModel
+from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.provider_table import is_embedded
 from simeval.models.providers.offline import NOTICE
 from simeval.models.registry import Models
@@ -49,6 +50,7 @@ class EngineResources:
     panel: tuple[SharedModel, ...]
     user: SharedModel
     budget: Budget
+    prompts: Mapping[str, Prompt]
     rubric_folder: Path | None
     in_flight: anyio.Semaphore
     app_slots: anyio.Semaphore
@@ -69,9 +71,15 @@ class RunContext:
         self.seed = self._seed()
         self.judge_names = [model.name for model in shared.panel]
         self._cache = self._reply_cache(store) if shared.settings.cache else None
-        self.judges = [self.caller(model) for model in shared.panel]
+        self.judges = [self.caller(model, "judge") for model in shared.panel]
         rubrics = past.rubrics if past else {}
-        self.book = RubricBook(self.judges[0], shared.rubric_folder, known=rubrics, record=self.recorder.record)
+        self.book = RubricBook(
+            self.judges[0],
+            shared.rubric_folder,
+            known=rubrics,
+            record=self.recorder.record,
+            prompt=shared.prompts["rubric"],
+        )
 
     @classmethod
     async def open(cls, shared: EngineResources, store: Journal | None, stop: StopSignal) -> "RunContext":
@@ -81,29 +89,36 @@ class RunContext:
         past = await anyio.to_thread.run_sync(load_run, as_database(store, "resume"), shared.settings.resume)
         return cls(shared, store, stop, past)
 
-    def caller(self, model: SharedModel) -> Caller:
-        """Return what asks a model, within its limits and counted."""
-        return self.models.caller(model, self.meter.ledger, self._cache, redactor=self._redactor)
+    def caller(self, model: SharedModel, role: ModelRole) -> Caller:
+        """Return what asks a model in a role, within its limits and counted; the app is never answered by the cache."""
+        cache = None if role == "app" else self._cache
+        return self.models.caller(model, self.meter.ledger, cache, role=role, redactor=self._redactor)
 
     def scorer_caller(self, named: Any) -> Caller:
         """Return what asks the model of a scorer; without one, the judge."""
-        model = self.shared.panel[0] if named is None else self.models.get(named)
+        model = self.shared.panel[0] if named is None else self.models.get(named, "judge")
         if is_embedded(model.name):
             do = "name the engine's judge_model, or the scorer's own model, such as openai/gpt-5-nano"
             raise DefinitionError("scorer", found=f"it would ask {model.name}, which cannot grade answers", do=do)
-        return self.caller(model)
+        return self.caller(model, "judge")
 
     def judge_scorer(self, expectation: Expectation) -> RubricScorer:
         """Return the scorer of an expectation with an expected behaviour."""
-        behaviour = expectation.expected_behavior or ""
-        return RubricScorer(self.judges, self.book, behaviour, self.settings.judge_repeats, expectation.levels)
+        return RubricScorer(
+            self.judges,
+            self.book,
+            expectation.expected_behavior or "",
+            self.settings.judge_repeats,
+            self.shared.prompts["judge"],
+            expectation.levels,
+        )
 
     def target(self, handler: AppHandler, dataset: Dataset | None = None) -> Target:
         """Return what is evaluated: an app's handler or a model; with a `dataset`, also a function of its columns."""
         if isinstance(handler, str):
-            model = self.models.get(handler)
-            caller = self.models.caller(model, self.meter.ledger, redactor=self._redactor)  # never from the cache
-            return Target(app=self._app(Handler.of(model_handler(caller)), is_model=True), name=handler, model=handler)
+            caller = self.caller(self.models.get(handler, "app"), "app")
+            answering = Handler.of(model_handler(caller, timeout_seconds=self.settings.app_timeout_seconds))
+            return Target(app=self._app(answering, is_model=True), name=handler, model=handler)
         by_columns = dataset is not None and takes_columns(handler, dataset)
         app = self._app(column_handler(handler) if by_columns else Handler.of(handler))
         return Target(app=app, name=name_of(handler), takes_columns=by_columns)
@@ -130,11 +145,11 @@ class RunContext:
         definition = define(
             plans,
             self.settings,
+            prompts=self.shared.prompts,
             seed=self.seed,
             app=app_name,
             judges=self.judge_names,
             user=user,
-            model_options=self.models.options,
         )
         definition = clean_values(definition, self.clean)
         past, known = self.past, RestoredTrials()
@@ -173,11 +188,9 @@ class RunContext:
         return secrets.randbelow(2**31) if self.past is None else self.past.seed
 
     def _reply_cache(self, store: Journal | None) -> ReplyCache:
-        options = {name: value for name, value in self.models.options.items() if name not in NOT_OF_A_CALL}
         return ReplyCache(
             shelf=as_database(store, "cache"),
             note=self.recorder.note,
-            options=options,
             ledger=self.meter.ledger,
             clean=self.clean,
         )
@@ -187,6 +200,12 @@ def embedded_notes(cast: Sequence[tuple[str, str]]) -> list[str]:
     """Say which of the models, each with its role, are embedded heuristics."""
     embedded = [f"{role} {name}" for role, name in cast if is_embedded(name)]
     return [f"{' and '.join(embedded)}: {NOTICE}"] if embedded else []
+
+
+def replaced_notes(prompts: Mapping[str, Prompt]) -> list[str]:
+    """Say which prompts are the user's, each with what tells it from others."""
+    ours = [f"{name} ({prompt.identity})" for name, prompt in prompts.items() if not prompt.version]
+    return [f"prompts in place of simeval's: {', '.join(ours)}"] if ours else []
 
 
 def name_of(handler: Callable[..., Any]) -> str:

@@ -15,6 +15,7 @@ from simeval.engine.actors.recorder import Recorder
 from simeval.engine.actors.simulator import Simulator
 from simeval.engine.plans.scenario_plan import ScenarioPlan
 from simeval.models.caller import Caller
+from simeval.models.protocol.prompt_texts import Prompt
 from simeval.suites.scenario import ScenarioTest
 
 
@@ -33,6 +34,7 @@ class Conversations:
     scenarios: Sequence[ScenarioTest]
     recorder: Recorder
     begun: Mapping[TrialKey, Start]
+    prompt: Prompt
 
     @property
     def notes(self) -> Sequence[str]:
@@ -51,7 +53,7 @@ class Conversations:
         scenario = self.scenarios[trial.scenario]
         return await self.dialogue.hold(
             trial,
-            Simulator(self.caller, scenario, style, trial.seed, beginning, bookmark),
+            Simulator(self.caller, scenario, style, trial.seed, beginning, bookmark, self.prompt),
             title=self.plans[trial.scenario].title,
             memory=memory,
             beginning=beginning,

@@ -11,6 +11,7 @@ from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from simeval.core.conversation import Beginning, Ending, Message
 from simeval.engine.actors.bookmark import Bookmark
 from simeval.models.caller import Caller
+from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import UserTurn
 from simeval.models.protocol.replies import OpeningReply, UserReply
 from simeval.suites.scenario import ScenarioTest
@@ -26,6 +27,7 @@ class Simulator:
     seed: int
     beginning: Beginning
     bookmark: Bookmark
+    prompt: Prompt
 
     async def run(self, *, inbox: ObjectReceiveStream[Message], outbox: ObjectSendStream[Message]) -> Ending:
         """Talk until the user has had enough or `max_turns` messages are written; say which it was.
@@ -57,6 +59,7 @@ class Simulator:
             writing_style=self.writing_style,
             history=history,
             seed=self.seed,
+            prompt=self.prompt,
         )
         reply = await self.caller.ask(request, UserReply if history else OpeningReply)
         seconds = perf_counter() - clock

@@ -7,26 +7,28 @@ from dataclasses import fields
 from typing import Any
 
 from simeval.core.serialization import Json, plain
-from simeval.core.settings import Settings, WritingStyleConfig
+from simeval.core.settings import ROLES, Settings, WritingStyleConfig
 from simeval.engine.plans.scenario_plan import Measure, RunPlan, ScenarioPlan
-from simeval.models.protocol.prompts import PROMPT_VERSION
+from simeval.models.protocol.prompt_texts import Prompt
+from simeval.models.provider_table import is_embedded
 from simeval.suites.scenario import shorten
 
 LONGEST_SHOWN = 60
 _MODULE = re.compile(r" \([\w.]*\)$")
-NOT_OF_A_CALL = frozenset({"api_key", "timeout"})  # options that no call is told apart by
-NOT_OF_THE_ANSWER = NOT_OF_A_CALL | {"api_base", "base_url", "api_version", "headers", "extra_headers", "organization"}
+NOT_OF_THE_ANSWER = frozenset(
+    {"api_key", "timeout", "api_base", "base_url", "api_version", "headers", "extra_headers", "organization"}
+)
 
 
 def define(
     plans: Sequence[RunPlan],
     settings: Settings,
     *,
+    prompts: Mapping[str, Prompt],
     seed: int,
     app: str,
     judges: Sequence[str],
     user: str,
-    model_options: Mapping[str, Any],
 ) -> Json:
     """Return everything that a run's verdicts depend on, apart from chance, in the form JSON has."""
     return {
@@ -35,11 +37,21 @@ def define(
         "judge": list(judges),
         "judge repeats": settings.judge_repeats,
         "user": user,
-        "model options": {key: str(value) for key, value in sorted(answer_options(model_options).items())},
-        "prompts": PROMPT_VERSION,
+        "model options": _options(settings),
+        "prompts": _prompts_read(plans, prompts, judges=judges, user=user),
         "writing styles": _styles(settings.writing_style) if any(isinstance(p, ScenarioPlan) for p in plans) else None,
         "settings": {name: getattr(settings, name) for name in ("stop_mode", "gate", "on_app_error", "max_error_rate")},
         "scenarios": [_planned(plan) for plan in plans],
+    }
+
+
+def _options(settings: Settings) -> Json:
+    """Return the options that answers depend on: those of all models, then those of a role with its name before."""
+    named = {"": settings.model_options, **{f"{role} ": getattr(settings, f"{role}_options") for role in ROLES}}
+    return {
+        f"{before}{name}": str(value)
+        for before, options in named.items()
+        for name, value in sorted(answer_options(options or {}).items())
     }
 
 
@@ -50,7 +62,7 @@ def answer_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Say where two definitions differ, each difference in a line."""
-    return list(_differences(_without_modules(before), now, ""))
+    return list(_differences(_by_prompt(_without_modules(before), now), now, ""))
 
 
 def _without_modules(definition: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -62,6 +74,25 @@ def _without_modules(definition: Mapping[str, Any]) -> Mapping[str, Any]:
     scenarios = definition.get("scenarios", ())
     shortened = [{**each, "then": [*map(named, each["then"])]} if "then" in each else each for each in scenarios]
     return {**definition, "scenarios": shortened} if scenarios else definition
+
+
+def _by_prompt(definition: Mapping[str, Any], now: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a definition as it is written now: until schema version 4 there was one version of all prompts."""
+    version = definition.get("prompts")
+    return {**definition, "prompts": dict.fromkeys(now["prompts"], version)} if isinstance(version, str) else definition
+
+
+def _prompts_read(
+    plans: Sequence[RunPlan], prompts: Mapping[str, Prompt], *, judges: Sequence[str], user: str
+) -> Mapping[str, str]:
+    """Return which prompts a run's models read, each with what tells its text from others. Embedded ones read none."""
+    behaviours = [behaviour for plan in plans for behaviour in plan.behaviours]
+    read = {
+        "user": any(isinstance(plan, ScenarioPlan) for plan in plans) and not is_embedded(user),
+        "judge": bool(behaviours) and not all(map(is_embedded, judges)),
+        "rubric": bool(behaviours) and not is_embedded(judges[0]),
+    }
+    return {name: prompts[name].identity for name, is_read in read.items() if is_read}
 
 
 def numbered(titles: Iterable[str]) -> list[tuple[str, int]]:

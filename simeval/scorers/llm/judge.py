@@ -1,7 +1,8 @@
 """The judge: one or more LLMs that rate a conversation from 1 to 10 by a rubric, once or several times."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from statistics import mean
 from typing import Any
 
@@ -16,7 +17,8 @@ from simeval.core.run_records import RubricRecord
 from simeval.core.trial import Rating, Score, failure_of
 from simeval.errors import ModelError, ModelUnusable
 from simeval.models.caller import Caller
-from simeval.models.protocol.prompts import GradeRequest, RubricRequest
+from simeval.models.protocol.prompt_texts import Prompt, built_in
+from simeval.models.protocol.prompts import GradeRequest
 from simeval.models.protocol.replies import Grade
 from simeval.scorers.base import Scorer
 from simeval.scorers.llm.rubrics import RubricBook
@@ -33,6 +35,7 @@ class RubricScorer(Scorer):
     book: RubricBook
     expected_behavior: str
     repeats: int = 1
+    prompt: Prompt = field(default_factory=partial(built_in, "judge"))
     own_rubric: Mapping[str, str] | None = None
     timeout_seconds = None
     direction = "higher"
@@ -53,7 +56,7 @@ class RubricScorer(Scorer):
 
     async def rubric(self, given: str, when: str) -> RubricRecord:
         """Return the rubric that conversations are rated by. Raises ModelError where it cannot be written."""
-        request = RubricRequest(given=given, when=when, expected_behavior=self.expected_behavior)
+        request = self.book.request(given=given, when=when, expected_behavior=self.expected_behavior)
         return await self.book.rubric(request, self.own_rubric)
 
     async def score(self, conversation: Conversation, given: str, when: str, seed: int) -> Score:
@@ -74,6 +77,7 @@ class RubricScorer(Scorer):
                 levels=levels,
                 conversation=conversation.messages,
                 seed=repeat_seed(seed, repeat),
+                prompt=self.prompt,
             )
             found[place] = await _rating(judge, request, repeat)
 

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from threading import get_ident
@@ -14,7 +15,8 @@ from simeval.core.logs import log
 from simeval.core.run_records import RubricRecord
 from simeval.errors import ModelError, ModelUnusable
 from simeval.models.caller import Caller
-from simeval.models.protocol.prompts import PROMPT_VERSION, RubricRequest
+from simeval.models.protocol.prompt_texts import Prompt, built_in
+from simeval.models.protocol.prompts import RubricRequest
 from simeval.models.protocol.replies import RubricReply
 
 
@@ -33,6 +35,7 @@ class RubricBook:
     folder: Path | None = None
     known: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     record: Callable[[RubricRecord], Awaitable[None]] | None = None
+    prompt: Prompt = field(default_factory=partial(built_in, "rubric"))
     _found: dict[str, RubricRecord | ModelError] = field(default_factory=dict)
     _locks: dict[str, anyio.Lock] = field(default_factory=dict)
 
@@ -42,6 +45,10 @@ class RubricBook:
         if self.folder is not None:
             keys -= await anyio.to_thread.run_sync(_kept, self.folder, keys)
         return lambda: len(keys - set(self._found))
+
+    def request(self, *, given: str, when: str, expected_behavior: str) -> RubricRequest:
+        """Return what asks for a rubric."""
+        return RubricRequest(given=given, when=when, expected_behavior=expected_behavior, prompt=self.prompt)
 
     async def rubric(self, request: RubricRequest, own: Mapping[str, str] | None = None) -> RubricRecord:
         """Return the rubric that a request asks for, or the one with the levels that the suite has of its `own`.
@@ -116,7 +123,7 @@ class RubricBook:
 
 def rubric_key(model: str, request: RubricRequest) -> str:
     """Return the key of a rubric: a hash of everything that it depends on."""
-    parts = [PROMPT_VERSION, model, request.given, request.when, request.expected_behavior]
+    parts = [request.prompt.identity, model, request.given, request.when, request.expected_behavior]
     return sha256(json.dumps(parts).encode()).hexdigest()
 
 

@@ -25,6 +25,7 @@ EXAMPLES: dict[str, tuple[list[str], object]] = {
     "on_app_error": (["--on-app-error", "exclude"], "exclude"),
     "max_error_rate": (["--max-error-rate", "0.5"], 0.5),
     "seed": (["--seed", "0"], 0),
+    "prompts": (["--prompt", "user=a.md", "--prompt", "judge=b/c.md"], {"user": Path("a.md"), "judge": Path("b/c.md")}),
     "concurrency": (["--concurrency", "3"], 3),
     "model_concurrency": (["--model-concurrency", "3"], 3),
     "app_concurrency": (["--app-concurrency", "3"], 3),
@@ -45,6 +46,9 @@ EXAMPLES: dict[str, tuple[list[str], object]] = {
         ["--model-option", "temperature=0.5", "--model-option", "api_base=http://x"],
         {"temperature": 0.5, "api_base": "http://x"},
     ),
+    "judge_options": (["--judge-option", "max_tokens=300"], {"max_tokens": 300}),
+    "user_options": (["--user-option", "api_key=k"], {"api_key": "k"}),
+    "app_options": (["--app-option", "json_schema=false"], {"json_schema": False}),
     "secret_patterns": (["--secret-pattern", "a+", "--secret-pattern", "b"], ("a+", "b")),
 }
 
