@@ -23,7 +23,7 @@ from simeval.engine.run_context import AppHandler, EngineResources, RunContext
 from simeval.models.protocol.model import Model
 from simeval.models.protocol.prompt_texts import all_prompts
 from simeval.models.provider_table import is_embedded
-from simeval.models.registry import Models
+from simeval.models.registry import Models, address_of
 from simeval.results.experiment import ExperimentResult
 from simeval.results.suite import EvaluationResult, SuiteResult
 from simeval.store.journal import Journal
@@ -72,10 +72,10 @@ class Engine:
         self._models = Models(self.settings)
         panel = self._models.panel(DEFAULT_JUDGE if judge_model is None else judge_model)
         embedded_judge = is_embedded(panel[0].name)
-        if user_simulator_model is not None:
-            user = self._models.get(user_simulator_model)
+        if user_simulator_model is None and not embedded_judge and not address_of(self.settings.user_options or {}):
+            user = panel[0]  # at the judge's address
         else:
-            user = self._models.get(DEFAULT_USER) if embedded_judge else panel[0]
+            user = self._models.get(user_simulator_model or (DEFAULT_USER if embedded_judge else panel[0].name), "user")
         folder, concurrency = self.settings.rubric_folder, self.settings.concurrency
         self._signals: list[StopSignal] = []
         self._engine_resources = EngineResources(

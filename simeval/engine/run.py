@@ -79,7 +79,7 @@ async def simulate(context: RunContext, suite: Sequence[ScenarioTest], app_handl
         dialogue = Dialogue(target.app, demand, context.clean)
         return Conversations(
             plans=plans,
-            caller=context.caller(user),
+            caller=context.caller(user, "user"),
             dialogue=dialogue,
             writing_style=settings.writing_style,
             scenarios=suite,

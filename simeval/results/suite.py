@@ -20,6 +20,7 @@ from simeval.results.text import (
     badness,
     legend,
     show_failures,
+    show_malformed,
     show_trial,
     speaks_against,
     verdict_row,
@@ -276,6 +277,7 @@ def describe(results: Sequence[EvaluationResult], run: RunRecord) -> str:
             ),
             *reasons,
             show_failures(Counter(f"{f.stage}: {f.error}" for result in results for _, f in result.failures)),
+            show_malformed(run.usage),
             "\n".join(part for part in (indent(_guaranteed(results, run), 0), _summary(results, run)) if part),
         )
         if part
@@ -350,6 +352,11 @@ def show_spent(run: RunRecord) -> str:
     """Say what a run has used: calls, tokens, cost where it is known, seconds."""
     usage = total(run.usage)
     cost = f", ${usage.cost_usd:.4f}" if usage.cost_usd is not None else ""
-    notes = [f"{n} {what}" for n, what in ((usage.failed_calls, "failed"), (usage.ended_calls, "ended early")) if n]
+    counts = (
+        (usage.failed_calls, "failed"),
+        (usage.malformed_calls, "of no use"),
+        (usage.ended_calls, "ended early"),
+    )
+    notes = [f"{n} {what}" for n, what in counts if n]
     calls = counted_of(usage.calls, "model call") + (f" ({', '.join(notes)})" if notes else "")
     return f"{calls}, {usage.prompt_tokens + usage.completion_tokens} tokens{cost}, {run.seconds:.1f} s"

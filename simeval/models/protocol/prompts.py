@@ -18,6 +18,7 @@ from simeval.core.conversation import ChatMessage, Message
 from simeval.core.serialization import plain
 from simeval.models.protocol.prompt_texts import Prompt, built_in
 from simeval.models.protocol.replies import Grade, OpeningReply, Reply, RubricReply, UserReply
+from simeval.models.protocol.request import ModelRequest
 
 # All that a reader cannot see, or sees in another place than it stands: controls other than tab and line feed, marks of
 # direction, what has no width, tags and selectors of variants that can spell a hidden text, halves of surrogate pairs
@@ -63,7 +64,7 @@ def render_transcript(messages: Sequence[Message]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UserTurn:
+class UserTurn(ModelRequest):
     """Asks for a simulated user's next message."""
 
     given: str
@@ -71,30 +72,31 @@ class UserTurn:
     writing_style: Mapping[str, str] | None
     history: Sequence[Message]
     seed: int
-    prompt: Prompt = field(default_factory=partial(built_in, "user"))
+    temperature: float = 0.8
+    max_tokens: int | None = 400
+    wording: Prompt = field(default_factory=partial(built_in, "user"))
 
     role: ClassVar[str] = "user"
-    temperature: ClassVar[float] = 0.8
 
     @property
     def reply(self) -> type[Reply]:
         return UserReply if self.history else OpeningReply
 
-    def messages(self) -> list[ChatMessage]:
+    def prompt(self) -> list[ChatMessage]:
         style = self.writing_style and _list("writing_style", "axis", "name", self.writing_style)
-        person = self.prompt.render(
+        person = self.wording.render(
             "user", given=_tag("given", self.given), when=_tag("when", self.when), writing_style=style or None
         )
         talk = (
-            self.prompt.render("next", conversation=render_transcript(self.history))
+            self.wording.render("next", conversation=render_transcript(self.history))
             if self.history
-            else self.prompt.render("first")
+            else self.wording.render("first")
         )
-        return _chat(self.prompt.render("system"), f"{person}\n\n{talk}")
+        return _chat(self.wording.render("system"), f"{person}\n\n{talk}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GradeRequest:
+class GradeRequest(ModelRequest):
     """Asks a judge to rate a conversation by a rubric."""
 
     given: str
@@ -103,14 +105,14 @@ class GradeRequest:
     levels: Mapping[str, str]
     conversation: Sequence[Message]
     seed: int
-    prompt: Prompt = field(default_factory=partial(built_in, "judge"))
+    max_tokens: int | None = 800
+    wording: Prompt = field(default_factory=partial(built_in, "judge"))
 
     role: ClassVar[str] = "judge"
-    temperature: ClassVar[float] = 0.0
     reply: ClassVar[type[Reply]] = Grade
 
-    def messages(self) -> list[ChatMessage]:
-        user = self.prompt.render(
+    def prompt(self) -> list[ChatMessage]:
+        user = self.wording.render(
             "user",
             given=_tag("given", self.given),
             when=_tag("when", self.when),
@@ -118,45 +120,44 @@ class GradeRequest:
             rubric=_list("rubric", "level", "score", self.levels),
             conversation=render_transcript(self.conversation),
         )
-        return _chat(self.prompt.render("system"), user)
+        return _chat(self.wording.render("system"), user)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RubricRequest:
+class RubricRequest(ModelRequest):
     """Asks for the ten levels of a rubric."""
 
     given: str
     when: str
     expected_behavior: str
-    seed: int = 0
-    prompt: Prompt = field(default_factory=partial(built_in, "rubric"))
+    max_tokens: int | None = 1500
+    wording: Prompt = field(default_factory=partial(built_in, "rubric"))
 
     role: ClassVar[str] = "rubric"
-    temperature: ClassVar[float] = 0.0
     reply: ClassVar[type[Reply]] = RubricReply
 
-    def messages(self) -> list[ChatMessage]:
-        user = self.prompt.render(
+    def prompt(self) -> list[ChatMessage]:
+        user = self.wording.render(
             "user",
             given=_tag("given", self.given),
             when=_tag("when", self.when),
             expected_behavior=_tag("expected_behavior", self.expected_behavior),
         )
-        return _chat(self.prompt.render("system"), user)
+        return _chat(self.wording.render("system"), user)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChatRequest:
+class ChatRequest(ModelRequest):
     """Asks a model that is itself the app under test for its next answer."""
 
     history: Sequence[ChatMessage]
-    seed: int = 0
+    temperature: float = 0.8
+    max_tokens: int | None = 2000
 
     role: ClassVar[str] = "app"
-    temperature: ClassVar[float] = 0.8
     reply: ClassVar[type[Reply] | None] = None
 
-    def messages(self) -> Sequence[ChatMessage]:
+    def prompt(self) -> Sequence[ChatMessage]:
         return self.history
 
 

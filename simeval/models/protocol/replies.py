@@ -63,7 +63,8 @@ class Grade(Reply):
     reasoning: Text
     score: Annotated[float, Field(strict=True, ge=1, le=10, allow_inf_nan=False)]
     json_schema: ClassVar[Mapping[str, Any]] = _object(
-        reasoning={"type": "string"}, score={"type": "number", "minimum": 1, "maximum": 10}
+        reasoning={"type": "string"},
+        score={"type": "integer", "minimum": 1, "maximum": 10},  # llama.cpp's grammars hold bounds of integers only
     )
 
 
