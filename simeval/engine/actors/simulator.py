@@ -59,7 +59,7 @@ class Simulator:
             writing_style=self.writing_style,
             history=history,
             seed=self.seed,
-            wording=self.prompt,
+            prompt=self.prompt,
         )
         reply = await self.caller.ask(request, UserReply if history else OpeningReply)
         seconds = perf_counter() - clock

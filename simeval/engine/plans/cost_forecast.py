@@ -221,7 +221,7 @@ class _Cast:
                 writing_style=style,
                 history=_talk(messages),
                 seed=0,
-                wording=self.prompts["user"],
+                prompt=self.prompts["user"],
             )
             return _tokens(turn)
 
@@ -244,7 +244,7 @@ def _grade(scenario: ScenarioTest, behaviour: str, prompt: Prompt, messages: int
             levels=_LEVELS,
             conversation=_talk(messages),
             seed=0,
-            wording=prompt,
+            prompt=prompt,
         )
     )
 

@@ -140,7 +140,7 @@ def rubric_requests(plans: Iterable[RunPlan], prompt: Prompt) -> list[RubricRequ
         for behaviour in plan.behaviours
     }
     return [
-        RubricRequest(given=given, when=when, expected_behavior=behaviour, wording=prompt)
+        RubricRequest(given=given, when=when, expected_behavior=behaviour, prompt=prompt)
         for given, when, behaviour in found
     ]
 

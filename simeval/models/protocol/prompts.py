@@ -74,7 +74,7 @@ class UserTurn(ModelRequest):
     seed: int
     temperature: float = 0.8
     max_tokens: int | None = 400
-    wording: Prompt = field(default_factory=partial(built_in, "user"))
+    prompt: Prompt = field(default_factory=partial(built_in, "user"))
 
     role: ClassVar[str] = "user"
 
@@ -82,17 +82,17 @@ class UserTurn(ModelRequest):
     def reply(self) -> type[Reply]:
         return UserReply if self.history else OpeningReply
 
-    def prompt(self) -> list[ChatMessage]:
+    def first_messages(self) -> list[ChatMessage]:
         style = self.writing_style and _list("writing_style", "axis", "name", self.writing_style)
-        person = self.wording.render(
+        person = self.prompt.render(
             "user", given=_tag("given", self.given), when=_tag("when", self.when), writing_style=style or None
         )
         talk = (
-            self.wording.render("next", conversation=render_transcript(self.history))
+            self.prompt.render("next", conversation=render_transcript(self.history))
             if self.history
-            else self.wording.render("first")
+            else self.prompt.render("first")
         )
-        return _chat(self.wording.render("system"), f"{person}\n\n{talk}")
+        return _chat(self.prompt.render("system"), f"{person}\n\n{talk}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,13 +106,13 @@ class GradeRequest(ModelRequest):
     conversation: Sequence[Message]
     seed: int
     max_tokens: int | None = 800
-    wording: Prompt = field(default_factory=partial(built_in, "judge"))
+    prompt: Prompt = field(default_factory=partial(built_in, "judge"))
 
     role: ClassVar[str] = "judge"
     reply: ClassVar[type[Reply]] = Grade
 
-    def prompt(self) -> list[ChatMessage]:
-        user = self.wording.render(
+    def first_messages(self) -> list[ChatMessage]:
+        user = self.prompt.render(
             "user",
             given=_tag("given", self.given),
             when=_tag("when", self.when),
@@ -120,7 +120,7 @@ class GradeRequest(ModelRequest):
             rubric=_list("rubric", "level", "score", self.levels),
             conversation=render_transcript(self.conversation),
         )
-        return _chat(self.wording.render("system"), user)
+        return _chat(self.prompt.render("system"), user)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,19 +131,19 @@ class RubricRequest(ModelRequest):
     when: str
     expected_behavior: str
     max_tokens: int | None = 1500
-    wording: Prompt = field(default_factory=partial(built_in, "rubric"))
+    prompt: Prompt = field(default_factory=partial(built_in, "rubric"))
 
     role: ClassVar[str] = "rubric"
     reply: ClassVar[type[Reply]] = RubricReply
 
-    def prompt(self) -> list[ChatMessage]:
-        user = self.wording.render(
+    def first_messages(self) -> list[ChatMessage]:
+        user = self.prompt.render(
             "user",
             given=_tag("given", self.given),
             when=_tag("when", self.when),
             expected_behavior=_tag("expected_behavior", self.expected_behavior),
         )
-        return _chat(self.wording.render("system"), user)
+        return _chat(self.prompt.render("system"), user)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +157,7 @@ class ChatRequest(ModelRequest):
     role: ClassVar[str] = "app"
     reply: ClassVar[type[Reply] | None] = None
 
-    def prompt(self) -> Sequence[ChatMessage]:
+    def first_messages(self) -> Sequence[ChatMessage]:
         return self.history
 
 

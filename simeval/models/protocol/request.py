@@ -16,7 +16,7 @@ class ModelRequest:
     """A request with its seed and temperature, and the most tokens a reply may have.
 
     `problem` says what was wrong with the reply before, where there was one. `options` go into the call as they are;
-    `timeout_seconds` bounds it where that is less than the model's own bound. A subclass writes the `prompt`.
+    `timeout_seconds` bounds it where that is less than the model's own bound. A subclass writes its `first_messages`.
     """
 
     seed: int = 0
@@ -26,13 +26,13 @@ class ModelRequest:
     problem: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
 
-    def prompt(self) -> Sequence[ChatMessage]:
+    def first_messages(self) -> Sequence[ChatMessage]:
         """Return the chat messages, as they are at the first try."""
         raise NotImplementedError
 
     def messages(self) -> Sequence[ChatMessage]:
         """Render the prompt, with a word on what was wrong with the last reply."""
-        said = self.prompt()
+        said = self.first_messages()
         if not self.problem:
             return said
         last = said[-1]

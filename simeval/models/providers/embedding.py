@@ -59,7 +59,7 @@ class EmbeddingRequest(ModelRequest):
         """Return the request itself: a text has one vector, whatever is said."""
         return self
 
-    def prompt(self) -> list[ChatMessage]:
+    def first_messages(self) -> list[ChatMessage]:
         return [{"role": "user", "content": text} for text in self.texts]
 
 

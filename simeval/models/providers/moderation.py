@@ -54,7 +54,7 @@ class ModerationRequest(ModelRequest):
         """Return the request itself: a text has one answer."""
         return self
 
-    def prompt(self) -> list[ChatMessage]:
+    def first_messages(self) -> list[ChatMessage]:
         return [{"role": "user", "content": self.text}]
 
 

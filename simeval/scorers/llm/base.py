@@ -35,7 +35,7 @@ class ScorerRequest(ModelRequest):
 
     role: ClassVar[str] = "scorer"
 
-    def prompt(self) -> list[ChatMessage]:
+    def first_messages(self) -> list[ChatMessage]:
         return [{"role": "system", "content": self.system}, {"role": "user", "content": self.user}]
 
 

@@ -62,7 +62,7 @@ class RubricScorer(Scorer):
                 levels=levels,
                 conversation=conversation.messages,
                 seed=repeat_seed(seed, repeat),
-                wording=self.prompt,
+                prompt=self.prompt,
             )
             found[place] = await _rating(judge, request, repeat)
 

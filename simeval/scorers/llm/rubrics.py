@@ -49,7 +49,7 @@ class RubricBook:
 
     async def levels(self, *, given: str, when: str, expected_behavior: str) -> Mapping[str, str]:
         """Return the levels, keys "1" to "10". Raises ModelError where they cannot be written."""
-        request = RubricRequest(given=given, when=when, expected_behavior=expected_behavior, wording=self.prompt)
+        request = RubricRequest(given=given, when=when, expected_behavior=expected_behavior, prompt=self.prompt)
         key = rubric_key(self.caller.model.name, request)
         if key not in self._found:
             async with self._locks.setdefault(key, anyio.Lock()):
@@ -102,7 +102,7 @@ class RubricBook:
 
 def rubric_key(model: str, request: RubricRequest) -> str:
     """Return the key of a rubric: a hash of everything that it depends on."""
-    parts = [request.wording.identity, model, request.given, request.when, request.expected_behavior]
+    parts = [request.prompt.identity, model, request.given, request.when, request.expected_behavior]
     return sha256(json.dumps(parts).encode()).hexdigest()
 
 

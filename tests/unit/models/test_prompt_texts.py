@@ -35,7 +35,7 @@ def rendered() -> Mapping[str, str]:
     ]
     found: dict[str, str] = {}
     for each in requests:
-        found[each.wording.name] = found.get(each.wording.name, "") + repr(each.messages())
+        found[each.prompt.name] = found.get(each.prompt.name, "") + repr(each.messages())
     return found
 
 

@@ -212,9 +212,9 @@ def test_the_key_depends_on_every_part_and_on_nothing_else() -> None:
 
 def test_the_key_depends_on_the_prompts_text() -> None:
     request = RubricRequest(given="g", when="w", expected_behavior="e")
-    longer = request.wording.replaced(f"{source_of('rubric')}\nBe strict.", where="here")
-    renewed = replace(request.wording, version="next")
+    longer = request.prompt.replaced(f"{source_of('rubric')}\nBe strict.", where="here")
+    renewed = replace(request.prompt, version="next")
 
-    keys = {rubric_key("m", replace(request, wording=wording)) for wording in (request.wording, longer, renewed)}
+    keys = {rubric_key("m", replace(request, prompt=prompt)) for prompt in (request.prompt, longer, renewed)}
 
     assert len(keys) == 3
