@@ -55,6 +55,7 @@ from .suites.scenario import ScenarioTest as ScenarioTest
 
 # isort: split
 # Records that signatures name; core and the engine have no list of their own.
+from .core.preparation import Preparation as Preparation
 from .core.run_records import Cut as Cut
 from .core.run_records import Heartbeat as Heartbeat
 from .core.run_records import ReplyRecord as ReplyRecord
@@ -69,6 +70,7 @@ from .core.trial import TrialConversation as TrialConversation
 from .core.trial import TurnCounts as TurnCounts
 from .engine.online.running_estimate import RunningEstimate as RunningEstimate
 from .engine.online.scorer_queue import ScorerCounts as ScorerCounts
+from .engine.rubrics import ExpectationRubric as ExpectationRubric
 
 # isort: split
 # Names that the packages above list, importable from here as they always were.

@@ -18,6 +18,7 @@ from simeval.engine.flow.stop import StopSignal
 from simeval.engine.pipeline import END_SECONDS
 from simeval.engine.plans.budget import Budget
 from simeval.engine.plans.dataset_plan import Experiment
+from simeval.engine.rubrics import ExpectationRubric, rubrics_of
 from simeval.engine.run import experiment, simulate
 from simeval.engine.run_context import AppHandler, EngineResources, RunContext
 from simeval.models.protocol.model import Model
@@ -144,12 +145,23 @@ class Engine:
         asked = Experiment(dataset, app_handler, scorers, then, repetitions, metadata or {})
         return await self._run(partial(experiment, asked=asked))
 
-    async def _run(self, work: Callable[[RunContext], Awaitable[T]]) -> T:
-        """Do the work of an evaluation with the store and the models open; a group of errors is raised as its first."""
+    async def rubrics(self, scenarios: Sequence[ScenarioTest], *, write: bool = False) -> tuple[ExpectationRubric, ...]:
+        """Return what the judge will rate each expectation of these scenarios by; no conversation is held.
+
+        With `write`, rubrics that are neither given nor kept are asked for, and kept. Raises ModelUnusable where the
+        judge cannot be asked, and DefinitionError.
+        """
+        return await self._run(partial(rubrics_of, suite=scenarios, write=write), keeps=False)
+
+    async def _run(self, work: Callable[[RunContext], Awaitable[T]], *, keeps: bool = True) -> T:
+        """Do the work of an evaluation with the models open, and the store where it `keeps` anything.
+
+        A group of errors is raised as its first.
+        """
         stop = StopSignal()
         self._signals.append(stop)
         try:
-            async with self._resources(stop) as store:
+            async with self._resources(stop, self.settings.store if keeps else None) as store:
                 result = await work(await RunContext.open(self._engine_resources, store, stop))
         except ExceptionGroup as group:
             raise first_leaf(group) from group
@@ -179,9 +191,8 @@ class Engine:
         return max((seconds for seconds in found if seconds is not None), default=None)
 
     @asynccontextmanager
-    async def _resources(self, stop: StopSignal) -> AsyncIterator[Journal | None]:
+    async def _resources(self, stop: StopSignal, store: "Path | str | Journal | None") -> AsyncIterator[Journal | None]:
         """Hold the journal and the models open; close them whatever happens."""
-        store = self.settings.store
         is_ours = isinstance(store, (str, Path))
         journal = await anyio.to_thread.run_sync(_journal, store, self.settings.resume is not None)
         self._models.open()

@@ -36,6 +36,7 @@ from simeval.scorers.llm.judge import RubricScorer
 from simeval.scorers.llm.rubrics import RubricBook
 from simeval.store.journal import Journal
 from simeval.store.opening import as_database, load_run
+from simeval.suites.scenario import Expectation
 
 AppHandler = Callable[..., Any] | str
 
@@ -101,10 +102,16 @@ class RunContext:
             raise DefinitionError("scorer", found=f"it would ask {model.name}, which cannot grade answers", do=do)
         return self.caller(model, "judge")
 
-    def judge_scorer(self, behavior: str) -> RubricScorer:
-        """Return the scorer of an expected behaviour."""
-        prompt = self.shared.prompts["judge"]
-        return RubricScorer(self.judges, self.book, behavior, self.settings.judge_repeats, prompt)
+    def judge_scorer(self, expectation: Expectation) -> RubricScorer:
+        """Return the scorer of an expectation with an expected behaviour."""
+        return RubricScorer(
+            self.judges,
+            self.book,
+            expectation.expected_behavior or "",
+            self.settings.judge_repeats,
+            self.shared.prompts["judge"],
+            expectation.levels,
+        )
 
     def target(self, handler: AppHandler, dataset: Dataset | None = None) -> Target:
         """Return what is evaluated: an app's handler or a model; with a `dataset`, also a function of its columns."""

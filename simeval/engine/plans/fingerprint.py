@@ -126,6 +126,7 @@ def _expectation(measure: Measure) -> Json:
     return {
         "title": measure.label,
         "expected_behavior": measure.expected_behavior,
+        "rubric": measure.own_rubric and dict(measure.own_rubric),
         "scorer": measure.scorer.name,
         "arguments": {
             name: _shown_argument(value)

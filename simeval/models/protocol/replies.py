@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
 
+from simeval.core.rubric_levels import equal_levels
 from simeval.errors import MalformedReply
 
 LONGEST_REPLY = 200_000  # characters; a longer reply is refused unread
@@ -69,7 +70,7 @@ class Grade(Reply):
 
 
 class RubricReply(Reply):
-    """The ten levels of a rubric, from 1 (worst) to 10 (best)."""
+    """The ten levels of a rubric, from 1 (worst) to 10 (best); no two of them say the same."""
 
     levels: Mapping[str, Text]
     json_schema: ClassVar[Mapping[str, Any]] = _object(
@@ -81,6 +82,8 @@ class RubricReply(Reply):
     def _ten(cls, levels: Mapping[str, str]) -> Mapping[str, str]:
         if set(levels) != set(LEVELS):
             raise ValueError(f"levels must be exactly {', '.join(LEVELS)}")
+        if same := equal_levels({level: levels[level] for level in LEVELS}):
+            raise ValueError(f"levels {same[0]} and {same[1]} say the same; each must differ from the others")
         return {level: levels[level] for level in LEVELS}
 
 

@@ -37,7 +37,9 @@ def scenario(title: str = "One", *, behaviours: Sequence[str] = ("it greets",), 
 
 
 def plans(*scenarios: ScenarioTest, settings: Settings = PLAIN) -> tuple[ScenarioPlan, ...]:
-    scorer: Callable[[str], RubricScorer] = lambda behaviour: RubricScorer((), None, behaviour)  # type: ignore[arg-type]  # noqa: E731
+    def scorer(expectation: Expectation) -> RubricScorer:
+        return RubricScorer((), None, expectation.expected_behavior or "")  # type: ignore[arg-type]
+
     return make_plans(scenarios, settings=settings, seed=1, judge_scorer=scorer, callers=no_caller)
 
 
@@ -248,3 +250,12 @@ def test_one_trial_is_one_trial(evaluator: Evaluator) -> None:
     only = Expectation(expected_behavior="it greets", evaluator=evaluator)
 
     assert "at most 1 trial, " in str(forecast_of(scenario(then=only, sample_size=1)))
+
+
+def test_a_rubric_that_the_suite_gives_costs_nothing() -> None:
+    own = Expectation(expected_behavior="it greets", evaluator=BAR, rubric=["It does not.", "It does."])
+
+    found = forecast_of(scenario(then=[own]))
+
+    assert "rubric" not in found.at_most
+    assert found.rubric.calls == 0
