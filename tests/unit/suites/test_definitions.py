@@ -305,8 +305,14 @@ def test_criteria_facts_and_a_reference_are_written_in_a_file(tmp_path: Path) ->
     ("then", "says"),
     [
         ("      criteria: []\n", "give a list of one or more texts"),
-        ("      criteria: [It is polite]\n      expected_behavior: It helps\n", "give either expected_behavior, criteria"),
-        ("      criteria: [It is polite]\n      rubric: [bad, good]\n", "only a rating of an expected_behavior goes by"),
+        (
+            "      criteria: [It is polite]\n      expected_behavior: It helps\n",
+            "give either expected_behavior, criteria",
+        ),
+        (
+            "      criteria: [It is polite]\n      rubric: [bad, good]\n",
+            "only a rating of an expected_behavior goes by",
+        ),
         ("      scorer: exact_match\n      reference: At nine.\n", "only a judge reads it"),
     ],
 )
