@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
 
@@ -33,28 +33,47 @@ def _object(**properties: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-class UserReply(Reply):
-    """The simulated user's next message, and whether the user goes on after the app's answer to it.
+_SAID: Mapping[str, Any] = {"type": "string", "minLength": 1}
 
-    An empty message is allowed only with `continue` false: the user leaves without another word.
+Status = Literal["open", "no_progress", "satisfied", "gave_up", "handed_off"]
+STAYING: tuple[Status, ...] = ("open", "no_progress")
+
+
+class UserReply(Reply):
+    """How a simulated user finds the app's answer, and its next message.
+
+    The message may be empty where the user leaves: satisfied, handed over to somebody else, or because it gives up.
     """
 
+    status: Status
     message: Annotated[str, StringConstraints(strict=True, strip_whitespace=True)]
-    goes_on: Annotated[bool, Field(alias="continue", strict=True)]
-    json_schema: ClassVar[Mapping[str, Any]] = _object(message={"type": "string"}, **{"continue": {"type": "boolean"}})
+    json_schema: ClassVar[Mapping[str, Any]] = _object(
+        status={"type": "string", "enum": list(get_args(Status))}, message={"type": "string"}
+    )
 
-    @field_validator("goes_on")
+    @field_validator("message")
     @classmethod
-    def _says_something(cls, goes_on: bool, info: Any) -> bool:
-        if goes_on and not info.data.get("message", "x"):
+    def _says_something(cls, message: str, info: Any) -> str:
+        if not message and info.data.get("status", "open") in STAYING:
             raise ValueError("an empty message cannot continue the conversation")
-        return goes_on
+        return message
+
+
+class StayingReply(UserReply):
+    """The same of a user who cannot leave now: the app waits for an answer."""
+
+    message: Text
+    json_schema: ClassVar[Mapping[str, Any]] = _object(
+        status={"type": "string", "enum": list(STAYING)}, message=_SAID
+    )
 
 
 class OpeningReply(UserReply):
-    """The first message of a simulated user, which cannot be empty."""
+    """The first message of a simulated user, which cannot be empty; there is nothing yet to find good or bad."""
 
+    status: Status = "open"
     message: Text
+    json_schema: ClassVar[Mapping[str, Any]] = _object(message=_SAID)
 
 
 class Grade(Reply):
