@@ -22,6 +22,7 @@ Ending = Literal[
 ]
 LEFT: tuple[Ending, ...] = ("goal_satisfied", "gave_up", "handed_off")
 STATUS = "status"  # in a message's metadata: how its simulated author found the answer before it
+HELD_ANEW = "held_anew"  # in a first message's: the faults for which conversations of its trial were given up before
 USER_FAULTS = "user_faults"  # in a message's metadata: what its simulated author did wrong, each kind with its evidence
 
 
@@ -92,6 +93,11 @@ class Conversation:
     def user_faults(self) -> tuple[str, ...]:
         """What the simulated user did wrong, by kind; empty where it did its part, or nobody has looked."""
         return tuple(kind for message in self.messages for kind in message.metadata.get(USER_FAULTS, ()))
+
+    @property
+    def held_anew(self) -> tuple[str, ...]:
+        """For which faults of the simulated user earlier conversations of the trial were given up, one each."""
+        return tuple(self.messages[0].metadata.get(HELD_ANEW, ())) if self.messages else ()
 
     def as_chat(self) -> list[ChatMessage]:
         """Return the transcript as chat messages."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from simeval.core.settings import EarlyStopping, Gate, OnAppError, RetryConfig, StopAt, WritingStyleConfig
+from simeval.core.settings import EarlyStopping, Gate, OnAppError, OnUserFault, RetryConfig, StopAt, UserFormat, WritingStyleConfig
 
 if TYPE_CHECKING:
     from simeval.store.journal import Journal
@@ -22,6 +22,10 @@ class SettingOverrides(TypedDict, total=False):
     judge_repeats: int
     on_app_error: OnAppError
     max_error_rate: float
+    user_format: UserFormat
+    on_user_fault: OnUserFault
+    max_user_fault_rate: float
+    audit_users: float
     seed: int | None
     writing_style_config: WritingStyleConfig | None
     concurrency: int

@@ -22,6 +22,7 @@ Reason = Literal[
 
 
 SETTLED = "settled"  # the cause of what was not made because no verdict needs it
+USER_FAULT = "user_fault"  # the cause of what is missing because a simulated user did not do its part
 CUT = "cut_off"  # the cause of what is missing because a run was killed, or ended at once
 
 
@@ -123,6 +124,11 @@ class Failure:
     def is_unneeded(self) -> bool:
         """Whether nothing went wrong: a verdict was settled, so this was not made."""
         return self.cause == SETTLED
+
+    @property
+    def is_user_fault(self) -> bool:
+        """Whether the simulated user did not do its part, which says nothing of the app."""
+        return self.cause == USER_FAULT
 
     @property
     def is_cut(self) -> bool:

@@ -27,6 +27,7 @@ from simeval.engine.plans.dataset_plan import Experiment, make_dataset_plan
 from simeval.engine.plans.scenario_plan import RunPlan, make_plans, rubric_requests
 from simeval.engine.progress import progress_bar
 from simeval.engine.run_context import AppHandler, RunContext, embedded_notes
+from simeval.engine.users.audit import Auditor
 from simeval.engine.watchdog import watching
 from simeval.results.experiment import ExperimentResult
 from simeval.results.suite import SuiteResult
@@ -81,10 +82,11 @@ async def simulate(context: RunContext, suite: Sequence[ScenarioTest], app_handl
             plans=plans,
             caller=context.caller(user),
             dialogue=dialogue,
-            writing_style=settings.writing_style,
+            settings=settings,
             scenarios=suite,
             recorder=context.recorder,
             begun=begun,
+            auditor=Auditor(context.judges[0], settings.audit_users, context.clean) if settings.audit_users else None,
         )
 
     work = _Work(

@@ -12,6 +12,8 @@ from simeval.engine.plans.scenario_plan import Measure, RunPlan, ScenarioPlan
 from simeval.models.protocol.prompts import PROMPT_VERSION
 from simeval.suites.scenario import shorten
 
+_OF_VERDICTS = ("stop_mode", "gate", "on_app_error", "max_error_rate")
+_OF_USERS = ("user_format", "on_user_fault", "max_user_fault_rate", "audit_users")
 LONGEST_SHOWN = 60
 _MODULE = re.compile(r" \([\w.]*\)$")
 NOT_OF_A_CALL = frozenset({"api_key", "timeout"})  # options that no call is told apart by
@@ -29,6 +31,7 @@ def define(
     model_options: Mapping[str, Any],
 ) -> Json:
     """Return everything that a run's verdicts depend on, apart from chance, in the form JSON has."""
+    with_users = any(isinstance(plan, ScenarioPlan) for plan in plans)
     return {
         "seed": seed,
         "app": app,
@@ -37,8 +40,8 @@ def define(
         "user": user,
         "model options": {key: str(value) for key, value in sorted(answer_options(model_options).items())},
         "prompts": PROMPT_VERSION,
-        "writing styles": _styles(settings.writing_style) if any(isinstance(p, ScenarioPlan) for p in plans) else None,
-        "settings": {name: getattr(settings, name) for name in ("stop_mode", "gate", "on_app_error", "max_error_rate")},
+        "writing styles": _styles(settings.writing_style) if with_users else None,
+        "settings": {name: getattr(settings, name) for name in (*_OF_VERDICTS, *(_OF_USERS if with_users else ()))},
         "scenarios": [_planned(plan) for plan in plans],
     }
 

@@ -13,7 +13,17 @@ from typing import ClassVar
 
 from simeval.core.conversation import ChatMessage, Message
 from simeval.core.serialization import plain
-from simeval.models.protocol.replies import Grade, OpeningReply, Reply, RubricReply, UserReply
+from simeval.core.settings import UserFormat
+from simeval.models.protocol.replies import (
+    Grade,
+    OpeningReply,
+    PlainReply,
+    PlainStayingReply,
+    Reply,
+    RubricReply,
+    StayingReply,
+    UserReply,
+)
 
 PROMPT_VERSION = "2"  # part of every key under which an answer is kept; raise it with any change below
 
@@ -89,13 +99,24 @@ class UserTurn:
     writing_style: Mapping[str, str] | None
     history: Sequence[Message]
     seed: int
+    is_held: bool = False  # whether the user cannot leave now
+    untold: Sequence[str] = ()  # details that it has not told yet
+    format: UserFormat = "json"
 
     role: ClassVar[str] = "user"
     temperature: ClassVar[float] = 0.8
 
     @property
-    def reply(self) -> type[Reply]:
-        return UserReply if self.history else OpeningReply
+    def reply(self) -> type[Reply] | None:
+        return None if self.format == "text" else self.reads
+
+    @property
+    def reads(self) -> type[UserReply]:
+        """What the model's answer is read as."""
+        stays = self.is_held or not self.history
+        if self.format == "text":
+            return PlainStayingReply if stays else PlainReply
+        return StayingReply if stays and self.history else OpeningReply if stays else UserReply
 
     def messages(self) -> list[ChatMessage]:
         parts = [

@@ -76,6 +76,39 @@ class OpeningReply(UserReply):
     json_schema: ClassVar[Mapping[str, Any]] = _object(message=_SAID)
 
 
+class PlainReply(UserReply):
+    """A simulated user's next message as plain text, with a mark where the user leaves; nothing else can be wrong."""
+
+    marks: ClassVar[Mapping[str, Status]] = {
+        "[END]": "satisfied",
+        "[GIVE UP]": "gave_up",
+        "[HANDED OVER]": "handed_off",
+    }
+
+    @classmethod
+    def read(cls, text: str) -> "PlainReply":
+        """Return what a model wrote up to the first mark, or to where it goes on to speak for the other side."""
+        found = _MARK.search(text)
+        said = _OTHER_SIDE.split(text[: found.start()] if found else text)[0]
+        said = _OWN_LABEL.sub("", said.strip()).strip()
+        if len(said) > 1 and said[0] + said[-1] in ('""', "“”"):
+            said = said[1:-1]
+        mark = f"[{' '.join(found[1].upper().split())}]" if found else ""
+        return cls.model_validate({"status": cls.marks.get(mark, "open"), "message": said})
+
+
+class PlainStayingReply(PlainReply):
+    """The same of a user who cannot leave now: marks are passed over."""
+
+    message: Text
+    marks: ClassVar[Mapping[str, Status]] = {}
+
+
+_MARK = re.compile(r"\[\s*(END|GIVE\s+UP|HANDED\s+OVER)\s*\]", re.IGNORECASE)
+_OTHER_SIDE = re.compile(r"(?im)^\s*(?:assistant|chatbot|bot|ai)\s*:")
+_OWN_LABEL = re.compile(r"(?i)\A(?:user|customer|me|person)\s*:")
+
+
 class Grade(Reply):
     """A judge's rating of one conversation, with its reasons first so that they come before the number."""
 
@@ -114,6 +147,11 @@ def read_reply(text: str, kind: type[R], *, model: str, quoted_texts: Sequence[s
     """
     if len(text) > LONGEST_REPLY:
         raise MalformedReply(model, problem=f"a reply of {len(text)} characters", reply=text)
+    if issubclass(kind, PlainReply):
+        try:
+            return kind.read(text)
+        except ValidationError:
+            raise MalformedReply(model, problem="an empty reply", reply=text) from None
     quoted = [reply for each in quoted_texts for reply in _replies(each, kind)]
     valid: list[R] = []
     problem = "no JSON object"
