@@ -288,6 +288,19 @@ def delete(runs: tuple[str, ...], store: str, confirmed: bool) -> None:
     raise SystemExit(delete_runs(store, runs, confirmed=confirmed))
 
 
+@main.command(context_settings=CONTEXT)
+@click.argument("name", required=False)
+def prompts(name: str | None) -> None:
+    """List the prompts that models are sent, or print that of NAME, ready to be saved and edited.
+
+    A saved one takes its place by `simeval run --prompt NAME=FILE`, or by the setting `prompts` of a suite; those of
+    scorers by their arguments.
+    """
+    from simeval.cli.prompts import show_prompts
+
+    raise SystemExit(show_prompts(name))
+
+
 @main.command()
 @click.argument("folder", type=click.Path(path_type=Path), default=".")
 def init(folder: Path) -> None:

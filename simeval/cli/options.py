@@ -133,8 +133,18 @@ def _model_option(text: str) -> tuple[str, Any]:
         return name, value
 
 
+def _prompts(texts: Sequence[str]) -> dict[str, Path]:
+    found = {}
+    for text in texts:
+        name, sign, file = text.partition("=")
+        if not sign or not name or not file:
+            raise DefinitionError("--prompt", found=f"found {text!r}", do="write NAME=FILE, such as user=user.md")
+        found[name] = Path(file)
+    return found
+
+
 def _store(where: str) -> str | None:
     return None if where == NO_STORE else where
 
 
-_READ: Mapping[str, Callable[[Any], Any]] = {"model_options": _model_options, "store": _store}
+_READ: Mapping[str, Callable[[Any], Any]] = {"model_options": _model_options, "prompts": _prompts, "store": _store}

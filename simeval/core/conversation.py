@@ -20,6 +20,16 @@ Ending = Literal[
     "user",  # of older runs: the user left, for whatever reason
     "max_turns",  # of older runs: the turn limit
 ]
+UserFaultKind = Literal[
+    "repeats_itself",
+    "speaks_as_assistant",
+    "empty_message",
+    "left_while_asked",
+    "never_states_goal",
+    "leaks_expectation",
+    "changes_fact",
+    "switches_language",
+]
 LEFT: tuple[Ending, ...] = ("goal_satisfied", "gave_up", "handed_off")
 STATUS = "status"  # in a message's metadata: how its simulated author found the answer before it
 HELD_ANEW = "held_anew"  # in a first message's: the faults for which conversations of its trial were given up before

@@ -4,7 +4,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from simeval.core.settings import EarlyStopping, Gate, OnAppError, OnUserFault, RetryConfig, StopAt, UserFormat, WritingStyleConfig
+from simeval.core.settings import (
+    EarlyStopping,
+    Gate,
+    OnAppError,
+    OnUserFault,
+    RetryConfig,
+    StopAt,
+    UserFormat,
+    WritingStyleConfig,
+)
 
 if TYPE_CHECKING:
     from simeval.store.journal import Journal
@@ -28,6 +37,7 @@ class SettingOverrides(TypedDict, total=False):
     audit_users: float
     seed: int | None
     writing_style_config: WritingStyleConfig | None
+    prompts: Mapping[str, Path | str] | None
     concurrency: int
     model_concurrency: int
     app_concurrency: int | None

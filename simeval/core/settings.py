@@ -130,6 +130,13 @@ def _require_seed(value: object, name: str) -> None:
     require(isinstance(value, int), name, found=value, do="use a whole number")
 
 
+def _require_prompts(value: object, name: str) -> None:
+    usable = isinstance(value, Mapping) and all(
+        isinstance(each, str) and isinstance(given, (str, Path)) and str(given).strip() for each, given in value.items()
+    )
+    require(usable, name, found=value, do="give {name: file}, such as {'user': 'prompts/user.md'}")
+
+
 def _require_kind(value: object, name: str, *, kind: type) -> None:
     require(isinstance(value, kind), name, found=value, do=f"give a {kind.__name__}")
 
@@ -261,6 +268,18 @@ class Settings:
             "Whether simulated users write in varied styles, and which.",
             unset="varied",
             check=partial(_require_kind, kind=WritingStyleConfig),
+        ),
+    )
+
+    prompts: Mapping[str, Path | str] | None = field(
+        default=None,
+        metadata=about(
+            VERDICTS,
+            "Prompts of yours in place of simeval's: each a file, or a text of several lines.",
+            flag="--prompt",
+            metavar="NAME=FILE",
+            unset="those that `simeval prompts` lists",
+            check=_require_prompts,
         ),
     )
 

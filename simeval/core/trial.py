@@ -180,6 +180,7 @@ def cut_off(trial: Trial) -> TrialConversation:
 
 _STAGE_OF_ROLE: Mapping[str, Stage] = {
     "user": "simulator",
+    "audit": "simulator",
     "judge": "judge",
     "rubric": "rubric",
     "scorer": "scorer",

@@ -21,6 +21,7 @@ from simeval.engine.plans.dataset_plan import Experiment
 from simeval.engine.run import experiment, simulate
 from simeval.engine.run_context import AppHandler, EngineResources, RunContext
 from simeval.models.protocol.model import Model
+from simeval.models.protocol.prompt_texts import all_prompts
 from simeval.models.provider_table import is_embedded
 from simeval.models.registry import Models
 from simeval.results.experiment import ExperimentResult
@@ -83,6 +84,7 @@ class Engine:
             panel=panel,
             user=user,
             budget=Budget.of(self.settings),
+            prompts=all_prompts(self.settings.prompts),
             rubric_folder=Path(folder) if folder is not None and not embedded_judge else None,
             in_flight=anyio.Semaphore(concurrency),
             app_slots=anyio.Semaphore(self.settings.app_concurrency or concurrency),

@@ -26,8 +26,7 @@ from simeval.engine.plans.cost_forecast import CostForecast, ExperimentForecast,
 from simeval.engine.plans.dataset_plan import Experiment, make_dataset_plan
 from simeval.engine.plans.scenario_plan import RunPlan, make_plans, rubric_requests
 from simeval.engine.progress import progress_bar
-from simeval.engine.run_context import AppHandler, RunContext, embedded_notes
-from simeval.engine.users.audit import Auditor
+from simeval.engine.run_context import AppHandler, RunContext, embedded_notes, replaced_notes
 from simeval.engine.watchdog import watching
 from simeval.results.experiment import ExperimentResult
 from simeval.results.suite import SuiteResult
@@ -76,6 +75,8 @@ async def simulate(context: RunContext, suite: Sequence[ScenarioTest], app_handl
     )
     target = context.target(app_handler)
 
+    auditor = context.auditor()
+
     def source(demand: Demand, begun: Mapping[TrialKey, Start]) -> Source:
         dialogue = Dialogue(target.app, demand, context.clean)
         return Conversations(
@@ -86,7 +87,8 @@ async def simulate(context: RunContext, suite: Sequence[ScenarioTest], app_handl
             scenarios=suite,
             recorder=context.recorder,
             begun=begun,
-            auditor=Auditor(context.judges[0], settings.audit_users, context.clean) if settings.audit_users else None,
+            prompt=context.shared.prompts["user"],
+            auditor=auditor,
         )
 
     work = _Work(
@@ -109,6 +111,7 @@ async def simulate(context: RunContext, suite: Sequence[ScenarioTest], app_handl
             forecast,
             plans,
             settings,
+            prompts=context.shared.prompts,
             judges=judges,
             user_model=user.name,
             app_model=target.model,
@@ -177,7 +180,7 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
     app_name = work.target.name if work.target else RECORDED
     await context.models.check()
     warnings = [warning for plan in plans for warning in plan.warnings()]
-    notes = [*embedded_notes([*work.roles, ("app", app_name)]), *warnings]
+    notes = [*embedded_notes([*work.roles, ("app", app_name)]), *replaced_notes(shared.prompts), *warnings]
     is_recorded = work.target is None
     run, known = context.begin(plans, app_name, user=work.user, notes=notes, recorded=is_recorded, **work.fields)
     foreseen = await anyio.to_thread.run_sync(work.forecast)
@@ -213,11 +216,12 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
 
 async def _spending(context: RunContext, plans: Sequence[RunPlan], foreseen: Forecast) -> Spending:
     """Return what a budget is held against. Raises DefinitionError where it cannot pay for one trial."""
+    shared = context.shared
     spending = Spending(
-        budget=context.shared.budget,
+        budget=shared.budget,
         trial=foreseen.trial,
         rubric=foreseen.rubric,
-        rubrics_left=await context.book.unwritten(rubric_requests(plans)),
+        rubrics_left=await context.book.unwritten(rubric_requests(plans, shared.prompts["rubric"])),
         usage=context.meter.usage,
         seconds=context.meter.seconds,
     )

@@ -1,7 +1,7 @@
 """One evaluation: what it works with, what it is resumed from, and its record."""
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,9 +23,11 @@ from simeval.engine.plans.budget import Budget
 from simeval.engine.plans.fingerprint import NOT_OF_A_CALL, define
 from simeval.engine.plans.resume import RestoredTrials, restore
 from simeval.engine.plans.scenario_plan import RunPlan
+from simeval.engine.users.audit import Auditor
 from simeval.errors import DefinitionError
 from simeval.models.caller import Caller
 from simeval.models.protocol.model import SharedModel
+from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.provider_table import is_embedded
 from simeval.models.providers.offline import NOTICE
 from simeval.models.registry import Models
@@ -48,6 +50,7 @@ class EngineResources:
     panel: tuple[SharedModel, ...]
     user: SharedModel
     budget: Budget
+    prompts: Mapping[str, Prompt]
     rubric_folder: Path | None
     in_flight: anyio.Semaphore
     app_slots: anyio.Semaphore
@@ -70,7 +73,13 @@ class RunContext:
         self._cache = self._reply_cache(store) if shared.settings.cache else None
         self.judges = [self.caller(model) for model in shared.panel]
         rubrics = past.rubrics if past else {}
-        self.book = RubricBook(self.judges[0], shared.rubric_folder, known=rubrics, record=self.recorder.record)
+        self.book = RubricBook(
+            self.judges[0],
+            shared.rubric_folder,
+            known=rubrics,
+            record=self.recorder.record,
+            prompt=shared.prompts["rubric"],
+        )
 
     @classmethod
     async def open(cls, shared: EngineResources, store: Journal | None, stop: StopSignal) -> "RunContext":
@@ -92,9 +101,20 @@ class RunContext:
             raise DefinitionError("scorer", found=f"it would ask {model.name}, which cannot grade answers", do=do)
         return self.caller(model)
 
+    def auditor(self) -> Auditor | None:
+        """Return what looks at simulated users, where that is asked for. Raises DefinitionError."""
+        share = self.settings.audit_users
+        if not share:
+            return None
+        if is_embedded(self.judge_names[0]):
+            do = "name the engine's judge_model, such as openai/gpt-5-nano, or leave audit_users out"
+            raise DefinitionError("audit_users", found=f"it would ask {self.judge_names[0]}, which cannot audit", do=do)
+        return Auditor(self.judges[0], share, self.clean, self.shared.prompts["audit"])
+
     def judge_scorer(self, behavior: str) -> RubricScorer:
         """Return the scorer of an expected behaviour."""
-        return RubricScorer(self.judges, self.book, behavior, self.settings.judge_repeats)
+        prompt = self.shared.prompts["judge"]
+        return RubricScorer(self.judges, self.book, behavior, self.settings.judge_repeats, prompt)
 
     def target(self, handler: AppHandler, dataset: Dataset | None = None) -> Target:
         """Return what is evaluated: an app's handler or a model; with a `dataset`, also a function of its columns."""
@@ -128,6 +148,7 @@ class RunContext:
         definition = define(
             plans,
             self.settings,
+            prompts=self.shared.prompts,
             seed=self.seed,
             app=app_name,
             judges=self.judge_names,
@@ -185,6 +206,12 @@ def embedded_notes(cast: Sequence[tuple[str, str]]) -> list[str]:
     """Say which of the models, each with its role, are embedded heuristics."""
     embedded = [f"{role} {name}" for role, name in cast if is_embedded(name)]
     return [f"{' and '.join(embedded)}: {NOTICE}"] if embedded else []
+
+
+def replaced_notes(prompts: Mapping[str, Prompt]) -> list[str]:
+    """Say which prompts are the user's, each with what tells it from others."""
+    ours = [f"{name} ({prompt.identity})" for name, prompt in prompts.items() if not prompt.version]
+    return [f"prompts in place of simeval's: {', '.join(ours)}"] if ours else []
 
 
 def name_of(handler: Callable[..., Any]) -> str:

@@ -1,4 +1,4 @@
-"""The simulated users of a run: how their conversations ended, and what they did wrong, with the trials that show it."""
+"""The simulated users of a run: how their conversations ended, what they did wrong, and in which trials."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -91,7 +91,14 @@ def _read(path: Path) -> tuple[Sequence[ScenarioTest], Mapping[str, Any]]:
         made = SCENARIOS.validate_python({"scenarios": scenarios})["scenarios"]
     except ValidationError as error:
         raise located(path, node, error, skip=1 if listed else 0) from error
-    return made, file.get("settings", {})
+    return made, _from_here(path.parent, file.get("settings", {}))
+
+
+def _from_here(folder: Path, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a file's settings with the paths of its prompts from where it lies; a text of several lines is no path."""
+    prompts = settings.get("prompts") or {}
+    found = {name: given if "\n" in given.strip() else folder / given for name, given in prompts.items()}
+    return {**settings, "prompts": found} if found else settings
 
 
 def _with(defaults: Mapping[str, Any], scenario: Any) -> Any:

@@ -111,7 +111,7 @@ async def test_calls_that_are_ended_are_counted() -> None:
             others_are_asked.set()
             await anyio.sleep_forever()
         await others_are_asked.wait()
-        return json.dumps({"message": str(request.seed), "continue": False})
+        return json.dumps({"message": str(request.seed), "status": "satisfied"})
 
     made = Engine("offline/judge", ScriptedModel(hangs_later), seed=3, concurrency=40, store=None)
     result = await made.evaluate(scenario(), SeededApp(0.0))

@@ -158,7 +158,7 @@ async def test_the_judge_reads_and_the_result_keeps_what_was_said_without_its_se
                 return json.dumps({"reasoning": f"it said {ALL}", "score": 8})
             case RubricRequest():
                 return json.dumps({"levels": {**LEVELS, "1": f"says {ALL}"}})
-        return json.dumps({"message": f"I have {ALL}", "continue": True})
+        return json.dumps({"message": f"I have {ALL}", "status": "open"})
 
     engine = Engine(
         ScriptedModel(act, name="acting/judge"),

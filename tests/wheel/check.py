@@ -1,8 +1,8 @@
 """What holds of the built wheel: python tests/wheel/check.py WHEEL PYTHON.
 
 PYTHON is one of an environment with nothing but the wheel and what it requires. The wheel has every module of the tree,
-its lists of public names, and the mark that it is typed; the command starts; a user's file runs there and passes
-`mypy --strict`; and of each of several misspelt names in it mypy complains, and of nothing else.
+its prompts, its lists of public names, and the mark that it is typed; the command starts; a user's file runs there and
+passes `mypy --strict`; and of each of several misspelt names in it mypy complains, and of nothing else.
 """
 
 import os
@@ -15,7 +15,7 @@ from zipfile import ZipFile
 
 ROOT = Path(__file__).resolve().parents[2]
 USER = Path(__file__).with_name("user.py")
-TYPED = (".py", ".pyi", ".typed")
+PACKED = (".md", ".py", ".pyi", ".typed")
 MISSPELT = {  # what stands in the user's file, and what a slip of the hand makes of it
     "Engine(judge_model=": "Engine(judge_modell=",
     "Engine(judge_model=model, seed=": "Engine(judge_model=model, sede=",
@@ -39,8 +39,8 @@ def main() -> None:
 
 def check_files(wheel: Path) -> None:
     """Hold the files of the wheel against those of the tree."""
-    tree = {path.relative_to(ROOT).as_posix() for path in (ROOT / "simeval").rglob("*") if path.suffix in TYPED}
-    packed = {name for name in ZipFile(wheel).namelist() if name.startswith("simeval/") and name.endswith(TYPED)}
+    tree = {path.relative_to(ROOT).as_posix() for path in (ROOT / "simeval").rglob("*") if path.suffix in PACKED}
+    packed = {name for name in ZipFile(wheel).namelist() if name.startswith("simeval/") and name.endswith(PACKED)}
     assert packed == tree, f"{packed ^ tree} differ"
     assert {"simeval/py.typed", "simeval/__init__.pyi", "simeval/scorers/__init__.pyi"} <= packed
 
@@ -50,6 +50,7 @@ def check_program(python: Path, folder: Path) -> None:
     version = run([str(python.with_name("simeval")), "--version"], folder)
     assert re.search(r"\d+\.\d+\.\d+", version), version
     assert "site-packages" in run([str(python), "-c", "import simeval; print(simeval.__file__)"], folder)
+    assert "# system" in run([str(python.with_name("simeval")), "prompts", "user"], folder)
     run([str(python), str(USER)], folder)
 
 

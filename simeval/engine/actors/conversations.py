@@ -18,8 +18,8 @@ from simeval.engine.plans.scenario_plan import ScenarioPlan
 from simeval.engine.users.audit import Auditor
 from simeval.engine.users.faults import UserFault, find_faults, with_faults
 from simeval.models.caller import Caller
+from simeval.models.protocol.prompt_texts import Prompt
 from simeval.suites.scenario import ScenarioTest
-
 
 MOST_ANEW = 2  # times that a trial is held anew because of its user
 
@@ -40,6 +40,7 @@ class Conversations:
     scenarios: Sequence[ScenarioTest]
     recorder: Recorder
     begun: Mapping[TrialKey, Start]
+    prompt: Prompt
     auditor: Auditor | None = None
 
     @property
@@ -86,6 +87,7 @@ class Conversations:
             tuple(anew),
             beginning,
             bookmark,
+            self.prompt,
         )
         held = await self.dialogue.hold(
             trial,
@@ -103,9 +105,10 @@ class Conversations:
         faults = find_faults(scenario, held.conversation)
         if faults or self.auditor is None or not self.auditor.wants(held.trial):
             return faults
+        found: list[UserFault] = []
         with self.dialogue.demand.scope(held.trial):
-            faults = await self.auditor.audit(scenario, held)
-        return faults
+            found += await self.auditor.audit(scenario, held)
+        return found  # nothing, where the trial is not needed any more
 
     def _noted(self, held: TrialConversation, faults: Sequence[UserFault]) -> TrialConversation:
         """Return a conversation with the faults of its user; it is missing by them, where they do not only count."""

@@ -13,6 +13,7 @@ from simeval.core.settings import UserFormat
 from simeval.engine.actors.bookmark import Bookmark
 from simeval.engine.users.state import UserState, decide, draw_patience, read_state
 from simeval.models.caller import Caller
+from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import UserTurn
 from simeval.suites.scenario import ScenarioTest
 
@@ -32,6 +33,7 @@ class Simulator:
     held_anew: Sequence[str]
     beginning: Beginning
     bookmark: Bookmark
+    prompt: Prompt
 
     async def run(self, *, inbox: ObjectReceiveStream[Message], outbox: ObjectSendStream[Message]) -> Ending:
         """Talk until the user leaves or `max_turns` messages are written; say how it ended.
@@ -69,6 +71,7 @@ class Simulator:
             is_held=state.is_held,
             untold=state.untold,
             format=self.format,
+            prompt=self.prompt,
         )
         answers = [message.content for message in history if message.role == "assistant"]
         reply = await self.caller.ask(request, request.reads, quoted_texts=answers)

@@ -14,6 +14,7 @@ from simeval.engine.plans.dataset_plan import DatasetPlan
 from simeval.engine.plans.scenario_plan import ScenarioPlan, rubric_requests
 from simeval.models.prices import Price, price_of
 from simeval.models.protocol.model import Request
+from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import GradeRequest, UserTurn
 from simeval.models.protocol.replies import LEVELS
 from simeval.models.provider_table import is_embedded
@@ -101,6 +102,7 @@ def forecast(
     plans: Sequence[ScenarioPlan],
     settings: Settings,
     *,
+    prompts: Mapping[str, Prompt],
     judges: Sequence[str],
     user_model: str,
     app_model: str | None,
@@ -112,7 +114,7 @@ def forecast(
     """
     names = dict.fromkeys([*judges, user_model, *([app_model] if app_model else [])])
     price = {name: prices(name) for name in names}
-    cast = _Cast(settings, judges, user_model, app_model)
+    cast = _Cast(settings, prompts, judges, user_model, app_model)
     rubrics = cast.rubrics(plans)
     expected = _expected_trials([plan.scenario for plan in plans], settings)
     longest = [cast.trial(plan, plan.scenario.max_turns) for plan in plans]
@@ -184,6 +186,7 @@ class _Cast:
     """Who plays what, and so what a trial takes of whom."""
 
     settings: Settings
+    prompts: Mapping[str, Prompt]
     judges: Sequence[str]
     user: str
     app: str | None
@@ -192,7 +195,7 @@ class _Cast:
         """Return the work of one trial in which the user writes so many messages."""
         works = [self._user(plan, turns)]
         for behaviour in plan.behaviours:
-            prompt = _grown(partial(_grade, plan.scenario, behaviour), 2 * turns)
+            prompt = _grown(partial(_grade, plan.scenario, behaviour, self.prompts["judge"]), 2 * turns)
             works += [
                 _Work("judge", judge, 1, prompt, REASONING_TOKENS + FRAME_TOKENS).times(self.settings.judge_repeats)
                 for judge in self.judges
@@ -204,15 +207,23 @@ class _Cast:
     def rubrics(self, plans: Sequence[ScenarioPlan]) -> list[_Work]:
         """Return the work of each rubric; the first judge writes them, each once."""
         reply = len(LEVELS) * LEVEL_TOKENS + FRAME_TOKENS
-        return [_Work("rubric", self.judges[0], 1, _tokens(request), reply) for request in rubric_requests(plans)]
+        requests = rubric_requests(plans, self.prompts["rubric"])
+        return [_Work("rubric", self.judges[0], 1, _tokens(request), reply) for request in requests]
 
     def _user(self, plan: ScenarioPlan, turns: int) -> _Work:
         """Return the work of the user, whose prompts grow by two messages with each turn after the first."""
         style = self.settings.writing_style.draw(plan.seed)
 
         def size(messages: int) -> float:
-            given, when = plan.scenario.given, plan.scenario.when
-            return _tokens(UserTurn(given=given, when=when, writing_style=style, history=_talk(messages), seed=0))
+            turn = UserTurn(
+                given=plan.scenario.given,
+                when=plan.scenario.when,
+                writing_style=style,
+                history=_talk(messages),
+                seed=0,
+                prompt=self.prompts["user"],
+            )
+            return _tokens(turn)
 
         later = turns - 1
         with_talk = later * size(2) + (size(4) - size(2)) * later * (later - 1) / 2
@@ -224,7 +235,7 @@ def _grown(size: Callable[[int], float], messages: int) -> float:
     return size(0) + (size(2) - size(0)) * messages / 2
 
 
-def _grade(scenario: ScenarioTest, behaviour: str, messages: int) -> float:
+def _grade(scenario: ScenarioTest, behaviour: str, prompt: Prompt, messages: int) -> float:
     return _tokens(
         GradeRequest(
             given=scenario.given,
@@ -233,6 +244,7 @@ def _grade(scenario: ScenarioTest, behaviour: str, messages: int) -> float:
             levels=_LEVELS,
             conversation=_talk(messages),
             seed=0,
+            prompt=prompt,
         )
     )
 

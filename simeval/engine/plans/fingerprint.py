@@ -9,7 +9,8 @@ from typing import Any
 from simeval.core.serialization import Json, plain
 from simeval.core.settings import Settings, WritingStyleConfig
 from simeval.engine.plans.scenario_plan import Measure, RunPlan, ScenarioPlan
-from simeval.models.protocol.prompts import PROMPT_VERSION
+from simeval.models.protocol.prompt_texts import Prompt
+from simeval.models.provider_table import is_embedded
 from simeval.suites.scenario import shorten
 
 _OF_VERDICTS = ("stop_mode", "gate", "on_app_error", "max_error_rate")
@@ -24,6 +25,7 @@ def define(
     plans: Sequence[RunPlan],
     settings: Settings,
     *,
+    prompts: Mapping[str, Prompt],
     seed: int,
     app: str,
     judges: Sequence[str],
@@ -39,7 +41,7 @@ def define(
         "judge repeats": settings.judge_repeats,
         "user": user,
         "model options": {key: str(value) for key, value in sorted(answer_options(model_options).items())},
-        "prompts": PROMPT_VERSION,
+        "prompts": _prompts_read(plans, prompts, judges=judges, user=user, audits=settings.audit_users > 0),
         "writing styles": _styles(settings.writing_style) if with_users else None,
         "settings": {name: getattr(settings, name) for name in (*_OF_VERDICTS, *(_OF_USERS if with_users else ()))},
         "scenarios": [_planned(plan) for plan in plans],
@@ -53,7 +55,7 @@ def answer_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Say where two definitions differ, each difference in a line."""
-    return list(_differences(_without_modules(before), now, ""))
+    return list(_differences(_by_prompt(_without_modules(before), now), now, ""))
 
 
 def _without_modules(definition: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -65,6 +67,26 @@ def _without_modules(definition: Mapping[str, Any]) -> Mapping[str, Any]:
     scenarios = definition.get("scenarios", ())
     shortened = [{**each, "then": [*map(named, each["then"])]} if "then" in each else each for each in scenarios]
     return {**definition, "scenarios": shortened} if scenarios else definition
+
+
+def _by_prompt(definition: Mapping[str, Any], now: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a definition as it is written now: until schema version 4 there was one version of all prompts."""
+    version = definition.get("prompts")
+    return {**definition, "prompts": dict.fromkeys(now["prompts"], version)} if isinstance(version, str) else definition
+
+
+def _prompts_read(
+    plans: Sequence[RunPlan], prompts: Mapping[str, Prompt], *, judges: Sequence[str], user: str, audits: bool
+) -> Mapping[str, str]:
+    """Return which prompts a run's models read, each with what tells its text from others. Embedded ones read none."""
+    behaviours = [behaviour for plan in plans for behaviour in plan.behaviours]
+    read = {
+        "user": any(isinstance(plan, ScenarioPlan) for plan in plans) and not is_embedded(user),
+        "audit": audits and any(isinstance(plan, ScenarioPlan) for plan in plans),
+        "judge": bool(behaviours) and not all(map(is_embedded, judges)),
+        "rubric": bool(behaviours) and not is_embedded(judges[0]),
+    }
+    return {name: prompts[name].identity for name, is_read in read.items() if is_read}
 
 
 def numbered(titles: Iterable[str]) -> list[tuple[str, int]]:

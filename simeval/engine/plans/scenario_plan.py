@@ -11,6 +11,7 @@ from simeval.core.trial import Score, Trial
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.stopping import RunningTest
+from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import RubricRequest
 from simeval.scorers.base import COLUMNS, Callers, Scorer, as_scorer, select, whole
 from simeval.suites.scenario import Expectation, ScenarioTest, count_requirements
@@ -131,14 +132,17 @@ class ScenarioPlan(RunPlan):
         ]
 
 
-def rubric_requests(plans: Iterable[RunPlan]) -> list[RubricRequest]:
+def rubric_requests(plans: Iterable[RunPlan], prompt: Prompt) -> list[RubricRequest]:
     """Return the requests for the rubrics that conversations are judged by, each once."""
     found = {
         (str(plan.columns["given"]), str(plan.columns["when"]), behaviour): None
         for plan in plans
         for behaviour in plan.behaviours
     }
-    return [RubricRequest(given=given, when=when, expected_behavior=behaviour) for given, when, behaviour in found]
+    return [
+        RubricRequest(given=given, when=when, expected_behavior=behaviour, prompt=prompt)
+        for given, when, behaviour in found
+    ]
 
 
 class ScorerBinder:

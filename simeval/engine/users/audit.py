@@ -10,6 +10,7 @@ from simeval.core.logs import log
 from simeval.core.trial import Trial, TrialConversation
 from simeval.engine.users.faults import UserFault
 from simeval.models.caller import Caller
+from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import AuditRequest
 from simeval.models.protocol.replies import AuditReply
 from simeval.suites.scenario import ScenarioTest
@@ -22,6 +23,7 @@ class Auditor:
     caller: Caller
     share: float
     clean: Callable[[str], str]
+    prompt: Prompt
     _failed: int = field(default=0, init=False)
 
     @property
@@ -41,6 +43,7 @@ class Auditor:
             conversation=held.conversation.messages,
             ended=held.conversation.ended,
             seed=held.trial.seed,
+            prompt=self.prompt,
         )
         made = await capture(partial(self.caller.ask, request, AuditReply))
         if isinstance(made, Caught):

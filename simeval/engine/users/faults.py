@@ -15,30 +15,29 @@ catches, and how many people it accuses.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import get_args
 
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.fuzz import ratio
 
-from simeval.core.conversation import LEFT, USER_FAULTS, Conversation, Message
+from simeval.core.conversation import LEFT, USER_FAULTS, Conversation, UserFaultKind
 from simeval.core.stems import content_stems
 from simeval.engine.users.identifiers import Identifier, identifiers, squeezed
 from simeval.engine.users.languages import language_of, names_a_language
 from simeval.engine.users.state import takes_leave
-from simeval.engine.users.wording import agrees, asks, asks_again, assistant_phrase, hands_over, is_empty, told_words, words
+from simeval.engine.users.wording import (
+    agrees,
+    asks,
+    asks_again,
+    assistant_phrase,
+    hands_over,
+    is_empty,
+    told_words,
+    words,
+)
 from simeval.suites.scenario import ScenarioTest
 
-FaultKind = Literal[
-    "repeats_itself",
-    "speaks_as_assistant",
-    "empty_message",
-    "left_while_asked",
-    "never_states_goal",
-    "leaks_expectation",
-    "changes_fact",
-    "switches_language",
-]
-KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
+KINDS: tuple[UserFaultKind, ...] = get_args(UserFaultKind)
 
 LEAST_REPEATED = 6  # words of a message that people do not say twice by chance
 LEAST_TOLD = 3  # words among them that are no courtesy
@@ -60,7 +59,7 @@ _GENERIC = content_stems(
 class UserFault:
     """One fault: of which kind, in which message (its place in the conversation), and what shows it."""
 
-    kind: FaultKind
+    kind: UserFaultKind
     place: int
     evidence: str = ""
 
@@ -219,7 +218,7 @@ def _switches_language(talk: _Talk) -> Iterator[UserFault]:
         own.add(found)
 
 
-_DETECTORS: Mapping[FaultKind, Callable[[_Talk], Iterator[UserFault]]] = {
+_DETECTORS: Mapping[UserFaultKind, Callable[[_Talk], Iterator[UserFault]]] = {
     "repeats_itself": _repeats_itself,
     "speaks_as_assistant": _speaks_as_assistant,
     "empty_message": _empty_message,

@@ -6,12 +6,16 @@ from dataclasses import dataclass
 
 _EMAIL = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec)[a-z]*\.?"
-_DATE = rf"\b\d{{4}}-\d{{1,2}}-\d{{1,2}}\b|\b\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}\b|\b{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?\b"
+_DATE = (
+    rf"\b\d{{4}}-\d{{1,2}}-\d{{1,2}}\b|\b\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}\b|\b{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?\b"
+)
 _QUOTED = r"[\"“„«]([^\"“”„«»\n]{2,60})[\"”“»]"
 _CODE = r"[#$€£]?\b[A-Za-z]*\d\w*(?:[.,:_-]\w+)*\b%?"  # what has a digit, from a number to an order's
 _NAMED = r"\b[A-Za-z]+(?:_[A-Za-z0-9]+)+\b"
 _DETAIL = re.compile(rf"{_EMAIL}|{_DATE}|\b\d{{1,2}}\s+{_MONTH}(?!\w)|{_NAMED}|{_CODE}", re.IGNORECASE)
-_IDENTIFIER = re.compile(rf"(?P<email>{_EMAIL})|(?<![\w@.$€£:/-])#?(?P<code>[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*)(?![\w@%:]|[.,/]\d)")
+_IDENTIFIER = re.compile(
+    rf"(?P<email>{_EMAIL})|(?<![\w@.$€£:/-])#?(?P<code>[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*)(?![\w@%:]|[.,/]\d)"
+)
 _TIME_OR_ORDINAL = re.compile(r"\d+(?:am|pm|st|nd|rd|th|k|m|gb|mb|tb|kg|cm|mm|ml|h|hrs?|mins?|usd|eur)", re.IGNORECASE)
 _RUN = re.compile(r"[a-z]+|\d+")
 LEAST_CHARACTERS = 5  # of an identifier: shorter ones are too often numbers of other things

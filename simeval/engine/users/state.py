@@ -68,7 +68,7 @@ def read_state(scenario: ScenarioTest, history: Sequence[Message], *, patience: 
         untold=tuple(each for each in details(f"{scenario.given}\n{scenario.when}") if not is_told(each, told)),
         is_asked=asks(answer),
         is_promised=promises(answer),
-        is_held=not history or _holds(answer) and not _has_been_held(history),
+        is_held=not history or (_holds(answer) and not _has_been_held(history)),
         patience=patience - _spent(history),
     )
 

@@ -1,7 +1,7 @@
 """What a message does, told by its wording alone: asks, promises, reports a thing done, hands over, offers help.
 
-English first, with the commonest words of German, French, Spanish, Italian, Portuguese and Dutch. Where another language
-is spoken a question is still known by its mark.
+English first, with the commonest words of German, French, Spanish, Italian, Portuguese and Dutch. Where another
+language is spoken a question is still known by its mark.
 """
 
 import re
@@ -31,7 +31,8 @@ _REQUEST = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _IF_MORE = re.compile(
-    r"\bif\s+(?:you|there)(?:\s+\w+|'\w+){0,4}?\s+(?:any|anything|else|more|further|other|questions?|need)|\bany\s*time\b", re.I
+    r"\bif\s+(?:you|there)(?:\s+\w+|'\w+){0,4}?\s+(?:any|anything|else|more|further|other|questions?|need)|\bany\s*time\b",
+    re.I,
 )
 _PROMISE = re.compile(
     r"""\b(?:i|we)(?:'ll|\s+will|\s+am\s+going\s+to|'m\s+going\s+to|'re\s+going\s+to|\s+shall)\s+
@@ -110,7 +111,9 @@ def assistant_phrase(text: str) -> str:
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")  # scripts in which spaces part no words
-_MARKS = re.compile(r"\[\s*\w+(?:\s+\w+)?\s*\]|\(\s*(?:no|empty)\s+\w+\s*\)|<[^<>]*>|\b(?:n/?a|null|none|undefined|nan)\b", re.I)
+_MARKS = re.compile(
+    r"\[\s*\w+(?:\s+\w+)?\s*\]|\(\s*(?:no|empty)\s+\w+\s*\)|<[^<>]*>|\b(?:n/?a|null|none|undefined|nan)\b", re.I
+)
 _AGAIN = re.compile(
     r"\b(?:repeat|rephrase|again|once\s+more|differently|other\s+words|(?:did|do|could)(?:n't|\s+not)\s+(?:quite\s+)?"
     r"(?:understand|catch|get|follow)|understood|wiederholen|noch\s+einmal|répéter|repetir|ripetere)\b",

@@ -4,10 +4,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
 
+from simeval.core.conversation import UserFaultKind
 from simeval.errors import MalformedReply
 
 LONGEST_REPLY = 200_000  # characters; a longer reply is refused unread
@@ -63,9 +64,7 @@ class StayingReply(UserReply):
     """The same of a user who cannot leave now: the app waits for an answer."""
 
     message: Text
-    json_schema: ClassVar[Mapping[str, Any]] = _object(
-        status={"type": "string", "enum": list(STAYING)}, message=_SAID
-    )
+    json_schema: ClassVar[Mapping[str, Any]] = _object(status={"type": "string", "enum": list(STAYING)}, message=_SAID)
 
 
 class OpeningReply(UserReply):
@@ -86,7 +85,7 @@ class PlainReply(UserReply):
     }
 
     @classmethod
-    def read(cls, text: str) -> "PlainReply":
+    def read(cls, text: str) -> Self:
         """Return what a model wrote up to the first mark, or to where it goes on to speak for the other side."""
         found = _MARK.search(text)
         said = _OTHER_SIDE.split(text[: found.start()] if found else text)[0]
@@ -135,6 +134,17 @@ class RubricReply(Reply):
         return {level: levels[level] for level in LEVELS}
 
 
+class AuditReply(Reply):
+    """What an auditor found of a simulated user: its reasons first, then the faults, none where it did its part."""
+
+    reasoning: Text
+    faults: tuple[UserFaultKind, ...]
+    json_schema: ClassVar[Mapping[str, Any]] = _object(
+        reasoning={"type": "string"},
+        faults={"type": "array", "items": {"type": "string", "enum": list(get_args(UserFaultKind))}},
+    )
+
+
 R = TypeVar("R", bound=Reply)
 
 
@@ -148,10 +158,7 @@ def read_reply(text: str, kind: type[R], *, model: str, quoted_texts: Sequence[s
     if len(text) > LONGEST_REPLY:
         raise MalformedReply(model, problem=f"a reply of {len(text)} characters", reply=text)
     if issubclass(kind, PlainReply):
-        try:
-            return kind.read(text)
-        except ValidationError:
-            raise MalformedReply(model, problem="an empty reply", reply=text) from None
+        return cast("R", _read_plain(text, kind, model))
     quoted = [reply for each in quoted_texts for reply in _replies(each, kind)]
     valid: list[R] = []
     problem = "no JSON object"
@@ -174,6 +181,13 @@ def read_reply(text: str, kind: type[R], *, model: str, quoted_texts: Sequence[s
     if valid:
         problem = f"{len(valid)} JSON objects that contradict one another"
     raise MalformedReply(model, problem=problem, reply=text)
+
+
+def _read_plain(text: str, kind: type[PlainReply], model: str) -> PlainReply:
+    try:
+        return kind.read(text)
+    except ValidationError:
+        raise MalformedReply(model, problem="an empty reply", reply=text) from None
 
 
 def _replies(text: str, kind: type[R]) -> Iterator[R]:

@@ -12,6 +12,7 @@ _NEGATION = re.compile(
     r"\b(?:not|never|nor|without|no|avoids?|refrains?|refuses?|instead of)\b|n['’]t\b", re.IGNORECASE
 )
 
+
 def sentences(text: str) -> list[str]:
     """Split a text into its sentences."""
     return [sentence.strip() for sentence in _SENTENCE.split(text.strip()) if sentence.strip()]

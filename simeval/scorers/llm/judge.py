@@ -1,7 +1,8 @@
 """The judge: one or more LLMs that rate a conversation from 1 to 10 by a rubric, once or several times."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from statistics import mean
 from typing import Any
 
@@ -13,6 +14,7 @@ from simeval.core.conversation import Conversation
 from simeval.core.logs import log
 from simeval.core.trial import Rating, Score
 from simeval.models.caller import Caller
+from simeval.models.protocol.prompt_texts import Prompt, built_in
 from simeval.models.protocol.prompts import GradeRequest
 from simeval.models.protocol.replies import Grade
 from simeval.scorers.base import Scorer
@@ -30,6 +32,7 @@ class RubricScorer(Scorer):
     book: RubricBook
     expected_behavior: str
     repeats: int = 1
+    prompt: Prompt = field(default_factory=partial(built_in, "judge"))
     timeout_seconds = None
     direction = "higher"
 
@@ -59,6 +62,7 @@ class RubricScorer(Scorer):
                 levels=levels,
                 conversation=conversation.messages,
                 seed=repeat_seed(seed, repeat),
+                prompt=self.prompt,
             )
             found[place] = await _rating(judge, request, repeat)
 

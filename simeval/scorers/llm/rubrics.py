@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from threading import get_ident
@@ -14,7 +15,8 @@ from simeval.core.logs import log
 from simeval.core.run_records import RubricRecord
 from simeval.errors import ModelError, ModelUnusable
 from simeval.models.caller import Caller
-from simeval.models.protocol.prompts import PROMPT_VERSION, RubricRequest
+from simeval.models.protocol.prompt_texts import Prompt, built_in
+from simeval.models.protocol.prompts import RubricRequest
 from simeval.models.protocol.replies import RubricReply
 
 
@@ -33,6 +35,7 @@ class RubricBook:
     folder: Path | None = None
     known: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     record: Callable[[RubricRecord], Awaitable[None]] | None = None
+    prompt: Prompt = field(default_factory=partial(built_in, "rubric"))
     _found: dict[str, Mapping[str, str] | ModelError] = field(default_factory=dict)
     _locks: dict[str, anyio.Lock] = field(default_factory=dict)
 
@@ -46,7 +49,7 @@ class RubricBook:
 
     async def levels(self, *, given: str, when: str, expected_behavior: str) -> Mapping[str, str]:
         """Return the levels, keys "1" to "10". Raises ModelError where they cannot be written."""
-        request = RubricRequest(given=given, when=when, expected_behavior=expected_behavior)
+        request = RubricRequest(given=given, when=when, expected_behavior=expected_behavior, prompt=self.prompt)
         key = rubric_key(self.caller.model.name, request)
         if key not in self._found:
             async with self._locks.setdefault(key, anyio.Lock()):
@@ -99,7 +102,7 @@ class RubricBook:
 
 def rubric_key(model: str, request: RubricRequest) -> str:
     """Return the key of a rubric: a hash of everything that it depends on."""
-    parts = [PROMPT_VERSION, model, request.given, request.when, request.expected_behavior]
+    parts = [request.prompt.identity, model, request.given, request.when, request.expected_behavior]
     return sha256(json.dumps(parts).encode()).hexdigest()
 
 

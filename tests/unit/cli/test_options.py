@@ -25,6 +25,7 @@ EXAMPLES: dict[str, tuple[list[str], object]] = {
     "on_app_error": (["--on-app-error", "exclude"], "exclude"),
     "max_error_rate": (["--max-error-rate", "0.5"], 0.5),
     "seed": (["--seed", "0"], 0),
+    "prompts": (["--prompt", "user=a.md", "--prompt", "judge=b/c.md"], {"user": Path("a.md"), "judge": Path("b/c.md")}),
     "concurrency": (["--concurrency", "3"], 3),
     "model_concurrency": (["--model-concurrency", "3"], 3),
     "app_concurrency": (["--app-concurrency", "3"], 3),

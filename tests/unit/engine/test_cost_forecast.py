@@ -15,6 +15,7 @@ from simeval.evaluators.base import Evaluator
 from simeval.evaluators.ratings import SuccessRateEvaluator
 from simeval.evaluators.scores import MeanEvaluator
 from simeval.models.prices import Price
+from simeval.models.protocol.prompt_texts import all_prompts
 from simeval.models.protocol.prompts import GradeRequest, RubricRequest, UserTurn
 from simeval.scorers.llm.judge import RubricScorer
 from simeval.scorers.metrics import response_latency
@@ -47,7 +48,15 @@ def forecast_of(
     prices: Callable[[str], Price | None] = lambda _: None,
 ) -> CostForecast:
     made = plans(*scenarios, settings=settings)
-    return forecast(made, settings, judges=judges, user_model="user/u", app_model=app_model, prices=prices)
+    return forecast(
+        made,
+        settings,
+        prompts=all_prompts(),
+        judges=judges,
+        user_model="user/u",
+        app_model=app_model,
+        prices=prices,
+    )
 
 
 def test_calls_at_most_are_those_of_every_trial_of_users_who_never_leave() -> None:
@@ -208,7 +217,12 @@ def test_a_forecast_reads_like_this() -> None:
 
 def test_what_costs_nothing_is_not_priced() -> None:
     made = forecast(
-        plans(scenario()), PLAIN, judges=["offline/judge"], user_model="offline/user", app_model="offline/app"
+        plans(scenario()),
+        PLAIN,
+        prompts=all_prompts(),
+        judges=["offline/judge"],
+        user_model="offline/user",
+        app_model="offline/app",
     )
 
     assert "$" not in str(made)

@@ -14,6 +14,12 @@ def test_a_change_is_named_by_its_way_to_it() -> None:
     assert changes(before, now) == ["scenarios: 'a': then: 'x': score was nothing and is 'length'"]
 
 
+def test_one_version_of_all_prompts_is_held_against_that_of_each_that_is_read() -> None:
+    assert changes({"prompts": "2"}, {"prompts": {"user": "2", "judge": "2"}}) == []
+    assert changes({"prompts": "2"}, {"prompts": {}}) == []
+    assert changes({"prompts": "2"}, {"prompts": {"user": "3", "judge": "2"}}) == ["prompts: user was '2' and is '3'"]
+
+
 def test_scenarios_are_told_apart_by_title_and_number() -> None:
     before = {"scenarios": [{"title": "a", "when": "1"}, {"title": "a", "when": "2"}]}
     now = {"scenarios": [{"title": "a", "when": "1"}, {"title": "a", "when": "3"}, {"title": "b"}]}

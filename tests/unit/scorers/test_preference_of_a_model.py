@@ -10,7 +10,7 @@ from simeval.core.usage import Ledger
 from simeval.errors import MalformedReply
 from simeval.models.caller import Caller
 from simeval.models.protocol.model import Model, Request
-from simeval.models.protocol.prompts import DATA_NOTICE
+from simeval.models.protocol.prompt_texts import DATA_NOTICE
 from simeval.models.registry import Models
 from simeval.scorers.llm.preference import Preference
 from simeval.testing import Behaviour, ScriptedModel, fake_endpoint

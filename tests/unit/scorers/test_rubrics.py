@@ -1,6 +1,7 @@
 """Rubrics: written once, kept, shared."""
 
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from simeval.core.settings import RetryConfig
 from simeval.errors import ModelError
 from simeval.models.caller import Caller
 from simeval.models.protocol.model import Request
+from simeval.models.protocol.prompt_texts import source_of
 from simeval.models.protocol.prompts import RubricRequest
 from simeval.scorers.llm.rubrics import RubricBook, rubric_key
 from simeval.testing import ScriptedModel
@@ -208,10 +210,11 @@ def test_the_key_depends_on_every_part_and_on_nothing_else() -> None:
     assert len({key, *others}) == 1 + len(others)
 
 
-def test_the_key_depends_on_the_prompts_version(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_depends_on_the_prompts_text() -> None:
     request = RubricRequest(given="g", when="w", expected_behavior="e")
-    before = rubric_key("m", request)
+    longer = request.prompt.replaced(f"{source_of('rubric')}\nBe strict.", where="here")
+    renewed = replace(request.prompt, version="next")
 
-    monkeypatch.setattr("simeval.scorers.llm.rubrics.PROMPT_VERSION", "next")
+    keys = {rubric_key("m", replace(request, prompt=prompt)) for prompt in (request.prompt, longer, renewed)}
 
-    assert rubric_key("m", request) != before
+    assert len(keys) == 3
