@@ -100,6 +100,7 @@ class ModelError(SimevalError):
     ) -> None:
         self.model, self.kind, self.problem = model, kind, problem[:LONGEST_KEPT]
         self.retry_after, self.attempts, self.role = retry_after, 1, ""
+        self.wrong = problem[:LONGEST_KEPT]  # what is told to the model, where its reply was malformed
         self.waited_out = False  # whether it was tried again until nothing more could be hoped for
         super().__init__(model, kind, self.problem)
 
@@ -123,6 +124,7 @@ class MalformedReply(ModelError):
 
     def __init__(self, model: str, *, problem: str, reply: str) -> None:
         super().__init__(model, kind="malformed", problem=f"{problem}, in {reply[:LONGEST_KEPT]!r}")
+        self.wrong = problem[:LONGEST_KEPT]  # without the reply itself
 
 
 class ModelUnusable(ModelError):

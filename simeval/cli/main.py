@@ -125,6 +125,25 @@ def plan(context: click.Context, /, **options: Any) -> None:
     raise SystemExit(show_plan(context, **options))
 
 
+@main.command(context_settings=CONTEXT, cls=GroupedCommand)
+@click.argument("suite")
+@click.option("--judge-model", help="LiteLLM name of the judge.  [default: offline/judge]")
+@click.option("--write", is_flag=True, help="Ask the judge for the rubrics that are not there, and keep them.")
+@click.option("--json", "json_path", metavar="PATH", help="Write the rubrics as JSON; - for standard output.")
+@setting_options("model_concurrency", "model_timeout_seconds", "model_options", "secret_patterns")
+@click.pass_context
+def rubric(context: click.Context, /, **options: Any) -> None:
+    """Show by which rubric each expectation of SUITE will be judged.
+
+    Each is given by the suite (rubric:), was written by the judge before and is kept, or is not there yet. Exit
+    status: 0 every rubric is there; 1 some is not; 2 the command or the suite could not be used; 3 the judge could
+    not be asked.
+    """
+    from simeval.cli.rubric import show_rubrics
+
+    raise SystemExit(show_rubrics(context, **options))
+
+
 @main.command(context_settings=CONTEXT)
 @click.argument("baseline")
 @click.argument("candidate")

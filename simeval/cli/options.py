@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, fields
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, get_origin
 
@@ -118,15 +119,15 @@ def _type(setting: "Field[Any]", few: Sequence[Any]) -> Any:
     return float if float in kinds else str
 
 
-def _model_options(texts: Sequence[str]) -> dict[str, Any]:
-    return dict(map(_model_option, texts))
+def _model_options(flag: str, texts: Sequence[str]) -> dict[str, Any]:
+    return dict(_model_option(flag, text) for text in texts)
 
 
-def _model_option(text: str) -> tuple[str, Any]:
+def _model_option(flag: str, text: str) -> tuple[str, Any]:
     """Read NAME=VALUE; a value that is JSON (a number, true, an object) is taken as such."""
     name, sign, value = text.partition("=")
     if not sign or not name:
-        raise DefinitionError("--model-option", found=f"found {text!r}", do="write NAME=VALUE")
+        raise DefinitionError(flag, found=f"found {text!r}", do="write NAME=VALUE")
     try:
         return name, json.loads(value)
     except ValueError:
@@ -147,4 +148,11 @@ def _store(where: str) -> str | None:
     return None if where == NO_STORE else where
 
 
-_READ: Mapping[str, Callable[[Any], Any]] = {"model_options": _model_options, "prompts": _prompts, "store": _store}
+_READ: Mapping[str, Callable[[Any], Any]] = {
+    "prompts": _prompts,
+    "store": _store,
+    **{
+        name: partial(_model_options, about_of(_SETTINGS[name]).flag)
+        for name in ("model_options", "judge_options", "user_options", "app_options")
+    },
+}

@@ -29,13 +29,13 @@ from simeval.cli.output import (
 )
 from simeval.cli.signals import INTERRUPT, ending_on_signals
 from simeval.core.logs import configure_logging, log
-from simeval.core.redaction import Redactor, secret_options
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.trial import Outcome
 from simeval.core.version import __version__
 from simeval.engine.engine import DEFAULT_APP, Engine
 from simeval.engine.run_context import AppHandler
 from simeval.errors import DefinitionError, SimevalError
+from simeval.models.registry import redactor_of
 from simeval.results.encoding import encode_suite
 from simeval.results.junit import junit_xml
 from simeval.results.suite import SuiteResult
@@ -116,7 +116,7 @@ def run_suite(
 
 def _cleaner(settings: Settings) -> Callable[[str], str]:
     """Return what takes the secrets of these settings out of texts."""
-    return Redactor.of(secret_options(settings.model_options or {}), patterns=settings.secret_patterns).clean
+    return redactor_of(settings).clean
 
 
 async def _evaluate(engine: Engine, scenarios: Suite, handler: AppHandler) -> SuiteResult:

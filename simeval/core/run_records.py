@@ -9,17 +9,31 @@ from simeval.core.conversation import Message
 from simeval.core.trial import Score, Trial, TrialConversation
 from simeval.core.usage import Usage
 
+SHOWN_OF_A_KEY = 8  # characters
 TrialKey = tuple[int, int]  # the scenario's position in the suite, and the trial's index
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RubricRecord:
-    """A rubric that a run judges by, under the key that says what it was made from."""
+    """A rubric that a run judges by, under the key that says what it was made from.
+
+    `levels` are texts by the ratings they describe; `model` wrote them, "" where the suite gives them.
+    """
 
     key: str
     model: str
     expected_behavior: str
     levels: Mapping[str, str]
+
+    @property
+    def source(self) -> Mapping[str, str]:
+        """Where it comes from, as JSON results say it: its key, and who wrote it."""
+        return {"key": self.key, "by": "model" if self.model else "suite", "model": self.model}
+
+    @property
+    def shown(self) -> str:
+        """Where it comes from, in words."""
+        return f"{self.key[:SHOWN_OF_A_KEY]}, {f'written by {self.model}' if self.model else 'given by the suite'}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,16 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from simeval.core.settings import (
-    EarlyStopping,
-    Gate,
-    OnAppError,
-    OnUserFault,
-    RetryConfig,
-    StopAt,
-    UserFormat,
-    WritingStyleConfig,
-)
+from simeval.core.settings import EarlyStopping, Gate, OnAppError, OnUserFault, RetryConfig, StopAt, UserFormat
+from simeval.core.writing_style import WritingStyleConfig
 
 if TYPE_CHECKING:
     from simeval.store.journal import Journal
@@ -57,5 +49,8 @@ class SettingOverrides(TypedDict, total=False):
     cache: bool
     rubric_folder: Path | str | None
     model_options: Mapping[str, Any] | None
+    judge_options: Mapping[str, Any] | None
+    user_options: Mapping[str, Any] | None
+    app_options: Mapping[str, Any] | None
     secret_patterns: Sequence[str]
     progress: bool | None

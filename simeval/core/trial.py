@@ -7,7 +7,7 @@ from typing import Any, Literal
 from simeval.core.conversation import Conversation
 from simeval.errors import AppError, ModelError
 
-Stage = Literal["app", "simulator", "judge", "rubric", "scorer", "engine", "run"]
+Stage = Literal["app", "app_model", "simulator", "judge", "rubric", "scorer", "engine", "run"]
 Outcome = Literal["pass", "fail", "inconclusive", "error"]
 Reason = Literal[
     "",
@@ -187,6 +187,8 @@ _STAGE_OF_ROLE: Mapping[str, Stage] = {
     "app": "app",
 }
 
+_OF_THE_APP = ("content", "malformed")  # what an app's users would meet as well
+
 
 def failure_of(error: Exception, stage: Stage, *, clean: Callable[[str], str]) -> Failure:
     """Make a Failure of an exception; `stage` is where it happened, if the exception itself does not say.
@@ -196,7 +198,10 @@ def failure_of(error: Exception, stage: Stage, *, clean: Callable[[str], str]) -
     if isinstance(error, AppError):
         return Failure(stage="app", error=clean(str(error)), cause="app")
     if isinstance(error, ModelError):
-        return Failure(stage=_STAGE_OF_ROLE.get(error.role, stage), error=clean(str(error)), cause=error.kind)
+        at = _STAGE_OF_ROLE.get(error.role, stage)
+        if at == "app" and error.kind not in _OF_THE_APP:
+            at = "app_model"  # it could not be asked: missing, and no failure of the app
+        return Failure(stage=at, error=clean(str(error)), cause=error.kind)
     return Failure(stage=stage, error=clean(f"{type(error).__name__}: {error}"), cause=type(error).__name__)
 
 

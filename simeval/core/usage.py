@@ -10,6 +10,8 @@ class Usage:
 
     `cached_calls` come on top: they were answered from the store, and cost nothing.
 
+    `malformed_calls` are those of the calls whose reply was of no use, because it was not in the form asked for.
+
     `ended_calls` come on top: they were under way, or about to be, when their answer was needed no more. What they
     cost is not known here.
     """
@@ -21,6 +23,7 @@ class Usage:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost_usd: float | None = None
+    malformed_calls: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
         known = [usage.cost_usd for usage in (self, other) if usage.cost_usd is not None]
@@ -32,6 +35,7 @@ class Usage:
             self.prompt_tokens + other.prompt_tokens,
             self.completion_tokens + other.completion_tokens,
             sum(known) if known else None,
+            self.malformed_calls + other.malformed_calls,
         )
 
 

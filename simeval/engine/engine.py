@@ -18,12 +18,13 @@ from simeval.engine.flow.stop import StopSignal
 from simeval.engine.pipeline import END_SECONDS
 from simeval.engine.plans.budget import Budget
 from simeval.engine.plans.dataset_plan import Experiment
+from simeval.engine.rubrics import ExpectationRubric, rubrics_of
 from simeval.engine.run import experiment, simulate
 from simeval.engine.run_context import AppHandler, EngineResources, RunContext
 from simeval.models.protocol.model import Model
 from simeval.models.protocol.prompt_texts import all_prompts
 from simeval.models.provider_table import is_embedded
-from simeval.models.registry import Models
+from simeval.models.registry import Models, address_of
 from simeval.results.experiment import ExperimentResult
 from simeval.results.suite import EvaluationResult, SuiteResult
 from simeval.store.journal import Journal
@@ -72,10 +73,10 @@ class Engine:
         self._models = Models(self.settings)
         panel = self._models.panel(DEFAULT_JUDGE if judge_model is None else judge_model)
         embedded_judge = is_embedded(panel[0].name)
-        if user_simulator_model is not None:
-            user = self._models.get(user_simulator_model)
+        if user_simulator_model is None and not embedded_judge and not address_of(self.settings.user_options or {}):
+            user = panel[0]  # at the judge's address
         else:
-            user = self._models.get(DEFAULT_USER) if embedded_judge else panel[0]
+            user = self._models.get(user_simulator_model or (DEFAULT_USER if embedded_judge else panel[0].name), "user")
         folder, concurrency = self.settings.rubric_folder, self.settings.concurrency
         self._signals: list[StopSignal] = []
         self._engine_resources = EngineResources(
@@ -144,12 +145,23 @@ class Engine:
         asked = Experiment(dataset, app_handler, scorers, then, repetitions, metadata or {})
         return await self._run(partial(experiment, asked=asked))
 
-    async def _run(self, work: Callable[[RunContext], Awaitable[T]]) -> T:
-        """Do the work of an evaluation with the store and the models open; a group of errors is raised as its first."""
+    async def rubrics(self, scenarios: Sequence[ScenarioTest], *, write: bool = False) -> tuple[ExpectationRubric, ...]:
+        """Return what the judge will rate each expectation of these scenarios by; no conversation is held.
+
+        With `write`, rubrics that are neither given nor kept are asked for, and kept. Raises ModelUnusable where the
+        judge cannot be asked, and DefinitionError.
+        """
+        return await self._run(partial(rubrics_of, suite=scenarios, write=write), keeps=False)
+
+    async def _run(self, work: Callable[[RunContext], Awaitable[T]], *, keeps: bool = True) -> T:
+        """Do the work of an evaluation with the models open, and the store where it `keeps` anything.
+
+        A group of errors is raised as its first.
+        """
         stop = StopSignal()
         self._signals.append(stop)
         try:
-            async with self._resources(stop) as store:
+            async with self._resources(stop, self.settings.store if keeps else None) as store:
                 result = await work(await RunContext.open(self._engine_resources, store, stop))
         except ExceptionGroup as group:
             raise first_leaf(group) from group
@@ -179,9 +191,8 @@ class Engine:
         return max((seconds for seconds in found if seconds is not None), default=None)
 
     @asynccontextmanager
-    async def _resources(self, stop: StopSignal) -> AsyncIterator[Journal | None]:
+    async def _resources(self, stop: StopSignal, store: "Path | str | Journal | None") -> AsyncIterator[Journal | None]:
         """Hold the journal and the models open; close them whatever happens."""
-        store = self.settings.store
         is_ours = isinstance(store, (str, Path))
         journal = await anyio.to_thread.run_sync(_journal, store, self.settings.resume is not None)
         self._models.open()

@@ -7,6 +7,9 @@
       │ └── slots ────────────────────────────────────────────────────────────────────────────────────┘
       └──────── stop ◄─ the caller, a budget, an error that ends the run
 
+Beside it stands the [preparer], which tells the statistician when a scenario's rubrics are there: its trials are dealt
+from then on, or never, where it cannot be judged.
+
 - demand: which trials and scores are still needed; what is under way and is not is ended in place.
 - credits: the right to have one more trial of a scenario dealt. Their channel holds all there can be, the others are
   bounded, so blocking sends cannot deadlock; when they are closed, the line ends in order.
@@ -17,23 +20,25 @@ The actors stand in engine/actors, within [conversations] the pair of simulator 
 and slots have one owner, Demand in engine/flow, where stop is too; the budget and what is resumed are in engine/plans.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 import anyio
-from anyio.streams.memory import MemoryObjectReceiveStream
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from simeval.core.capture import first_leaf
 from simeval.core.conversation import Conversation
 from simeval.core.logs import log
+from simeval.core.preparation import Prepared
 from simeval.core.run_records import Cut, Start
 from simeval.core.settings import OnAppError
 from simeval.core.trial import Failure, Judgement, Trial, TrialConversation, failure_of
 from simeval.engine.actors.dispatcher import deal
 from simeval.engine.actors.judge import Judge
+from simeval.engine.actors.preparer import Preparer
 from simeval.engine.actors.recorder import Recorder
 from simeval.engine.flow.demand import Demand
 from simeval.engine.flow.pool import run_pool
@@ -68,8 +73,11 @@ class Source(Protocol):
 class Conclusion(Protocol[R]):
     """What is made of judgements."""
 
-    async def conclude(self, *, inbox: MemoryObjectReceiveStream[Judgement]) -> None:
-        """Say which trials are needed, take every judgement, and grant no more credits when no more is needed."""
+    async def conclude(self, *, inbox: MemoryObjectReceiveStream[Judgement | Prepared]) -> None:
+        """Say which trials are needed once a scenario is prepared, and take every judgement.
+
+        Credits are closed when no more is needed.
+        """
 
     @property
     def is_done(self) -> bool:
@@ -158,21 +166,31 @@ class Pipeline(Generic[R]):
     async def _run_pools(self, workers: int) -> None:
         dealt, trials = anyio.create_memory_object_stream[Trial](0)
         said, held = anyio.create_memory_object_stream[TrialConversation](workers)
-        judged, judgements = anyio.create_memory_object_stream[Judgement](workers)
+        judged, judgements = anyio.create_memory_object_stream[Judgement | Prepared](workers)
         pool = partial(run_pool, workers=workers)
         deals = partial(deal, demand=self.demand, stop=self.stop, trial_of=self._trial, admit=self._admit)
         deals = partial(deals, self.plans, on_deal=self._keep_cut)
         async with AsyncExitStack() as ends:
             for stream in (dealt, trials, said, held, judged, judgements):
                 await ends.enter_async_context(stream)
+            prepared = await ends.enter_async_context(judged.clone())
             async with anyio.create_task_group() as line:
-                line.start_soon(partial(deals, outbox=dealt))
-                line.start_soon(self._judge.prepare)
+                line.start_soon(self._begin_trials, partial(deals, outbox=dealt), prepared, workers)
                 line.start_soon(
                     partial(pool, self._hold, inbox=trials, outbox=said, on_error=self._conversation_failure)
                 )
                 line.start_soon(partial(pool, self._give, inbox=held, outbox=judged, on_error=self._judging_failure))
                 await self.statistician.conclude(inbox=judgements)
+
+    async def _begin_trials(
+        self, deals: Callable[[], Coroutine[Any, Any, None]], prepared: MemoryObjectSendStream[Prepared], workers: int
+    ) -> None:
+        """Prepare scenarios and deal their trials, until the run is stopped."""
+        preparer = Preparer(self.plans, self.demand)
+        with self.stop.dealing:
+            async with prepared, anyio.create_task_group() as beginning:
+                beginning.start_soon(partial(preparer.prepare, at_once=workers, outbox=prepared))
+                beginning.start_soon(deals)
 
     def _trial(self, position: int, index: int) -> Trial:
         return self.plans[position].trial(index, self.known.times_dealt(position, index))

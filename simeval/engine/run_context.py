@@ -12,7 +12,7 @@ import anyio.to_thread
 
 from simeval.core.redaction import clean_values
 from simeval.core.run_records import ResumableRun
-from simeval.core.settings import Settings
+from simeval.core.settings import ModelRole, Settings
 from simeval.datasets.dataset import Dataset
 from simeval.engine.actors.app import App, Handler, model_handler
 from simeval.engine.actors.recorder import Recorder
@@ -20,7 +20,7 @@ from simeval.engine.actors.targets import Target, column_handler, takes_columns
 from simeval.engine.flow.stop import StopSignal
 from simeval.engine.meter import Meter
 from simeval.engine.plans.budget import Budget
-from simeval.engine.plans.fingerprint import NOT_OF_A_CALL, define
+from simeval.engine.plans.fingerprint import define
 from simeval.engine.plans.resume import RestoredTrials, restore
 from simeval.engine.plans.scenario_plan import RunPlan
 from simeval.engine.users.audit import Auditor
@@ -37,6 +37,7 @@ from simeval.scorers.llm.judge import RubricScorer
 from simeval.scorers.llm.rubrics import RubricBook
 from simeval.store.journal import Journal
 from simeval.store.opening import as_database, load_run
+from simeval.suites.scenario import Expectation
 
 AppHandler = Callable[..., Any] | str
 
@@ -71,7 +72,7 @@ class RunContext:
         self.seed = self._seed()
         self.judge_names = [model.name for model in shared.panel]
         self._cache = self._reply_cache(store) if shared.settings.cache else None
-        self.judges = [self.caller(model) for model in shared.panel]
+        self.judges = [self.caller(model, "judge") for model in shared.panel]
         rubrics = past.rubrics if past else {}
         self.book = RubricBook(
             self.judges[0],
@@ -89,17 +90,18 @@ class RunContext:
         past = await anyio.to_thread.run_sync(load_run, as_database(store, "resume"), shared.settings.resume)
         return cls(shared, store, stop, past)
 
-    def caller(self, model: SharedModel) -> Caller:
-        """Return what asks a model, within its limits and counted."""
-        return self.models.caller(model, self.meter.ledger, self._cache, redactor=self._redactor)
+    def caller(self, model: SharedModel, role: ModelRole) -> Caller:
+        """Return what asks a model in a role, within its limits and counted; the app is never answered by the cache."""
+        cache = None if role == "app" else self._cache
+        return self.models.caller(model, self.meter.ledger, cache, role=role, redactor=self._redactor)
 
     def scorer_caller(self, named: Any) -> Caller:
         """Return what asks the model of a scorer; without one, the judge."""
-        model = self.shared.panel[0] if named is None else self.models.get(named)
+        model = self.shared.panel[0] if named is None else self.models.get(named, "judge")
         if is_embedded(model.name):
             do = "name the engine's judge_model, or the scorer's own model, such as openai/gpt-5-nano"
             raise DefinitionError("scorer", found=f"it would ask {model.name}, which cannot grade answers", do=do)
-        return self.caller(model)
+        return self.caller(model, "judge")
 
     def auditor(self) -> Auditor | None:
         """Return what looks at simulated users, where that is asked for. Raises DefinitionError."""
@@ -111,17 +113,23 @@ class RunContext:
             raise DefinitionError("audit_users", found=f"it would ask {self.judge_names[0]}, which cannot audit", do=do)
         return Auditor(self.judges[0], share, self.clean, self.shared.prompts["audit"])
 
-    def judge_scorer(self, behavior: str) -> RubricScorer:
-        """Return the scorer of an expected behaviour."""
-        prompt = self.shared.prompts["judge"]
-        return RubricScorer(self.judges, self.book, behavior, self.settings.judge_repeats, prompt)
+    def judge_scorer(self, expectation: Expectation) -> RubricScorer:
+        """Return the scorer of an expectation with an expected behaviour."""
+        return RubricScorer(
+            self.judges,
+            self.book,
+            expectation.expected_behavior or "",
+            self.settings.judge_repeats,
+            self.shared.prompts["judge"],
+            expectation.levels,
+        )
 
     def target(self, handler: AppHandler, dataset: Dataset | None = None) -> Target:
         """Return what is evaluated: an app's handler or a model; with a `dataset`, also a function of its columns."""
         if isinstance(handler, str):
-            model = self.models.get(handler)
-            caller = self.models.caller(model, self.meter.ledger, redactor=self._redactor)  # never from the cache
-            return Target(app=self._app(Handler.of(model_handler(caller)), is_model=True), name=handler, model=handler)
+            caller = self.caller(self.models.get(handler, "app"), "app")
+            answering = Handler.of(model_handler(caller, timeout_seconds=self.settings.app_timeout_seconds))
+            return Target(app=self._app(answering, is_model=True), name=handler, model=handler)
         by_columns = dataset is not None and takes_columns(handler, dataset)
         app = self._app(column_handler(handler) if by_columns else Handler.of(handler))
         return Target(app=app, name=name_of(handler), takes_columns=by_columns)
@@ -153,7 +161,6 @@ class RunContext:
             app=app_name,
             judges=self.judge_names,
             user=user,
-            model_options=self.models.options,
         )
         definition = clean_values(definition, self.clean)
         past, known = self.past, RestoredTrials()
@@ -192,11 +199,9 @@ class RunContext:
         return secrets.randbelow(2**31) if self.past is None else self.past.seed
 
     def _reply_cache(self, store: Journal | None) -> ReplyCache:
-        options = {name: value for name, value in self.models.options.items() if name not in NOT_OF_A_CALL}
         return ReplyCache(
             shelf=as_database(store, "cache"),
             note=self.recorder.note,
-            options=options,
             ledger=self.meter.ledger,
             clean=self.clean,
         )

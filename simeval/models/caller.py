@@ -1,10 +1,10 @@
 """Calls that are made again when their cause may pass."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from logging import DEBUG
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import anyio
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
@@ -13,6 +13,7 @@ from tenacity.wait import wait_random_exponential
 from simeval.core.logs import log
 from simeval.core.redaction import Redactor
 from simeval.core.settings import RetryConfig
+from simeval.core.usage import Ledger
 from simeval.errors import MalformedReply, ModelError, ModelUnusable
 from simeval.models.protocol.model import Completion, Request, SharedModel
 from simeval.models.protocol.replies import Reply, read_reply
@@ -27,7 +28,12 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Caller:
-    """Asks a model and retries by cause: each attempt is one call, and its reply is read within it.
+    """Asks a model in one role and retries by cause: each attempt is one call, and its reply is read within it.
+
+    `options` are that role's, and go into each call; malformed replies are counted in `ledger`.
+
+    A reply that cannot be read is asked for again with another seed, a temperature and a word on what was wrong; where
+    it was cut, with twice the tokens, which later requests of that kind have at once.
 
     Rate limits, time-outs, lost connections, server errors and malformed replies are tried again; anything
     else is not. Raises the last ModelError, with the number of attempts; ModelUnusable where a model that has
@@ -40,39 +46,41 @@ class Caller:
     retry: RetryConfig = field(default_factory=RetryConfig)
     redactor: Redactor = field(default_factory=Redactor)
     cache: ReplyCache | None = None
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    ledger: Ledger = field(default_factory=Ledger)
+    _room: dict[str, int] = field(default_factory=dict, init=False, repr=False)  # times the tokens of a role's replies
 
     async def ask(self, request: Request, kind: type[R], *, quoted_texts: Sequence[str] = ()) -> R:
         """Return the model's answer as `kind`; what `quoted_texts` holds is no answer where the model repeats it."""
         return await self._attempt(
-            request, lambda text: read_reply(text, kind, model=self.model.name, quoted_texts=quoted_texts)
+            request,
+            lambda made: read_reply(made.text, kind, model=self.model.name, quoted_texts=quoted_texts),
         )
 
     async def text(self, request: Request) -> str:
         """Return the model's answer as it stands; an empty one is malformed."""
-        return await self._attempt(request, self._not_empty)
+        return (await self.completed(request)).text
 
-    def _not_empty(self, text: str) -> str:
-        if not text.strip():
-            raise MalformedReply(self.model.name, problem="an empty reply", reply=text)
-        return text
+    async def completed(self, request: Request) -> Completion:
+        """Return the model's answer as it stands, with what is known of the call; an empty one is malformed."""
 
-    async def _attempt(self, request: Request, read: Callable[[str], T]) -> T:
-        if self.cache is not None and (kept := await self.cache.find(self.model.name, request)) is not None:
-            with suppress(MalformedReply):  # kept by another version: it is asked for again
-                return read(kept)
+        def read(completion: Completion) -> Completion:
+            if not completion.text.strip():
+                raise MalformedReply(self.model.name, problem="an empty reply", reply=completion.text)
+            return completion
+
+        return await self._attempt(request, read)
+
+    async def _attempt(self, request: Request, read: Callable[[Completion], T]) -> T:
+        """Return what `read` makes of a reply that it can read."""
+        request = request.addressed(self.options)
+        tries = _Tries(self.retry.max_attempts if self.retry.enabled else 1, self._room.get(request.role, 1))
         try:
-            tries = _Tries(self.retry.max_attempts if self.retry.enabled else 1)
             async for attempt in self._retrying(request, tries):
                 with attempt:
-                    if log.isEnabledFor(DEBUG):
-                        self._log("prompt", request, _rendered(request))
-                    completion = await self._complete(request, tries)
-                    if log.isEnabledFor(DEBUG):
-                        self._log("reply", request, completion.text)
-                    answer = read(completion.text)
-                    if self.cache is not None:
-                        await self.cache.keep(self.model.name, request, completion)
-                    return answer
+                    asked = tries.next(request)
+                    kept = await self._kept(asked, read)
+                    return await self._asked(asked, read, tries) if kept is None else kept
         except ModelError as error:
             error.clean(self.redactor.clean)
             error.attempts, error.role = attempt.retry_state.attempt_number, request.role
@@ -81,12 +89,47 @@ class Caller:
             raise
         raise AssertionError("tenacity re-raises the last error")
 
+    async def _kept(self, request: Request, read: Callable[[Completion], T]) -> T | None:
+        """Return what was answered to a request before, where that is kept and can be read."""
+        if self.cache is not None and (text := await self.cache.find(self.model.name, request)) is not None:
+            with suppress(MalformedReply):  # kept by another version: it is asked for again
+                return read(Completion(text=text))
+        return None
+
+    async def _asked(self, request: Request, read: Callable[[Completion], T], tries: "_Tries") -> T:
+        """Make one call and read its reply."""
+        if log.isEnabledFor(DEBUG):
+            self._log("prompt", request, _rendered(request))
+        completion = await self._complete(request, tries)
+        if log.isEnabledFor(DEBUG):
+            self._log("reply", request, completion.text)
+        try:
+            answer = read(completion)
+        except MalformedReply as error:
+            self.ledger.of(request.role).malformed_calls += 1
+            tries.malformed(error, was_cut=completion.is_cut)
+            if completion.is_cut:
+                raise self._cut(request, completion) from None
+            raise
+        self._room[request.role] = tries.room
+        if self.cache is not None:
+            await self.cache.keep(self.model.name, request, completion)
+        return answer
+
+    def _cut(self, request: Request, completion: Completion) -> MalformedReply:
+        tokens = completion.completion_tokens or request.max_tokens
+        problem = f"the reply was cut at {tokens} tokens; give it more with the option max_tokens"
+        return MalformedReply(self.model.name, problem=problem, reply=completion.text)
+
     async def _complete(self, request: Request, tries: "_Tries") -> Completion:
         answers = self.model.answers
         try:
             completion = await self.model.complete(request)
         except ModelError as error:
             tries.failed(error, others_answered=self.model.answers > answers)
+            if error.kind == "malformed":
+                self.ledger.of(request.role).malformed_calls += 1
+                tries.malformed(error, was_cut=False)
             raise
         tries.is_unlucky = False
         return completion
@@ -121,11 +164,28 @@ class Caller:
 
 @dataclass(slots=True)
 class _Tries:
-    """How often one request was tried, refusals that were bad luck apart."""
+    """How often one request was tried, refusals that were bad luck apart, and how it is asked next.
+
+    `room` is how many times its tokens a reply may have.
+    """
 
     most: int
+    room: int = 1
     is_unlucky: bool = False
     _unlucky: int = 0
+    _malformed: int = 0
+    _problem: str = ""
+
+    def next(self, request: Request) -> Request:
+        """Return the request as it is to be asked now."""
+        again = request.again(self._malformed + 1, self._problem) if self._malformed else request
+        return again.with_room(self.room)
+
+    def malformed(self, error: ModelError, *, was_cut: bool) -> None:
+        """Count a reply that could not be read."""
+        self._malformed += 1
+        self._problem = "it was cut; be much shorter" if was_cut else error.wrong
+        self.room *= 2 if was_cut else 1
 
     def failed(self, error: ModelError, *, others_answered: bool) -> None:
         """Count a failure."""

@@ -1,13 +1,14 @@
 """The models of an engine, one object for each name, so that a limit holds for all its callers together."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import anyio
 import anyio.to_thread
 
 from simeval.core.redaction import Redactor, secret_options
-from simeval.core.settings import Settings
+from simeval.core.settings import ROLES, ModelRole, Settings
 from simeval.core.usage import Ledger
 from simeval.errors import DefinitionError
 from simeval.models.caller import Caller
@@ -20,8 +21,10 @@ from simeval.models.prices import Price, price_of
 from simeval.models.protocol.model import Model, ModelKind, SharedModel
 from simeval.models.protocol.provider import Provider
 from simeval.models.provider_table import is_embedded, maker_of, provider_of
+from simeval.models.providers.openai_compatible import COMPATIBLE_PREFIX
 from simeval.models.reply_cache import ReplyCache
 
+_SECRET = frozenset({"api_key"})  # of an address; no call is told apart by it
 OURS = frozenset({"model", "messages", "stream", "timeout", "num_retries", "max_retries", "seed"})
 _ADDRESS = ("api_", "base_url", "headers", "extra_headers", "organization", "aws_", "azure_", "vertex_", "region_name")
 SPARE_SECONDS = 10.0  # LiteLLM's own time-out is a little later than ours, which says more
@@ -32,32 +35,37 @@ class Models:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self.options: Mapping[str, Any] = settings.model_options or {}
-        for name in OURS.intersection(self.options):
+        for name in sorted(OURS & {name for role in ROLES for name in settings.options_of(role)}):
             raise DefinitionError(
                 f"model option {name!r}", found="simeval sets this itself", do="use the engine's own setting"
             )
+        self._families: dict[str, str] = {}  # by whose models the options of all go to, the first of their names
         self._bases: dict[Hashable, Model] = {}  # by name, and those of other kinds than chat by their key
         self._bounded: dict[Hashable, SharedModel] = {}
         self._turn = anyio.Lock()
         self._users = 0
 
-    def get(self, named: str | Model | ModelKind) -> SharedModel:
-        """Return the model of a name, or bound a Model object. Raises DefinitionError for anything else."""
+    def get(self, named: str | Model | ModelKind, role: ModelRole | None = None) -> SharedModel:
+        """Return the model of a name as one role asks it, or bound a Model object.
+
+        Roles that ask it at one address share one object. Raises DefinitionError for anything else.
+        """
         if isinstance(named, ModelKind):
             return self._kept(named.key, self._bases.get(named.key) or self._made(named))
-        base = self._base(named)
-        known = self._bases.setdefault(base.name, base)
+        address = address_of(self._settings.options_of(role))
+        base = self._base(named, address)
+        key = _key(base.name, address if isinstance(named, str) else {})
+        known = self._bases.setdefault(key, base)
         if known is not base and not isinstance(named, str):
             raise DefinitionError(
                 "models", found=f"two model objects are named {base.name!r}", do="give each its own name"
             )
-        return self._kept(base.name, known)
+        return self._kept(key, known)
 
     def panel(self, named: str | Model | Sequence[str | Model]) -> tuple[SharedModel, ...]:
-        """Return one model or several, each once. Raises DefinitionError where none or one twice is named."""
+        """Return one judge or several, each once. Raises DefinitionError where none or one twice is named."""
         listed: Sequence[Any] = named if isinstance(named, (list, tuple)) else [named]
-        models = tuple(self.get(each) for each in listed)
+        models = tuple(self.get(each, "judge") for each in listed)
         names = [model.name for model in models]
         if not names or len(set(names)) < len(names):
             raise DefinitionError(
@@ -68,17 +76,32 @@ class Models:
         return models
 
     def caller(
-        self, model: SharedModel, ledger: Ledger, cache: ReplyCache | None = None, *, redactor: Redactor | None = None
+        self,
+        model: SharedModel,
+        ledger: Ledger,
+        cache: ReplyCache | None = None,
+        *,
+        role: ModelRole | None = None,
+        redactor: Redactor | None = None,
     ) -> Caller:
-        """Return what asks a model, retries, and counts in `ledger`; it looks into `cache` first.
+        """Return what asks a model in a role, retries, and counts in `ledger`; it looks into `cache` first.
 
         Without a `redactor` it makes one of its own.
         """
-        return Caller(Metered(model, ledger), self._settings.retry, redactor or self.redactor(), cache)
+        options = self._settings.options_of(role)
+        address = address_of(options)
+        return Caller(
+            Metered(model, ledger),
+            self._settings.retry,
+            redactor or self.redactor(),
+            cache and replace(cache, address={name: str(address[name]) for name in address if name not in _SECRET}),
+            {name: value for name, value in options.items() if name not in address},
+            ledger,
+        )
 
     def redactor(self) -> Redactor:
         """Return what takes this engine's secrets, and those of the environment as it is now, out of texts."""
-        return Redactor.of(secret_options(self.options), patterns=self._settings.secret_patterns)
+        return redactor_of(self._settings)
 
     def price(self, name: str) -> Price | None:
         """Return the price of a model, where its provider has prices and one is known; may load LiteLLM."""
@@ -95,10 +118,35 @@ class Models:
         return [maker for base in named if (maker := maker_of(base)) is not None]
 
     async def check(self) -> None:
-        """Raise DefinitionError for a name no provider is known for. Makes no call."""
+        """Raise DefinitionError for a name no provider is known for, and for a key that two would get.
+
+        Makes no call.
+        """
         for base in self._bases.values():
             if callable(check := getattr(base, "check", None)):
                 await anyio.to_thread.run_sync(check)
+        shared = sorted(address_of(self._settings.model_options or {}))
+        if shared and len(self._families) > 1:
+            raise DefinitionError(
+                f"model option {shared[0]!r}",
+                found=f"it would go to several providers: {', '.join(sorted(self._families.values()))}",
+                do="give it to one role, as with --judge-option, --user-option or --app-option",
+            )
+
+    async def contexts(self, names: Collection[str]) -> Mapping[str, int]:
+        """Return the tokens that a prompt with its reply may have, of those of these models that say it."""
+        found: dict[str, int] = {}
+
+        async def look_up(name: str, context_tokens: Callable[[], Awaitable[int | None]]) -> None:
+            known = await context_tokens()
+            if known is not None:
+                found[name] = min(known, found.get(name, known))
+
+        async with anyio.create_task_group() as looking:
+            for base in self._bases.values():
+                if base.name in names and callable(asks := getattr(base, "context_tokens", None)):
+                    looking.start_soon(look_up, base.name, asks)
+        return found
 
     def open(self) -> None:
         """Say that one more run uses the models."""
@@ -119,7 +167,7 @@ class Models:
 
     def _made(self, kind: ModelKind) -> Model:
         """Make a model with those options that say where it is and who asks, not how a chat is answered."""
-        options = {name: value for name, value in self.options.items() if name.startswith(_ADDRESS)}
+        options = address_of(self._settings.options_of(None))
         return kind.make(options, timeout_seconds=self._settings.model_timeout_seconds + SPARE_SECONDS)
 
     def _bound(self, base: Model) -> SharedModel:
@@ -140,14 +188,42 @@ class Models:
             clean=lambda text: self.redactor().clean(text),
         )
 
-    def _base(self, named: str | Model) -> Model:
+    def _base(self, named: str | Model, address: Mapping[str, Any]) -> Model:
         if isinstance(named, str):
             if not named.strip():
                 raise DefinitionError("model", found="found an empty name", do="name a model, such as offline/judge")
-            if named in self._bases:
-                return self._bases[named]
+            if (known := self._bases.get(_key(named, address))) is not None:
+                return known
+            if not is_embedded(named) and self._shares_address(address):
+                self._families.setdefault(_family(named), named)
             seconds = self._settings.model_timeout_seconds + SPARE_SECONDS
-            return provider_of(named).chat(named, self.options, seconds)
+            return provider_of(named).chat(named, address, seconds)
         if isinstance(named, Model):
             return named
         raise DefinitionError("model", found=f"found {named!r}", do="give a model's name or a Model object")
+
+    def _shares_address(self, address: Mapping[str, Any]) -> bool:
+        """Return whether something of an address was given for all models."""
+        shared = address_of(self._settings.model_options or {})
+        return any(address.get(name) == value for name, value in shared.items())
+
+
+def redactor_of(settings: Settings) -> Redactor:
+    """Return what takes the secrets among the options of all roles, and those of the environment, out of texts."""
+    secrets = [secret for role in (None, *ROLES) for secret in secret_options(settings.options_of(role))]
+    return Redactor.of(secrets, patterns=settings.secret_patterns)
+
+
+def address_of(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return those options that say where a model is and who asks, not how it answers."""
+    return {name: value for name, value in options.items() if name.startswith(_ADDRESS)}
+
+
+def _key(name: str, address: Mapping[str, Any]) -> Hashable:
+    return (name, repr(sorted(address.items()))) if address else name
+
+
+def _family(name: str) -> str:
+    """Return whose a model of this name is: those of one family may get one key."""
+    family = name.partition("/")[0] if "/" in name else "openai"
+    return "openai" if family == COMPATIBLE_PREFIX.rstrip("/") else family

@@ -2,15 +2,16 @@
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, Protocol
+from typing import Protocol
 
 import anyio.to_thread
 
 from simeval.core.run_records import ReplyRecord
 from simeval.core.usage import Ledger
 from simeval.models.protocol.model import Completion, Request
+from simeval.models.protocol.request import LIMIT
 
 
 class StoredReplies(Protocol):
@@ -24,16 +25,18 @@ class StoredReplies(Protocol):
 class ReplyCache:
     """Answers calls of the judge, the simulated user and the rubric's writer that were answered before.
 
-    The key is everything that an answer depends on: the model, its options, the whole prompt, the temperature, the
-    form asked for, and the seed, so that no trial gets the answer of another. The app under test is never answered
-    from here: it is what is measured. Replies that could not be read are not kept. Hits are counted in `ledger`.
+    The key is everything that an answer depends on: the model, its `address`, the options, the whole prompt, the
+    temperature, the form asked for, and the seed, so that no trial gets the answer of another, nor one try that of
+    another. How long a reply may be is no part of it: one that was cut could not be read. The app under test is never
+    answered from here: it is what is measured. Replies that could not be read are not kept. Hits are counted in
+    `ledger`.
     """
 
     shelf: StoredReplies
     note: Callable[[ReplyRecord], Awaitable[None]]
-    options: Mapping[str, Any]
     ledger: Ledger
     clean: Callable[[str], str]
+    address: Mapping[str, str] = field(default_factory=dict)
 
     async def find(self, model: str, request: Request) -> str | None:
         """Return the reply to a request, if there is one."""
@@ -63,6 +66,6 @@ class ReplyCache:
     def key(self, model: str, request: Request) -> str:
         """Return the key of a request: a hash of all that its answer depends on."""
         form = None if request.reply is None else [request.reply.__name__, request.reply.json_schema]
-        options = {name: str(value) for name, value in self.options.items()}
-        parts = [model, options, request.messages(), request.temperature, request.seed, form]
+        options = {name: str(value) for name, value in request.options.items() if name != LIMIT}
+        parts = [model, {**self.address, **options}, request.messages(), request.temperature, request.seed, form]
         return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from math import isfinite
 
 from simeval.core.conversation import Conversation
+from simeval.core.preparation import Preparation
 from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, Start
 from simeval.core.serialization import Json, encode_conversation, encode_message, plain
 from simeval.core.trial import Failure, Judgement, Score, TrialConversation, Verdict
@@ -190,6 +191,7 @@ def _encode_expectation(expectation: ExpectationResult) -> Json:
     return {
         "label": expectation.label,
         "expected_behavior": expectation.expected_behavior,
+        **_encode_prepared(expectation.prepared),
         "outcome": expectation.outcome,
         "verdicts": [
             {**encode_verdict(verdict), "cut": _encode_cut(evaluator)}
@@ -199,6 +201,13 @@ def _encode_expectation(expectation: ExpectationResult) -> Json:
         **({"reliability": plain(asdict(reliability))} if reliability else {}),
         **({"turns": plain(asdict(turns))} if turns else {}),
     }
+
+
+def _encode_prepared(prepared: Preparation | None) -> Json:
+    """Return by which rubric a judge rated; nothing where none did."""
+    if prepared is None or prepared.rubric is None:
+        return {}
+    return {"rubric": prepared.rubric.source}
 
 
 def _encode_cut(evaluator: Evaluator) -> Json | None:

@@ -20,7 +20,7 @@ from simeval.results.suite import (
     meets_gate,
     show_spent,
 )
-from simeval.results.text import MARKS, VERDICT_HEADERS, legend, show_failures, show_trial, verdict_row
+from simeval.results.text import MARKS, VERDICT_HEADERS, legend, show_failures, show_malformed, show_trial, verdict_row
 
 METRIC_HEADERS = ("metric", "value", "95% interval", "examples", "missing", "app failed", "interval by")
 SUMMARY_HEADERS = ("over the dataset", "value", "95% interval", "examples", "interval by")
@@ -118,6 +118,7 @@ def _describe(result: ExperimentResult) -> str:
         _show_verdicts(result),
         *(_show_against(result, expectation) for expectation in result.expectations),
         show_failures(Counter(dict(result.failures))),
+        show_malformed(result.run.usage),
         "\n".join(part for part in (indent(result.guarantee, 0), _footer(result)) if part),
     ]
     return "\n\n".join(part for part in parts if part)

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, overload
 
 from simeval.core.conversation import Conversation
+from simeval.core.preparation import Preparation
 from simeval.core.settings import DEFAULTS, Gate
 from simeval.core.tables import indent, render_table
 from simeval.core.trial import Failure, Judgement, Outcome, Score, Verdict
@@ -20,6 +21,7 @@ from simeval.results.text import (
     badness,
     legend,
     show_failures,
+    show_malformed,
     show_trial,
     speaks_against,
     verdict_row,
@@ -75,7 +77,7 @@ class RunRecord:
 class ExpectationResult:
     """One expectation: its verdicts, and for each trial a score or a failure, in the order dealt.
 
-    Verdicts stand in the order of their evaluators.
+    Verdicts stand in the order of their evaluators. `prepared` says by which rubric a judge rated, or why none did.
     """
 
     label: str
@@ -83,6 +85,7 @@ class ExpectationResult:
     verdicts: tuple[Verdict, ...]
     results: tuple[Score | Failure, ...]
     expected_behavior: str | None = None
+    prepared: Preparation | None = None
 
     @property
     def outcome(self) -> Outcome:
@@ -283,6 +286,7 @@ def describe(results: Sequence[EvaluationResult], run: RunRecord) -> str:
             ),
             *reasons,
             show_failures(Counter(f"{f.stage}: {f.error}" for result in results for _, f in result.failures)),
+            show_malformed(run.usage),
             "\n".join(part for part in (indent(_guaranteed(results, run), 0), _summary(results, run)) if part),
         )
         if part
@@ -346,17 +350,32 @@ def _summary(results: Sequence[EvaluationResult], run: RunRecord) -> str:
     failed = sum(1 for result in results for judgement in result.judgements if judgement.failures)
     lost = f" ({failed} with a failure)" if failed else ""
     times = f" ({run.judge_repeats} ratings each)" if run.judge_repeats > 1 else ""
+    rubrics = show_rubrics([expectation for result in results for expectation in result.expectations])
     return (
         f"{combine(outcomes).upper()}{accepted}: {counted_of(len(results), 'scenario')} ({counted}), "
         f"{counted_of(trials, 'trial')}{lost}, {show_spent(run)}\n"
         f"run {run.run_id}, seed {run.seed}, app {run.app}, judge {run.judge_model}{times}, user {run.user_model}"
+        f"{rubrics}"
     )
+
+
+def show_rubrics(expectations: Sequence[ExpectationResult]) -> str:
+    """Say who wrote the rubrics that were judged by; nothing where there was none."""
+    found = [each.prepared.rubric for each in expectations if each.prepared and each.prepared.rubric]
+    counted = Counter(f"written by {each.model}" if each.model else "given by the suite" for each in found)
+    shown = [f"{counted_of(number, 'rubric')} {how}" for how, number in sorted(counted.items())]
+    return "".join(f", {each}" for each in shown)
 
 
 def show_spent(run: RunRecord) -> str:
     """Say what a run has used: calls, tokens, cost where it is known, seconds."""
     usage = total(run.usage)
     cost = f", ${usage.cost_usd:.4f}" if usage.cost_usd is not None else ""
-    notes = [f"{n} {what}" for n, what in ((usage.failed_calls, "failed"), (usage.ended_calls, "ended early")) if n]
+    counts = (
+        (usage.failed_calls, "failed"),
+        (usage.malformed_calls, "of no use"),
+        (usage.ended_calls, "ended early"),
+    )
+    notes = [f"{n} {what}" for n, what in counts if n]
     calls = counted_of(usage.calls, "model call") + (f" ({', '.join(notes)})" if notes else "")
     return f"{calls}, {usage.prompt_tokens + usage.completion_tokens} tokens{cost}, {run.seconds:.1f} s"

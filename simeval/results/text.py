@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from simeval.core.tables import indent, printable
 from simeval.core.trial import Failure, Judgement, Outcome, Score, Verdict
+from simeval.core.usage import Usage
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.verdicts import show_p, show_share
 
@@ -15,6 +16,7 @@ MARKS: Mapping[Outcome, str] = {
     "error": "ERROR",
 }
 MOST_CAUSES = 10
+MALFORMED_SHARE = 0.05  # of a role's replies; fewer are the odd slip that is asked for again
 LEGEND = "interval: {level} confidence; p: chance of so good a result (FAIL: so bad) from an app at the bar"
 VERDICT_HEADERS = ("expectation", "verdict", "estimate", "interval", "bar", "n", "p")
 
@@ -88,3 +90,16 @@ def show_failures(counted: Counter[str]) -> str:
     if len(counted) > MOST_CAUSES:
         lines.append(f"  ... and {len(counted) - MOST_CAUSES} more causes; --json holds them all.")
     return "\n".join(["failures of single trials:", *lines]) if lines else ""
+
+
+def show_malformed(usage: Mapping[str, Usage]) -> str:
+    """Say of which roles more than a twentieth of the replies were not in the form asked for; usually of none."""
+    return "\n".join(
+        indent(
+            f"{each.malformed_calls} of {each.calls} replies of the {role} were of no use: its model does not keep to "
+            "the form it is asked for; one that takes JSON schemas does",
+            0,
+        )
+        for role, each in usage.items()
+        if each.malformed_calls > MALFORMED_SHARE * each.calls
+    )

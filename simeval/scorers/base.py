@@ -17,6 +17,7 @@ import anyio
 import anyio.to_thread
 
 from simeval.core.direction import Direction, Directions, direction_at, require_directions
+from simeval.core.preparation import Preparation
 from simeval.core.trial import Estimate, Score, Scored
 from simeval.core.validation import require
 from simeval.errors import DefinitionError
@@ -103,8 +104,13 @@ class Scorer:
         """
         return {}
 
-    async def prepare(self, columns: Mapping[str, Any]) -> None:
-        """Do once for a scenario what its scores will need; `columns` are those that every trial shares."""
+    async def prepare(self, columns: Mapping[str, Any]) -> Preparation | None:  # noqa: ARG002
+        """Do once for a scenario what its scores will need, before its first trial begins.
+
+        `columns` are those that every trial shares. A Preparation with a failure says that nothing can be measured:
+        then no trial is paid for.
+        """
+        return None
 
     @property
     def is_at_once(self) -> bool:

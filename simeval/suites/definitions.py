@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, ConfigDict, Field, PlainValidator, StrictInt, TypeAdapter
 
 from simeval.core.registry import Registry
+from simeval.core.rubric_levels import placed_levels
 from simeval.core.setting_field import about_of, check
 from simeval.core.settings import Settings
 from simeval.core.validation import nearest, require_whole
@@ -117,6 +118,11 @@ def _form_of(setting: "DataclassField[Any]") -> Form:
     return Annotated[FORMS.of(setting.type), AfterValidator(checked)]
 
 
+def _levels(found: Any) -> Any:
+    placed_levels(found, "rubric")
+    return found
+
+
 def _whole(found: int | None) -> int | None:
     require_whole(found, "max_turns", optional=True)
     return found
@@ -125,7 +131,11 @@ def _whole(found: int | None) -> int | None:
 _SETTINGS = {each.name: _form_of(each) for each in fields(Settings)}
 _EXPECTATION = FORMS.record(
     Expectation,
-    {"evaluator": one_or_more(FORMS.known[Evaluator]), "scorer": Annotated[Any, PlainValidator(read_scorer)] | None},
+    {
+        "evaluator": one_or_more(FORMS.known[Evaluator]),
+        "scorer": Annotated[Any, PlainValidator(read_scorer)] | None,
+        "rubric": Annotated[Any, PlainValidator(_levels)] | None,
+    },
     TEXTS,
 )
 _SCENARIO = FORMS.record(ScenarioTest, {"then": one_or_more(_EXPECTATION)}, TEXTS)

@@ -1,9 +1,11 @@
 """Scenarios: who the user is, what they try, what is expected, and how it is concluded on."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from simeval.core.redaction import clean_values
+from simeval.core.rubric_levels import GivenLevels, placed_levels
 from simeval.core.validation import require, require_level, require_size, require_whole
 from simeval.errors import DefinitionError
 
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
 
 MAX_TURNS = 10
 LONGEST_LABEL = 60
+SHOWN = ("expected_behavior", "label", "rubric")  # what an expectation has that is shown, or judged by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +23,9 @@ class Expectation:
 
     Give `expected_behavior` for the judge's rating from 1 to 10, or a `scorer`; `score` is the path of
     the number to conclude on where the scorer returns several.
+
+    `rubric` says what the ratings mean, where the judge's model shall not write that: a list of 2, 3, 5 or 10 levels,
+    from the worst to the best, or a mapping of ratings to levels. A rating of 6 or more meets the expectation.
     """
 
     evaluator: "Evaluator | Sequence[Evaluator]"
@@ -27,6 +33,7 @@ class Expectation:
     scorer: Callable[..., Any] | Any | None = None
     score: str | None = None
     label: str | None = None
+    rubric: GivenLevels | None = None
 
     def __post_init__(self) -> None:
         from simeval.evaluators.base import Evaluator
@@ -42,6 +49,10 @@ class Expectation:
             require(
                 self.score is None, "Expectation.score", found=self.score, do="leave it out: a rating is one number"
             )
+        do = "leave it out: only a judge rates by one"
+        is_judged = self.expected_behavior is not None
+        require(is_judged or self.rubric is None, "Expectation.rubric", found=self.rubric, do=do)
+        _ = self.levels
         require(
             bool(self.evaluators),
             "Expectation.evaluator",
@@ -62,6 +73,11 @@ class Expectation:
         return tuple(self.evaluator) if isinstance(self.evaluator, Sequence) else (self.evaluator,)
 
     @property
+    def levels(self) -> Mapping[str, str] | None:
+        """The levels of its own rubric, by the ratings they describe; None where a model is to write them."""
+        return None if self.rubric is None else placed_levels(self.rubric, "Expectation.rubric")
+
+    @property
     def title(self) -> str:
         """The label, or one made from what is measured."""
         if self.label:
@@ -73,11 +89,9 @@ class Expectation:
 
     def cleaned(self, clean: Callable[[str], str]) -> "Expectation":
         """Return the expectation with `clean`, which takes secrets out, applied to every text shown or judged by."""
-        behaviour = self.expected_behavior and clean(self.expected_behavior)
-        label = self.label and clean(self.label)
-        if (behaviour, label) == (self.expected_behavior, self.label):
-            return self
-        return replace(self, expected_behavior=behaviour, label=label)
+        found = {name: (getattr(self, name), clean_values(getattr(self, name), clean)) for name in SHOWN}
+        changed = {name: cleaned for name, (before, cleaned) in found.items() if cleaned != before}
+        return replace(self, **changed) if changed else self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from simeval.core.capture import Caught, LeftError, capture, guarded, guarded_call, place_of
 from simeval.core.conversation import UNCHANGED, AppResponse, Beginning, ChatMessage, Message
 from simeval.engine.flow.demand import TrialScope
-from simeval.errors import AppError, DefinitionError
+from simeval.errors import AppError, DefinitionError, ModelError
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompts import ChatRequest
 
@@ -71,11 +71,24 @@ def _required_count(signature: inspect.Signature) -> int:
     return sum(p.kind in positional and p.default is p.empty for p in signature.parameters.values())
 
 
-def model_handler(caller: Caller) -> Callable[..., Any]:
-    """Return a handler whose app is a language model that gets the whole history; its state is the trial's seed."""
+@dataclass(frozen=True, slots=True)
+class ModelResponse(AppResponse):
+    """What a model that is the app answered, in how many seconds from its turn on."""
 
-    async def handle(messages: list[ChatMessage], state: int) -> str:
-        return await caller.text(ChatRequest(history=messages, seed=state))
+    seconds: float = 0.0
+
+
+def model_handler(caller: Caller, *, timeout_seconds: float | None = None) -> Callable[..., Any]:
+    """Return a handler whose app is a language model that gets the whole history; its state is the trial's seed.
+
+    Each call may take `timeout_seconds` from when it is the model's turn. Raises ModelError.
+    """
+
+    async def handle(messages: list[ChatMessage], state: int) -> ModelResponse:
+        request = ChatRequest(history=messages, seed=state, timeout_seconds=timeout_seconds)
+        made = await caller.completed(request)
+        metadata = {"finish_reason": "length"} if made.is_cut else {}
+        return ModelResponse(made.text, metadata=metadata, seconds=made.seconds or 0.0)
 
     return handle
 
@@ -93,18 +106,19 @@ class App:
 
     `slots` bounds the turns answered at once; waiting for one is not part of the latency. A plain function
     runs in a worker thread, at most as many at once as `threads` has tokens; one that never returns is
-    abandoned there when its time is up.
+    abandoned there when its time is up. An app that `is_model` has its time in each call, from when it is its turn:
+    what it waits for others is not its own; its first state is the trial's seed, and not an empty dict.
     """
 
     handler: Handler
     slots: anyio.Semaphore
     threads: anyio.CapacityLimiter
     timeout_seconds: float
-    starts_with_seed: bool = False  # whether the first state is the trial's seed, and not an empty dict
+    is_model: bool = False
 
     def first_state(self, seed: int) -> Any:
         """Return the state that the handler gets at the first turn of a trial."""
-        return seed if self.starts_with_seed else {}
+        return seed if self.is_model else {}
 
     async def run(
         self,
@@ -115,7 +129,10 @@ class App:
         outbox: ObjectSendStream[Message],
         scope: TrialScope,
     ) -> None:
-        """Answer until the user leaves, or `scope` ends. Raises AppError at the first turn that fails."""
+        """Answer until the user leaves, or `scope` ends. Raises AppError at the first turn that fails.
+
+        Raises ModelError where the app is a model that could not be asked.
+        """
         turn, history = beginning.turns, _as_chat(beginning)
         async with inbox, outbox:
             async for message in inbox:
@@ -133,16 +150,20 @@ class App:
         async with self.slots:
             started = datetime.now(UTC)
             in_thread = nullcontext() if self.handler.is_async else scope.uninterrupted()
-            with in_thread, anyio.move_on_after(self.timeout_seconds) as limit:
+            with in_thread, anyio.move_on_after(None if self.is_model else self.timeout_seconds) as limit:
                 made = await capture(partial(self._timed, arguments))
             if limit.cancelled_caught:
                 raise AppError(turn, f"no answer within {self.timeout_seconds:g} seconds")
         if isinstance(made, Caught):
+            if self.is_model and isinstance(made.error, ModelError):
+                raise made.error
             left = isinstance(made.error, LeftError)
             said = str(made.error) if left else f"{type(made.error).__name__}: {made.error}"
             raise AppError(turn, said + place_of(made.error)) from made.error
         returned, seconds = made
-        if seconds > self.timeout_seconds:  # it held up the event loop, so that nothing could end it in time
+        if isinstance(returned, ModelResponse):
+            seconds = returned.seconds
+        elif seconds > self.timeout_seconds:  # it held up the event loop, so that nothing could end it in time
             raise AppError(turn, f"it took {seconds:.1f} seconds, more than {self.timeout_seconds:g}, without awaiting")
         response, state = _response(turn, returned, state)
         answer = Message(

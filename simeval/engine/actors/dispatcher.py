@@ -5,9 +5,12 @@ closes them when every scenario has its verdict; that ends the line in order. It
 verdicts can need.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import suppress
+from heapq import heappop, heappush
 
-from anyio.streams.memory import MemoryObjectSendStream
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from simeval.core.trial import Trial
 from simeval.engine.flow.demand import Demand
@@ -28,26 +31,46 @@ async def deal(
 ) -> None:
     """Turn each credit into the next trial of its scenario, as soon as fewer trials are in flight than may be.
 
-    Credits for trials that are not needed any more are dropped. Whoever concludes on a trial gives its slot
-    back. `trial_of` makes the trial of a scenario that has an index; `admit` says whether it can be paid for: "go",
-    "wait" (for those in flight), or why the run stops; `on_deal` is told of each in the order dealt.
+    Of the scenarios that have one, that comes first of which the fewest were granted before. Credits for trials that
+    are not needed any more are dropped. Whoever concludes on a trial gives its slot back. `trial_of` makes the trial of
+    a scenario that has an index; `admit` says whether it can be paid for: "go", "wait" (for those in flight), or why
+    the run stops; `on_deal` is told of each in the order dealt.
     """
-    credits, slots = demand.credits, demand.slots
-    next_index = [0] * len(plans)
-    with stop.dealing:
-        async with credits, outbox:
-            async for position in credits:
-                if not demand.needs(position, next_index[position]):
-                    continue
-                await slots.take()
-                trial = trial_of(position, next_index[position])
-                while demand.needs(position, trial.index) and (admission := admit(trial)) != "go":
-                    if admission != "wait":
-                        stop.stop(admission)  # cancels this scope
-                    await slots.wait_for_one()
-                if not demand.needs(position, trial.index):
-                    slots.give_back()
-                    continue
-                await on_deal(trial)
-                await outbox.send(trial)
-                next_index[position] += 1
+    slots, next_index = demand.slots, [0] * len(plans)
+    async with demand.credits as credits, outbox:
+        async for position in in_rounds(credits, len(plans)):
+            if not demand.needs(position, next_index[position]):
+                continue
+            await slots.take()
+            trial = trial_of(position, next_index[position])
+            while demand.needs(position, trial.index) and (admission := admit(trial)) != "go":
+                if admission != "wait":
+                    stop.stop(admission)  # cancels the scope that this is in
+                await slots.wait_for_one()
+            if not demand.needs(position, trial.index):
+                slots.give_back()
+                continue
+            await on_deal(trial)
+            await outbox.send(trial)
+            next_index[position] += 1
+
+
+async def in_rounds(credits: MemoryObjectReceiveStream[int], scenarios: int) -> AsyncIterator[int]:
+    """Yield the scenarios of credits as they come; of those that wait, the one that had the fewest before."""
+    waiting: list[tuple[int, int]] = []
+    taken = [0] * scenarios
+
+    def push(position: int) -> None:
+        heappush(waiting, (taken[position], position))
+        taken[position] += 1
+
+    while True:
+        if not waiting:
+            try:
+                push(await credits.receive())
+            except anyio.EndOfStream:
+                return
+        with suppress(anyio.WouldBlock, anyio.EndOfStream):
+            while True:
+                push(credits.receive_nowait())
+        yield heappop(waiting)[1]

@@ -24,16 +24,6 @@ class Judge:
     demand: Demand
     clean: Callable[[str], str]
 
-    async def prepare(self) -> None:
-        """Let the scorers of each scenario prepare, one after another, unless it has ended by then.
-
-        What fails here fails again, and is recorded, where the score is made.
-        """
-        for plan in self.plans:
-            for measure in plan.measures:
-                if not self.demand.is_closed(plan.position):
-                    await capture(partial(measure.scorer.prepare, plan.columns))
-
     async def judge(self, held: TrialConversation, known: Mapping[int, Score] = NOTHING) -> Judgement:
         """Return a score or a failure for each expectation; all fail where the conversation did, or is not needed now.
 

@@ -8,6 +8,7 @@ from typing import TypeGuard
 
 from anyio.streams.memory import MemoryObjectReceiveStream
 
+from simeval.core.preparation import Preparation, Prepared
 from simeval.core.settings import Settings
 from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Verdict
 from simeval.engine.flow.demand import Demand
@@ -25,23 +26,33 @@ class _Tally:
     """What has been concluded on of one scenario so far.
 
     `failed` counts each expectation's lost trials, `faulty` those that its simulated users' faults cost. `tests` holds
-    one for each evaluator of each expectation; `extras` are judgements that came after the end.
+    one for each evaluator of each expectation; `prepared` is what was made ready for it. `extras` are judgements that
+    came after the end.
     """
 
     plan: ScenarioPlan
     tests: tuple[tuple[RunningTest, ...], ...]
     failed: list[int]
     faulty: list[int]
+    prepared: dict[int, Preparation] = field(default_factory=dict)
     order: InOrder[Judgement] = field(default_factory=InOrder)
     judgements: list[Judgement] = field(default_factory=list)
     extras: list[Judgement] = field(default_factory=list)
 
     def is_settled(self, position: int) -> bool:
-        """Return whether all verdicts of an expectation are settled."""
-        return all(test.settled for test in self.tests[position])
+        """Return whether all verdicts of an expectation are settled, or it cannot be judged."""
+        return self.refusal(position) is not None or all(test.settled for test in self.tests[position])
+
+    def refusal(self, position: int) -> Failure | None:
+        """Return why an expectation cannot be judged; None where it can be."""
+        prepared = self.prepared.get(position)
+        return prepared.failure if prepared else None
 
     def ended_by(self) -> list[str]:
         """Say which requirement ended the scenario before the others had their verdicts, if one did."""
+        refused = [measure.label for place, measure in enumerate(self.plan.measures) if self.refusal(place)]
+        if refused:
+            return [f"they ended because {refused[0]!r} cannot be judged (--stop verdict goes on)"]
         names = [
             f"{measure.label}: {test.name}"
             for measure, tests in zip(self.plan.measures, self.tests, strict=True)
@@ -54,17 +65,18 @@ class _Tally:
     def unsettled(self) -> list[tuple[int, RunningTest]]:
         """The tests that go on, each with the position of its expectation."""
         pairs = [(position, test) for position, tests in enumerate(self.tests) for test in tests]
-        return [(position, test) for position, test in pairs if not test.settled]
+        return [(position, test) for position, test in pairs if not test.settled and not self.refusal(position)]
 
 
 class Statistician:
     """Concludes on scenarios.
 
-    A scenario ends when all its verdicts are settled. At a gate of passes it also ends when one is settled that
-    is no pass, unless a test of a fixed sample goes on; and anywhere, when so many of its trials are lost that
-    each of its expectations can only be an "error". No more of its trials are started than its verdicts can
-    need, and those under way that come after the end are ended and not concluded on. A run that is stopped
-    leaves scenarios without their verdicts; those are inconclusive and say why.
+    A scenario begins when it is prepared, and ends when all its verdicts are settled. At a gate of passes it also ends
+    when one is settled that is no pass, or one of its expectations cannot be judged, unless a test of a fixed sample
+    goes on; and anywhere, when so many of its trials are lost that each of its expectations can only be an "error". No
+    more of its trials are started than its verdicts can need, and those under way that come after the end are ended
+    and not concluded on. A run that is stopped leaves scenarios without their verdicts; those are inconclusive and say
+    why.
     """
 
     def __init__(
@@ -82,18 +94,32 @@ class Statistician:
             for plan in plans
         ]
 
-    async def conclude(self, *, inbox: MemoryObjectReceiveStream[Judgement]) -> None:
-        """Say which trials are needed, and take every judgement."""
+    async def conclude(self, *, inbox: MemoryObjectReceiveStream[Judgement | Prepared]) -> None:
+        """Say which trials are needed of each scenario that is ready, and take every judgement."""
         async with inbox:
-            self._demand.open([self._trials_needed(tally).trials for tally in self._tallies])
-            async for judgement in inbox:
-                self._demand.slots.give_back()
-                tally = self._tallies[judgement.trial.scenario]
-                if self._is_closed(tally):
-                    tally.extras.append(judgement)
+            async for found in inbox:
+                if isinstance(found, Prepared):
+                    self._prepare(self._tallies[found.scenario], found)
                     continue
-                self._take(tally, judgement)
+                self._demand.slots.give_back()
+                tally = self._tallies[found.trial.scenario]
+                if self._is_closed(tally):
+                    tally.extras.append(found)
+                    continue
+                self._take(tally, found)
                 self._grant(tally)
+
+    def _prepare(self, tally: _Tally, found: Prepared) -> None:
+        """Take what was made ready; need trials of a scenario that is ready, and none of one that has ended by that."""
+        tally.prepared |= found.found
+        refused = [place for place in found.found if tally.refusal(place)]
+        for place in refused:
+            self._demand.settle(tally.plan.position, place)
+        if refused and not self._is_closed(tally) and self._has_ended(tally):
+            self._on_trial(0, tally.plan.sample_size)
+            self._demand.close(tally.plan.position, 0)
+        if found.is_ready and not self._is_closed(tally):
+            self._demand.grant(tally.plan.position, self._trials_needed(tally).trials)
 
     @property
     def is_done(self) -> bool:
@@ -135,6 +161,8 @@ class Statistician:
                 continue
             tally.judgements.append(released)
             for position, result in enumerate(released.results):
+                if tally.refusal(position):
+                    continue
                 if not tally.is_settled(position):
                     tally.failed[position] += self._is_lost(result)
                     tally.faulty[position] += is_of_user(result)
@@ -154,7 +182,9 @@ class Statistician:
         going = tally.unsettled
         if all(self._has_too_many_lost(tally, position) for position, _ in going):
             return True
-        not_passed = any(test.settled and not test.passes for tests in tally.tests for test in tests)
+        not_passed = any(map(tally.refusal, tally.prepared)) or any(
+            test.settled and not test.passes for tests in tally.tests for test in tests
+        )
         at_gate = self._settings.stop_mode != "verdict" and not any(test.needs_full_sample for _, test in going)
         return not_passed and at_gate
 
@@ -206,13 +236,18 @@ class Statistician:
             judgement.results[position] if index < taken else UNNEEDED
             for index, judgement in enumerate(tally.judgements)
         )
-        verdicts = [self._verdict(test, tally, results, run) for test in tally.tests[position]]
+        refusal = tally.refusal(position)
+        verdicts = [
+            refused(test.verdict(), refusal) if refusal else self._verdict(test, tally, results, run)
+            for test in tally.tests[position]
+        ]
         return ExpectationResult(
             label=measure.label,
             evaluators=measure.evaluators,
             verdicts=tuple(verdicts),
             results=results,
             expected_behavior=measure.expected_behavior,
+            prepared=tally.prepared.get(position),
         )
 
     def _verdict(self, test: RunningTest, tally: _Tally, results: Sequence[Score | Failure], run: RunRecord) -> Verdict:
@@ -253,13 +288,22 @@ def in_error(
         f"{len(lost)} of {trials} trials have no score, more than the {getattr(settings, limit):.0%} that "
         f"{limit} allows, so nothing is concluded; most often ({times} x): {commonest}"
     )
+    return _without_conclusion(verdict, explanation, n=trials, missing=len(lost))
+
+
+def refused(verdict: Verdict, failure: Failure) -> Verdict:
+    """Turn a verdict into an error: the expectation cannot be judged, so no trial is concluded on."""
+    return _without_conclusion(verdict, f"{failure.stage}: {failure.error}; so no trial was paid for", n=0, missing=0)
+
+
+def _without_conclusion(verdict: Verdict, explanation: str, *, n: int, missing: int) -> Verdict:
     return replace(
         verdict,
         outcome="error",
         p_value=None,
         p_value_fail=None,
-        n=trials,
-        missing=len(lost),
+        n=n,
+        missing=missing,
         reason="errors",
         explanation=explanation,
     )

@@ -11,10 +11,11 @@ from typing import Literal
 from anyio.streams.memory import MemoryObjectReceiveStream
 
 from simeval.core.capture import Caught, attempt, place_of
+from simeval.core.preparation import Preparation, Prepared
 from simeval.core.settings import Settings
 from simeval.core.trial import UNNEEDED, Estimate, Failure, Judgement, Score, Scored, Verdict, failure_of
 from simeval.engine.actors.examples import ExampleReader
-from simeval.engine.actors.statistician import ROUNDING, in_error
+from simeval.engine.actors.statistician import ROUNDING, in_error, refused
 from simeval.engine.flow.demand import Demand
 from simeval.engine.plans.dataset_plan import DatasetPlan
 from simeval.engine.plans.scenario_plan import Measure
@@ -51,20 +52,37 @@ class Tabulator:
         self._failures: Counter[str] = Counter()
         self._came = 0
 
-    async def conclude(self, *, inbox: MemoryObjectReceiveStream[Judgement]) -> None:
-        """Ask for every answer, and take them all."""
+    async def conclude(self, *, inbox: MemoryObjectReceiveStream[Judgement | Prepared]) -> None:
+        """Ask for every answer once all is ready, and take them all."""
         async with inbox:
-            self._demand.open([self._plan.sample_size])
-            self._demand.grant_no_more()
-            async for judgement in inbox:
+            async for found in inbox:
+                if isinstance(found, Prepared):
+                    self._prepare(found)
+                    continue
                 self._demand.slots.give_back()
-                self._take(judgement)
+                self._take(found)
                 self._on_trial(1, 0)
+
+    def _prepare(self, found: Prepared) -> None:
+        """Take what was made ready; where nothing can be measured, no answer is asked for."""
+        for place, prepared in found.found.items():
+            self._columns[place].prepared = prepared
+            if prepared.failure is not None:
+                self._demand.settle(self._plan.position, place)
+        if self._is_refused:
+            self._demand.close(self._plan.position, 0)
+        elif found.is_ready:
+            self._demand.grant(self._plan.position, self._plan.sample_size)
+            self._demand.grant_no_more()
+
+    @property
+    def _is_refused(self) -> bool:
+        return all(column.refusal is not None for column in self._columns)
 
     @property
     def is_done(self) -> bool:
-        """Whether every answer has come."""
-        return self._came == self._plan.sample_size
+        """Whether every answer has come, or none can be measured."""
+        return self._came == self._plan.sample_size or self._is_refused
 
     def result(self, run: RunRecord) -> ExperimentResult:
         """Return what was found by now."""
@@ -153,6 +171,7 @@ class Tabulator:
             verdicts=tuple(self._verdict(evaluator, column, run) for evaluator in measure.evaluators),
             results=tuple(result or UNNEEDED for result in column.results),
             expected_behavior=measure.expected_behavior,
+            prepared=column.prepared,
         )
 
     def _verdict(self, evaluator: Evaluator, column: "_Column", run: RunRecord) -> Verdict:
@@ -165,6 +184,8 @@ class Tabulator:
         verdict = replace(verdict, evaluator=evaluator.describe(), left_out=left_out)
         failed = [each for each in column.results if isinstance(each, Failure) and not each.is_cut]
         lost = [each for each in failed if each.stage != "app"]
+        if column.refusal is not None:
+            return refused(verdict, column.refusal)
         if len(lost) > self._settings.max_error_rate * len(column.results) + ROUNDING:
             return in_error(verdict, lost, len(column.results), self._settings)
         if run.stopped and not verdict.passed:
@@ -206,6 +227,7 @@ class _Column:
     measured: int = 0  # answers that the scorer gave something on
     first: dict[str, tuple[int, int]] = field(default_factory=dict)  # where each path stood first
     worst: tuple[tuple[tuple[int, float], int], Judgement] | None = None
+    prepared: Preparation | None = None
 
     def __post_init__(self) -> None:
         self.results = [None] * self.length if self.measure.evaluators else []
@@ -215,6 +237,11 @@ class _Column:
     def label(self) -> str:
         """The name of the measure."""
         return self.measure.label
+
+    @property
+    def refusal(self) -> Failure | None:
+        """Why nothing can be measured; None where it can be."""
+        return self.prepared.failure if self.prepared else None
 
     @property
     def summarizes(self) -> bool:

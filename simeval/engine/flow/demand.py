@@ -1,6 +1,6 @@
 """What goes back through the line: which trials are needed, the credits to deal them, and the slots they take."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Self
@@ -84,6 +84,7 @@ class Demand:
         self._closed: set[int] = set()
         self._settled: set[tuple[int, int]] = set()
         self._under_way: list[dict[int, list[TrialScope]]] = [{} for _ in range(scenarios)]
+        self._preparing: dict[int, anyio.CancelScope] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -92,11 +93,6 @@ class Demand:
         self._credit.close()
         self.credits.close()
         self.slots.give_back_all()
-
-    def open(self, trials: Sequence[int]) -> None:
-        """Need so many trials of each scenario to begin with; credits go round the scenarios."""
-        for scenario in opening_round(trials):
-            self.grant(scenario, self._granted[scenario] + 1)
 
     def grant(self, scenario: int, trials: int) -> None:
         """Need at least this many trials of a scenario. What has been needed may be under way, and stays so."""
@@ -142,8 +138,19 @@ class Demand:
         """Need no trials of a scenario but the first `trials`, which have come; after the last one grant no more."""
         self._closed.add(scenario)
         self.end_beyond(scenario, trials)
+        if scenario in self._preparing:
+            self._preparing[scenario].cancel()
         if self.is_over:
             self.grant_no_more()
+
+    @contextmanager
+    def preparing(self, scenario: int) -> Iterator[None]:
+        """Hold a scope in which a scenario is prepared; it is cancelled when the scenario is closed."""
+        with anyio.CancelScope() as scope:
+            self._preparing[scenario] = scope
+            if self.is_closed(scenario):
+                scope.cancel()
+            yield
 
     @contextmanager
     def scope(self, trial: Trial) -> Iterator[TrialScope]:
@@ -160,8 +167,3 @@ class Demand:
             scopes.remove(scope)
             if not scopes:
                 del self._under_way[trial.scenario][trial.index]
-
-
-def opening_round(limits: Sequence[int]) -> list[int]:
-    """Return scenarios in the order in which their first trials are dealt: one of each, again and again."""
-    return [position for index in range(max(limits)) for position, limit in enumerate(limits) if index < limit]

@@ -105,7 +105,7 @@ def make_dataset_plan(
     *,
     settings: Settings,
     seed: int,
-    judge_scorer: Callable[[str], Scorer],
+    judge_scorer: Callable[[Expectation], Scorer],
     callers: Callers,
     clean: Callable[[str], str],
 ) -> DatasetPlan:

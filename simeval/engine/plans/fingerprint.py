@@ -7,7 +7,8 @@ from dataclasses import fields
 from typing import Any
 
 from simeval.core.serialization import Json, plain
-from simeval.core.settings import Settings, WritingStyleConfig
+from simeval.core.settings import ROLES, Settings
+from simeval.core.writing_style import WritingStyleConfig
 from simeval.engine.plans.scenario_plan import Measure, RunPlan, ScenarioPlan
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.provider_table import is_embedded
@@ -17,8 +18,9 @@ _OF_VERDICTS = ("stop_mode", "gate", "on_app_error", "max_error_rate")
 _OF_USERS = ("user_format", "on_user_fault", "max_user_fault_rate", "audit_users")
 LONGEST_SHOWN = 60
 _MODULE = re.compile(r" \([\w.]*\)$")
-NOT_OF_A_CALL = frozenset({"api_key", "timeout"})  # options that no call is told apart by
-NOT_OF_THE_ANSWER = NOT_OF_A_CALL | {"api_base", "base_url", "api_version", "headers", "extra_headers", "organization"}
+NOT_OF_THE_ANSWER = frozenset(
+    {"api_key", "timeout", "api_base", "base_url", "api_version", "headers", "extra_headers", "organization"}
+)
 
 
 def define(
@@ -30,7 +32,6 @@ def define(
     app: str,
     judges: Sequence[str],
     user: str,
-    model_options: Mapping[str, Any],
 ) -> Json:
     """Return everything that a run's verdicts depend on, apart from chance, in the form JSON has."""
     with_users = any(isinstance(plan, ScenarioPlan) for plan in plans)
@@ -40,11 +41,21 @@ def define(
         "judge": list(judges),
         "judge repeats": settings.judge_repeats,
         "user": user,
-        "model options": {key: str(value) for key, value in sorted(answer_options(model_options).items())},
+        "model options": _options(settings),
         "prompts": _prompts_read(plans, prompts, judges=judges, user=user, audits=settings.audit_users > 0),
         "writing styles": _styles(settings.writing_style) if with_users else None,
         "settings": {name: getattr(settings, name) for name in (*_OF_VERDICTS, *(_OF_USERS if with_users else ()))},
         "scenarios": [_planned(plan) for plan in plans],
+    }
+
+
+def _options(settings: Settings) -> Json:
+    """Return the options that answers depend on: those of all models, then those of a role with its name before."""
+    named = {"": settings.model_options, **{f"{role} ": getattr(settings, f"{role}_options") for role in ROLES}}
+    return {
+        f"{before}{name}": str(value)
+        for before, options in named.items()
+        for name, value in sorted(answer_options(options or {}).items())
     }
 
 
@@ -119,6 +130,7 @@ def _expectation(measure: Measure) -> Json:
     return {
         "title": measure.label,
         "expected_behavior": measure.expected_behavior,
+        "rubric": measure.own_rubric and dict(measure.own_rubric),
         "scorer": measure.scorer.name,
         "arguments": {
             name: _shown_argument(value)

@@ -32,6 +32,7 @@ class Measure:
     path: str | None
     evaluators: tuple[Evaluator, ...] = ()
     expected_behavior: str | None = None
+    own_rubric: Mapping[str, str] | None = None
     keeps_details: bool = True
 
     def take(self, measured: object) -> Score:
@@ -133,11 +134,12 @@ class ScenarioPlan(RunPlan):
 
 
 def rubric_requests(plans: Iterable[RunPlan], prompt: Prompt) -> list[RubricRequest]:
-    """Return the requests for the rubrics that conversations are judged by, each once."""
+    """Return the requests for the rubrics that conversations are judged by and no suite gives, each once."""
     found = {
-        (str(plan.columns["given"]), str(plan.columns["when"]), behaviour): None
+        (str(plan.columns["given"]), str(plan.columns["when"]), measure.expected_behavior): None
         for plan in plans
-        for behaviour in plan.behaviours
+        for measure in plan.measures
+        if measure.expected_behavior is not None and measure.own_rubric is None
     }
     return [
         RubricRequest(given=given, when=when, expected_behavior=behaviour, prompt=prompt)
@@ -175,10 +177,10 @@ def make_plans(
     *,
     settings: Settings,
     seed: int,
-    judge_scorer: Callable[[str], Scorer],
+    judge_scorer: Callable[[Expectation], Scorer],
     callers: Callers,
 ) -> tuple[ScenarioPlan, ...]:
-    """Check every scenario and give its plan; `judge_scorer` makes the scorer of an expected behaviour.
+    """Check every scenario and give its plan; `judge_scorer` makes that of an expected behaviour.
 
     `callers` give what asks a model, for scorers that do.
 
@@ -211,7 +213,7 @@ def make_plans(
 def _measures(
     scenario: ScenarioTest,
     settings: Settings,
-    judge_scorer: Callable[[str], Scorer],
+    judge_scorer: Callable[[Expectation], Scorer],
     binder: ScorerBinder,
     requirements: int,
 ) -> tuple[Measure, ...]:
@@ -235,7 +237,7 @@ def make_measure(
     label: str,
     expectation: Expectation,
     settings: Settings,
-    judge_scorer: Callable[[str], Scorer],
+    judge_scorer: Callable[[Expectation], Scorer],
     binder: ScorerBinder,
     *,
     where: str,
@@ -245,7 +247,7 @@ def make_measure(
 ) -> Measure:
     """Return an expectation ready to run, its evaluators at their share of the level. Raises DefinitionError."""
     if expectation.expected_behavior is not None:
-        scorer = judge_scorer(expectation.expected_behavior)
+        scorer = judge_scorer(expectation)
     else:
         scorer = binder.bound(expectation.scorer)
         scorer.check(columns)
@@ -265,4 +267,5 @@ def make_measure(
             for each in expectation.evaluators
         ),
         expected_behavior=expectation.expected_behavior,
+        own_rubric=expectation.levels,
     )

@@ -1,6 +1,8 @@
 """A model with bounds: so many calls at once, so many seconds each."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import inf
+from time import perf_counter
 
 import anyio
 import anyio.lowlevel
@@ -43,12 +45,18 @@ class Paced(Wrapped):
 
 @dataclass(slots=True)
 class Timed(Wrapped):
-    """A model whose calls end after `seconds`, with a ModelError of kind "timeout"."""
+    """A model whose calls end after `seconds`, or fewer where a request says so, with a ModelError of kind "timeout".
+
+    What it answers says how long it took.
+    """
 
     seconds: float = field(kw_only=True)
 
     async def complete(self, request: Request) -> Completion:
         """Answer within the time."""
-        with anyio.move_on_after(self.seconds):
-            return await self.model.complete(request)
-        raise ModelError(self.name, kind="timeout", problem=f"no answer within {self.seconds:g} seconds")
+        seconds = min(self.seconds, request.timeout_seconds or inf)
+        clock = perf_counter()
+        with anyio.move_on_after(seconds):
+            completion = await self.model.complete(request)
+            return replace(completion, seconds=perf_counter() - clock)
+        raise ModelError(self.name, kind="timeout", problem=f"no answer within {seconds:g} seconds")

@@ -1,8 +1,8 @@
 """What a language model is to simeval: a name, and something that completes requests."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Self, runtime_checkable
 
 from simeval.core.conversation import ChatMessage
 from simeval.models.protocol.replies import Reply
@@ -24,21 +24,49 @@ class Request(Protocol):
         """The sampling temperature to ask for."""
 
     @property
+    def max_tokens(self) -> int | None:
+        """The most tokens that the reply may have; None for as many as the model likes."""
+
+    @property
+    def timeout_seconds(self) -> float | None:
+        """The seconds the call may take, where that is less than the model's own bound."""
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """What goes into the call as it is."""
+
+    @property
     def reply(self) -> type[Reply] | None:
         """The JSON object to answer with; None for free text."""
 
     def messages(self) -> Sequence[ChatMessage]:
         """Render the prompt."""
 
+    def addressed(self, options: Mapping[str, Any]) -> Self:
+        """Return the request with options of its role."""
+
+    def again(self, attempt: int, problem: str) -> Self:
+        """Return the request for a further try at a reply that could not be read."""
+
+    def with_room(self, times: int) -> Self:
+        """Return the request with so many times the tokens for its reply."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """What a model answered, the tokens it counted, and the cost in US dollars where it is known."""
+    """What a model answered, the tokens it counted, and the cost in US dollars where it is known.
+
+    `is_cut` says that the reply ended at its limit of tokens; `seconds` is how long the call took, without any wait
+    for its turn; `first_token` holds the probabilities of the likeliest first tokens, where they were asked for.
+    """
 
     text: str
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost_usd: float | None = None
+    is_cut: bool = False
+    seconds: float | None = None
+    first_token: Mapping[str, float] = field(default_factory=dict)
 
 
 @runtime_checkable

@@ -30,6 +30,7 @@ from simeval.models.protocol.replies import (
     StayingReply,
     UserReply,
 )
+from simeval.models.protocol.request import ModelRequest
 
 # All that a reader cannot see, or sees in another place than it stands: controls other than tab and line feed, marks of
 # direction, what has no width, tags and selectors of variants that can spell a hidden text, halves of surrogate pairs
@@ -75,7 +76,7 @@ def render_transcript(messages: Sequence[Message]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UserTurn:
+class UserTurn(ModelRequest):
     """Asks for a simulated user's next message.
 
     `is_held` says that the user cannot leave now, `untold` are details that it has not told yet. The history is given
@@ -90,10 +91,11 @@ class UserTurn:
     is_held: bool = False
     untold: Sequence[str] = ()
     format: UserFormat = "json"
+    temperature: float = 0.8
+    max_tokens: int | None = 400
     prompt: Prompt = field(default_factory=partial(built_in, "user"))
 
     role: ClassVar[str] = "user"
-    temperature: ClassVar[float] = 0.8
 
     @property
     def reply(self) -> type[Reply] | None:
@@ -120,6 +122,8 @@ class UserTurn:
             untold=fenced(", ".join(self.untold)) if self.untold else None,
             form=self.prompt.render(f"{self.format}_{form}"),
         )
+        if self.problem:  # not in the last message: that is the app's
+            system = f"{system}\n\nYour last reply was of no use: {self.problem}. Reply again, in full."
         return [
             {"role": "system", "content": system},
             *user_chat.reversed_roles(self.history, opener=self.prompt.render("opener"), format=self.format),
@@ -127,21 +131,20 @@ class UserTurn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditRequest:
+class AuditRequest(ModelRequest):
     """Asks a judge whether the simulated user of a conversation did its part."""
 
     given: str
     when: str
     conversation: Sequence[Message]
     ended: str
-    seed: int
+    max_tokens: int | None = 800
     prompt: Prompt = field(default_factory=partial(built_in, "audit"))
 
     role: ClassVar[str] = "audit"
-    temperature: ClassVar[float] = 0.0
     reply: ClassVar[type[Reply]] = AuditReply
 
-    def messages(self) -> list[ChatMessage]:
+    def first_messages(self) -> list[ChatMessage]:
         user = self.prompt.render(
             "user",
             given=_tag("given", self.given),
@@ -153,7 +156,7 @@ class AuditRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GradeRequest:
+class GradeRequest(ModelRequest):
     """Asks a judge to rate a conversation by a rubric."""
 
     given: str
@@ -162,13 +165,13 @@ class GradeRequest:
     levels: Mapping[str, str]
     conversation: Sequence[Message]
     seed: int
+    max_tokens: int | None = 800
     prompt: Prompt = field(default_factory=partial(built_in, "judge"))
 
     role: ClassVar[str] = "judge"
-    temperature: ClassVar[float] = 0.0
     reply: ClassVar[type[Reply]] = Grade
 
-    def messages(self) -> list[ChatMessage]:
+    def first_messages(self) -> list[ChatMessage]:
         user = self.prompt.render(
             "user",
             given=_tag("given", self.given),
@@ -181,20 +184,19 @@ class GradeRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RubricRequest:
+class RubricRequest(ModelRequest):
     """Asks for the ten levels of a rubric."""
 
     given: str
     when: str
     expected_behavior: str
-    seed: int = 0
+    max_tokens: int | None = 1500
     prompt: Prompt = field(default_factory=partial(built_in, "rubric"))
 
     role: ClassVar[str] = "rubric"
-    temperature: ClassVar[float] = 0.0
     reply: ClassVar[type[Reply]] = RubricReply
 
-    def messages(self) -> list[ChatMessage]:
+    def first_messages(self) -> list[ChatMessage]:
         user = self.prompt.render(
             "user",
             given=_tag("given", self.given),
@@ -205,17 +207,17 @@ class RubricRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChatRequest:
+class ChatRequest(ModelRequest):
     """Asks a model that is itself the app under test for its next answer."""
 
     history: Sequence[ChatMessage]
-    seed: int = 0
+    temperature: float = 0.8
+    max_tokens: int | None = 2000
 
     role: ClassVar[str] = "app"
-    temperature: ClassVar[float] = 0.8
     reply: ClassVar[type[Reply] | None] = None
 
-    def messages(self) -> Sequence[ChatMessage]:
+    def first_messages(self) -> Sequence[ChatMessage]:
         return self.history
 
 

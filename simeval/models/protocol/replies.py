@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast, get_a
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
 
 from simeval.core.conversation import UserFaultKind
+from simeval.core.rubric_levels import equal_levels
 from simeval.errors import MalformedReply
 
 LONGEST_REPLY = 200_000  # characters; a longer reply is refused unread
@@ -33,8 +34,6 @@ def _object(**properties: Mapping[str, Any]) -> Mapping[str, Any]:
         "additionalProperties": False,
     }
 
-
-_SAID: Mapping[str, Any] = {"type": "string", "minLength": 1}
 
 Status = Literal["open", "no_progress", "satisfied", "gave_up", "handed_off"]
 STAYING: tuple[Status, ...] = ("open", "no_progress")
@@ -64,7 +63,9 @@ class StayingReply(UserReply):
     """The same of a user who cannot leave now: the app waits for an answer."""
 
     message: Text
-    json_schema: ClassVar[Mapping[str, Any]] = _object(status={"type": "string", "enum": list(STAYING)}, message=_SAID)
+    json_schema: ClassVar[Mapping[str, Any]] = _object(
+        status={"type": "string", "enum": list(STAYING)}, message={"type": "string"}
+    )
 
 
 class OpeningReply(UserReply):
@@ -72,7 +73,7 @@ class OpeningReply(UserReply):
 
     status: Status = "open"
     message: Text
-    json_schema: ClassVar[Mapping[str, Any]] = _object(message=_SAID)
+    json_schema: ClassVar[Mapping[str, Any]] = _object(message={"type": "string"})
 
 
 class PlainReply(UserReply):
@@ -114,12 +115,13 @@ class Grade(Reply):
     reasoning: Text
     score: Annotated[float, Field(strict=True, ge=1, le=10, allow_inf_nan=False)]
     json_schema: ClassVar[Mapping[str, Any]] = _object(
-        reasoning={"type": "string"}, score={"type": "number", "minimum": 1, "maximum": 10}
+        reasoning={"type": "string"},
+        score={"type": "integer", "minimum": 1, "maximum": 10},  # llama.cpp's grammars hold bounds of integers only
     )
 
 
 class RubricReply(Reply):
-    """The ten levels of a rubric, from 1 (worst) to 10 (best)."""
+    """The ten levels of a rubric, from 1 (worst) to 10 (best); no two of them say the same."""
 
     levels: Mapping[str, Text]
     json_schema: ClassVar[Mapping[str, Any]] = _object(
@@ -131,6 +133,8 @@ class RubricReply(Reply):
     def _ten(cls, levels: Mapping[str, str]) -> Mapping[str, str]:
         if set(levels) != set(LEVELS):
             raise ValueError(f"levels must be exactly {', '.join(LEVELS)}")
+        if same := equal_levels({level: levels[level] for level in LEVELS}):
+            raise ValueError(f"levels {same[0]} and {same[1]} say the same; each must differ from the others")
         return {level: levels[level] for level in LEVELS}
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 import anyio.to_thread
 from pydantic import Field, field_validator
@@ -14,6 +14,7 @@ from simeval.errors import ModelError
 from simeval.models.protocol.encoder import Encoder
 from simeval.models.protocol.model import Completion, Request
 from simeval.models.protocol.replies import Reply
+from simeval.models.protocol.request import ModelRequest
 from simeval.models.providers.litellm_model import LiteLLMModel
 from simeval.models.providers.openai_compatible import CompatibleModel
 
@@ -46,17 +47,19 @@ class TwoVectors(Vectors):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EmbeddingRequest:
+class EmbeddingRequest(ModelRequest):
     """Asks for the vectors of texts: each is a message."""
 
     texts: Sequence[str]
     reply: type[Vectors] = Vectors
 
     role: ClassVar[str] = "scorer"
-    temperature: ClassVar[float] = 0.0
-    seed: ClassVar[int] = 0  # a text has one vector, whatever the trial
 
-    def messages(self) -> list[ChatMessage]:
+    def again(self, attempt: int, problem: str) -> Self:  # noqa: ARG002
+        """Return the request itself: a text has one vector, whatever is said."""
+        return self
+
+    def first_messages(self) -> list[ChatMessage]:
         return [{"role": "user", "content": text} for text in self.texts]
 
 
@@ -65,7 +68,7 @@ class CompatibleEmbedding(CompatibleModel):
 
     path = "/embeddings"
 
-    def _asked(self, request: Request) -> dict[str, Any]:
+    def _asked(self, request: Request, json_schema: object) -> dict[str, Any]:  # noqa: ARG002
         return {"input": _texts(request), "encoding_format": "float"}
 
     def _answered(self, answer: Any) -> str:
@@ -76,7 +79,7 @@ class LiteLLMEmbedding(LiteLLMModel):
     """An embedding model by its LiteLLM name."""
 
     async def _respond(self, litellm: ModuleType, request: Request) -> Any:
-        self._connect(litellm)
+        self._open(litellm)
         return await litellm.aembedding(**self._arguments({"input": _texts(request), "max_retries": _Never()}))
 
     def _answered(self, response: Any) -> str | None:

@@ -18,7 +18,16 @@ import anyio
 from simeval.errors import DefinitionError, ModelError, ModelErrorKind, ModelUnusable
 from simeval.models.protocol.model import Completion, Request
 from simeval.models.providers.litellm_session import close_session, open_session
-from simeval.models.providers.openai_format import UNAUTHORIZED, kind_of, response_format, seconds_of
+from simeval.models.providers.openai_compatible import COMPATIBLE_PREFIX, CompatibleModel
+from simeval.models.providers.openai_format import (
+    LIMITS,
+    UNAUTHORIZED,
+    Dialect,
+    first_token_of,
+    is_cut,
+    kind_of,
+    seconds_of,
+)
 
 _KINDS: Mapping[str, ModelErrorKind] = {
     "AuthenticationError": "authentication",
@@ -40,6 +49,7 @@ _KINDS: Mapping[str, ModelErrorKind] = {
     "APIResponseValidationError": "malformed",
     "JSONSchemaValidationError": "malformed",
 }
+SCHEMA = "json_schema"  # the option; LiteLLM has none of this name
 _NO_KEY = re.compile(r"missing credentials|api_key client option must be set", re.IGNORECASE)
 _PREFIXES = re.compile(r"^(?:(?:litellm\.)?\w+(?:Error|Exception): |\w+Exception - )+")
 
@@ -61,14 +71,17 @@ def load_litellm() -> ModuleType:
 class LiteLLMModel:
     """A model by its LiteLLM name ("openai/gpt-5-nano"), with options that go into every call.
 
-    `options` are LiteLLM's own keyword arguments, such as api_base, api_key, max_tokens or temperature.
+    `options` are LiteLLM's own keyword arguments, such as api_base, api_key, max_tokens or temperature, and
+    `json_schema`: "auto" asks for replies by their schema until the server refuses one, or where LiteLLM's table says
+    that the model takes none; True always does, False never. A request's own options come on top.
     """
 
     name: str
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
     timeout_seconds: float = 600.0
     _session: Any = field(default=None, init=False, repr=False)
-    _known: Mapping[str, Any] | None = field(default=None, init=False, repr=False)
+    _is_open: bool = field(default=False, init=False, repr=False)
+    _dialect: Dialect = field(default_factory=Dialect, init=False, repr=False)
 
     def check(self) -> None:
         """Raise DefinitionError where the name has no provider LiteLLM knows. Makes no call."""
@@ -83,52 +96,74 @@ class LiteLLMModel:
             ) from None
 
     async def complete(self, request: Request) -> Completion:
-        """Make one call. Raises ModelError; ModelUnusable where no call can succeed."""
-        litellm = await anyio.to_thread.run_sync(load_litellm) if self._known is None else load_litellm()
+        """Make one call; again where the server refuses how it is asked. Raises ModelError, ModelUnusable."""
+        litellm = load_litellm() if self._is_open else await anyio.to_thread.run_sync(load_litellm)
         try:
             response = await self._respond(litellm, request)
         except Exception as error:
             raise self._translated(error) from None  # what LiteLLM says may quote the key
+        choice = _choice(response)
         text = self._answered(response)
-        if text is None:
+        if text is None and not is_cut(choice):
             raise ModelError(self.name, kind="malformed", problem="the reply has no text")
         usage = getattr(response, "usage", None)
         return Completion(
-            text=text,
+            text=text or "",
             prompt_tokens=getattr(usage, "prompt_tokens", 0) or 0,
             completion_tokens=getattr(usage, "completion_tokens", 0) or 0,
             cost_usd=getattr(response, "_hidden_params", {}).get("response_cost"),
+            is_cut=is_cut(choice),
+            first_token=first_token_of(choice),
         )
+
+    async def context_tokens(self) -> int | None:
+        """Return the tokens that a prompt and its reply may have, where one's own server or LiteLLM's table says so."""
+        if "api_base" not in self.options:
+            litellm = await anyio.to_thread.run_sync(load_litellm)
+            listed = litellm.model_cost.get(self.name) or litellm.model_cost.get(self.name.partition("/")[2]) or {}
+            return listed.get("max_input_tokens")
+        server = CompatibleModel(f"{COMPATIBLE_PREFIX}{self.name.partition('/')[2]}", self.options)
+        try:
+            return await server.context_tokens()
+        finally:
+            await server.close()
 
     async def close(self) -> None:
         """Close the connections this model opened."""
-        session, self._session, self._known = self._session, None, None
+        session, self._session, self._is_open = self._session, None, False
         if session is not None:
             await close_session(load_litellm())
 
     async def _respond(self, litellm: ModuleType, request: Request) -> Any:
         """Make the call; `_answered` gives the text of what it returned, None where there is none."""
-        known = self._connect(litellm)
-        asked: dict[str, Any] = {
-            "messages": request.messages(),
-            "temperature": request.temperature,
-            "seed": request.seed % 2**31,
-            "max_retries": 0,
-        }
-        if request.reply is not None:
-            asked["response_format"] = response_format(request.reply, schema=known["schema"])
-        return await litellm.acompletion(**self._arguments(asked))
+        self._open(litellm)
+        options = {**self.options, **request.options}
+        schema = options.pop(SCHEMA, "auto")
+        while True:
+            asked = self._dialect.asked(request, schema)
+            try:
+                return await litellm.acompletion(**self._arguments({**asked, "max_retries": 0, **options}))
+            except litellm.exceptions.BadRequestError as error:
+                refusal = self._translated(error)
+                if refusal.kind != "bad_request" or not self._dialect.gives_up(
+                    asked, refusal.problem, json_schema=schema
+                ):
+                    raise
 
     def _answered(self, response: Any) -> str | None:
         choices = getattr(response, "choices", None)
         return cast("str | None", choices[0].message.content) if choices else None
 
-    def _connect(self, litellm: ModuleType) -> Mapping[str, Any]:
-        """Open the connections, where they are not, and give what is known of the model."""
-        if self._known is None:
-            self._known = {"schema": litellm.supports_response_schema(self.name)}
+    def _open(self, litellm: ModuleType) -> None:
+        """Open the connections, where they are not, and look up what LiteLLM's table says of the model."""
+        if not self._is_open:
+            self._is_open = True
             self._session = open_session(litellm)
-        return self._known
+            is_listed = not litellm.model_cost.keys().isdisjoint((self.name, self.name.partition("/")[2]))
+            if is_listed and not litellm.supports_response_schema(self.name):
+                self._dialect.refused.add("json_schema")
+            if is_listed and litellm.supports_reasoning(self.name):
+                self._dialect.refused.update(LIMITS)  # what it thinks would count too
 
     def _arguments(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         ours = {
@@ -138,16 +173,17 @@ class LiteLLMModel:
             "drop_params": True,
             "shared_session": self._session,
         }
-        return {**ours, **asked, **self.options}
+        options = {name: value for name, value in self.options.items() if name != SCHEMA}
+        return {**options, **ours, **asked}
 
     def _translated(self, error: Exception) -> ModelError:
         status = getattr(error, "status_code", None) or 400
         kind = next((_KINDS[c.__name__] for c in type(error).__mro__ if c.__name__ in _KINDS), None)
         if kind is None:
             raise error
-        if kind == "bad_request":  # LiteLLM files some other refusals there too; the status says what they are
-            kind = kind_of(status)
         problem = _first_line(str(error))
+        if kind == "bad_request":  # LiteLLM files some other refusals there too; status and text say what they are
+            kind = kind_of(status, [str(getattr(error, "code", ""))], problem)
         if kind == "server" and _NO_KEY.search(problem):
             kind = "authentication"
         if kind == "server" and "connection error" in problem.lower():
@@ -156,6 +192,16 @@ class LiteLLMModel:
             return ModelUnusable(self.name, kind=kind, problem=problem)
         headers = getattr(error, "litellm_response_headers", None) or {}
         return ModelError(self.name, kind=kind, problem=problem, retry_after=seconds_of(headers.get("retry-after")))
+
+
+def _choice(response: Any) -> Mapping[str, Any]:
+    """Return the first choice of a response in the form of the wire; empty where there is none."""
+    choices = getattr(response, "choices", None)
+    if not choices:
+        return {}
+    logprobs: Any = getattr(choices[0], "logprobs", None)
+    shown = logprobs.model_dump() if hasattr(logprobs, "model_dump") else logprobs
+    return {"finish_reason": choices[0].finish_reason, "logprobs": shown}
 
 
 def _first_line(text: str) -> str:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field
 
@@ -12,6 +12,7 @@ from simeval.core.conversation import ChatMessage
 from simeval.errors import DefinitionError, ModelError
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.replies import Reply
+from simeval.models.protocol.request import ModelRequest
 from simeval.models.providers.litellm_model import LiteLLMModel
 from simeval.models.providers.litellm_session import open_session
 from simeval.models.providers.openai_compatible import COMPATIBLE_PREFIX, CompatibleModel
@@ -41,17 +42,19 @@ class ModerationReply(Reply):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModerationRequest:
+class ModerationRequest(ModelRequest):
     """Asks whether a text is to be flagged."""
 
     text: str
 
     role: ClassVar[str] = "scorer"
-    temperature: ClassVar[float] = 0.0
-    seed: ClassVar[int] = 0
     reply: ClassVar[type[Reply]] = ModerationReply
 
-    def messages(self) -> list[ChatMessage]:
+    def again(self, attempt: int, problem: str) -> Self:  # noqa: ARG002
+        """Return the request itself: a text has one answer."""
+        return self
+
+    def first_messages(self) -> list[ChatMessage]:
         return [{"role": "user", "content": self.text}]
 
 
@@ -60,7 +63,7 @@ class CompatibleModeration(CompatibleModel):
 
     path = "/moderations"
 
-    def _asked(self, request: Request) -> dict[str, Any]:
+    def _asked(self, request: Request, json_schema: object) -> dict[str, Any]:  # noqa: ARG002
         return {"input": _text(request)}
 
     def _answered(self, answer: Any) -> str:

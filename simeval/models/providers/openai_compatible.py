@@ -6,19 +6,31 @@ LiteLLM remains the way to everything else, and to prices.
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
+import anyio
 
 from simeval.core.redaction import Redactor
 from simeval.errors import LONGEST_KEPT, DefinitionError, ModelError, ModelUnusable
 from simeval.models.protocol.model import Completion, Request
-from simeval.models.providers.openai_format import UNAUTHORIZED, kind_of, response_format, seconds_of
+from simeval.models.providers.openai_format import (
+    UNAUTHORIZED,
+    Dialect,
+    context_of,
+    first_token_of,
+    is_cut,
+    kind_of,
+    seconds_of,
+)
 
+OK = 200
+LOOKUP_SECONDS = 2.0
+_OURS = frozenset({"api_base", "api_key", "json_schema"})
 COMPATIBLE_PREFIX = "openai-compatible/"
 DEFAULT_BASE = "https://api.openai.com/v1"
 
@@ -28,12 +40,13 @@ class CompatibleModel:
     """A model behind an OpenAI-compatible endpoint.
 
     Options: `api_base` (else the environment's OPENAI_BASE_URL, else OpenAI's own), `api_key` (else OPENAI_API_KEY),
-    `json_schema` (False for servers that take only {"type": "json_object"}); all others go into the body
-    of every request.
+    `json_schema` ("auto": replies are asked for by their schema until the server refuses one; True: always; False:
+    never); all others go into the body of every request. A request's own options come on top.
     """
 
     name: str
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    _dialect: Dialect = field(default_factory=Dialect, init=False, repr=False)
     _session: aiohttp.ClientSession | None = field(default=None, init=False, repr=False)
     path: ClassVar[str] = "/chat/completions"
 
@@ -49,20 +62,42 @@ class CompatibleModel:
             )
 
     async def complete(self, request: Request) -> Completion:
-        """Make one call. Raises ModelError; ModelUnusable where no call can succeed."""
+        """Make one call; again where the server refuses how it is asked. Raises ModelError, ModelUnusable."""
+        options = {**self.options, **request.options}
+        schema = options.get("json_schema", "auto")
+        rest = {name: value for name, value in options.items() if name not in _OURS}
+        while True:
+            asked = self._asked(request, schema)
+            status, text, retry_after = await self._post({"model": self._model, **asked, **rest})
+            if status == OK:
+                return self._read(text)
+            refusal = self._refusal(status, text, retry_after)
+            if refusal.kind != "bad_request" or not self._dialect.gives_up(asked, refusal.problem, json_schema=schema):
+                raise refusal
+
+    async def context_tokens(self) -> int | None:
+        """Return the tokens that a prompt and its reply may have, where one's own server says so; else None."""
+        if not self.options.get("api_base"):
+            return None
+        try:
+            with anyio.fail_after(LOOKUP_SECONDS):
+                async with self._open().get(f"{self._base()}/models", headers=self._headers()) as response:
+                    return context_of(await response.json(), self._model)
+        except (aiohttp.ClientError, OSError, ValueError):  # TimeoutError is an OSError
+            return None
+
+    async def _post(self, body: Mapping[str, Any]) -> tuple[int, str, str | None]:
+        """Return the status, the body and the Retry-After of an answer."""
         try:
             async with self._open().post(
-                f"{self._base()}{self.path}", data=json.dumps(self._body(request)), headers=self._headers()
+                f"{self._base()}{self.path}", data=json.dumps(body), headers=self._headers()
             ) as response:
-                text = await response.text()
-                if response.status != 200:
-                    raise self._refusal(response.status, text, response.headers.get("Retry-After"))
+                return response.status, await response.text(), response.headers.get("Retry-After")
         except (aiohttp.ClientError, OSError) as error:
             problem = str(error) or type(error).__name__
             raise ModelError(self.name, kind="connection", problem=problem) from None
         except UnicodeDecodeError as error:
             raise ModelError(self.name, kind="malformed", problem="the body is not text") from error
-        return self._read(text)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -87,32 +122,29 @@ class CompatibleModel:
         key = self.options.get("api_key") or os.environ.get("OPENAI_API_KEY")
         return {"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
 
-    def _body(self, request: Request) -> dict[str, Any]:
-        ours = ("api_base", "api_key", "json_schema")
-        options = {name: value for name, value in self.options.items() if name not in ours}
-        return {"model": self.name.removeprefix(COMPATIBLE_PREFIX), **self._asked(request), **options}
+    @property
+    def _model(self) -> str:
+        return self.name.removeprefix(COMPATIBLE_PREFIX)
 
-    def _asked(self, request: Request) -> dict[str, Any]:
+    def _asked(self, request: Request, json_schema: object) -> dict[str, Any]:
         """Return what a request asks, in the form of the endpoint; `_answered` reads what it answers."""
-        asked: dict[str, Any] = {
-            "messages": request.messages(),
-            "temperature": request.temperature,
-            "seed": request.seed % 2**31,
-        }
-        if request.reply is not None:
-            asked["response_format"] = response_format(request.reply, schema=self.options.get("json_schema", True))
-        return asked
+        return self._dialect.asked(request, json_schema)
 
     def _answered(self, answer: Any) -> str:
-        return _text(answer["choices"][0]["message"]["content"])
+        choice = answer["choices"][0]
+        content = choice["message"]["content"]
+        return "" if content is None and is_cut(choice) else _text(content)
 
     def _read(self, text: str) -> Completion:
         try:
             answer = json.loads(text)
             said = self._answered(answer)
             usage = answer.get("usage") or {}
+            choice = answer["choices"][0] if "choices" in answer else {}
             return Completion(
                 text=said,
+                is_cut=is_cut(choice),
+                first_token=first_token_of(choice),
                 prompt_tokens=int(usage.get("prompt_tokens") or 0),
                 completion_tokens=int(usage.get("completion_tokens") or 0),
             )
@@ -121,8 +153,8 @@ class CompatibleModel:
             raise ModelError(self.name, kind="malformed", problem=problem) from error
 
     def _refusal(self, status: int, text: str, retry_after: str | None) -> ModelError:
-        code, message = _error_of(text)
-        kind = kind_of(status, code)
+        codes, message = _error_of(text)
+        kind = kind_of(status, codes, message)
         problem = f"HTTP {status}: {message}"
         if status == UNAUTHORIZED:
             return ModelUnusable(self.name, kind=kind, problem=problem)
@@ -141,10 +173,10 @@ def _text(content: object) -> str:
     return content
 
 
-def _error_of(text: str) -> tuple[str, str]:
-    """Return the code and message of an error body, whatever it looks like."""
+def _error_of(text: str) -> tuple[Collection[str], str]:
+    """Return the code and type, and the message, of an error body, whatever it looks like."""
     try:
         error = json.loads(text)["error"]
-        return str(error.get("code") or ""), str(error.get("message") or error)
+        return (str(error.get("code") or ""), str(error.get("type") or "")), str(error.get("message") or error)
     except (ValueError, KeyError, TypeError, AttributeError):
-        return "", (text.strip().splitlines() or ["no message"])[0]
+        return (), (text.strip().splitlines() or ["no message"])[0]

@@ -1,15 +1,26 @@
 """What OpenAI's chat protocol writes on the wire, as far as simeval uses it."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from math import exp
 from typing import Any
 
 from simeval.errors import ModelErrorKind
+from simeval.models.protocol.model import Request
 from simeval.models.protocol.replies import Reply
 
 UNAUTHORIZED = 401  # no call with this key can succeed
-_CONTENT_CODES = frozenset({"context_length_exceeded", "content_filter", "content_policy_violation"})
+REFUSED = frozenset({400, 413, 422})  # what was asked is refused, not who asks
+_CONTENT_CODES = frozenset(
+    {"context_length_exceeded", "exceed_context_size_error", "content_filter", "content_policy_violation"}
+)
+_CONTEXTS = ("n_ctx", "max_model_len", "loaded_context_length", "context_length")  # llama.cpp, vLLM, LM Studio, others
+_TOO_LONG = re.compile(
+    r"context (?:length|size|window)|maximum context|context_length|prompt is too long", re.IGNORECASE
+)
 _KINDS: Mapping[int, ModelErrorKind] = {
     401: "authentication",
     403: "authentication",
@@ -21,12 +32,81 @@ _KINDS: Mapping[int, ModelErrorKind] = {
 }
 
 
-def response_format(reply: type[Reply], *, schema: bool) -> dict[str, Any]:
-    """Ask for a JSON object: of the reply's schema where the model takes one, of any shape otherwise."""
-    if not schema:
-        return {"type": "json_object"}
-    described = {"name": reply.__name__, "schema": reply.json_schema, "strict": True}
-    return {"type": "json_schema", "json_schema": described}
+@dataclass(slots=True)
+class Dialect:
+    """What an endpoint takes of what it is asked: what it refuses once is left out from then on.
+
+    A reply is asked for by its schema, then as any JSON object, then by the prompt alone; its length by `max_tokens`,
+    then by `max_completion_tokens`; temperature and seed may be refused, too.
+    """
+
+    refused: set[str] = field(default_factory=set)
+
+    def asked(self, request: Request, json_schema: object) -> dict[str, Any]:
+        """Return what a request asks, as the endpoint takes it; `json_schema` is True, False or "auto"."""
+        asked: dict[str, Any] = {"temperature": request.temperature, "seed": request.seed % 2**31}
+        asked = {name: value for name, value in asked.items() if name not in self.refused}
+        if request.max_tokens is not None and (limit := self._first(LIMITS)) is not None:
+            asked[limit] = request.max_tokens
+        if request.reply is not None and (form := self._first(_FORMS if json_schema else _FORMS[1:])) is not None:
+            asked["response_format"] = _response_format(request.reply, form)
+        return {"messages": request.messages(), **asked}
+
+    def gives_up(self, asked: Mapping[str, Any], problem: str, *, json_schema: object) -> bool:
+        """Take in a refusal, and return whether the call may succeed without what it names."""
+        for name, named in _REFUSALS.items():
+            if name in asked and named.search(problem):
+                refused = asked[name]["type"] if name == "response_format" else name
+                if refused == "json_schema" and json_schema is True:
+                    return False
+                self.refused.add(refused)
+                return True
+        return False
+
+    def _first(self, names: Sequence[str]) -> str | None:
+        return next((name for name in names if name not in self.refused), None)
+
+
+_FORMS = ("json_schema", "json_object")
+LIMITS = ("max_tokens", "max_completion_tokens")
+_REFUSALS = {
+    "response_format": re.compile(r"response.?format|json.?schema|structured.?output|grammar|guided", re.IGNORECASE),
+    "max_tokens": re.compile(r"max_tokens", re.IGNORECASE),
+    "max_completion_tokens": re.compile(r"max_completion_tokens", re.IGNORECASE),
+    "temperature": re.compile(r"temperature", re.IGNORECASE),
+    "seed": re.compile(r"\bseed\b", re.IGNORECASE),
+}
+
+
+def _response_format(reply: type[Reply], form: str) -> dict[str, Any]:
+    if form == "json_object":
+        return {"type": form}
+    return {"type": form, form: {"name": reply.__name__, "schema": reply.json_schema, "strict": True}}
+
+
+def is_cut(choice: Any) -> bool:
+    """Return whether a reply ended at its limit of tokens."""
+    return isinstance(choice, Mapping) and choice.get("finish_reason") == "length"
+
+
+def context_of(listing: Any, model: str) -> int | None:
+    """Return the context of a model, in tokens, from a server's list of models; None where that does not say it."""
+    try:
+        entries = listing["data"]
+        entry = next((each for each in entries if each["id"] == model), entries[0] if len(entries) == 1 else {})
+        sizes = [each.get(name) for each in (entry, entry.get("meta") or {}) for name in _CONTEXTS]
+    except (KeyError, TypeError, AttributeError):
+        return None
+    return next((size for size in sizes if isinstance(size, int) and size > 0), None)
+
+
+def first_token_of(choice: Any) -> Mapping[str, float]:
+    """Return the probabilities of a reply's first token, as far as they were sent; empty where they were not."""
+    try:
+        top = choice["logprobs"]["content"][0]["top_logprobs"]
+        return {each["token"]: exp(each["logprob"]) for each in top}
+    except (KeyError, IndexError, TypeError, AttributeError):
+        return {}
 
 
 def seconds_of(retry_after: str | None) -> float | None:
@@ -43,8 +123,8 @@ def seconds_of(retry_after: str | None) -> float | None:
         return None
 
 
-def kind_of(status: int, code: str = "") -> ModelErrorKind:
-    """Say what kind of failure an HTTP status is, other than 200, with the error's code where there is one."""
-    if code in _CONTENT_CODES:
+def kind_of(status: int, codes: Collection[str] = (), problem: str = "") -> ModelErrorKind:
+    """Say what kind of failure an HTTP status is, other than 200, with the error's code and type and its text."""
+    if not _CONTENT_CODES.isdisjoint(codes) or (status in REFUSED and _TOO_LONG.search(problem)):
         return "content"
     return _KINDS.get(status, "server" if status >= 500 else "bad_request")

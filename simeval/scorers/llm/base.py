@@ -15,6 +15,7 @@ from simeval.models.protocol.model import Model, ModelKind, Request
 from simeval.models.protocol.prompt_texts import DATA_NOTICE
 from simeval.models.protocol.prompts import escaped
 from simeval.models.protocol.replies import Reply
+from simeval.models.protocol.request import ModelRequest
 from simeval.models.registry import Models
 from simeval.scorers.base import Callers, ColumnScorer, Scorer
 
@@ -24,18 +25,17 @@ _PLACE = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScorerRequest:
+class ScorerRequest(ModelRequest):
     """Asks a model what a scorer wants to know."""
 
     system: str
     user: str
     reply: type[Reply]
-    seed: int = 0
+    max_tokens: int | None = 4000
 
     role: ClassVar[str] = "scorer"
-    temperature: ClassVar[float] = 0.0
 
-    def messages(self) -> list[ChatMessage]:
+    def first_messages(self) -> list[ChatMessage]:
         return [{"role": "system", "content": self.system}, {"role": "user", "content": self.user}]
 
 

@@ -12,7 +12,10 @@ from simeval.core import seeds
 from simeval.core.capture import first_leaf
 from simeval.core.conversation import Conversation
 from simeval.core.logs import log
-from simeval.core.trial import Rating, Score
+from simeval.core.preparation import Preparation
+from simeval.core.run_records import RubricRecord
+from simeval.core.trial import Rating, Score, failure_of
+from simeval.errors import ModelError, ModelUnusable
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt, built_in
 from simeval.models.protocol.prompts import GradeRequest
@@ -23,7 +26,7 @@ from simeval.scorers.llm.rubrics import RubricBook
 
 @dataclass(frozen=True, slots=True)
 class RubricScorer(Scorer):
-    """Rates how well an expected behaviour was met, by the rubric that `book` holds for it.
+    """Rates how well an expected behaviour was met, by its `own_rubric`, or the one that `book` holds for it.
 
     Each of the `judges` rates a conversation `repeats` times, all at once; the score is the mean of the ratings.
     """
@@ -33,6 +36,7 @@ class RubricScorer(Scorer):
     expected_behavior: str
     repeats: int = 1
     prompt: Prompt = field(default_factory=partial(built_in, "judge"))
+    own_rubric: Mapping[str, str] | None = None
     timeout_seconds = None
     direction = "higher"
 
@@ -40,16 +44,27 @@ class RubricScorer(Scorer):
     def name(self) -> str:
         return "rating"
 
-    async def prepare(self, columns: Mapping[str, Any]) -> None:
-        """Have the rubric written while the first conversations are still being held."""
-        await self.book.levels(given=columns["given"], when=columns["when"], expected_behavior=self.expected_behavior)
+    async def prepare(self, columns: Mapping[str, Any]) -> Preparation:
+        """Have the rubric written. Raises ModelUnusable."""
+        try:
+            rubric = await self.rubric(columns["given"], columns["when"])
+        except ModelUnusable:
+            raise
+        except ModelError as error:
+            return Preparation(failure=failure_of(error, "rubric", clean=self.book.caller.redactor.clean))
+        return Preparation(rubric=rubric)
+
+    async def rubric(self, given: str, when: str) -> RubricRecord:
+        """Return the rubric that conversations are rated by. Raises ModelError where it cannot be written."""
+        request = self.book.request(given=given, when=when, expected_behavior=self.expected_behavior)
+        return await self.book.rubric(request, self.own_rubric)
 
     async def score(self, conversation: Conversation, given: str, when: str, seed: int) -> Score:
         """Return the mean rating with the reasoning of each. Raises ModelError where one of them is missing.
 
         A mean of fewer ratings would be another criterion, so the first that fails ends the others.
         """
-        levels = await self.book.levels(given=given, when=when, expected_behavior=self.expected_behavior)
+        levels = (await self.rubric(given, when)).levels
         places = [(judge, repeat) for judge in self.judges for repeat in range(self.repeats)]
         found: dict[int, Rating] = {}
 

@@ -1,8 +1,8 @@
-"""Rubrics: ten levels for each expectation, written once and kept under what they were made from."""
+"""Rubrics: the levels of each expectation, given by its suite, or written once and kept by what they were made from."""
 
 import json
 import os
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
@@ -22,7 +22,7 @@ from simeval.models.protocol.replies import RubricReply
 
 @dataclass(slots=True)
 class RubricBook:
-    """The rubrics of one model, in memory and, where `folder` is given, on disk.
+    """The rubrics of a run: those its suite gives, and those of one model, in memory and, where `folder` is, on disk.
 
     `known` holds those a resumed run had, by their keys; `record` keeps those that this run judges by.
 
@@ -36,36 +36,57 @@ class RubricBook:
     known: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     record: Callable[[RubricRecord], Awaitable[None]] | None = None
     prompt: Prompt = field(default_factory=partial(built_in, "rubric"))
-    _found: dict[str, Mapping[str, str] | ModelError] = field(default_factory=dict)
+    _found: dict[str, RubricRecord | ModelError] = field(default_factory=dict)
     _locks: dict[str, anyio.Lock] = field(default_factory=dict)
 
     async def unwritten(self, requests: Iterable[RubricRequest]) -> Callable[[], int]:
         """Return what counts those of these rubrics that are still to be written."""
         keys = {rubric_key(self.caller.model.name, request) for request in requests} - set(self.known)
         if self.folder is not None:
-            kept = await anyio.to_thread.run_sync(_kept, self.folder)
-            keys -= kept
+            keys -= await anyio.to_thread.run_sync(_kept, self.folder, keys)
         return lambda: len(keys - set(self._found))
 
-    async def levels(self, *, given: str, when: str, expected_behavior: str) -> Mapping[str, str]:
-        """Return the levels, keys "1" to "10". Raises ModelError where they cannot be written."""
-        request = RubricRequest(given=given, when=when, expected_behavior=expected_behavior, prompt=self.prompt)
-        key = rubric_key(self.caller.model.name, request)
+    def request(self, *, given: str, when: str, expected_behavior: str) -> RubricRequest:
+        """Return what asks for a rubric."""
+        return RubricRequest(given=given, when=when, expected_behavior=expected_behavior, prompt=self.prompt)
+
+    async def rubric(self, request: RubricRequest, own: Mapping[str, str] | None = None) -> RubricRecord:
+        """Return the rubric that a request asks for, or the one with the levels that the suite has of its `own`.
+
+        Raises ModelError where it cannot be written.
+        """
+        key = rubric_key(self.caller.model.name, request) if own is None else given_key(own)
         if key not in self._found:
             async with self._locks.setdefault(key, anyio.Lock()):
                 if key not in self._found:
-                    self._found[key] = await self._recorded(key, request)
+                    self._found[key] = await self._recorded(key, request, own)
         found = self._found[key]
         if isinstance(found, ModelError):
             raise found.with_traceback(None)
         return found
 
-    async def _recorded(self, key: str, request: RubricRequest) -> Mapping[str, str] | ModelError:
-        levels = self.known.get(key) or await self._load(key) or await self._write(key, request)
-        if self.record is not None and not isinstance(levels, ModelError):
-            name, behaviour = self.caller.model.name, request.expected_behavior
-            await self.record(RubricRecord(key=key, model=name, expected_behavior=behaviour, levels=levels))
-        return levels
+    async def kept(self, request: RubricRequest) -> RubricRecord | None:
+        """Return a rubric that need not be written, if there is one; nothing is asked."""
+        key = rubric_key(self.caller.model.name, request)
+        levels = self.known.get(key) or await self._load(key)
+        return None if levels is None else self._made(key, request, levels)
+
+    async def _recorded(
+        self, key: str, request: RubricRequest, own: Mapping[str, str] | None
+    ) -> RubricRecord | ModelError:
+        levels = own or self.known.get(key) or await self._load(key) or await self._write(key, request)
+        if isinstance(levels, ModelError):
+            return levels
+        made = self._made(key, request, levels, is_given=own is not None)
+        if self.record is not None:
+            await self.record(made)
+        return made
+
+    def _made(
+        self, key: str, request: RubricRequest, levels: Mapping[str, str], *, is_given: bool = False
+    ) -> RubricRecord:
+        name, behaviour = "" if is_given else self.caller.model.name, request.expected_behavior
+        return RubricRecord(key=key, model=name, expected_behavior=behaviour, levels=levels)
 
     async def _write(self, key: str, request: RubricRequest) -> Mapping[str, str] | ModelError:
         try:
@@ -106,6 +127,11 @@ def rubric_key(model: str, request: RubricRequest) -> str:
     return sha256(json.dumps(parts).encode()).hexdigest()
 
 
+def given_key(levels: Mapping[str, str]) -> str:
+    """Return the key of a rubric that a suite gives: a hash of its levels."""
+    return sha256(json.dumps(["given", dict(levels)]).encode()).hexdigest()
+
+
 def _store(path: Path, levels: Mapping[str, str]) -> None:
     """Write a rubric so that no reader ever sees half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -114,8 +140,17 @@ def _store(path: Path, levels: Mapping[str, str]) -> None:
     draft.replace(path)
 
 
-def _kept(folder: Path) -> set[str]:
-    return {path.stem for path in folder.glob("*.json")}
+def _kept(folder: Path, keys: Collection[str]) -> set[str]:
+    """Return those of the keys under which the folder has a rubric that can be used."""
+    return {key for key in keys if _is_usable(folder / f"{key}.json")}
+
+
+def _is_usable(path: Path) -> bool:
+    try:
+        RubricReply.model_validate_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def _as_lines(levels: Mapping[str, str]) -> str:

@@ -46,6 +46,9 @@ EXAMPLES: dict[str, tuple[list[str], object]] = {
         ["--model-option", "temperature=0.5", "--model-option", "api_base=http://x"],
         {"temperature": 0.5, "api_base": "http://x"},
     ),
+    "judge_options": (["--judge-option", "max_tokens=300"], {"max_tokens": 300}),
+    "user_options": (["--user-option", "api_key=k"], {"api_key": "k"}),
+    "app_options": (["--app-option", "json_schema=false"], {"json_schema": False}),
     "secret_patterns": (["--secret-pattern", "a+", "--secret-pattern", "b"], ("a+", "b")),
 }
 

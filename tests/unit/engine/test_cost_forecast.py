@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from simeval.core.settings import Settings, WritingStyleConfig
+from simeval.core.settings import Settings
 from simeval.core.usage import Usage, total
+from simeval.core.writing_style import WritingStyleConfig
 from simeval.engine.plans.budget import Cost
 from simeval.engine.plans.cost_forecast import LEVEL_TOKENS, MESSAGE_TOKENS, CostForecast, forecast
 from simeval.engine.plans.scenario_plan import ScenarioPlan, make_plans
@@ -36,7 +37,9 @@ def scenario(title: str = "One", *, behaviours: Sequence[str] = ("it greets",), 
 
 
 def plans(*scenarios: ScenarioTest, settings: Settings = PLAIN) -> tuple[ScenarioPlan, ...]:
-    scorer: Callable[[str], RubricScorer] = lambda behaviour: RubricScorer((), None, behaviour)  # type: ignore[arg-type]  # noqa: E731
+    def scorer(expectation: Expectation) -> RubricScorer:
+        return RubricScorer((), None, expectation.expected_behavior or "")  # type: ignore[arg-type]
+
     return make_plans(scenarios, settings=settings, seed=1, judge_scorer=scorer, callers=no_caller)
 
 
@@ -247,3 +250,12 @@ def test_one_trial_is_one_trial(evaluator: Evaluator) -> None:
     only = Expectation(expected_behavior="it greets", evaluator=evaluator)
 
     assert "at most 1 trial, " in str(forecast_of(scenario(then=only, sample_size=1)))
+
+
+def test_a_rubric_that_the_suite_gives_costs_nothing() -> None:
+    own = Expectation(expected_behavior="it greets", evaluator=BAR, rubric=["It does not.", "It does."])
+
+    found = forecast_of(scenario(then=[own]))
+
+    assert "rubric" not in found.at_most
+    assert found.rubric.calls == 0

@@ -18,17 +18,10 @@ def granted(demand: Demand) -> list[int]:
     return [demand.credits.receive_nowait() for _ in range(demand.credits.statistics().current_buffer_used)]
 
 
-async def test_the_first_credits_go_round_the_scenarios() -> None:
-    with demand_of() as demand:
-        demand.open([3, 1])
-
-        assert granted(demand) == [0, 1, 0, 0]
-        assert [demand.needs(0, index) for index in (2, 3)] == [True, False]
-
-
 async def test_only_what_was_not_granted_yet_is_granted() -> None:
     with demand_of() as demand:
-        demand.open([2, 2])
+        demand.grant(0, 2)
+        demand.grant(1, 2)
         granted(demand)
 
         demand.grant(1, 1)
@@ -39,7 +32,8 @@ async def test_only_what_was_not_granted_yet_is_granted() -> None:
 
 async def test_credits_are_closed_with_the_last_scenario() -> None:
     with demand_of() as demand:
-        demand.open([1, 1])
+        demand.grant(0, 1)
+        demand.grant(1, 1)
         granted(demand)
 
         demand.close(0, 1)
@@ -54,7 +48,7 @@ async def test_credits_are_closed_with_the_last_scenario() -> None:
 async def test_a_trial_under_way_ends_when_it_is_not_needed_any_more() -> None:
     ended = []
     with demand_of() as demand:
-        demand.open([3, 0])
+        demand.grant(0, 3)
 
         async with anyio.create_task_group() as trials:
 
@@ -72,6 +66,28 @@ async def test_a_trial_under_way_ends_when_it_is_not_needed_any_more() -> None:
             demand.close(0, 0)
 
     assert ended == [(2, True), (1, True)]
+
+
+async def test_what_is_prepared_for_a_scenario_ends_when_it_is_closed() -> None:
+    ended = []
+    with demand_of() as demand:
+
+        async def prepare(scenario: int) -> None:
+            with demand.preparing(scenario):
+                await anyio.sleep_forever()
+            ended.append(scenario)
+
+        async with anyio.create_task_group() as preparing:
+            preparing.start_soon(prepare, 0)
+            preparing.start_soon(prepare, 1)
+            await anyio.wait_all_tasks_blocked()
+            demand.close(1, 0)
+            await anyio.wait_all_tasks_blocked()
+            assert ended == [1]
+            preparing.start_soon(prepare, 1)
+            demand.close(0, 0)
+
+    assert sorted(ended) == [0, 1, 1]
 
 
 async def test_leaving_gives_back_every_slot_that_was_taken() -> None:

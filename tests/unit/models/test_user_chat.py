@@ -197,8 +197,13 @@ def test_the_prompt_and_the_form_offer_to_leave_only_where_that_can_be(
 def test_forms_name_no_status_that_cannot_be() -> None:
     assert StayingReply.json_schema["properties"]["status"]["enum"] == ["open", "no_progress"]
     assert "status" not in OpeningReply.json_schema["properties"]
-    for kind in (OpeningReply, StayingReply):
-        assert kind.json_schema["properties"]["message"]["minLength"] == 1
+
+
+def test_a_word_on_a_reply_of_no_use_is_not_put_into_the_apps_mouth() -> None:
+    again = turn("Hi", "Hello.").again(2, "an empty reply")
+
+    assert "an empty reply" in system(again)
+    assert said_by_app(again) == "Hello."
 
 
 def test_what_has_not_been_told_is_named_and_left_out_where_all_is() -> None:

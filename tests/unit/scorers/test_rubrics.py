@@ -1,14 +1,15 @@
 """Rubrics: written once, kept, shared."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 
+from simeval.core.run_records import RubricRecord
 from simeval.core.settings import RetryConfig
 from simeval.errors import ModelError
 from simeval.models.caller import Caller
@@ -22,8 +23,12 @@ from tests.support.doubles import LEVELS, failure
 pytestmark = pytest.mark.anyio
 
 WRITTEN = json.dumps({"levels": LEVELS})
-ASKED = {"given": "a user", "when": "asks", "expected_behavior": "it answers"}
+ASKED = RubricRequest(given="a user", when="asks", expected_behavior="it answers")
 ONCE = RetryConfig(enabled=False)
+
+
+async def levels_of(book: RubricBook) -> Mapping[str, str]:
+    return (await book.rubric(ASKED)).levels
 
 
 def files(folder: Path) -> list[Path]:
@@ -42,7 +47,7 @@ async def test_fifty_requests_at_once_make_one_call() -> None:
     found: list[Any] = []
 
     async def ask() -> None:
-        found.append(await book.levels(**ASKED))
+        found.append(await levels_of(book))
 
     async with anyio.create_task_group() as tasks:
         for _ in range(50):
@@ -50,7 +55,7 @@ async def test_fifty_requests_at_once_make_one_call() -> None:
 
     assert model.calls == 1
     assert found == [LEVELS] * 50
-    assert await book.levels(**ASKED) == LEVELS
+    assert await levels_of(book) == LEVELS
     assert model.calls == 1
 
 
@@ -69,7 +74,7 @@ async def test_rubrics_of_different_expectations_are_written_at_once() -> None:
     with anyio.fail_after(5):
         async with anyio.create_task_group() as tasks:
             for behavior in ("one", "other"):
-                tasks.start_soon(partial(book.levels, given="g", when="w", expected_behavior=behavior))
+                tasks.start_soon(book.rubric, RubricRequest(given="g", when="w", expected_behavior=behavior))
 
     assert (model.calls, model.peak) == (2, 2)
 
@@ -77,8 +82,8 @@ async def test_rubrics_of_different_expectations_are_written_at_once() -> None:
 async def test_what_one_book_wrote_on_disk_another_reads(tmp_path: Path) -> None:
     first, second = ScriptedModel([WRITTEN]), ScriptedModel([failure("server")])
 
-    await RubricBook(Caller(first, ONCE), tmp_path / "rubrics").levels(**ASKED)
-    found = await RubricBook(Caller(second, ONCE), tmp_path / "rubrics").levels(**ASKED)
+    await levels_of(RubricBook(Caller(first, ONCE), tmp_path / "rubrics"))
+    found = await levels_of(RubricBook(Caller(second, ONCE), tmp_path / "rubrics"))
 
     assert found == LEVELS
     assert (first.calls, second.calls) == (1, 0)
@@ -88,9 +93,9 @@ async def test_what_one_book_wrote_on_disk_another_reads(tmp_path: Path) -> None
 async def test_a_text_beyond_ascii_survives_the_disk(tmp_path: Path) -> None:
     levels = {**LEVELS, "10": "Très bien — 好 \N{PARTY POPPER}\nzwei"}
 
-    await RubricBook(Caller(ScriptedModel([json.dumps({"levels": levels})]), ONCE), tmp_path).levels(**ASKED)
+    await levels_of(RubricBook(Caller(ScriptedModel([json.dumps({"levels": levels})]), ONCE), tmp_path))
 
-    assert await RubricBook(Caller(ScriptedModel([""]), ONCE), tmp_path).levels(**ASKED) == levels
+    assert await levels_of(RubricBook(Caller(ScriptedModel([""]), ONCE), tmp_path)) == levels
 
 
 @pytest.mark.parametrize(
@@ -98,12 +103,12 @@ async def test_a_text_beyond_ascii_survives_the_disk(tmp_path: Path) -> None:
     [b"", b"{", b"null", b'{"levels": {}}', b'{"levels": {"1": "only"}}', b"\x00\x01", b"\xff\xfe\xfa"],
 )
 async def test_a_damaged_file_is_written_anew(tmp_path: Path, damage: bytes) -> None:
-    await RubricBook(Caller(ScriptedModel([WRITTEN]), ONCE), tmp_path).levels(**ASKED)
+    await levels_of(RubricBook(Caller(ScriptedModel([WRITTEN]), ONCE), tmp_path))
     (path,) = files(tmp_path)
     path.write_bytes(damage)
     model = ScriptedModel([WRITTEN])
 
-    assert await RubricBook(Caller(model, ONCE), tmp_path).levels(**ASKED) == LEVELS
+    assert await levels_of(RubricBook(Caller(model, ONCE), tmp_path)) == LEVELS
 
     assert model.calls == 1
     assert json.loads(path.read_bytes()) == {"levels": LEVELS}
@@ -124,7 +129,7 @@ async def test_books_that_share_a_folder_may_write_the_same_rubric_at_once(tmp_p
     async with anyio.create_task_group() as tasks:
         for _ in range(20):
             book = RubricBook(Caller(ScriptedModel(act), ONCE), tmp_path)
-            tasks.start_soon(partial(book.levels, **ASKED))
+            tasks.start_soon(book.rubric, ASKED)
 
     (path,) = files(tmp_path)
     assert json.loads(path.read_bytes()) == {"levels": LEVELS}
@@ -136,11 +141,11 @@ async def test_a_rubric_that_could_not_be_written_is_not_paid_for_again_in_its_r
 
     for _ in range(3):
         with pytest.raises(ModelError, match="content"):
-            await book.levels(**ASKED)
+            await levels_of(book)
 
     assert model.calls == 1
     assert files(tmp_path) == []
-    assert await RubricBook(Caller(model, ONCE), tmp_path).levels(**ASKED) == LEVELS
+    assert await levels_of(RubricBook(Caller(model, ONCE), tmp_path)) == LEVELS
 
 
 async def test_a_folder_that_cannot_be_used_costs_no_rubric(tmp_path: Path) -> None:
@@ -149,7 +154,7 @@ async def test_a_folder_that_cannot_be_used_costs_no_rubric(tmp_path: Path) -> N
     book = RubricBook(Caller(model, ONCE), tmp_path / "file" / "rubrics")
 
     for _ in range(2):
-        assert await book.levels(**ASKED) == LEVELS
+        assert await levels_of(book) == LEVELS
 
     assert model.calls == 1
 
@@ -161,7 +166,7 @@ async def test_who_waited_for_a_call_that_failed_gets_its_failure() -> None:
 
     async def ask() -> None:
         try:
-            await book.levels(**ASKED)
+            await levels_of(book)
             outcomes.append("levels")
         except ModelError:
             outcomes.append("error")
@@ -185,12 +190,12 @@ async def test_a_request_that_is_cancelled_leaves_the_next_free_to_ask() -> None
     model = ScriptedModel(act)
     book = RubricBook(Caller(model, ONCE))
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(partial(book.levels, **ASKED))
+        tasks.start_soon(book.rubric, ASKED)
         await anyio.wait_all_tasks_blocked()
         tasks.cancel_scope.cancel()
 
     with anyio.fail_after(5):
-        assert await book.levels(**ASKED) == LEVELS
+        assert await levels_of(book) == LEVELS
 
 
 def test_the_key_depends_on_every_part_and_on_nothing_else() -> None:
@@ -218,3 +223,55 @@ def test_the_key_depends_on_the_prompts_text() -> None:
     keys = {rubric_key("m", replace(request, prompt=prompt)) for prompt in (request.prompt, longer, renewed)}
 
     assert len(keys) == 3
+
+
+SAME = {str(level): f"{' ' * (level % 2)}The USER asks: {'what' if level < 3 else level}?" for level in range(1, 11)}
+
+
+async def test_a_rubric_with_equal_levels_is_asked_for_again() -> None:
+    model = ScriptedModel([json.dumps({"levels": SAME}), WRITTEN])
+
+    found = await levels_of(RubricBook(Caller(model, RetryConfig(backoff_multiplier=0))))
+
+    assert found == LEVELS
+    assert model.calls == 2
+
+
+async def test_one_that_is_on_disk_with_equal_levels_is_written_anew(tmp_path: Path) -> None:
+    (tmp_path / f"{rubric_key('scripted/model', ASKED)}.json").write_text(json.dumps({"levels": SAME}))
+    book = RubricBook(Caller(ScriptedModel([WRITTEN]), ONCE), tmp_path)
+
+    unwritten = await book.unwritten([ASKED])
+    before = unwritten()
+    found = await levels_of(book)
+
+    assert (before, unwritten()) == (1, 0)
+    assert found == LEVELS
+    assert json.loads(files(tmp_path)[0].read_bytes()) == {"levels": LEVELS}
+
+
+async def test_one_that_the_suite_gives_costs_no_call_and_names_no_model() -> None:
+    kept: list[RubricRecord] = []
+    model, own = ScriptedModel([WRITTEN]), {"1": "It does not.", "10": "It does."}
+
+    async def keep(record: RubricRecord) -> None:
+        kept.append(record)
+
+    found = await RubricBook(Caller(model, ONCE), record=keep).rubric(ASKED, own)
+
+    assert (found.levels, found.model, model.calls) == (own, "", 0)
+    assert kept == [found]
+
+
+async def test_to_look_for_a_rubric_asks_nobody(tmp_path: Path) -> None:
+    model = ScriptedModel([WRITTEN])
+    book = RubricBook(Caller(model, ONCE), tmp_path)
+
+    before = await book.kept(ASKED)
+    await levels_of(book)
+    after = await RubricBook(Caller(model, ONCE), tmp_path).kept(ASKED)
+
+    assert before is None
+    assert after is not None
+    assert (after.levels, after.model) == (LEVELS, "scripted/model")
+    assert model.calls == 1

@@ -272,3 +272,19 @@ def test_what_a_class_of_ones_own_refuses_is_told_with_line_and_field(own: str, 
 
     assert (error.line, error.field) == (7, "scenarios.0.then.scorer")
     assert "too large a limit" in error.found
+
+
+@pytest.mark.parametrize(
+    ("written", "levels"),
+    [
+        ("[It does not., It does.]", {"1": "It does not.", "10": "It does."}),
+        (
+            "{1: None of it., 6: Most of it., 10: All of it.}",
+            {"1": "None of it.", "6": "Most of it.", "10": "All of it."},
+        ),
+    ],
+)
+def test_a_rubric_can_be_written_as_a_list_and_as_a_mapping(file: Path, written: str, levels: dict[str, str]) -> None:
+    (scenario,) = load(file, suite(then=f"      expected_behavior: It answers\n      rubric: {written}\n"))
+
+    assert scenario.expectations[0].levels == levels

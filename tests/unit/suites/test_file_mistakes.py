@@ -47,6 +47,18 @@ def file(tmp_path: Path) -> Path:
         (suite(evaluator="{type: magic}"), 8, "scenarios.0.then.evaluator.type", "or a class of yours as MODULE:CLASS"),
         (suite(evaluator="{type: sucess_rate}"), 8, "then.evaluator.type", "did you mean 'success_rate'?"),
         (suite(evaluator="{type: 'math:pi'}"), 8, "then.evaluator.type", "'math:pi' is no evaluator"),
+        (
+            suite(then="      expected_behavior: It answers\n      rubric: [bad]\n"),
+            8,
+            "scenarios.0.then.rubric",
+            "give 2, 3, 5 or 10 levels",
+        ),
+        (
+            suite(then="      expected_behavior: It answers\n      rubric: {1: It is BAD, 10: it is bad.}\n"),
+            8,
+            "scenarios.0.then.rubric",
+            "levels 1 and 10 say the same",
+        ),
         (suite(evaluator="success_rate"), 8, "scenarios.0.then.evaluator", "success_rate"),
         (suite(scenario="    sample_size: many\n"), 6, "scenarios.0.sample_size", "found 'many'"),
         (suite(scenario="    sample_size: 2.5\n"), 6, "scenarios.0.sample_size", "integer"),

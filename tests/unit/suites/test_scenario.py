@@ -134,3 +134,16 @@ def test_a_text_is_cut_at_a_word_where_that_is_possible() -> None:
     assert shorten("The quick brown fox jumps", 18) == "The quick brown…"
     assert shorten("x" * 30, 10) == "x" * 9 + "…"
     assert shorten("The quick brown fox", 19) == "The quick brown fox"
+
+
+def test_a_rubric_belongs_to_an_expected_behavior() -> None:
+    with pytest.raises(DefinitionError, match="only a judge rates by one"):
+        Expectation(scorer=response_latency, evaluator=RULE, rubric=["bad", "good"])
+
+
+def test_secrets_are_taken_out_of_a_rubric() -> None:
+    then = Expectation(expected_behavior="It answers.", evaluator=RULE, rubric=["It says hunter2.", "It does not."])
+
+    found = then.cleaned(lambda text: text.replace("hunter2", "***"))
+
+    assert found.levels == {"1": "It says ***.", "10": "It does not."}

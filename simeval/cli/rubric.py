@@ -1,0 +1,56 @@
+"""What `simeval rubric` does: shows by what each expectation of a suite will be judged, and has it written."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import anyio
+import click
+
+from simeval.cli.options import overrides
+from simeval.cli.output import require_writable, show, status_of, write_json
+from simeval.core.logs import configure_logging
+from simeval.core.tables import indent, printable
+from simeval.engine.engine import Engine
+from simeval.engine.rubrics import NOT_WRITTEN, ExpectationRubric
+from simeval.suites.files import load_suite
+
+
+def show_rubrics(
+    context: click.Context, *, suite: str, judge_model: str | None, write: bool, json_path: str | None
+) -> int:
+    """Show the rubrics of a suite, those that are to be written too, and give the exit status."""
+    configure_logging("WARNING")
+
+    def listed() -> int:
+        loaded = load_suite(suite)
+        require_writable(json_path)
+        engine = Engine(judge_model, settings=loaded.settings.overridden(overrides(context)))
+        found = anyio.run(lambda: engine.rubrics(loaded, write=write))
+        show("\n\n".join(map(_shown, found)) or "no expectation of this suite is rated by a judge", json_path)
+        write_json(json_path, {"rubrics": [*map(_encoded, found)]})
+        return int(any(each.rubric is None for each in found))
+
+    return status_of(listed)
+
+
+def _shown(each: ExpectationRubric) -> str:
+    behaviour = indent(f"expected: {printable(each.expected_behavior)}", 2)
+    head = f"{printable(each.scenario)}: {printable(each.expectation)}"
+    if each.rubric is None:
+        how = " (--write asks the judge for it)" if each.problem == NOT_WRITTEN else ""
+        return "\n".join([head, behaviour, indent(f"no rubric: {printable(each.problem)}{how}", 2)])
+    levels = [indent(f"{rating:>2}  {printable(text)}", 4) for rating, text in each.rubric.levels.items()]
+    return "\n".join([head, behaviour, f"  rubric {each.rubric.shown}:", *levels])
+
+
+def _encoded(each: ExpectationRubric) -> dict[str, Any]:
+    found: Sequence[tuple[str, Any]] = []
+    if each.rubric is not None:
+        found = [("rubric", {**each.rubric.source, "levels": dict(each.rubric.levels)})]
+    return {
+        "scenario": each.scenario,
+        "expectation": each.expectation,
+        "expected_behavior": each.expected_behavior,
+        "problem": each.problem,
+        **dict(found),
+    }

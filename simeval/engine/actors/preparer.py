@@ -1,0 +1,68 @@
+"""The preparer: lets the scorers of each scenario make ready what they need, before its first trial is dealt."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import anyio
+from anyio.streams.memory import MemoryObjectSendStream
+
+from simeval.core.capture import capture
+from simeval.core.preparation import Preparation, Prepared
+from simeval.engine.flow.demand import Demand
+from simeval.engine.plans.scenario_plan import RunPlan
+from simeval.scorers.base import Scorer
+
+Wanted = Sequence[tuple[Scorer, Sequence[int]]]  # scorers that prepare, each with the places of what it measures
+
+
+@dataclass(frozen=True, slots=True)
+class Preparer:
+    """Prepares scenarios side by side. A scenario waits for its own scorers only, and one without any for nothing.
+
+    What is under way for a scenario ends when it is closed. Where `prepare` raises, that is recorded where the score is
+    made.
+    """
+
+    plans: Sequence[RunPlan]
+    demand: Demand
+
+    async def prepare(self, *, at_once: int, outbox: MemoryObjectSendStream[Prepared]) -> None:
+        """Say of each scenario when it is ready, and of each expectation what was found, as soon as it is known."""
+        wanted = {plan.position: _wanted(plan) for plan in self.plans}
+        free = anyio.Semaphore(at_once)
+        async with outbox, anyio.create_task_group() as preparing:
+            for plan in self.plans:
+                if not wanted[plan.position]:
+                    await outbox.send(Prepared(scenario=plan.position, is_ready=True))
+            for plan in self.plans:
+                if wanted[plan.position]:
+                    await free.acquire()
+                    preparing.start_soon(self._prepare, plan, wanted[plan.position], free, outbox)
+
+    async def _prepare(
+        self, plan: RunPlan, wanted: Wanted, free: anyio.Semaphore, outbox: MemoryObjectSendStream[Prepared]
+    ) -> None:
+        try:
+            with self.demand.preparing(plan.position):
+                async with anyio.create_task_group() as scorers:
+                    for scorer, places in wanted:
+                        scorers.start_soon(self._prepare_one, plan, scorer, places, outbox)
+                await outbox.send(Prepared(scenario=plan.position, is_ready=True))
+        finally:
+            free.release()
+
+    async def _prepare_one(
+        self, plan: RunPlan, scorer: Scorer, places: Sequence[int], outbox: MemoryObjectSendStream[Prepared]
+    ) -> None:
+        made = await capture(partial(scorer.prepare, plan.columns))
+        if isinstance(made, Preparation):
+            await outbox.send(Prepared(scenario=plan.position, found=dict.fromkeys(places, made)))
+
+
+def _wanted(plan: RunPlan) -> Wanted:
+    wanted: dict[int, tuple[Scorer, list[int]]] = {}
+    for place, measure in enumerate(plan.measures):
+        if type(measure.scorer).prepare is not Scorer.prepare:
+            wanted.setdefault(id(measure.scorer), (measure.scorer, []))[1].append(place)
+    return list(wanted.values())

@@ -1,0 +1,63 @@
+"""What every request to a model has in common, and how it is asked once more."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from simeval.core import seeds
+from simeval.core.conversation import ChatMessage
+
+LIMIT = "max_tokens"  # the option
+WARM = 0.5  # the least temperature of a further try: at 0 a server says the same again, whatever the seed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    """A request with its seed and temperature, and the most tokens a reply may have.
+
+    `problem` says what was wrong with the reply before, where there was one. `options` go into the call as they are;
+    `timeout_seconds` bounds it where that is less than the model's own bound. A subclass writes its `first_messages`.
+    """
+
+    seed: int = 0
+    temperature: float = 0.0
+    max_tokens: int | None = None
+    timeout_seconds: float | None = None
+    problem: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def first_messages(self) -> Sequence[ChatMessage]:
+        """Return the chat messages, as they are at the first try."""
+        raise NotImplementedError
+
+    def messages(self) -> Sequence[ChatMessage]:
+        """Render the prompt, with a word on what was wrong with the last reply."""
+        said = self.first_messages()
+        if not self.problem:
+            return said
+        last = said[-1]
+        told = f"{last['content']}\n\nYour last reply was of no use: {self.problem}. Reply again, in full."
+        return [*said[:-1], {"role": last["role"], "content": told}]
+
+    def addressed(self, options: Mapping[str, Any]) -> Self:
+        """Return the request with options of its role; `max_tokens` among them takes the place of its own."""
+        if not options:
+            return self
+        return replace(self, options=options, max_tokens=options.get(LIMIT, self.max_tokens))
+
+    def again(self, attempt: int, problem: str) -> Self:
+        """Return the request for a further try (2 is the second) at a reply that could not be read.
+
+        Another seed, a temperature and a word on the problem: a deterministic server says the same otherwise.
+        """
+        seed = seeds.derive(self.seed, "attempt", attempt)
+        return replace(self, seed=seed, temperature=max(WARM, self.temperature), problem=problem)
+
+    def with_room(self, times: int) -> Self:
+        """Return the request with so many times the tokens for its reply."""
+        if times == 1 or self.max_tokens is None:
+            return self
+        tokens = self.max_tokens * times
+        return replace(
+            self, max_tokens=tokens, options={**self.options, LIMIT: tokens} if LIMIT in self.options else self.options
+        )

@@ -1,0 +1,165 @@
+"""A reply that cannot be read is asked for again in another way, because a deterministic server repeats itself."""
+
+import json
+from collections.abc import Mapping
+
+import pytest
+
+from simeval.core.run_records import ReplyRecord
+from simeval.core.settings import RetryConfig, Settings
+from simeval.core.usage import Ledger
+from simeval.errors import ModelError
+from simeval.models.caller import Caller
+from simeval.models.protocol.model import Completion, Request
+from simeval.models.protocol.prompts import GradeRequest
+from simeval.models.protocol.replies import Grade
+from simeval.models.registry import Models
+from simeval.models.reply_cache import ReplyCache
+from simeval.testing import ScriptedModel
+
+pytestmark = pytest.mark.anyio
+
+AT_ONCE = RetryConfig(max_attempts=4, backoff_multiplier=0)
+GOOD = {"reasoning": "it did", "score": 8}
+BAD = {"reasoning": "it did", "score": 20}
+
+
+def grading(seed: int = 1) -> GradeRequest:
+    return GradeRequest(given="a", when="b", expected_behavior="c", levels={}, conversation=(), seed=seed)
+
+
+def deterministic(request: Request) -> str:
+    """Answer by all that a deterministic server's answer depends on: well only where one is asked otherwise."""
+    return json.dumps(GOOD if request.temperature > 0 and request.seed != grading().seed else BAD)
+
+
+async def test_a_deterministic_server_is_asked_with_another_seed_and_a_temperature() -> None:
+    model = ScriptedModel(deterministic)
+
+    assert (await Caller(model, AT_ONCE).ask(grading(), Grade)).score == 8
+
+    first, second = model.requests
+    assert (first.seed, first.temperature) == (1, 0)
+    assert second.seed != 1
+    assert second.temperature == 0.5
+
+
+async def test_each_further_try_has_a_seed_of_its_own_and_equal_runs_have_equal_ones() -> None:
+    seeds = []
+    for _ in range(2):
+        model = ScriptedModel([BAD])
+        with pytest.raises(ModelError, match="after 4 attempts"):
+            await Caller(model, AT_ONCE).ask(grading(), Grade)
+        seeds.append([request.seed for request in model.requests])
+
+    assert seeds[0] == seeds[1]
+    assert len(set(seeds[0])) == 4
+
+
+async def test_a_further_try_says_what_was_wrong_and_nothing_of_the_reply() -> None:
+    model = ScriptedModel([BAD | {"reasoning": "SECRET"}, GOOD])
+
+    await Caller(model, AT_ONCE).ask(grading(), Grade)
+
+    first, second = (request.messages()[-1]["content"] for request in model.requests)
+    assert second.startswith(first)
+    assert "field 'score': Input should be less than or equal to 10" in second
+    assert "SECRET" not in second
+    assert [message["role"] for message in model.requests[1].messages()] == ["system", "user"]
+
+
+async def test_a_call_that_failed_otherwise_is_made_again_as_it_was() -> None:
+    model = ScriptedModel([ModelError("m", kind="server", problem="500"), GOOD])
+
+    await Caller(model, AT_ONCE).ask(grading(), Grade)
+
+    assert model.requests[0] == model.requests[1]
+
+
+async def test_a_reply_that_was_cut_is_asked_for_with_twice_the_tokens_and_so_are_all_after_it() -> None:
+    caller = Caller(model := ScriptedModel(answer_of_needed(3000)), AT_ONCE)
+
+    for seed in (1, 2):
+        await caller.ask(grading(seed), Grade)
+
+    assert [request.max_tokens for request in model.requests] == [800, 1600, 3200, 3200]
+
+
+def answer_of_needed(tokens: int):  # type: ignore[no-untyped-def]  # a script
+    def answer(request: Request) -> Completion:
+        is_cut = request.max_tokens is not None and request.max_tokens < tokens
+        return Completion(text='{"reasoning": "it' if is_cut else json.dumps(GOOD), is_cut=is_cut)
+
+    return answer
+
+
+async def test_an_option_sets_where_the_room_begins_and_the_error_names_it() -> None:
+    model = ScriptedModel(answer_of_needed(10**9))
+    caller = Caller(model, AT_ONCE, options={"max_tokens": 5, "top_p": 0.9})
+
+    with pytest.raises(ModelError, match="the reply was cut at 40 tokens; give it more with the option max_tokens"):
+        await caller.ask(grading(), Grade)
+
+    assert [request.max_tokens for request in model.requests] == [5, 10, 20, 40]
+    assert model.requests[-1].options == {"max_tokens": 40, "top_p": 0.9}
+
+
+async def test_a_cut_reply_that_is_whole_in_itself_is_taken() -> None:
+    model = ScriptedModel([Completion(text=json.dumps(GOOD) + " and so", is_cut=True)])
+
+    assert (await Caller(model, AT_ONCE).ask(grading(), Grade)).score == 8
+
+
+async def test_replies_of_no_use_are_counted_by_role() -> None:
+    ledger = Ledger()
+    models = Models(Settings(retry_config=AT_ONCE))
+    scripted = models.get(ScriptedModel([BAD, "nothing", GOOD]))
+
+    await models.caller(scripted, ledger).ask(grading(), Grade)
+
+    usage = ledger.of("judge")
+    assert (usage.calls, usage.malformed_calls, usage.failed_calls) == (3, 2, 0)
+
+
+class Shelf:
+    def __init__(self) -> None:
+        self.kept: dict[str, ReplyRecord] = {}
+
+    def reply(self, key: str) -> ReplyRecord | None:
+        return self.kept.get(key)
+
+    async def note(self, record: ReplyRecord) -> None:
+        self.kept[record.key] = record
+
+
+async def test_the_try_is_part_of_the_caches_key() -> None:
+    shelf = Shelf()
+
+    async def asked() -> list[Request]:
+        model = ScriptedModel(deterministic)
+        cache = ReplyCache(shelf=shelf, note=shelf.note, ledger=Ledger(), clean=str)
+        await Caller(model, AT_ONCE, cache=cache).ask(grading(), Grade)
+        return model.requests
+
+    assert len(await asked()) == 2
+    again = await asked()
+    assert len(again) == 1, "the second try is answered from the cache"
+    assert again[0].seed == 1
+
+
+@pytest.mark.parametrize(
+    ("role", "options"),
+    [
+        ("judge", {"top_p": 0.5, "max_tokens": 300}),
+        ("user", {"top_p": 0.9}),
+        ("app", {"top_p": 0.9}),
+    ],
+)
+async def test_a_roles_options_go_over_those_of_all(role: str, options: Mapping[str, object]) -> None:
+    settings = Settings(model_options={"top_p": 0.9}, judge_options={"top_p": 0.5, "max_tokens": 300})
+    models = Models(settings)
+    scripted = ScriptedModel([GOOD])
+
+    await models.caller(models.get(scripted), Ledger(), role=role).ask(grading(), Grade)  # type: ignore[arg-type]
+
+    assert scripted.requests[0].options == options
