@@ -4,7 +4,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from simeval.core.settings import EarlyStopping, Gate, OnAppError, OnUserFault, RetryConfig, StopAt, UserFormat
+from simeval.core.settings import (
+    CriteriaCalls,
+    EarlyStopping,
+    Gate,
+    OnAppError,
+    OnUserFault,
+    RetryConfig,
+    StopAt,
+    UserFormat,
+)
 from simeval.core.writing_style import WritingStyleConfig
 
 if TYPE_CHECKING:
@@ -21,6 +30,8 @@ class SettingOverrides(TypedDict, total=False):
     gate: Gate
     joint: bool
     judge_repeats: int
+    criteria_calls: CriteriaCalls
+    judge_context_tokens: int | None
     on_app_error: OnAppError
     max_error_rate: float
     user_format: UserFormat

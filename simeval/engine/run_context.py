@@ -33,6 +33,7 @@ from simeval.models.providers.offline import NOTICE
 from simeval.models.registry import Models
 from simeval.models.reply_cache import ReplyCache
 from simeval.results.suite import RunRecord
+from simeval.scorers.llm.criteria import CriteriaScorer
 from simeval.scorers.llm.judge import RubricScorer
 from simeval.scorers.llm.rubrics import RubricBook
 from simeval.store.journal import Journal
@@ -113,15 +114,28 @@ class RunContext:
             raise DefinitionError("audit_users", found=f"it would ask {self.judge_names[0]}, which cannot audit", do=do)
         return Auditor(self.judges[0], share, self.clean, self.shared.prompts["audit"])
 
-    def judge_scorer(self, expectation: Expectation) -> RubricScorer:
-        """Return the scorer of an expectation with an expected behaviour."""
+    def judge_scorer(self, expectation: Expectation) -> RubricScorer | CriteriaScorer:
+        """Return the scorer of an expectation that judges rate, or on whose criteria they rule."""
+        settings, prompts = self.settings, self.shared.prompts
+        if expectation.criteria is not None:
+            return CriteriaScorer(
+                judges=self.judges,
+                criteria=expectation.criteria,
+                reference=expectation.reference or "",
+                repeats=settings.judge_repeats,
+                asked=settings.criteria_calls,
+                most_tokens=settings.judge_context_tokens,
+                prompt=prompts["criteria"],
+            )
         return RubricScorer(
             self.judges,
             self.book,
             expectation.expected_behavior or "",
-            self.settings.judge_repeats,
-            self.shared.prompts["judge"],
+            settings.judge_repeats,
+            prompts["judge"],
             expectation.levels,
+            expectation.reference or "",
+            settings.judge_context_tokens,
         )
 
     def target(self, handler: AppHandler, dataset: Dataset | None = None) -> Target:

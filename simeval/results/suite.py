@@ -23,6 +23,7 @@ from simeval.results.text import (
     show_failures,
     show_malformed,
     show_trial,
+    show_untold,
     speaks_against,
     verdict_row,
 )
@@ -299,7 +300,11 @@ def _show_described(results: Sequence[EvaluationResult]) -> list[str]:
         indent(f"{what} of {expectation.label!r}{f' ({result.title})' if len(results) > 1 else ''}: {found}", 0)
         for result in results
         for expectation in result.expectations
-        for what, found in (("judge", expectation.reliability), ("turns", expectation.turns))
+        for what, found in (
+            ("judge", expectation.reliability),
+            ("judge", show_untold(expectation.results)),
+            ("turns", expectation.turns),
+        )
         if found is not None
     ]
     if len(lines) > MOST_EXPLAINED:

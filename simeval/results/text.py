@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from simeval.core.tables import indent, printable
-from simeval.core.trial import Failure, Judgement, Outcome, Score, Verdict
+from simeval.core.trial import CANNOT_TELL, Failure, Judgement, Outcome, Score, Verdict
 from simeval.core.usage import Usage
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.verdicts import show_p, show_share
@@ -90,6 +90,14 @@ def show_failures(counted: Counter[str]) -> str:
     if len(counted) > MOST_CAUSES:
         lines.append(f"  ... and {len(counted) - MOST_CAUSES} more causes; --json holds them all.")
     return "\n".join(["failures of single trials:", *lines]) if lines else ""
+
+
+def show_untold(results: Sequence[Score | Failure]) -> str | None:
+    """Say in how many conversations judges could not tell; None where they always could."""
+    asked = [each for each in results if isinstance(each, Score) or each.cause == CANNOT_TELL]
+    untold = len(asked) - sum(isinstance(each, Score) for each in asked)
+    share = untold / len(asked) if asked else 0.0
+    return f"it cannot be told in {untold} of {len(asked)} conversations ({share:.0%})" if untold else None
 
 
 def show_malformed(usage: Mapping[str, Usage]) -> str:

@@ -33,6 +33,8 @@ class Measure:
     evaluators: tuple[Evaluator, ...] = ()
     expected_behavior: str | None = None
     own_rubric: Mapping[str, str] | None = None
+    criteria: Sequence[str] | None = None
+    reference: str | None = None
     keeps_details: bool = True
 
     def take(self, measured: object) -> Score:
@@ -86,9 +88,9 @@ class RunPlan(ABC):
         """Name the requirements that cannot be proven with so few trials, even by perfect scores."""
 
     @property
-    def behaviours(self) -> list[str]:
-        """The behaviours that judges rate."""
-        return [measure.expected_behavior for measure in self.measures if measure.expected_behavior is not None]
+    def judged(self) -> "list[Measure]":
+        """The measures that judges make, by an expected behaviour or criteria."""
+        return [measure for measure in self.measures if measure.expected_behavior is not None]
 
     def trial(self, index: int, times_dealt: int = 0) -> Trial:
         """Return the trial that has this place in the order dealt; one that was dealt before gets fresh draws."""
@@ -108,7 +110,12 @@ class ScenarioPlan(RunPlan):
 
     @property
     def columns(self) -> Mapping[str, object]:
-        return {"title": self.scenario.title, "given": self.scenario.given, "when": self.scenario.when}
+        return {
+            "title": self.scenario.title,
+            "given": self.scenario.given,
+            "when": self.scenario.when,
+            "facts": self.scenario.facts or "",
+        }
 
     def tests(self, stop: StopAt | None) -> tuple[tuple[RunningTest, ...], ...]:
         """Return a running test for each evaluator of each expectation."""
@@ -139,7 +146,7 @@ def rubric_requests(plans: Iterable[RunPlan], prompt: Prompt) -> list[RubricRequ
         (str(plan.columns["given"]), str(plan.columns["when"]), measure.expected_behavior): None
         for plan in plans
         for measure in plan.measures
-        if measure.expected_behavior is not None and measure.own_rubric is None
+        if measure.expected_behavior is not None and measure.own_rubric is None and measure.criteria is None
     }
     return [
         RubricRequest(given=given, when=when, expected_behavior=behaviour, prompt=prompt)
@@ -246,7 +253,7 @@ def make_measure(
     columns: Collection[str] = COLUMNS,
 ) -> Measure:
     """Return an expectation ready to run, its evaluators at their share of the level. Raises DefinitionError."""
-    if expectation.expected_behavior is not None:
+    if expectation.judged is not None:
         scorer = judge_scorer(expectation)
     else:
         scorer = binder.bound(expectation.scorer)
@@ -266,6 +273,8 @@ def make_measure(
             each.with_defaults(significance_level=level, early_stopping=early, requirements=requirements)
             for each in expectation.evaluators
         ),
-        expected_behavior=expectation.expected_behavior,
+        expected_behavior=expectation.judged,
         own_rubric=expectation.levels,
+        criteria=expectation.criteria,
+        reference=expectation.reference,
     )

@@ -31,6 +31,7 @@ from simeval.models.protocol.replies import (
     UserReply,
 )
 from simeval.models.protocol.request import ModelRequest
+from simeval.models.protocol.transcripts import Excerpt, end_state, excerpt, tool_name
 
 # All that a reader cannot see, or sees in another place than it stands: controls other than tab and line feed, marks of
 # direction, what has no width, tags and selectors of variants that can spell a hidden text, halves of surrogate pairs
@@ -62,10 +63,13 @@ def _list(name: str, entry: str, key: str, items: Mapping[str, str]) -> str:
     return "\n".join([f"<{name}>", *lines, f"</{name}>"])
 
 
-def render_transcript(messages: Sequence[Message]) -> str:
-    """Write a conversation with one escaped, numbered element for each message."""
+def render_transcript(messages: Sequence[Message], shown: Excerpt | None = None) -> str:
+    """Write a conversation with one escaped, numbered element for each message that is `shown`, by default all."""
     lines = ["<conversation>"]
     for number, message in enumerate(messages, 1):
+        if shown is not None and number in shown.left_out:
+            lines += [_left_out(messages, shown)] if number == shown.left_out[0] else []
+            continue
         calls = "".join(
             f"\n<tool_call>{escaped(json.dumps(plain(call), ensure_ascii=False))}</tool_call>"
             for call in message.tool_calls
@@ -73,6 +77,14 @@ def render_transcript(messages: Sequence[Message]) -> str:
         content = escaped(message.content)
         lines.append(f'<message number="{number}" from="{message.role}">{content}{calls}</message>')
     return "\n".join([*lines, "</conversation>"])
+
+
+def _left_out(messages: Sequence[Message], shown: Excerpt) -> str:
+    """Write what stands in the place of messages that are not shown: their numbers, and the tools they called."""
+    first, last = shown.left_out[0], shown.left_out[-1]
+    names = [tool_name(call) for message in messages[first - 1 : last] for call in message.tool_calls]
+    calls = "".join(f"\n<tool_call>{escaped(name)}</tool_call>" for name in names)
+    return f'<left_out messages="{first} to {last}">{calls}</left_out>'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,31 +168,74 @@ class AuditRequest(ModelRequest):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GradeRequest(ModelRequest):
-    """Asks a judge to rate a conversation by a rubric."""
+class JudgeRequest(ModelRequest):
+    """Asks a judge about a conversation.
+
+    `facts` and `reference`, an answer as it should be, are for the judge alone; what there is not, is "". Of a
+    transcript that is estimated to take more than `most_tokens`, the middle is left out.
+    """
 
     given: str
     when: str
-    expected_behavior: str
-    levels: Mapping[str, str]
+    facts: str = ""
+    reference: str = ""
     conversation: Sequence[Message]
+    most_tokens: int | None = None
     seed: int
     max_tokens: int | None = 800
-    prompt: Prompt = field(default_factory=partial(built_in, "judge"))
 
     role: ClassVar[str] = "judge"
+
+    @property
+    def shown(self) -> Excerpt:
+        """The messages that the judge is shown."""
+        return excerpt(self.conversation, self.most_tokens)
+
+    def texts(self) -> Mapping[str, str | None]:
+        """Return what fills the places that all prompts of judges have."""
+        state = end_state(self.conversation)
+        return {
+            "given": _tag("given", self.given),
+            "when": _tag("when", self.when),
+            "facts": _tag("facts", self.facts) if self.facts else None,
+            "reference": _tag("reference", self.reference) if self.reference else None,
+            "conversation": render_transcript(self.conversation, self.shown),
+            "end_state": None if state is None else _tag("end_state", state),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradeRequest(JudgeRequest):
+    """Asks a judge to rate a conversation by a rubric."""
+
+    expected_behavior: str
+    levels: Mapping[str, str]
+    prompt: Prompt = field(default_factory=partial(built_in, "judge"))
+
     reply: ClassVar[type[Reply]] = Grade
 
     def first_messages(self) -> list[ChatMessage]:
         user = self.prompt.render(
             "user",
-            given=_tag("given", self.given),
-            when=_tag("when", self.when),
+            **self.texts(),
             expected_behavior=_tag("expected_behavior", self.expected_behavior),
             rubric=_list("rubric", "level", "score", self.levels),
-            conversation=render_transcript(self.conversation),
         )
         return _chat(self.prompt.render("system"), user)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CriteriaRequest(JudgeRequest):
+    """Asks a judge to rule on criteria, by their numbers; `reply` is made for them and the conversation."""
+
+    criteria: Mapping[str, str]
+    reply: type[Reply]
+    max_tokens: int | None = 2000
+    prompt: Prompt = field(default_factory=partial(built_in, "criteria"))
+
+    def first_messages(self) -> list[ChatMessage]:
+        criteria = _list("criteria", "criterion", "number", self.criteria)
+        return _chat(self.prompt.render("system"), self.prompt.render("user", **self.texts(), criteria=criteria))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

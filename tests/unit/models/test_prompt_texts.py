@@ -10,8 +10,8 @@ import pytest
 from simeval.core.settings import UserFormat
 from simeval.errors import DefinitionError
 from simeval.models.protocol.prompt_texts import DATA_NOTICE, Prompt, all_prompts, built_in, prompt_names, source_of
-from simeval.models.protocol.prompts import AuditRequest, GradeRequest, RubricRequest, UserTurn
-from simeval.models.protocol.replies import LEVELS
+from simeval.models.protocol.prompts import AuditRequest, CriteriaRequest, GradeRequest, RubricRequest, UserTurn
+from simeval.models.protocol.replies import LEVELS, Reply
 from tests.support.records import conversation
 
 USER = source_of("user")
@@ -20,6 +20,7 @@ USER = source_of("user")
 # write both here.
 READ = {
     "audit": ("1", "6a89816a0ef6"),
+    "criteria": ("1", "4c66e307448e"),
     "judge": ("2", "d2556b6fcd56"),
     "rubric": ("2", "ff50379806d8"),
     "user": ("3", "25a9e646faa2"),
@@ -28,8 +29,9 @@ READ = {
 
 def rendered() -> Mapping[str, str]:
     said = conversation("hi", "a & <b>").messages
-    requests: list[AuditRequest | GradeRequest | RubricRequest | UserTurn] = [
+    requests: list[AuditRequest | CriteriaRequest | GradeRequest | RubricRequest | UserTurn] = [
         AuditRequest(given="G", when="W", conversation=said, ended="gave_up", seed=1),
+        CriteriaRequest(given="G", when="W", criteria={"1": "C"}, reply=Reply, conversation=said, seed=1),
         GradeRequest(
             given="G", when="W", expected_behavior="E", levels=dict.fromkeys(LEVELS, "L"), conversation=said, seed=1
         ),
