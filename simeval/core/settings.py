@@ -280,6 +280,16 @@ class Settings:
         default=Path(".simeval/rubrics"),
         metadata=about(SURROUNDINGS, "Where rubrics that a model wrote are kept between runs.", unset="in memory only"),
     )
+    canary_folder: Path | str | None = field(
+        default=None,
+        metadata=about(
+            SURROUNDINGS,
+            "Folder of judges' answers to fixed conversations: say of each whether its model has changed (24 calls).",
+            flag="--canary",
+            metavar="FOLDER",
+            unset="not asked",
+        ),
+    )
     model_options: Mapping[str, Any] | None = field(
         default=None,
         repr=False,  # keys are among them
