@@ -4,7 +4,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from simeval.core.settings import CriteriaCalls, EarlyStopping, Gate, OnAppError, RetryConfig, StopAt
+from simeval.core.settings import (
+    CriteriaCalls,
+    EarlyStopping,
+    Gate,
+    OnAppError,
+    OnUserFault,
+    RetryConfig,
+    StopAt,
+    UserFormat,
+)
 from simeval.core.writing_style import WritingStyleConfig
 
 if TYPE_CHECKING:
@@ -25,6 +34,10 @@ class SettingOverrides(TypedDict, total=False):
     judge_context_tokens: int | None
     on_app_error: OnAppError
     max_error_rate: float
+    user_format: UserFormat
+    on_user_fault: OnUserFault
+    max_user_fault_rate: float
+    audit_users: float
     seed: int | None
     writing_style_config: WritingStyleConfig | None
     prompts: Mapping[str, Path | str] | None

@@ -13,13 +13,13 @@ from simeval.core.validation import require
 from simeval.errors import ModelUnusable
 from simeval.models.protocol.model import Completion, Request
 from simeval.testing.behaviour import Role
-from simeval.testing.replies import rubric_reply
+from simeval.testing.replies import audit_reply, rubric_reply
 
 Answer = str | Mapping[str, Any] | Completion | Exception
 Script = Sequence[Answer] | Callable[[Request], Answer | Awaitable[Answer]]
 
 _ROLES: tuple[Role, ...] = get_args(Role)
-_UNSCRIPTED: Mapping[str, Script] = {"rubric": [rubric_reply()]}
+_UNSCRIPTED: Mapping[str, Script] = {"rubric": [rubric_reply()], "audit": [audit_reply()]}
 
 
 @dataclass(slots=True)
@@ -28,8 +28,9 @@ class ScriptedModel:
 
     A script is a list of answers, given in turn, the last one for ever; or a function of the request, sync or async,
     that returns an answer. An answer is a text, a mapping, which is sent as JSON, a Completion, or an exception, which
-    is raised. `script` may also be a mapping from roles ("user", "judge", "rubric", "scorer", "app") to scripts; in it
-    "rubric" has plain levels where it is left out, and a request of another role without a script raises ModelUnusable.
+    is raised. `script` may also be a mapping from roles ("user", "judge", "rubric", "scorer", "app", "audit") to
+    scripts; in it "rubric" has plain levels where it is left out, "audit" finds no fault, and a request of another role
+    without a script raises ModelUnusable.
     Raises DefinitionError for a script without answers, and for a role that there is not.
 
     `requests` are those it was asked, in order; `under_way` is how many of them it is answering, and `peak` the most
