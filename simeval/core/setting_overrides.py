@@ -4,7 +4,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from simeval.core.settings import EarlyStopping, Gate, OnAppError, RetryConfig, StopAt, WritingStyleConfig
+from simeval.core.settings import (
+    EarlyStopping,
+    Gate,
+    OnAppError,
+    OnFailedControl,
+    RetryConfig,
+    StopAt,
+    WritingStyleConfig,
+)
 
 if TYPE_CHECKING:
     from simeval.store.journal import Journal
@@ -20,6 +28,7 @@ class SettingOverrides(TypedDict, total=False):
     gate: Gate
     joint: bool
     judge_repeats: int
+    on_failed_control: OnFailedControl
     on_app_error: OnAppError
     max_error_rate: float
     seed: int | None

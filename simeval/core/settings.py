@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from simeval.store.journal import Journal
 
 OnAppError = Literal["fail", "exclude", "stop"]
+OnFailedControl = Literal["refuse", "warn", "off"]
 EarlyStopping = bool | Literal["anytime"]
 Gate = Literal["pass", "not_fail"]
 StopAt = Literal["gate", "verdict"]
@@ -198,6 +199,14 @@ class Settings:
             "Ratings of a conversation by each judge, of which the mean counts.",
             flag="--judge-repeats",
             check=require_whole,
+        ),
+    )
+    on_failed_control: OnFailedControl = field(
+        default="refuse",
+        metadata=about(
+            VERDICTS,
+            "What becomes of an expectation whose judge is wrong about controls; off shows it none.",
+            flag="--on-failed-control",
         ),
     )
     on_app_error: OnAppError = field(

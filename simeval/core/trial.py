@@ -175,6 +175,7 @@ def cut_off(trial: Trial) -> TrialConversation:
 _STAGE_OF_ROLE: Mapping[str, Stage] = {
     "user": "simulator",
     "judge": "judge",
+    "control": "judge",
     "rubric": "rubric",
     "scorer": "scorer",
     "app": "app",

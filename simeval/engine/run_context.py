@@ -32,6 +32,7 @@ from simeval.models.providers.offline import NOTICE
 from simeval.models.registry import Models
 from simeval.models.reply_cache import ReplyCache
 from simeval.results.suite import RunRecord
+from simeval.scorers.llm.controls import ControlBook, ExpectationControls
 from simeval.scorers.llm.judge import RubricScorer
 from simeval.scorers.llm.rubrics import RubricBook
 from simeval.store.journal import Journal
@@ -73,6 +74,7 @@ class RunContext:
         self._cache = self._reply_cache(store) if shared.settings.cache else None
         self.judges = [self.caller(model, "judge") for model in shared.panel]
         rubrics = past.rubrics if past else {}
+        self.controls = ControlBook(past.controls if past else {}, self.recorder.record)
         self.book = RubricBook(
             self.judges[0],
             shared.rubric_folder,
@@ -111,7 +113,15 @@ class RunContext:
             self.settings.judge_repeats,
             self.shared.prompts["judge"],
             expectation.levels,
+            self._shown(expectation),
         )
+
+    def _shown(self, expectation: Expectation) -> ExpectationControls | None:
+        """Return what the judges of an expectation are shown before they judge; None where that is nothing."""
+        shown, on_failed = expectation.shown_controls, self.settings.on_failed_control
+        if shown is None or on_failed == "off":
+            return None
+        return ExpectationControls(self.controls, shown, self.judges, on_failed)
 
     def target(self, handler: AppHandler, dataset: Dataset | None = None) -> Target:
         """Return what is evaluated: an app's handler or a model; with a `dataset`, also a function of its columns."""

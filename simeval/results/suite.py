@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, overload
 
+from simeval.core.controls import complaints
 from simeval.core.conversation import Conversation
 from simeval.core.preparation import Preparation
 from simeval.core.settings import DEFAULTS, Gate
@@ -76,7 +77,8 @@ class RunRecord:
 class ExpectationResult:
     """One expectation: its verdicts, and for each trial a score or a failure, in the order dealt.
 
-    Verdicts stand in the order of their evaluators. `prepared` says by which rubric a judge rated, or why none did.
+    Verdicts stand in the order of their evaluators. `prepared` says by which rubric a judge rated, or why none did,
+    `signs` what in their ratings speaks against judges.
     """
 
     label: str
@@ -85,6 +87,7 @@ class ExpectationResult:
     results: tuple[Score | Failure, ...]
     expected_behavior: str | None = None
     prepared: Preparation | None = None
+    signs: tuple[str, ...] = ()
 
     @property
     def outcome(self) -> Outcome:
@@ -100,6 +103,13 @@ class ExpectationResult:
     def turns(self) -> TurnShare | None:
         """The turns of all conversations together, where the scorer counts them; else None."""
         return turns_of(self.results)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Why its judges may not be worth their ratings, each reason in a sentence; none where it was not judged."""
+        if self.prepared is None or self.prepared.failure is not None:
+            return ()
+        return (*complaints(self.prepared.controls), *self.signs)
 
     @property
     def reliability(self) -> Reliability | None:
@@ -277,6 +287,7 @@ def describe(results: Sequence[EvaluationResult], run: RunRecord) -> str:
                     *_show_described(results),
                 ]
             ),
+            "\n".join(_show_warnings(results)),
             *reasons,
             show_failures(Counter(f"{f.stage}: {f.error}" for result in results for _, f in result.failures)),
             show_malformed(run.usage),
@@ -295,9 +306,25 @@ def _show_described(results: Sequence[EvaluationResult]) -> list[str]:
         for what, found in (("judge", expectation.reliability), ("turns", expectation.turns))
         if found is not None
     ]
-    if len(lines) > MOST_EXPLAINED:
-        lines[MOST_EXPLAINED:] = [f"... and {len(lines) - MOST_EXPLAINED} more; --json holds them all."]
-    return lines
+    return at_most_explained(lines)
+
+
+def _show_warnings(results: Sequence[EvaluationResult]) -> list[str]:
+    """Say of each expectation why its judges may not be worth their ratings."""
+    return at_most_explained(
+        [
+            indent(f"warning: {expectation.label!r}{f' ({result.title})' if len(results) > 1 else ''}: {each}", 0)
+            for result in results
+            for expectation in result.expectations
+            for each in expectation.warnings
+        ]
+    )
+
+
+def at_most_explained(lines: list[str]) -> list[str]:
+    """Return the first lines of many, and how many more there are."""
+    more = len(lines) - MOST_EXPLAINED
+    return [*lines[:MOST_EXPLAINED], f"... and {more} more; --json holds them all."] if more > 0 else lines
 
 
 def _explain(result: EvaluationResult) -> str:

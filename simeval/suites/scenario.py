@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from simeval.core.controls import Controls, Shown, as_messages
 from simeval.core.redaction import clean_values
 from simeval.core.rubric_levels import GivenLevels, placed_levels
 from simeval.core.validation import require, require_level, require_size, require_whole
@@ -14,7 +15,13 @@ if TYPE_CHECKING:
 
 MAX_TURNS = 10
 LONGEST_LABEL = 60
-SHOWN = ("expected_behavior", "label", "rubric")  # what an expectation has that is shown, or judged by
+SHOWN = (
+    "expected_behavior",
+    "label",
+    "rubric",
+    "example",
+    "counterexample",
+)  # what an expectation has that is shown, or judged by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +33,11 @@ class Expectation:
 
     `rubric` says what the ratings mean, where the judge's model shall not write that: a list of 2, 3, 5 or 10 levels,
     from the worst to the best, or a mapping of ratings to levels. A rating of 6 or more meets the expectation.
+
+    Before it judges, the judge is shown controls: an answer that says nothing and one to something else, which it must
+    fail. A `counterexample`, which does not meet the expectation, takes their place, for instance where to say nothing
+    is what is expected; an `example`, which meets it, is shown too. Either is the app's answer as a text, or a
+    conversation as a list of messages with role and content. Without `controls` the judge is shown none.
     """
 
     evaluator: "Evaluator | Sequence[Evaluator]"
@@ -34,6 +46,9 @@ class Expectation:
     score: str | None = None
     label: str | None = None
     rubric: GivenLevels | None = None
+    example: Shown | None = None
+    counterexample: Shown | None = None
+    controls: bool = True
 
     def __post_init__(self) -> None:
         from simeval.evaluators.base import Evaluator
@@ -49,10 +64,11 @@ class Expectation:
             require(
                 self.score is None, "Expectation.score", found=self.score, do="leave it out: a rating is one number"
             )
-        do = "leave it out: only a judge rates by one"
-        is_judged = self.expected_behavior is not None
-        require(is_judged or self.rubric is None, "Expectation.rubric", found=self.rubric, do=do)
-        _ = self.levels
+        do = "leave it out: it is for the judge of an expected_behavior"
+        for name in ("rubric", "example", "counterexample"):
+            found = getattr(self, name)
+            require(self.expected_behavior is not None or found is None, f"Expectation.{name}", found=found, do=do)
+        _ = self.levels, self.shown_controls
         require(
             bool(self.evaluators),
             "Expectation.evaluator",
@@ -76,6 +92,17 @@ class Expectation:
     def levels(self) -> Mapping[str, str] | None:
         """The levels of its own rubric, by the ratings they describe; None where a model is to write them."""
         return None if self.rubric is None else placed_levels(self.rubric, "Expectation.rubric")
+
+    @property
+    def shown_controls(self) -> Controls | None:
+        """The controls that its judges are shown; None where they are shown none."""
+        own = {name: getattr(self, name) for name in ("example", "counterexample")}
+        given = {name: shown for name, shown in own.items() if shown is not None}
+        if not self.controls:
+            do = "leave out either controls: false or the example and the counterexample"
+            require(not given, "Expectation.controls", found=[*given], do=do)
+            return None
+        return Controls(**{name: as_messages(shown, f"Expectation.{name}") for name, shown in given.items()})
 
     @property
     def title(self) -> str:

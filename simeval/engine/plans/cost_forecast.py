@@ -71,7 +71,7 @@ class CostForecast:
     tokens and costs at most are so only for messages of the guessed length.
 
     `trial` is what a budget keeps for one trial: the calls of the longest, the typical tokens and cost of the
-    dearest; `rubric` is what the dearest rubric takes. `unpriced`
+    dearest; `rubric` and `control` are what the dearest rubric and the dearest control take. `unpriced`
     are the models whose price is not known, the embedded ones apart.
     """
 
@@ -81,6 +81,7 @@ class CostForecast:
     typical: Mapping[str, Usage]
     trial: Cost
     rubric: Cost
+    control: Cost
     unpriced: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -115,7 +116,7 @@ def forecast(
     names = dict.fromkeys([*judges, user_model, *([app_model] if app_model else [])])
     price = {name: prices(name) for name in names}
     cast = _Cast(settings, prompts, judges, user_model, app_model)
-    rubrics = cast.rubrics(plans)
+    rubrics, controls = cast.rubrics(plans), cast.controls(plans)
     expected = _expected_trials([plan.scenario for plan in plans], settings)
     longest = [cast.trial(plan, plan.scenario.max_turns) for plan in plans]
     usual = [cast.trial(plan, min(TYPICAL_MESSAGES, plan.scenario.max_turns)) for plan in plans]
@@ -130,17 +131,18 @@ def forecast(
     return CostForecast(
         trials_at_most=sum(plan.sample_size for plan in plans),
         trials_expected=sum(known) if len(known) == len(plans) else None,
-        at_most=_by_role([*at_most, *rubrics], price),
-        typical=_by_role([*typical, *rubrics], price),
+        at_most=_by_role([*at_most, *rubrics, *controls], price),
+        typical=_by_role([*typical, *rubrics, *controls], price),
         trial=replace(_dearest(usual, price), calls=round(most_calls)),
         rubric=_dearest([[rubric] for rubric in rubrics], price),
+        control=_dearest([[control] for control in controls], price),
         unpriced=tuple(name for name in names if price[name] is None and not is_embedded(name)),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExperimentForecast:
-    """What an experiment will come to, retries apart; `trial`, `rubric` and `unpriced` as in a CostForecast.
+    """What an experiment will come to, retries apart; `trial`, `rubric`, `control`, `unpriced` as in a CostForecast.
 
     How long examples are is not known before they are read, so each call is guessed to take as many tokens.
     """
@@ -148,6 +150,7 @@ class ExperimentForecast:
     answers: int
     trial: Cost
     rubric: Cost
+    control: Cost
     unpriced: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -177,6 +180,7 @@ def forecast_experiment(
         answers=plan.sample_size,
         trial=Cost(calls=calls, tokens=calls * CALL_TOKENS, cost_usd=calls * dearest),
         rubric=Cost(calls=1, tokens=CALL_TOKENS, cost_usd=dearest),
+        control=Cost(calls=1, tokens=CALL_TOKENS, cost_usd=dearest),
         unpriced=tuple(name for name in sorted(names) if price[name] is None),
     )
 
@@ -209,6 +213,17 @@ class _Cast:
         reply = len(LEVELS) * LEVEL_TOKENS + FRAME_TOKENS
         requests = rubric_requests(plans, self.prompts["rubric"])
         return [_Work("rubric", self.judges[0], 1, _tokens(request), reply) for request in requests]
+
+    def controls(self, plans: Sequence[ScenarioPlan]) -> list[_Work]:
+        """Return the work of each control, which every judge is shown once."""
+        reply = REASONING_TOKENS + FRAME_TOKENS
+        return [
+            _Work("control", judge, 1, _grade(plan.scenario, behaviour, self.prompts["judge"], 2), reply)
+            for plan in plans
+            for behaviour, controls in plan.controls
+            for _ in controls.kinds
+            for judge in self.judges
+        ]
 
     def _user(self, plan: ScenarioPlan, turns: int) -> _Work:
         """Return the work of the user, whose prompts grow by two messages with each turn after the first."""

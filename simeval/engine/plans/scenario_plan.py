@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from simeval.core import seeds
+from simeval.core.controls import Controls
 from simeval.core.settings import Settings, StopAt
 from simeval.core.trial import Score, Trial
 from simeval.errors import DefinitionError
@@ -13,6 +14,7 @@ from simeval.evaluators.base import Evaluator
 from simeval.evaluators.stopping import RunningTest
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import RubricRequest
+from simeval.results.signs import Signs
 from simeval.scorers.base import COLUMNS, Callers, Scorer, as_scorer, select, whole
 from simeval.suites.scenario import Expectation, ScenarioTest, count_requirements
 
@@ -33,6 +35,7 @@ class Measure:
     evaluators: tuple[Evaluator, ...] = ()
     expected_behavior: str | None = None
     own_rubric: Mapping[str, str] | None = None
+    controls: Controls | None = None
     keeps_details: bool = True
 
     def take(self, measured: object) -> Score:
@@ -89,6 +92,22 @@ class RunPlan(ABC):
     def behaviours(self) -> list[str]:
         """The behaviours that judges rate."""
         return [measure.expected_behavior for measure in self.measures if measure.expected_behavior is not None]
+
+    @property
+    def controls(self) -> list[tuple[str, Controls]]:
+        """What judges are shown before they judge, with the behaviour that it is about."""
+        return [
+            (measure.expected_behavior, measure.controls)
+            for measure in self.measures
+            if measure.expected_behavior is not None and measure.controls is not None
+        ]
+
+    def signs(self, place: int) -> Signs | None:
+        """Return what gathers the signs of an expectation's judges, by its place; None where none rates it."""
+        behaviour = self.measures[place].expected_behavior
+        if behaviour is None:
+            return None
+        return Signs([behaviour, *(str(self.columns[name]) for name in ("given", "when"))])
 
     def trial(self, index: int, times_dealt: int = 0) -> Trial:
         """Return the trial that has this place in the order dealt; one that was dealt before gets fresh draws."""
@@ -268,4 +287,5 @@ def make_measure(
         ),
         expected_behavior=expectation.expected_behavior,
         own_rubric=expectation.levels,
+        controls=None if settings.on_failed_control == "off" else expectation.shown_controls,
     )

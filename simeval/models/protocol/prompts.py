@@ -9,11 +9,12 @@ to the letter.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from html import escape
-from typing import ClassVar
+from typing import ClassVar, Self
 
+from simeval.core.controls import ControlKind, Controls
 from simeval.core.conversation import ChatMessage, Message
 from simeval.core.serialization import plain
 from simeval.models.protocol.prompt_texts import Prompt, built_in
@@ -121,6 +122,22 @@ class GradeRequest(ModelRequest):
             conversation=render_transcript(self.conversation),
         )
         return _chat(self.prompt.render("system"), user)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlRequest(GradeRequest):
+    """Asks a judge to rate a control, as it is asked to rate any conversation; `must_pass` says what it must find."""
+
+    conversation: Sequence[Message] = ()
+    seed: int = 0
+    must_pass: bool = False
+
+    role: ClassVar[str] = "control"
+
+    def showing(self, controls: Controls, kind: ControlKind) -> Self:
+        """Return the request with the conversation of a control."""
+        about = {"given": self.given, "when": self.when, "expected_behavior": self.expected_behavior}
+        return replace(self, conversation=controls.conversation(kind, **about), must_pass=kind == "example")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,9 +18,10 @@ from simeval.core.trial import Rating, Score, failure_of
 from simeval.errors import ModelError, ModelUnusable
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt, built_in
-from simeval.models.protocol.prompts import GradeRequest
+from simeval.models.protocol.prompts import ControlRequest, GradeRequest
 from simeval.models.protocol.replies import Grade
 from simeval.scorers.base import Scorer
+from simeval.scorers.llm.controls import ExpectationControls
 from simeval.scorers.llm.rubrics import RubricBook
 
 
@@ -37,6 +38,7 @@ class RubricScorer(Scorer):
     repeats: int = 1
     prompt: Prompt = field(default_factory=partial(built_in, "judge"))
     own_rubric: Mapping[str, str] | None = None
+    controls: ExpectationControls | None = None
     timeout_seconds = None
     direction = "higher"
 
@@ -45,14 +47,23 @@ class RubricScorer(Scorer):
         return "rating"
 
     async def prepare(self, columns: Mapping[str, Any]) -> Preparation:
-        """Have the rubric written. Raises ModelUnusable."""
+        """Have the rubric written, then show the judges what they must be right about. Raises ModelUnusable."""
         try:
             rubric = await self.rubric(columns["given"], columns["when"])
         except ModelUnusable:
             raise
         except ModelError as error:
             return Preparation(failure=failure_of(error, "rubric", clean=self.book.caller.redactor.clean))
-        return Preparation(rubric=rubric)
+        if self.controls is None:
+            return Preparation(rubric=rubric)
+        asked = ControlRequest(
+            given=columns["given"],
+            when=columns["when"],
+            expected_behavior=self.expected_behavior,
+            levels=rubric.levels,
+            prompt=self.prompt,
+        )
+        return await self.controls.prepare(asked, rubric)
 
     async def rubric(self, given: str, when: str) -> RubricRecord:
         """Return the rubric that conversations are rated by. Raises ModelError where it cannot be written."""

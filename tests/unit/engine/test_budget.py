@@ -14,6 +14,7 @@ from simeval.errors import DefinitionError
 
 TRIAL = Cost(calls=11, tokens=1_000, cost_usd=0.05)
 RUBRIC = Cost(calls=1, tokens=500, cost_usd=0.01)
+CONTROL = Cost(calls=1, tokens=300, cost_usd=0.01)
 MOST_STEPS = 100_000
 
 
@@ -23,6 +24,7 @@ def spending(
     *,
     trial: Cost = TRIAL,
     rubrics_left: Callable[[], int] = lambda: 0,
+    controls_left: Callable[[], int] = lambda: 0,
     seconds: float = 0.0,
 ) -> Spending:
     return Spending(
@@ -30,6 +32,8 @@ def spending(
         trial=trial,
         rubric=RUBRIC,
         rubrics_left=rubrics_left,
+        control=CONTROL,
+        controls_left=controls_left,
         usage=lambda: usage or {},
         seconds=lambda: seconds,
     )
@@ -56,6 +60,8 @@ class Run:
             trial=self.bound,
             rubric=RUBRIC,
             rubrics_left=lambda: self.rubrics,
+            control=Cost(),
+            controls_left=lambda: 0,
             usage=lambda: self.used,
             seconds=lambda: 0.0,
         )

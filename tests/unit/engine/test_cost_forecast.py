@@ -206,6 +206,7 @@ def test_a_forecast_reads_like_this() -> None:
         typical={"judge": Usage(912, completion_tokens=64_321, cost_usd=0.1), "user": Usage(2_737, cost_usd=1.1)},
         trial=Cost(),
         rubric=Cost(),
+        control=Cost(),
         unpriced=(),
     )
 
