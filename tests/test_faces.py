@@ -36,7 +36,7 @@ CHECKED = {
     "Journal": Journal,
     "Evaluator": Evaluator,
 }
-NOT_OF_USERS = {"Redactor", "ReplyCache"}  # of these a Caller is made, which only the engine does
+NOT_OF_USERS = {"Ledger", "Redactor", "ReplyCache"}  # of these a Caller is made, which only the engine does
 
 
 def listed(stub: Path) -> list[str]:

@@ -4,15 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from simeval.core.settings import (
-    EarlyStopping,
-    Gate,
-    OnAppError,
-    OnFailedControl,
-    RetryConfig,
-    StopAt,
-    WritingStyleConfig,
-)
+from simeval.core.settings import EarlyStopping, Gate, OnAppError, OnFailedControl, RetryConfig, StopAt
+from simeval.core.writing_style import WritingStyleConfig
 
 if TYPE_CHECKING:
     from simeval.store.journal import Journal

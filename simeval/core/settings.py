@@ -1,13 +1,22 @@
-"""What a run is set to: retries, writing styles, limits. Each default is stated once, here."""
+"""What a run is set to: retries, limits, budgets. Each default is stated once, here."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from simeval.core.setting_checks import (
+    require_amount,
+    require_kind,
+    require_part,
+    require_prompts,
+    require_seconds,
+    require_seed,
+)
 from simeval.core.setting_field import BUDGET, LIMITS, SURROUNDINGS, VERDICTS, about, check
-from simeval.core.validation import is_number, nearest, require, require_level, require_size, require_whole
+from simeval.core.validation import nearest, require, require_level, require_size, require_whole
+from simeval.core.writing_style import WritingStyleConfig
 from simeval.errors import DefinitionError
 
 if TYPE_CHECKING:
@@ -49,97 +58,6 @@ class RetryConfig:
             found=self.max_backoff_seconds,
             do="use 0 or more seconds",
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WritingStyleAxes:
-    """The values from which a simulated user's writing style is drawn, one from each axis."""
-
-    proficiency: Sequence[str] = (
-        "Writes at a primary-school level.",
-        "Makes frequent spelling and grammar mistakes.",
-        "Writes clearly, with a few small mistakes.",
-        "Writes correct, everyday language.",
-        "Writes flawlessly, with a rich vocabulary.",
-    )
-    tone: Sequence[str] = (
-        "Warm and enthusiastic.",
-        "Polite.",
-        "Curious.",
-        "Neutral and direct.",
-        "Sceptical.",
-        "A little confused.",
-        "Impatient.",
-        "Annoyed.",
-    )
-    verbosity: Sequence[str] = (
-        "Very terse (1-5 words).",
-        "Short (5-15 words).",
-        "Medium (15-40 words).",
-        "Detailed (40-100 words).",
-        "Rambling (more than 100 words).",
-    )
-    formality: Sequence[str] = (
-        "Very formal.",
-        "Formal.",
-        "Neutral.",
-        "Casual.",
-        "Very casual, with slang, abbreviations or emojis.",
-    )
-
-    def __post_init__(self) -> None:
-        for axis in fields(self):
-            values = getattr(self, axis.name)
-            require(
-                not isinstance(values, str) and len(values) > 0 and all(isinstance(v, str) and v for v in values),
-                f"WritingStyleAxes.{axis.name}",
-                found=values,
-                do="give a list of one or more texts",
-            )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WritingStyleConfig:
-    """Whether simulated users write in varied styles, and which."""
-
-    enabled: bool = True
-    axes: WritingStyleAxes = field(default_factory=WritingStyleAxes)
-
-    def draw(self, seed: int) -> Mapping[str, str] | None:
-        """Draw the style of the trial that has this seed; None where styles are off."""
-        if not self.enabled:
-            return None
-        from simeval.core import seeds  # loads hashlib, which a command that only says its help need not
-
-        random = seeds.generator(seed, "writing style")
-        return {axis.name: random.choice(list(getattr(self.axes, axis.name))) for axis in fields(self.axes)}
-
-
-def _require_seconds(value: object, name: str) -> None:
-    require(is_number(value) and cast("float", value) > 0, name, found=value, do="use more than 0 seconds")
-
-
-def _require_amount(value: object, name: str) -> None:
-    require(is_number(value) and cast("float", value) > 0, name, found=value, do="use a number above 0")
-
-
-def _require_share(value: object, name: str) -> None:
-    require(is_number(value) and 0 <= cast("float", value) <= 1, name, found=value, do="use a share from 0 to 1")
-
-
-def _require_seed(value: object, name: str) -> None:
-    require(isinstance(value, int), name, found=value, do="use a whole number")
-
-
-def _require_prompts(value: object, name: str) -> None:
-    usable = isinstance(value, Mapping) and all(
-        isinstance(each, str) and isinstance(given, (str, Path)) and str(given).strip() for each, given in value.items()
-    )
-    require(usable, name, found=value, do="give {name: file}, such as {'user': 'prompts/user.md'}")
-
-
-def _require_kind(value: object, name: str, *, kind: type) -> None:
-    require(isinstance(value, kind), name, found=value, do=f"give a {kind.__name__}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,7 +141,7 @@ class Settings:
             VERDICTS,
             "Share of trials that may be lost.",
             flag="--max-error-rate",
-            check=_require_share,
+            check=require_part,
         ),
     )
     seed: int | None = field(
@@ -233,7 +151,7 @@ class Settings:
             "Fixes writing styles and trial seeds.",
             flag="--seed",
             unset="drawn and shown",
-            check=_require_seed,
+            check=require_seed,
         ),
     )
     writing_style_config: WritingStyleConfig | None = field(
@@ -242,7 +160,7 @@ class Settings:
             VERDICTS,
             "Whether simulated users write in varied styles, and which.",
             unset="varied",
-            check=partial(_require_kind, kind=WritingStyleConfig),
+            check=partial(require_kind, kind=WritingStyleConfig),
         ),
     )
 
@@ -254,7 +172,7 @@ class Settings:
             flag="--prompt",
             metavar="NAME=FILE",
             unset="those that `simeval prompts` lists",
-            check=_require_prompts,
+            check=require_prompts,
         ),
     )
 
@@ -273,11 +191,11 @@ class Settings:
     )
     app_timeout_seconds: float = field(
         default=60.0,
-        metadata=about(LIMITS, "Seconds for a turn of the app.", flag="--app-timeout", check=_require_seconds),
+        metadata=about(LIMITS, "Seconds for a turn of the app.", flag="--app-timeout", check=require_seconds),
     )
     model_timeout_seconds: float = field(
         default=60.0,
-        metadata=about(LIMITS, "Seconds for a call to a model.", flag="--model-timeout", check=_require_seconds),
+        metadata=about(LIMITS, "Seconds for a call to a model.", flag="--model-timeout", check=require_seconds),
     )
     requests_per_minute: int | None = field(
         default=None,
@@ -289,7 +207,7 @@ class Settings:
     )
     outage_seconds: float = field(
         default=300.0,
-        metadata=about(LIMITS, "Seconds to wait for a model that is down.", flag="--outage", check=_require_seconds),
+        metadata=about(LIMITS, "Seconds to wait for a model that is down.", flag="--outage", check=require_seconds),
     )
     retry_config: RetryConfig | None = field(
         default=None,
@@ -297,13 +215,13 @@ class Settings:
             LIMITS,
             "How often, and after which waits, a call to a model is tried again.",
             unset="those of `RetryConfig`",
-            check=partial(_require_kind, kind=RetryConfig),
+            check=partial(require_kind, kind=RetryConfig),
         ),
     )
 
     max_cost_usd: float | None = field(
         default=None,
-        metadata=about(BUDGET, "Stop in order at this cost.", flag="--max-cost", metavar="USD", check=_require_amount),
+        metadata=about(BUDGET, "Stop in order at this cost.", flag="--max-cost", metavar="USD", check=require_amount),
     )
     max_calls: int | None = field(
         default=None,
@@ -315,7 +233,7 @@ class Settings:
     )
     max_seconds: float | None = field(
         default=None,
-        metadata=about(BUDGET, "Start no trial after so many seconds.", flag="--max-seconds", check=_require_amount),
+        metadata=about(BUDGET, "Start no trial after so many seconds.", flag="--max-seconds", check=require_amount),
     )
 
     store: "Path | str | Journal | None" = field(

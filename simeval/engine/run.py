@@ -22,7 +22,7 @@ from simeval.engine.actors.targets import Target
 from simeval.engine.flow.demand import Demand
 from simeval.engine.pipeline import Conclusion, Pipeline, Source
 from simeval.engine.plans.budget import Spending
-from simeval.engine.plans.cost_forecast import CostForecast, ExperimentForecast, forecast, forecast_experiment
+from simeval.engine.plans.cost_forecast import CostForecast, ExperimentForecast, forecast, forecast_experiment, too_long
 from simeval.engine.plans.dataset_plan import Experiment, make_dataset_plan
 from simeval.engine.plans.scenario_plan import RunPlan, make_plans, rubric_requests
 from simeval.engine.progress import progress_bar
@@ -176,11 +176,12 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
     shared, meter, plans = context.shared, context.meter, work.plans
     app_name = work.target.name if work.target else RECORDED
     await context.models.check()
-    warnings = [warning for plan in plans for warning in plan.warnings()]
+    foreseen = await anyio.to_thread.run_sync(work.forecast)
+    contexts = await context.models.contexts(foreseen.longest)
+    warnings = [*too_long(foreseen.longest, contexts), *(warning for plan in plans for warning in plan.warnings())]
     notes = [*embedded_notes([*work.roles, ("app", app_name)]), *replaced_notes(shared.prompts), *warnings]
     is_recorded = work.target is None
     run, known = context.begin(plans, app_name, user=work.user, notes=notes, recorded=is_recorded, **work.fields)
-    foreseen = await anyio.to_thread.run_sync(work.forecast)
     spending = await _spending(context, plans, foreseen)
     log.info(f"{work.kind} started", run=run.run_id, **work.summary)
     log.info(str(foreseen))

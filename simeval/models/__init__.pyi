@@ -9,6 +9,7 @@ from .protocol.model import Model as Model
 from .protocol.model import ModelKind as ModelKind
 from .protocol.model import Request as Request
 from .protocol.model import SharedModel as SharedModel
+from .protocol.prompt_texts import Prompt as Prompt
 from .protocol.prompts import RubricRequest as RubricRequest
 from .protocol.replies import Reply as Reply
 from .providers.litellm_model import LiteLLMModel as LiteLLMModel

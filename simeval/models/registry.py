@@ -1,6 +1,6 @@
 """The models of an engine, one object for each name, so that a limit holds for all its callers together."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -132,6 +132,21 @@ class Models:
                 found=f"it would go to several providers: {', '.join(sorted(self._families.values()))}",
                 do="give it to one role, as with --judge-option, --user-option or --app-option",
             )
+
+    async def contexts(self, names: Collection[str]) -> Mapping[str, int]:
+        """Return the tokens that a prompt with its reply may have, of those of these models that say it."""
+        found: dict[str, int] = {}
+
+        async def look_up(name: str, context_tokens: Callable[[], Awaitable[int | None]]) -> None:
+            known = await context_tokens()
+            if known is not None:
+                found[name] = min(known, found.get(name, known))
+
+        async with anyio.create_task_group() as looking:
+            for base in self._bases.values():
+                if base.name in names and callable(asks := getattr(base, "context_tokens", None)):
+                    looking.start_soon(look_up, base.name, asks)
+        return found
 
     def open(self) -> None:
         """Say that one more run uses the models."""

@@ -51,6 +51,8 @@ class EndpointServer:
             await runner.cleanup()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        if request.method == "GET":  # no request of a model's: somebody looks what there is
+            return _error(404, "no such page", "invalid_request_error")
         stats = self.stats
         stats.requests += 1
         stats.in_flight += 1

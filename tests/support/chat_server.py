@@ -26,7 +26,7 @@ async def chat_server(answer: Answer) -> AsyncIterator[ChatServer]:
     running = ChatServer()
 
     async def handle(request: web.BaseRequest) -> web.StreamResponse:
-        body = json.loads(await request.read())
+        body = json.loads(await request.read() or "{}")
         running.bodies.append({**body, "path": request.path})
         status, said = answer(body)
         return web.json_response(said, status=status)

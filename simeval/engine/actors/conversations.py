@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from simeval.core.conversation import Beginning
 from simeval.core.run_records import Start, TrialKey
-from simeval.core.settings import WritingStyleConfig
 from simeval.core.trial import Trial, TrialConversation
+from simeval.core.writing_style import WritingStyleConfig
 from simeval.engine.actors.app import Memory
 from simeval.engine.actors.bookmark import Bookmark
 from simeval.engine.actors.dialogue import Dialogue

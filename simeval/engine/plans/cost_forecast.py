@@ -1,7 +1,7 @@
 """The forecast: what a run will come to in trials, calls, tokens and dollars, before the first call."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
@@ -42,6 +42,7 @@ class _Work:
     calls: float
     prompt_tokens: float
     completion_tokens: float
+    longest: float = 0.0  # tokens of the longest prompt with its reply
 
     def times(self, times: float) -> "_Work":
         return replace(
@@ -72,7 +73,8 @@ class CostForecast:
 
     `trial` is what a budget keeps for one trial: the calls of the longest, the typical tokens and cost of the
     dearest; `rubric` and `control` are what the dearest rubric and the dearest control take. `unpriced`
-    are the models whose price is not known, the embedded ones apart.
+    are the models whose price is not known, the embedded ones apart. `longest` are the tokens of each model's longest
+    prompt with its reply, by the model's name.
     """
 
     trials_at_most: int
@@ -83,6 +85,7 @@ class CostForecast:
     rubric: Cost
     control: Cost
     unpriced: tuple[str, ...]
+    longest: Mapping[str, float] = field(default_factory=dict)
 
     def __str__(self) -> str:
         guesses = [f"{TYPICAL_MESSAGES} messages a user", f"{MESSAGE_TOKENS} tokens a message", "no hidden reasoning"]
@@ -137,6 +140,7 @@ def forecast(
         rubric=_dearest([[rubric] for rubric in rubrics], price),
         control=_dearest([[control] for control in controls], price),
         unpriced=tuple(name for name in names if price[name] is None and not is_embedded(name)),
+        longest=_longest(work for trial in longest for work in trial),
     )
 
 
@@ -152,6 +156,7 @@ class ExperimentForecast:
     rubric: Cost
     control: Cost
     unpriced: tuple[str, ...]
+    longest: Mapping[str, float] = field(default_factory=dict)  # nothing is known of examples before they are read
 
     def __str__(self) -> str:
         calls = self.answers * self.trial.calls
@@ -185,6 +190,16 @@ def forecast_experiment(
     )
 
 
+def too_long(longest: Mapping[str, float], contexts: Mapping[str, int]) -> list[str]:
+    """Say of which models the longest prompt may not fit into the context, both in tokens by the model's name."""
+    return [
+        f"{name} takes {contexts[name]:,} tokens, and its longest prompt may have about {tokens:,.0f}: what does not "
+        "fit is refused, and such trials are missing; lower max_turns, or give its server a larger context"
+        for name, tokens in longest.items()
+        if name in contexts and tokens > contexts[name]
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class _Cast:
     """Who plays what, and so what a trial takes of whom."""
@@ -201,11 +216,14 @@ class _Cast:
         for behaviour in plan.behaviours:
             prompt = _grown(partial(_grade, plan.scenario, behaviour, self.prompts["judge"]), 2 * turns)
             works += [
-                _Work("judge", judge, 1, prompt, REASONING_TOKENS + FRAME_TOKENS).times(self.settings.judge_repeats)
+                _Work("judge", judge, 1, prompt, REASONING_TOKENS + FRAME_TOKENS, prompt + REASONING_TOKENS).times(
+                    self.settings.judge_repeats
+                )
                 for judge in self.judges
             ]
         if self.app is not None:  # its prompts are the messages so far: 1, 3, 5, ...
-            works.append(_Work("app", self.app, turns, turns**2 * MESSAGE_TOKENS, turns * MESSAGE_TOKENS))
+            sizes = (turns**2 * MESSAGE_TOKENS, turns * MESSAGE_TOKENS, 2 * turns * MESSAGE_TOKENS)
+            works.append(_Work("app", self.app, turns, *sizes))
         return works
 
     def rubrics(self, plans: Sequence[ScenarioPlan]) -> list[_Work]:
@@ -242,7 +260,8 @@ class _Cast:
 
         later = turns - 1
         with_talk = later * size(2) + (size(4) - size(2)) * later * (later - 1) / 2
-        return _Work("user", self.user, turns, size(0) + with_talk, turns * (MESSAGE_TOKENS + FRAME_TOKENS))
+        longest = size(2 * later) + MESSAGE_TOKENS
+        return _Work("user", self.user, turns, size(0) + with_talk, turns * (MESSAGE_TOKENS + FRAME_TOKENS), longest)
 
 
 def _grown(size: Callable[[int], float], messages: int) -> float:
@@ -285,6 +304,13 @@ def _expected_trials(scenarios: Sequence[ScenarioTest], settings: Settings) -> l
         trials = [each.expected_trials for each in islice(forecasts, count)]
         known = [each for each in trials if each is not None]
         found.append(max(known) if len(known) == count else None)
+    return found
+
+
+def _longest(works: Iterable[_Work]) -> Mapping[str, float]:
+    found: dict[str, float] = {}
+    for work in works:
+        found[work.model] = max(found.get(work.model, 0.0), work.longest)
     return found
 
 

@@ -7,7 +7,8 @@ from dataclasses import fields
 from typing import Any
 
 from simeval.core.serialization import Json, plain
-from simeval.core.settings import ROLES, Settings, WritingStyleConfig
+from simeval.core.settings import ROLES, Settings
+from simeval.core.writing_style import WritingStyleConfig
 from simeval.engine.plans.scenario_plan import Measure, RunPlan, ScenarioPlan
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.provider_table import is_embedded

@@ -18,6 +18,7 @@ import anyio
 from simeval.errors import DefinitionError, ModelError, ModelErrorKind, ModelUnusable
 from simeval.models.protocol.model import Completion, Request
 from simeval.models.providers.litellm_session import close_session, open_session
+from simeval.models.providers.openai_compatible import COMPATIBLE_PREFIX, CompatibleModel
 from simeval.models.providers.openai_format import (
     LIMITS,
     UNAUTHORIZED,
@@ -114,6 +115,18 @@ class LiteLLMModel:
             is_cut=is_cut(choice),
             first_token=first_token_of(choice),
         )
+
+    async def context_tokens(self) -> int | None:
+        """Return the tokens that a prompt and its reply may have, where one's own server or LiteLLM's table says so."""
+        if "api_base" not in self.options:
+            litellm = await anyio.to_thread.run_sync(load_litellm)
+            listed = litellm.model_cost.get(self.name) or litellm.model_cost.get(self.name.partition("/")[2]) or {}
+            return listed.get("max_input_tokens")
+        server = CompatibleModel(f"{COMPATIBLE_PREFIX}{self.name.partition('/')[2]}", self.options)
+        try:
+            return await server.context_tokens()
+        finally:
+            await server.close()
 
     async def close(self) -> None:
         """Close the connections this model opened."""

@@ -13,13 +13,23 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
+import anyio
 
 from simeval.core.redaction import Redactor
 from simeval.errors import LONGEST_KEPT, DefinitionError, ModelError, ModelUnusable
 from simeval.models.protocol.model import Completion, Request
-from simeval.models.providers.openai_format import UNAUTHORIZED, Dialect, first_token_of, is_cut, kind_of, seconds_of
+from simeval.models.providers.openai_format import (
+    UNAUTHORIZED,
+    Dialect,
+    context_of,
+    first_token_of,
+    is_cut,
+    kind_of,
+    seconds_of,
+)
 
 OK = 200
+LOOKUP_SECONDS = 2.0
 _OURS = frozenset({"api_base", "api_key", "json_schema"})
 COMPATIBLE_PREFIX = "openai-compatible/"
 DEFAULT_BASE = "https://api.openai.com/v1"
@@ -64,6 +74,17 @@ class CompatibleModel:
             refusal = self._refusal(status, text, retry_after)
             if refusal.kind != "bad_request" or not self._dialect.gives_up(asked, refusal.problem, json_schema=schema):
                 raise refusal
+
+    async def context_tokens(self) -> int | None:
+        """Return the tokens that a prompt and its reply may have, where one's own server says so; else None."""
+        if not self.options.get("api_base"):
+            return None
+        try:
+            with anyio.fail_after(LOOKUP_SECONDS):
+                async with self._open().get(f"{self._base()}/models", headers=self._headers()) as response:
+                    return context_of(await response.json(), self._model)
+        except (aiohttp.ClientError, OSError, ValueError):  # TimeoutError is an OSError
+            return None
 
     async def _post(self, body: Mapping[str, Any]) -> tuple[int, str, str | None]:
         """Return the status, the body and the Retry-After of an answer."""

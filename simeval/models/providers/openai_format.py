@@ -17,6 +17,7 @@ REFUSED = frozenset({400, 413, 422})  # what was asked is refused, not who asks
 _CONTENT_CODES = frozenset(
     {"context_length_exceeded", "exceed_context_size_error", "content_filter", "content_policy_violation"}
 )
+_CONTEXTS = ("n_ctx", "max_model_len", "loaded_context_length", "context_length")  # llama.cpp, vLLM, LM Studio, others
 _TOO_LONG = re.compile(
     r"context (?:length|size|window)|maximum context|context_length|prompt is too long", re.IGNORECASE
 )
@@ -86,6 +87,17 @@ def _response_format(reply: type[Reply], form: str) -> dict[str, Any]:
 def is_cut(choice: Any) -> bool:
     """Return whether a reply ended at its limit of tokens."""
     return isinstance(choice, Mapping) and choice.get("finish_reason") == "length"
+
+
+def context_of(listing: Any, model: str) -> int | None:
+    """Return the context of a model, in tokens, from a server's list of models; None where that does not say it."""
+    try:
+        entries = listing["data"]
+        entry = next((each for each in entries if each["id"] == model), entries[0] if len(entries) == 1 else {})
+        sizes = [each.get(name) for each in (entry, entry.get("meta") or {}) for name in _CONTEXTS]
+    except (KeyError, TypeError, AttributeError):
+        return None
+    return next((size for size in sizes if isinstance(size, int) and size > 0), None)
 
 
 def first_token_of(choice: Any) -> Mapping[str, float]:

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from simeval.core.setting_field import BUDGET, LIMITS, SURROUNDINGS, VERDICTS, about_of, choices
 from simeval.core.setting_overrides import SettingOverrides
-from simeval.core.settings import RetryConfig, Settings, WritingStyleAxes, WritingStyleConfig
+from simeval.core.settings import RetryConfig, Settings
 from simeval.core.validation import require
+from simeval.core.writing_style import WritingStyleAxes, WritingStyleConfig
 from simeval.engine.engine import Engine
 from simeval.errors import DefinitionError
 from simeval.store.journal import Journal

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from simeval.core.settings import Settings, WritingStyleConfig
+from simeval.core.settings import Settings
 from simeval.core.usage import Usage, total
+from simeval.core.writing_style import WritingStyleConfig
 from simeval.engine.plans.budget import Cost
 from simeval.engine.plans.cost_forecast import LEVEL_TOKENS, MESSAGE_TOKENS, CostForecast, forecast
 from simeval.engine.plans.scenario_plan import ScenarioPlan, make_plans

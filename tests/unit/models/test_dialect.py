@@ -149,3 +149,34 @@ async def test_the_first_tokens_probabilities_are_read_where_they_are_sent(make:
         await model.close()
 
     assert made.first_token == pytest.approx({"yes": 1.0, "no": 0.0})
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"id": "other name", "meta": {"n_ctx": 2048, "n_ctx_train": 8192}},
+        {"id": "small", "max_model_len": 2048},
+    ],
+)
+async def test_a_servers_context_is_read_from_its_list_of_models(make: Make, entry: Body) -> None:
+    async with chat_server(lambda _: (200, {"object": "list", "data": [entry]})) as server:
+        model = make(server.base_url)
+        found = await model.context_tokens()
+        await model.close()
+
+    assert found == 2048
+    assert [body["path"] for body in server.bodies] == ["/v1/models"]
+
+
+@pytest.mark.parametrize("listing", [(404, {}), (200, {"data": [{"id": "a"}, {"id": "b"}]}), (200, {"data": None})])
+async def test_a_server_need_not_say_its_context(make: Make, listing: tuple[int, Body]) -> None:
+    async with chat_server(lambda _: listing) as server:
+        model = make(server.base_url)
+        assert await model.context_tokens() is None
+        await model.close()
+
+
+async def test_where_no_server_answers_no_context_is_known(make: Make) -> None:
+    model = make("http://127.0.0.1:9/v1")
+    assert await model.context_tokens() is None
+    await model.close()

@@ -9,7 +9,8 @@ import pytest
 
 from simeval.cli.init import SUITE
 from simeval.core.setting_field import about_of
-from simeval.core.settings import RetryConfig, Settings, WritingStyleAxes, WritingStyleConfig
+from simeval.core.settings import RetryConfig, Settings
+from simeval.core.writing_style import WritingStyleAxes, WritingStyleConfig
 from simeval.errors import DefinitionError
 from simeval.scorers.metrics import response_latency
 from simeval.suites.files import load_suite

@@ -1,0 +1,40 @@
+"""Checks of settings: each takes a value and a name, and raises DefinitionError."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+from simeval.core.validation import is_number, require
+
+
+def require_seconds(value: object, name: str) -> None:
+    """Raise a DefinitionError unless a value is a number of seconds above 0."""
+    require(is_number(value) and cast("float", value) > 0, name, found=value, do="use more than 0 seconds")
+
+
+def require_amount(value: object, name: str) -> None:
+    """Raise a DefinitionError unless a value is a number above 0."""
+    require(is_number(value) and cast("float", value) > 0, name, found=value, do="use a number above 0")
+
+
+def require_part(value: object, name: str) -> None:
+    """Raise a DefinitionError unless a value is a share, 0 and 1 among them."""
+    require(is_number(value) and 0 <= cast("float", value) <= 1, name, found=value, do="use a share from 0 to 1")
+
+
+def require_seed(value: object, name: str) -> None:
+    """Raise a DefinitionError unless a value is a whole number."""
+    require(isinstance(value, int), name, found=value, do="use a whole number")
+
+
+def require_prompts(value: object, name: str) -> None:
+    """Raise a DefinitionError unless a value maps names to files or texts."""
+    usable = isinstance(value, Mapping) and all(
+        isinstance(each, str) and isinstance(given, (str, Path)) and str(given).strip() for each, given in value.items()
+    )
+    require(usable, name, found=value, do="give {name: file}, such as {'user': 'prompts/user.md'}")
+
+
+def require_kind(value: object, name: str, *, kind: type) -> None:
+    """Raise a DefinitionError unless a value is of a class."""
+    require(isinstance(value, kind), name, found=value, do=f"give a {kind.__name__}")
