@@ -87,7 +87,7 @@ def complaints(controls: Sequence[ControlRecord]) -> tuple[str, ...]:
 
 
 def _complaint(judge: str, wrong: Sequence[ControlRecord]) -> str:
-    rated = " and ".join(f"{each.score:g} to {NAMES[each.control]}" for each in wrong)
+    rated = " and ".join(f"{each.score:g} of 10 to {NAMES[each.control]}" for each in wrong)
     own = [each.control for each in wrong if each.control in ("example", "counterexample")]
     do = (
         f"name another judge, or mend the {' and the '.join(own)}, or the rubric"
@@ -95,7 +95,7 @@ def _complaint(judge: str, wrong: Sequence[ControlRecord]) -> str:
         else "name another judge or, if such an answer does meet the expectation, give a counterexample that does not "
         "(counterexample: TEXT), or show none (controls: false)"
     )
-    return f"{judge} gives {rated}, of 10, so it is not to be trusted here: {do}"
+    return f"{judge} is not to be trusted here, it gives {rated}: {do}"
 
 
 def off_topic(text: str) -> str:
