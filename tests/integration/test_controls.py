@@ -295,3 +295,18 @@ class TestTheEmbeddedJudge:
 
         assert "give a counterexample" in without.verdicts[0].explanation
         assert result.passed
+
+
+async def test_what_in_its_ratings_speaks_against_a_judge_is_in_every_report() -> None:
+    model = ScriptedModel({"judge": [judge_reply(9, "Well done, all fine!")]}, "scripted/judge")
+    result = await Engine(model, "offline/user", rubric_folder=None, store=None, early_stopping=False).evaluate(
+        scenario(expectation(), 30), app
+    )
+
+    [found] = encode_suite([result], result.run, version="1")["scenarios"][0]["expectations"]
+    assert result.passed
+    assert [each.split(" for ")[0] for each in found["warnings"]] == [
+        "scripted/judge gave one and the same reasoning",
+        "scripted/judge gave reasons without a word of conversation or expectation",
+    ]
+    assert "warning: 'Paris': scripted/judge gave one and the same reasoning" in str(result)

@@ -46,6 +46,16 @@ def test_raw_line_breaks_in_a_string_are_read() -> None:
     assert grade('{"reasoning": "one\ntwo\tthree", "score": 8}').reasoning == "one\ntwo\tthree"
 
 
+@pytest.mark.parametrize("reasoning", ["][", "10", "...", "\U0001f600", "--- 5/10 ---"])
+def test_a_reasoning_without_a_letter_is_none(reasoning: str) -> None:
+    with pytest.raises(MalformedReply, match="there is no letter in it"):
+        grade(json.dumps({"reasoning": reasoning, "score": 10}))
+
+
+def test_a_reasoning_may_be_in_any_script() -> None:
+    assert grade(json.dumps({"reasoning": "好", "score": 10})).reasoning == "好"
+
+
 def test_a_score_may_have_decimals() -> None:
     assert grade('{"reasoning": "x", "score": 7.5}').score == 7.5
 
