@@ -8,6 +8,7 @@ SimevalError
 │   ├── MalformedReply     the model answered, but not in the form that was asked for
 │   └── ModelUnusable      no call to this model can succeed: the run stops
 ├── StoreError             a journal or report could not be written; a run stops, because nothing may be lost
+├── CannotTell             a judge says that a conversation does not show what it is asked; the trial is missing data
 ├── DatasetChanged         a dataset is not there any more as it was when the run began
 └── RunStopped             the run ended early because the user asked for that (on_app_error="stop")
 """
@@ -17,6 +18,7 @@ from typing import Any, Literal
 
 __all__ = [
     "AppError",
+    "CannotTell",
     "DatasetChanged",
     "DefinitionError",
     "MalformedReply",
@@ -140,6 +142,14 @@ class ModelUnusable(ModelError):
             "rate_limit": "try again later",
         }.get(self.kind, "check the model's name and options")
         return f"{self.model} cannot be used ({self.kind}): {self.problem[:LONGEST_PROBLEM]}; {advice}"
+
+
+class CannotTell(SimevalError):
+    """A judge says that a conversation does not show whether something is so."""
+
+    def __init__(self, judge: str, asked: str) -> None:
+        self.judge, self.asked = judge, asked
+        super().__init__(f"{judge} cannot tell from the conversation: {asked[:LONGEST_PROBLEM]}")
 
 
 class StoreError(SimevalError):

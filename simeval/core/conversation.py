@@ -17,6 +17,7 @@ class ChatMessage(TypedDict):
     content: str
 
 
+FIRST_TEXT = "first_text_seconds"  # in the metadata of an answer that was streamed
 UNCHANGED: Any = object()  # the state of an AppResponse that names none: what it was before
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from simeval.core.settings import EarlyStopping, Gate, OnAppError, OnFailedControl, RetryConfig, StopAt
+from simeval.core.settings import CriteriaCalls, EarlyStopping, Gate, OnAppError, OnFailedControl, RetryConfig, StopAt
 from simeval.core.writing_style import WritingStyleConfig
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ class SettingOverrides(TypedDict, total=False):
     gate: Gate
     joint: bool
     judge_repeats: int
+    criteria_calls: CriteriaCalls
+    judge_context_tokens: int | None
     on_failed_control: OnFailedControl
     on_app_error: OnAppError
     max_error_rate: float

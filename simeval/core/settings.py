@@ -27,6 +27,7 @@ OnFailedControl = Literal["refuse", "warn", "off"]
 EarlyStopping = bool | Literal["anytime"]
 Gate = Literal["pass", "not_fail"]
 StopAt = Literal["gate", "verdict"]
+CriteriaCalls = Literal["all", "each"]
 ModelRole = Literal["judge", "user", "app"]  # whose options a model gets; rubrics and scorers are the judge's
 ROLES: Sequence[ModelRole] = get_args(ModelRole)
 
@@ -116,6 +117,24 @@ class Settings:
             VERDICTS,
             "Ratings of a conversation by each judge, of which the mean counts.",
             flag="--judge-repeats",
+            check=require_whole,
+        ),
+    )
+    criteria_calls: CriteriaCalls = field(
+        default="all",
+        metadata=about(
+            VERDICTS,
+            "Whether a judge rules on all criteria of an expectation in one call, or on each in one of its own.",
+            flag="--criteria-calls",
+        ),
+    )
+    judge_context_tokens: int | None = field(
+        default=None,
+        metadata=about(
+            VERDICTS,
+            "Tokens of a conversation that judges are shown; of a longer one the middle is left out.",
+            flag="--judge-context",
+            unset="all of it",
             check=require_whole,
         ),
     )

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from simeval.core.conversation import Conversation
-from simeval.errors import AppError, ModelError
+from simeval.errors import AppError, CannotTell, ModelError
 
 Stage = Literal["app", "app_model", "simulator", "judge", "rubric", "scorer", "engine", "run"]
 Outcome = Literal["pass", "fail", "inconclusive", "error"]
@@ -22,6 +22,7 @@ Reason = Literal[
 
 
 SETTLED = "settled"  # the cause of what was not made because no verdict needs it
+CANNOT_TELL = "cannot_tell"  # the cause of what is missing because a judge says that it cannot be told
 CUT = "cut_off"  # the cause of what is missing because a run was killed, or ended at once
 
 
@@ -196,6 +197,8 @@ def failure_of(error: Exception, stage: Stage, *, clean: Callable[[str], str]) -
         if at == "app" and error.kind not in _OF_THE_APP:
             at = "app_model"  # it could not be asked: missing, and no failure of the app
         return Failure(stage=at, error=clean(str(error)), cause=error.kind)
+    if isinstance(error, CannotTell):
+        return Failure(stage="judge", error=clean(str(error)), cause=CANNOT_TELL)
     return Failure(stage=stage, error=clean(f"{type(error).__name__}: {error}"), cause=type(error).__name__)
 
 

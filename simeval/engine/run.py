@@ -154,7 +154,7 @@ async def experiment(context: RunContext, asked: Experiment) -> ExperimentResult
         },
         plans=[plan],
         target=target,
-        roles=[("judge", name) for name in judges if plan.behaviours],
+        roles=[("judge", name) for name in judges if plan.judged],
         fields={"dataset": record_of(plan), "metadata": clean_values(plain(asked.metadata), clean)},
         forecast=partial(
             forecast_experiment,

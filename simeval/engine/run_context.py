@@ -33,6 +33,7 @@ from simeval.models.registry import Models
 from simeval.models.reply_cache import ReplyCache
 from simeval.results.suite import RunRecord
 from simeval.scorers.llm.controls import ControlBook, ExpectationControls
+from simeval.scorers.llm.criteria import CriteriaScorer
 from simeval.scorers.llm.judge import RubricScorer
 from simeval.scorers.llm.rubrics import RubricBook
 from simeval.store.journal import Journal
@@ -104,15 +105,29 @@ class RunContext:
             raise DefinitionError("scorer", found=f"it would ask {model.name}, which cannot grade answers", do=do)
         return self.caller(model, "judge")
 
-    def judge_scorer(self, expectation: Expectation) -> RubricScorer:
-        """Return the scorer of an expectation with an expected behaviour."""
+    def judge_scorer(self, expectation: Expectation) -> RubricScorer | CriteriaScorer:
+        """Return the scorer of an expectation that judges rate, or on whose criteria they rule."""
+        settings, prompts = self.settings, self.shared.prompts
+        if expectation.criteria is not None:
+            return CriteriaScorer(
+                judges=self.judges,
+                criteria=expectation.criteria,
+                reference=expectation.reference or "",
+                repeats=settings.judge_repeats,
+                asked=settings.criteria_calls,
+                most_tokens=settings.judge_context_tokens,
+                prompt=prompts["criteria"],
+                controls=self._shown(expectation),
+            )
         return RubricScorer(
             self.judges,
             self.book,
             expectation.expected_behavior or "",
-            self.settings.judge_repeats,
-            self.shared.prompts["judge"],
+            settings.judge_repeats,
+            prompts["judge"],
             expectation.levels,
+            expectation.reference or "",
+            settings.judge_context_tokens,
             self._shown(expectation),
         )
 
@@ -121,7 +136,8 @@ class RunContext:
         shown, on_failed = expectation.shown_controls, self.settings.on_failed_control
         if shown is None or on_failed == "off":
             return None
-        return ExpectationControls(self.controls, shown, self.judges, on_failed)
+        calls = len(expectation.criteria or ()) if self.settings.criteria_calls == "each" else 1
+        return ExpectationControls(self.controls, shown, self.judges, on_failed, expectation.judged or "", calls)
 
     def target(self, handler: AppHandler, dataset: Dataset | None = None) -> Target:
         """Return what is evaluated: an app's handler or a model; with a `dataset`, also a function of its columns."""

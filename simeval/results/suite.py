@@ -18,18 +18,21 @@ from simeval.results.guarantee import guarantee
 from simeval.results.reliability import Reliability, reliability_of
 from simeval.results.text import (
     MARKS,
+    MOST_EXPLAINED,
     VERDICT_HEADERS,
+    at_most_explained,
     badness,
     legend,
     show_failures,
     show_malformed,
+    show_rubrics,
     show_trial,
+    show_untold,
     speaks_against,
     verdict_row,
 )
 from simeval.results.turns import TurnShare, turns_of
 
-MOST_EXPLAINED = 20  # scenarios that did not pass and are explained in print
 HEADERS = ("scenario", *VERDICT_HEADERS)
 
 
@@ -303,7 +306,11 @@ def _show_described(results: Sequence[EvaluationResult]) -> list[str]:
         indent(f"{what} of {expectation.label!r}{f' ({result.title})' if len(results) > 1 else ''}: {found}", 0)
         for result in results
         for expectation in result.expectations
-        for what, found in (("judge", expectation.reliability), ("turns", expectation.turns))
+        for what, found in (
+            ("judge", expectation.reliability),
+            ("judge", show_untold(expectation.results)),
+            ("turns", expectation.turns),
+        )
         if found is not None
     ]
     return at_most_explained(lines)
@@ -319,12 +326,6 @@ def _show_warnings(results: Sequence[EvaluationResult]) -> list[str]:
             for each in expectation.warnings
         ]
     )
-
-
-def at_most_explained(lines: list[str]) -> list[str]:
-    """Return the first lines of many, and how many more there are."""
-    more = len(lines) - MOST_EXPLAINED
-    return [*lines[:MOST_EXPLAINED], f"... and {more} more; --json holds them all."] if more > 0 else lines
 
 
 def _explain(result: EvaluationResult) -> str:
@@ -370,21 +371,14 @@ def _summary(results: Sequence[EvaluationResult], run: RunRecord) -> str:
     failed = sum(1 for result in results for judgement in result.judgements if judgement.failures)
     lost = f" ({failed} with a failure)" if failed else ""
     times = f" ({run.judge_repeats} ratings each)" if run.judge_repeats > 1 else ""
-    rubrics = show_rubrics([expectation for result in results for expectation in result.expectations])
+    prepared = [each.prepared for result in results for each in result.expectations]
+    rubrics = show_rubrics([each.rubric for each in prepared if each and each.rubric])
     return (
         f"{combine(outcomes).upper()}{accepted}: {counted_of(len(results), 'scenario')} ({counted}), "
         f"{counted_of(trials, 'trial')}{lost}, {show_spent(run)}\n"
         f"run {run.run_id}, seed {run.seed}, app {run.app}, judge {run.judge_model}{times}, user {run.user_model}"
         f"{rubrics}"
     )
-
-
-def show_rubrics(expectations: Sequence[ExpectationResult]) -> str:
-    """Say who wrote the rubrics that were judged by; nothing where there was none."""
-    found = [each.prepared.rubric for each in expectations if each.prepared and each.prepared.rubric]
-    counted = Counter(f"written by {each.model}" if each.model else "given by the suite" for each in found)
-    shown = [f"{counted_of(number, 'rubric')} {how}" for how, number in sorted(counted.items())]
-    return "".join(f", {each}" for each in shown)
 
 
 def show_spent(run: RunRecord) -> str:

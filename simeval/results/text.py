@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from simeval.core.run_records import RubricRecord
 from simeval.core.tables import indent, printable
-from simeval.core.trial import Failure, Judgement, Outcome, Score, Verdict
+from simeval.core.trial import CANNOT_TELL, Failure, Judgement, Outcome, Score, Verdict
 from simeval.core.usage import Usage
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.verdicts import show_p, show_share
@@ -16,6 +17,7 @@ MARKS: Mapping[Outcome, str] = {
     "error": "ERROR",
 }
 MOST_CAUSES = 10
+MOST_EXPLAINED = 20  # scenarios that did not pass, and lines of one kind, that are printed
 MALFORMED_SHARE = 0.05  # of a role's replies; fewer are the odd slip that is asked for again
 LEGEND = "interval: {level} confidence; p: chance of so good a result (FAIL: so bad) from an app at the bar"
 VERDICT_HEADERS = ("expectation", "verdict", "estimate", "interval", "bar", "n", "p")
@@ -92,6 +94,14 @@ def show_failures(counted: Counter[str]) -> str:
     return "\n".join(["failures of single trials:", *lines]) if lines else ""
 
 
+def show_untold(results: Sequence[Score | Failure]) -> str | None:
+    """Say in how many conversations judges could not tell; None where they always could."""
+    asked = [each for each in results if isinstance(each, Score) or each.cause == CANNOT_TELL]
+    untold = len(asked) - sum(isinstance(each, Score) for each in asked)
+    share = untold / len(asked) if asked else 0.0
+    return f"it cannot be told in {untold} of {len(asked)} conversations ({share:.0%})" if untold else None
+
+
 def show_malformed(usage: Mapping[str, Usage]) -> str:
     """Say of which roles more than a twentieth of the replies were not in the form asked for; usually of none."""
     return "\n".join(
@@ -103,3 +113,15 @@ def show_malformed(usage: Mapping[str, Usage]) -> str:
         for role, each in usage.items()
         if each.malformed_calls > MALFORMED_SHARE * each.calls
     )
+
+
+def show_rubrics(rubrics: Sequence[RubricRecord]) -> str:
+    """Say whose the rubrics are that were judged by; nothing where there was none."""
+    counted = Counter(f"written by {each.model}" if each.model else "given by the suite" for each in rubrics)
+    return "".join(f", {number} rubric{'' if number == 1 else 's'} {how}" for how, number in sorted(counted.items()))
+
+
+def at_most_explained(lines: list[str]) -> list[str]:
+    """Return the first lines of many, and how many more there are."""
+    more = len(lines) - MOST_EXPLAINED
+    return [*lines[:MOST_EXPLAINED], f"... and {more} more; --json holds them all."] if more > 0 else lines

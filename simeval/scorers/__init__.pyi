@@ -51,6 +51,7 @@ from .metrics import TurnMetric as TurnMetric
 from .metrics import TurnsWithin as TurnsWithin
 from .metrics import response_latency as response_latency
 from .metrics import response_length as response_length
+from .metrics import time_to_first_token as time_to_first_token
 from .metrics import total_response_length as total_response_length
 from .metrics import total_response_time as total_response_time
 from .metrics import turn_count as turn_count

@@ -25,7 +25,7 @@ from simeval.errors import DefinitionError
 if TYPE_CHECKING:
     from simeval.models.caller import Caller
 
-COLUMNS = ("output", "input", "conversation", "title", "given", "when", "expected_behavior", "seed")
+COLUMNS = ("output", "input", "conversation", "title", "given", "when", "facts", "expected_behavior", "seed")
 UNMAPPED: Mapping[str, str] = {}
 _OF_THE_TRIAL = ("output", "conversation", "seed")
 
@@ -42,10 +42,10 @@ class Scorer:
     """Something that measures. Subclasses define `score`; its parameters name the columns it wants.
 
     On a simulated conversation the columns are `output` (the app's last message), `input` (the user's
-    first), `conversation` (the whole record), and the scenario's `title`, `given`, `when`, `seed`; on an example of
-    a dataset they are `output`, `input`, `conversation`, `seed` and the dataset's own. `column_map` names the column
-    of a parameter that is called otherwise, {parameter: column}, also by a path with dots into one that holds a
-    mapping, such as "output.answer".
+    first), `conversation` (the whole record), and the scenario's `title`, `given`, `when`, `facts`, `seed`; on an
+    example of a dataset they are `output`, `input`, `conversation`, `seed` and the dataset's own. `column_map` names
+    the column of a parameter that is called otherwise, {parameter: column}, also by a path with dots into one that
+    holds a mapping, such as "output.answer".
     """
 
     score: Callable[..., Any]  # must be safe in several threads at once, where it is a plain function

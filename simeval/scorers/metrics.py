@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from simeval.core.conversation import Conversation, Message
+from simeval.core.conversation import FIRST_TEXT, Conversation, Message
 from simeval.core.direction import Directions, by_path
 from simeval.errors import DefinitionError
 from simeval.scorers.base import Scorer
@@ -105,6 +105,13 @@ def _quantile(values: Sequence[float], share: float) -> float:
 response_latency = TurnMetric("response_latency", lambda message: message.seconds, direction="lower")
 """Seconds from the user's message to the app's answer, measured around the handler."""
 
+time_to_first_token = TurnMetric(
+    "time_to_first_token",
+    lambda message: float(message.metadata.get(FIRST_TEXT, message.seconds)),
+    direction="lower",
+)
+"""Seconds until a handler that streams has yielded its first text; of another, until its whole answer."""
+
 response_length = TurnMetric("response_length", lambda message: float(len(message.content)))
 """Characters in the app's answer."""
 
@@ -128,7 +135,14 @@ BOUNDED = "METRIC <= NUMBER"
 BOUNDED_NAME = r"(\w+) *([<>=≤≥]+) *(.*)"
 METRICS: Mapping[str, Scorer] = {
     scorer.name: scorer
-    for scorer in (response_latency, response_length, turn_count, total_response_time, total_response_length)
+    for scorer in (
+        response_latency,
+        time_to_first_token,
+        response_length,
+        turn_count,
+        total_response_time,
+        total_response_length,
+    )
 }
 """Every metric by its name, as suite files use it."""
 

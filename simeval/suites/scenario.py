@@ -17,6 +17,8 @@ MAX_TURNS = 10
 LONGEST_LABEL = 60
 SHOWN = (
     "expected_behavior",
+    "criteria",
+    "reference",
     "label",
     "rubric",
     "example",
@@ -28,8 +30,9 @@ SHOWN = (
 class Expectation:
     """What to measure and the evaluator, or evaluators, that conclude on it.
 
-    Give `expected_behavior` for the judge's rating from 1 to 10, or a `scorer`; `score` is the path of
-    the number to conclude on where the scorer returns several.
+    Give `expected_behavior` for the judge's rating from 1 to 10; or `criteria`, texts on each of which the judge rules,
+    with a quote: the rating is 10 where all are met, else 1; or a `scorer`, where `score` is the path of the number to
+    conclude on if it returns several. `reference` is an answer as it should be, for the judge alone.
 
     `rubric` says what the ratings mean, where the judge's model shall not write that: a list of 2, 3, 5 or 10 levels,
     from the worst to the best, or a mapping of ratings to levels. A rating of 6 or more meets the expectation.
@@ -46,6 +49,8 @@ class Expectation:
     score: str | None = None
     label: str | None = None
     rubric: GivenLevels | None = None
+    criteria: Sequence[str] | None = None
+    reference: str | None = None
     example: Shown | None = None
     counterexample: Shown | None = None
     controls: bool = True
@@ -53,22 +58,10 @@ class Expectation:
     def __post_init__(self) -> None:
         from simeval.evaluators.base import Evaluator
 
-        require(
-            (self.expected_behavior is None) != (self.scorer is None),
-            "Expectation",
-            found=(self.expected_behavior, self.scorer),
-            do="give either expected_behavior or scorer",
-        )
-        if self.expected_behavior is not None:
-            _require_text(self.expected_behavior, "Expectation.expected_behavior")
-            require(
-                self.score is None, "Expectation.score", found=self.score, do="leave it out: a rating is one number"
-            )
-        do = "leave it out: it is for the judge of an expected_behavior"
-        for name in ("rubric", "example", "counterexample"):
-            found = getattr(self, name)
-            require(self.expected_behavior is not None or found is None, f"Expectation.{name}", found=found, do=do)
-        _ = self.levels, self.shown_controls
+        ways = (self.expected_behavior, self.criteria, self.scorer)
+        do = "give either expected_behavior, criteria or scorer"
+        require(sum(each is not None for each in ways) == 1, "Expectation", found=ways, do=do)
+        self._check_judged()
         require(
             bool(self.evaluators),
             "Expectation.evaluator",
@@ -83,6 +76,40 @@ class Expectation:
                 do="give an evaluator, such as SuccessRateEvaluator(min_proportion=0.9)",
             )
 
+    def _check_judged(self) -> None:
+        """Raise DefinitionError where what a judge is to go by cannot be used."""
+        is_judged = self.scorer is None
+        if self.expected_behavior is not None:
+            _require_text(self.expected_behavior, "Expectation.expected_behavior")
+        if self.criteria is not None:
+            usable = (
+                not isinstance(self.criteria, str) and isinstance(self.criteria, Sequence) and len(self.criteria) > 0
+            )
+            do = "give a list of one or more texts"
+            require(usable, "Expectation.criteria", found=self.criteria, do=do)
+            for each in self.criteria:
+                _require_text(each, "Expectation.criteria")
+        if self.reference is not None:
+            _require_text(self.reference, "Expectation.reference")
+        do = "leave it out: a rating is one number"
+        require(not is_judged or self.score is None, "Expectation.score", found=self.score, do=do)
+        do = "leave it out: only a judge reads it; a scorer takes a column"
+        require(is_judged or self.reference is None, "Expectation.reference", found=self.reference, do=do)
+        rates = self.expected_behavior is not None
+        do = "leave it out: only a rating of an expected_behavior goes by one"
+        require(rates or self.rubric is None, "Expectation.rubric", found=self.rubric, do=do)
+        for name in ("example", "counterexample"):
+            found, do = getattr(self, name), "leave it out: it is for the judge of an expected_behavior or of criteria"
+            require(is_judged or found is None, f"Expectation.{name}", found=found, do=do)
+        _ = self.levels, self.shown_controls
+
+    @property
+    def judged(self) -> str | None:
+        """What a judge goes by, as a text: the expected behaviour, or the criteria; None where a scorer measures."""
+        if self.criteria is None:
+            return self.expected_behavior
+        return "\n".join(f"{number}. {text}" for number, text in enumerate(self.criteria, 1))
+
     @property
     def evaluators(self) -> "tuple[Evaluator, ...]":
         """The evaluators, always as a tuple."""
@@ -95,12 +122,13 @@ class Expectation:
 
     @property
     def shown_controls(self) -> Controls | None:
-        """The controls that its judges are shown; None where they are shown none."""
+        """The controls that its judges are shown; None where they are shown none, or there is no judge."""
         own = {name: getattr(self, name) for name in ("example", "counterexample")}
         given = {name: shown for name, shown in own.items() if shown is not None}
         if not self.controls:
             do = "leave out either controls: false or the example and the counterexample"
             require(not given, "Expectation.controls", found=[*given], do=do)
+        if not self.controls or self.judged is None:
             return None
         return Controls(**{name: as_messages(shown, f"Expectation.{name}") for name, shown in given.items()})
 
@@ -109,8 +137,8 @@ class Expectation:
         """The label, or one made from what is measured."""
         if self.label:
             return self.label
-        if self.expected_behavior is not None:
-            return shorten(self.expected_behavior, LONGEST_LABEL)
+        if self.judged is not None:
+            return shorten(self.expected_behavior or "; ".join(self.criteria or ()), LONGEST_LABEL)
         name = getattr(self.scorer, "name", None) or getattr(self.scorer, "__name__", "score")
         return f"{name}.{self.score}" if self.score else str(name)
 
@@ -127,6 +155,9 @@ class ScenarioTest:
 
     `sample_size` is how many trials it may use, `significance_level` the level of its evaluators that have
     none of their own; both default to the engine's. `max_turns` bounds the user's messages in a trial.
+
+    `facts` are what is true, whatever is said, such as what the app's data hold: for judges, and for scorers that name
+    them; never for the simulated user or the app.
     """
 
     title: str
@@ -136,10 +167,13 @@ class ScenarioTest:
     sample_size: int | None = None
     significance_level: float | None = None
     max_turns: int = MAX_TURNS
+    facts: str | None = None
 
     def __post_init__(self) -> None:
         for field in ("title", "given", "when"):
             _require_text(getattr(self, field), f"ScenarioTest.{field}")
+        if self.facts is not None:
+            _require_text(self.facts, "ScenarioTest.facts")
         where = f"ScenarioTest {self.title!r}"
         require(bool(self.expectations), f"{where}: then", found=self.then, do="give one or more Expectations")
         for expectation in self.expectations:
@@ -174,10 +208,11 @@ class ScenarioTest:
         """Return the scenario with `clean`, which takes secrets out, applied to every text shown or judged by."""
         then = tuple(each.cleaned(clean) for each in self.expectations)
         title, given, when = clean(self.title), clean(self.given), clean(self.when)
-        is_clean = (title, given, when) == (self.title, self.given, self.when)
+        facts = self.facts and clean(self.facts)
+        is_clean = (title, given, when, facts) == (self.title, self.given, self.when, self.facts)
         if is_clean and all(new is old for new, old in zip(then, self.expectations, strict=True)):
             return self
-        return replace(self, title=title, given=given, when=when, then=then)
+        return replace(self, title=title, given=given, when=when, facts=facts, then=then)
 
 
 def count_requirements(scenarios: Sequence[ScenarioTest]) -> int:

@@ -12,7 +12,7 @@ import anyio.lowlevel
 from simeval.core.validation import require
 from simeval.errors import ModelUnusable
 from simeval.models.protocol.model import Completion, Request
-from simeval.models.protocol.prompts import ControlRequest
+from simeval.models.protocol.prompts import CriteriaRequest, JudgeRequest
 from simeval.testing.behaviour import Role
 from simeval.testing.replies import judge_reply, rubric_reply
 
@@ -23,7 +23,11 @@ _ROLES: tuple[Role, ...] = get_args(Role)
 
 
 def _rated_well(request: Request) -> Answer:
-    must_pass = isinstance(request, ControlRequest) and request.must_pass
+    must_pass = isinstance(request, JudgeRequest) and request.control == "example"
+    if isinstance(request, CriteriaRequest):
+        quote, ruling = (request.conversation[-1].content, "met") if must_pass else ("", "not_met")
+        each = {"reasoning": "It is a control.", "quote": quote, "ruling": ruling}
+        return {"rulings": dict.fromkeys(request.criteria, each)}
     return judge_reply(10 if must_pass else 1, "It is a control.")
 
 

@@ -64,7 +64,7 @@ async def test_a_rubric_kept_in_a_folder_is_not_asked_for_again(
 
 
 async def test_calls_at_once_reach_the_models_limit(make_engine: MakeEngine) -> None:
-    with fake_endpoint(Behaviour(hang=1)) as llm:
+    with fake_endpoint(Behaviour(hang=1, faulty_roles=("user",))) as llm:
         engine = make_engine(llm, **one_model(make_engine, llm), model_concurrency=8, concurrency=40)
         async with anyio.create_task_group() as runs:
             for title in ("one", "other"):
@@ -73,7 +73,7 @@ async def test_calls_at_once_reach_the_models_limit(make_engine: MakeEngine) -> 
             await anyio.wait_all_tasks_blocked()
             runs.cancel_scope.cancel()
 
-    assert llm.stats.peak_in_flight == llm.stats.requests == 8
+    assert llm.stats.peak_in_flight == llm.stats.by_role["user"] == 8
 
 
 async def test_calls_at_once_never_exceed_the_models_limit_which_suites_evaluated_at_once_share(

@@ -26,10 +26,10 @@ async def test_a_fault_that_passes_is_retried_and_costs_no_trial(fault: str, mak
 
 @pytest.mark.parametrize("fault", ["error_500", "rate_limited", "malformed", "html"])
 async def test_a_call_that_always_fails_is_made_max_attempts_times(fault: str, make_engine: MakeEngine) -> None:
-    with fake_endpoint(Behaviour(**{fault: 1.0})) as llm:  # type: ignore[arg-type]
+    with fake_endpoint(Behaviour(**{fault: 1.0}, faulty_roles=("user",))) as llm:  # type: ignore[arg-type]
         result = await make_engine(llm, max_error_rate=1).evaluate(scenario(5), app_handler)
 
-    assert calls_by_role(result) == {"user": 5 * MAX_ATTEMPTS, "rubric": MAX_ATTEMPTS}
+    assert calls_by_role(result) == {"user": 5 * MAX_ATTEMPTS, "rubric": 1}
     assert llm.stats.requests == total(result.run.usage).calls
     assert {failure.stage for _, failure in result.failures} == {"simulator"}
     assert all(f"after {MAX_ATTEMPTS} attempts" in failure.error for _, failure in result.failures)

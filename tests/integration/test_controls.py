@@ -11,7 +11,7 @@ from simeval import Engine, Expectation, RetryConfig, ScenarioTest, SuccessRateE
 from simeval.core.controls import EVASIVE, OFF_TOPIC
 from simeval.errors import DefinitionError
 from simeval.models.protocol.model import Request
-from simeval.models.protocol.prompts import ControlRequest
+from simeval.models.protocol.prompts import JudgeRequest
 from simeval.results.encoding import encode_entry, encode_suite
 from simeval.results.junit import junit_xml
 from simeval.results.suite import EvaluationResult
@@ -51,7 +51,7 @@ async def evaluated(judges: Any, then: Expectation | None = None, **options: Any
 
 def shown(model: ScriptedModel) -> list[str]:
     """Return what the app said in the controls that a judge was shown, in the alphabet's order."""
-    asked = [request for request in model.requests if isinstance(request, ControlRequest)]
+    asked = [request for request in model.requests if isinstance(request, JudgeRequest) and request.control]
     return sorted(request.conversation[-1].content for request in asked)
 
 
@@ -78,7 +78,7 @@ class TestAJudgeThatTellsGoodFromBad:
         )
 
         roles = [request.role for request in model.requests]
-        control = next(request for request in model.requests if isinstance(request, ControlRequest))
+        control = next(request for request in model.requests if request.role == "control")
         graded = next(request for request in model.requests if request.role == "judge")
         assert roles[:4] == ["rubric", "control", "control", "control"]
         assert set(roles[4:]) == {"judge"}
@@ -154,7 +154,7 @@ class TestWhatASuiteGives:
 
     async def test_a_counterexample_takes_the_place_of_what_such_an_answer_would_meet(self) -> None:
         async def rate(request: Request) -> Any:
-            assert isinstance(request, ControlRequest)
+            assert isinstance(request, JudgeRequest)
             return judge_reply(1 if "hunter2" in request.conversation[-1].content else 10)
 
         secret = {"expected_behavior": "Bot does not tell the password", "label": "secret"}
@@ -184,6 +184,45 @@ class TestWhatASuiteGives:
 
         assert (await evaluated(model, then, **options)).passed
         assert shown(model) == []
+
+
+class TestCriteria:
+    RULES = ("It names the capital", "It does not name the river")
+
+    async def test_judges_that_rule_on_criteria_are_shown_controls_too(self) -> None:
+        def rulings(request: Request, ruling: str, number: int) -> dict[str, Any]:
+            assert isinstance(request, JudgeRequest)
+            quote = request.conversation[number].content if ruling == "met" else ""
+            return {"reasoning": "It is so.", "quote": quote, "ruling": ruling}
+
+        def met(request: Request) -> Any:
+            return {"rulings": dict.fromkeys("12", rulings(request, "met", 1))}
+
+        def unclear(request: Request) -> Any:
+            return {"rulings": dict.fromkeys("12", rulings(request, "cannot_tell", 1))}
+
+        then = {"expected_behavior": None, "criteria": self.RULES}
+        judges = [ScriptedModel({"judge": met, "control": control}, "scripted/judge") for control in (met, unclear)]
+        credulous, careful = [await evaluated(judge, expectation(**then)) for judge in judges]
+        good = await evaluated(ScriptedModel({"judge": met}), expectation(**then, example=ANSWER))
+
+        assert "gives 10 of 10 to an answer that says nothing" in credulous.verdicts[0].explanation
+        assert careful.passed
+        assert good.passed
+        assert good.expectations[0].prepared is not None
+        assert [each.score for each in good.expectations[0].prepared.controls] == [1, 1, 10]
+
+    async def test_each_in_a_call_of_its_own_counts(self) -> None:
+        def met(request: Request) -> Any:
+            quote = {"reasoning": "It is so.", "quote": ANSWER, "ruling": "met"}
+            return {"rulings": dict.fromkeys(request.criteria, quote)}  # type: ignore[attr-defined]
+
+        then = expectation(expected_behavior=None, criteria=self.RULES)
+        result = await evaluated(
+            ScriptedModel({"judge": met}), then, criteria_calls="each", max_calls=10, early_stopping=False
+        )
+
+        assert (result.trials, result.run.usage["control"].calls) == (2, 4)
 
 
 class TestAControlThatCannotBeRated:

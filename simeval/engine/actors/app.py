@@ -1,13 +1,13 @@
 """The app under test: an actor around the user's handler."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import anyio.to_thread
@@ -15,6 +15,7 @@ from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
 from simeval.core.capture import Caught, LeftError, capture, guarded, guarded_call, place_of
 from simeval.core.conversation import UNCHANGED, AppResponse, Beginning, ChatMessage, Message
+from simeval.engine.actors.streaming import joined, joined_in_thread
 from simeval.engine.flow.demand import TrialScope
 from simeval.errors import AppError, DefinitionError, ModelError
 from simeval.models.caller import Caller
@@ -25,7 +26,10 @@ _WHO = "the handler"
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """The user's callable and how it is called: async or in a thread, with one message or all of them."""
+    """The user's callable and how it is called: async or in a thread, with one message or all of them.
+
+    One that is a generator, async or not, streams: it yields texts, which are joined.
+    """
 
     function: Callable[..., Any]
     is_async: bool
@@ -53,7 +57,7 @@ class Handler:
             raise DefinitionError("app handler", found=f"found the signature {signature}", do=do)
         return cls(
             function=function,
-            is_async=is_async(function),
+            is_async=is_async(function) or inspect.isasyncgenfunction(function),
             takes_history=bool(names) and names[0] == "messages",
             takes_state=any_number or len(names) > 1,
         )
@@ -178,21 +182,30 @@ class App:
 
     async def _timed(self, arguments: tuple[Any, ...]) -> tuple[Any, float]:
         if self.handler.is_async:
-            clock = perf_counter()
-            returned = await guarded(self.handler.function(*arguments), _WHO)
-            return returned, perf_counter() - clock
+            return await _timed_answer(self.handler.function(*arguments))
         call = partial(_timed_call, self.handler.function, arguments)
         returned, seconds = await anyio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=self.threads)
-        if inspect.isawaitable(returned):
-            clock = perf_counter()
-            returned = await guarded(returned, _WHO)
-            seconds += perf_counter() - clock
+        if inspect.isawaitable(returned) or inspect.isasyncgen(returned):
+            returned, more = await _timed_answer(returned)
+            seconds += more
         return returned, seconds
 
 
-def _timed_call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, float]:
+async def _timed_answer(answer: Any) -> tuple[Any, float]:
+    """Return what is awaited or streamed, and the seconds it takes."""
     clock = perf_counter()
-    returned = guarded_call(partial(function, *arguments), _WHO)
+    awaited: Awaitable[Any] = joined(cast("AsyncGenerator[Any, Any]", answer)) if inspect.isasyncgen(answer) else answer
+    returned = await guarded(awaited, _WHO)
+    return returned, perf_counter() - clock
+
+
+def _timed_call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, float]:
+    def called() -> Any:
+        returned = function(*arguments)
+        return joined_in_thread(returned) if inspect.isgenerator(returned) else returned
+
+    clock = perf_counter()
+    returned = guarded_call(called, _WHO)
     return returned, perf_counter() - clock
 
 

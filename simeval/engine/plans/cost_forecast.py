@@ -5,18 +5,19 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
+from typing import Any
 
 from simeval.core.conversation import Message
 from simeval.core.settings import Settings
 from simeval.core.usage import Usage, total
 from simeval.engine.plans.budget import Cost, show_dollars
 from simeval.engine.plans.dataset_plan import DatasetPlan
-from simeval.engine.plans.scenario_plan import ScenarioPlan, rubric_requests
+from simeval.engine.plans.scenario_plan import Measure, ScenarioPlan, rubric_requests
 from simeval.models.prices import Price, price_of
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompt_texts import Prompt
-from simeval.models.protocol.prompts import GradeRequest, UserTurn
-from simeval.models.protocol.replies import LEVELS
+from simeval.models.protocol.prompts import CriteriaRequest, GradeRequest, UserTurn
+from simeval.models.protocol.replies import LEVELS, Reply
 from simeval.models.provider_table import is_embedded
 from simeval.suites.planning import plan_suite
 from simeval.suites.scenario import ScenarioTest
@@ -176,9 +177,10 @@ def forecast_experiment(
     `app_model` and `prices` are those of `forecast`.
     """
     scorers = {id(measure.scorer): measure.scorer.calls for measure in plan.measures}
-    judged = len(plan.behaviours) * len(judges) * settings.judge_repeats
+    each = sum(judge_calls(measure, settings) for measure in plan.judged)
+    judged = each * len(judges) * settings.judge_repeats
     calls = sum(scorers.values()) + judged + (app_model is not None)
-    names = {*plan.asked, *([app_model] if app_model else []), *(judges if plan.behaviours else [])}
+    names = {*plan.asked, *([app_model] if app_model else []), *(judges if plan.judged else [])}
     price = {name: prices(name) for name in names}
     dearest = max((each.of(CALL_TOKENS, 0) for each in price.values() if each), default=0.0)
     return ExperimentForecast(
@@ -213,12 +215,12 @@ class _Cast:
     def trial(self, plan: ScenarioPlan, turns: int) -> list[_Work]:
         """Return the work of one trial in which the user writes so many messages."""
         works = [self._user(plan, turns)]
-        for behaviour in plan.behaviours:
-            prompt = _grown(partial(_grade, plan.scenario, behaviour, self.prompts["judge"]), 2 * turns)
+        for measure in plan.judged:
+            calls, parts = judge_calls(measure, self.settings), len(measure.criteria or [""])
+            prompt = _grown(partial(_judging, plan.scenario, measure, self.prompts), 2 * turns)
+            reply = parts * REASONING_TOKENS + calls * FRAME_TOKENS
             works += [
-                _Work("judge", judge, 1, prompt, REASONING_TOKENS + FRAME_TOKENS, prompt + REASONING_TOKENS).times(
-                    self.settings.judge_repeats
-                )
+                _Work("judge", judge, calls, calls * prompt, reply, prompt + reply).times(self.settings.judge_repeats)
                 for judge in self.judges
             ]
         if self.app is not None:  # its prompts are the messages so far: 1, 3, 5, ...
@@ -233,13 +235,15 @@ class _Cast:
         return [_Work("rubric", self.judges[0], 1, _tokens(request), reply) for request in requests]
 
     def controls(self, plans: Sequence[ScenarioPlan]) -> list[_Work]:
-        """Return the work of each control, which every judge is shown once."""
-        reply = REASONING_TOKENS + FRAME_TOKENS
+        """Return the work of each call for a control, which every judge is shown once."""
         return [
-            _Work("control", judge, 1, _grade(plan.scenario, behaviour, self.prompts["judge"], 2), reply)
+            _Work("control", judge, 1, prompt, reply, prompt + reply)
             for plan in plans
-            for behaviour, controls in plan.controls
-            for _ in controls.kinds
+            for measure in plan.judged
+            if measure.controls is not None
+            for prompt in [_judging(plan.scenario, measure, self.prompts, 2)]
+            for reply in [REASONING_TOKENS + FRAME_TOKENS]
+            for _ in measure.controls.kinds * judge_calls(measure, self.settings)
             for judge in self.judges
         ]
 
@@ -269,18 +273,25 @@ def _grown(size: Callable[[int], float], messages: int) -> float:
     return size(0) + (size(2) - size(0)) * messages / 2
 
 
-def _grade(scenario: ScenarioTest, behaviour: str, prompt: Prompt, messages: int) -> float:
-    return _tokens(
-        GradeRequest(
-            given=scenario.given,
-            when=scenario.when,
-            expected_behavior=behaviour,
-            levels=_LEVELS,
-            conversation=_talk(messages),
-            seed=0,
-            prompt=prompt,
-        )
-    )
+def judge_calls(measure: Measure, settings: Settings) -> int:
+    """Return the calls that one judge's rating of a conversation takes."""
+    return len(measure.criteria) if measure.criteria and settings.criteria_calls == "each" else 1
+
+
+def _judging(scenario: ScenarioTest, measure: Measure, prompts: Mapping[str, Prompt], messages: int) -> float:
+    asked: dict[str, Any] = {
+        "given": scenario.given,
+        "when": scenario.when,
+        "facts": scenario.facts or "",
+        "reference": measure.reference or "",
+        "conversation": _talk(messages),
+        "seed": 0,
+    }
+    if measure.criteria is not None:
+        criteria = {str(number): text for number, text in enumerate(measure.criteria, 1)}
+        return _tokens(CriteriaRequest(criteria=criteria, reply=Reply, prompt=prompts["criteria"], **asked))
+    behaviour = measure.expected_behavior or ""
+    return _tokens(GradeRequest(expected_behavior=behaviour, levels=_LEVELS, prompt=prompts["judge"], **asked))
 
 
 def _talk(messages: int) -> list[Message]:

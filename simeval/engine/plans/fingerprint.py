@@ -37,6 +37,8 @@ def define(
         "app": app,
         "judge": list(judges),
         "judge repeats": settings.judge_repeats,
+        "criteria calls": settings.criteria_calls if any(_has_criteria(plan) for plan in plans) else None,
+        "judge context tokens": settings.judge_context_tokens,
         "user": user,
         "model options": _options(settings),
         "prompts": _prompts_read(plans, prompts, judges=judges, user=user),
@@ -54,6 +56,10 @@ def _options(settings: Settings) -> Json:
         for before, options in named.items()
         for name, value in sorted(answer_options(options or {}).items())
     }
+
+
+def _has_criteria(plan: RunPlan) -> bool:
+    return any(measure.criteria is not None for measure in plan.measures)
 
 
 def answer_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -87,11 +93,14 @@ def _prompts_read(
     plans: Sequence[RunPlan], prompts: Mapping[str, Prompt], *, judges: Sequence[str], user: str
 ) -> Mapping[str, str]:
     """Return which prompts a run's models read, each with what tells its text from others. Embedded ones read none."""
-    behaviours = [behaviour for plan in plans for behaviour in plan.behaviours]
+    judged = [each for plan in plans for each in plan.judged]
+    rated = [each for each in judged if each.criteria is None]
+    asked = not all(map(is_embedded, judges))
     read = {
         "user": any(isinstance(plan, ScenarioPlan) for plan in plans) and not is_embedded(user),
-        "judge": bool(behaviours) and not all(map(is_embedded, judges)),
-        "rubric": bool(behaviours) and not is_embedded(judges[0]),
+        "judge": bool(rated) and asked,
+        "criteria": len(judged) > len(rated) and asked,
+        "rubric": any(each.own_rubric is None for each in rated) and not is_embedded(judges[0]),
     }
     return {name: prompts[name].identity for name, is_read in read.items() if is_read}
 
@@ -117,6 +126,7 @@ def _planned(plan: RunPlan) -> Json:
     if isinstance(plan, ScenarioPlan):
         scenario = plan.scenario
         found |= {"given": scenario.given, "when": scenario.when, "max_turns": scenario.max_turns}
+        found |= {"facts": scenario.facts}
     then = [_expectation(measure) for measure in plan.measures]
     return {**found, "sample_size": plan.sample_size, "then": then}
 
@@ -126,6 +136,8 @@ def _expectation(measure: Measure) -> Json:
     return {
         "title": measure.label,
         "expected_behavior": measure.expected_behavior,
+        "criteria": measure.criteria and list(measure.criteria),
+        "reference": measure.reference,
         "rubric": measure.own_rubric and dict(measure.own_rubric),
         "scorer": measure.scorer.name,
         "arguments": {

@@ -36,6 +36,8 @@ class Measure:
     expected_behavior: str | None = None
     own_rubric: Mapping[str, str] | None = None
     controls: Controls | None = None
+    criteria: Sequence[str] | None = None
+    reference: str | None = None
     keeps_details: bool = True
 
     def take(self, measured: object) -> Score:
@@ -89,25 +91,19 @@ class RunPlan(ABC):
         """Name the requirements that cannot be proven with so few trials, even by perfect scores."""
 
     @property
-    def behaviours(self) -> list[str]:
-        """The behaviours that judges rate."""
-        return [measure.expected_behavior for measure in self.measures if measure.expected_behavior is not None]
-
-    @property
-    def controls(self) -> list[tuple[str, Controls]]:
-        """What judges are shown before they judge, with the behaviour that it is about."""
-        return [
-            (measure.expected_behavior, measure.controls)
-            for measure in self.measures
-            if measure.expected_behavior is not None and measure.controls is not None
-        ]
+    def judged(self) -> "list[Measure]":
+        """The measures that judges make, by an expected behaviour or criteria."""
+        return [measure for measure in self.measures if measure.expected_behavior is not None]
 
     def signs(self, place: int) -> Signs | None:
-        """Return what gathers the signs of an expectation's judges, by its place; None where none rates it."""
-        behaviour = self.measures[place].expected_behavior
-        if behaviour is None:
+        """Return what gathers the signs of an expectation's judges, by its place; None where none rates it.
+
+        Rulings on criteria rest on quotes, which are held against what was said.
+        """
+        measure = self.measures[place]
+        if measure.expected_behavior is None or measure.criteria is not None:
             return None
-        return Signs([behaviour, *(str(self.columns[name]) for name in ("given", "when"))])
+        return Signs([measure.expected_behavior, *(str(self.columns[name]) for name in ("given", "when"))])
 
     def trial(self, index: int, times_dealt: int = 0) -> Trial:
         """Return the trial that has this place in the order dealt; one that was dealt before gets fresh draws."""
@@ -127,7 +123,12 @@ class ScenarioPlan(RunPlan):
 
     @property
     def columns(self) -> Mapping[str, object]:
-        return {"title": self.scenario.title, "given": self.scenario.given, "when": self.scenario.when}
+        return {
+            "title": self.scenario.title,
+            "given": self.scenario.given,
+            "when": self.scenario.when,
+            "facts": self.scenario.facts or "",
+        }
 
     def tests(self, stop: StopAt | None) -> tuple[tuple[RunningTest, ...], ...]:
         """Return a running test for each evaluator of each expectation."""
@@ -158,7 +159,7 @@ def rubric_requests(plans: Iterable[RunPlan], prompt: Prompt) -> list[RubricRequ
         (str(plan.columns["given"]), str(plan.columns["when"]), measure.expected_behavior): None
         for plan in plans
         for measure in plan.measures
-        if measure.expected_behavior is not None and measure.own_rubric is None
+        if measure.expected_behavior is not None and measure.own_rubric is None and measure.criteria is None
     }
     return [
         RubricRequest(given=given, when=when, expected_behavior=behaviour, prompt=prompt)
@@ -265,7 +266,7 @@ def make_measure(
     columns: Collection[str] = COLUMNS,
 ) -> Measure:
     """Return an expectation ready to run, its evaluators at their share of the level. Raises DefinitionError."""
-    if expectation.expected_behavior is not None:
+    if expectation.judged is not None:
         scorer = judge_scorer(expectation)
     else:
         scorer = binder.bound(expectation.scorer)
@@ -285,7 +286,9 @@ def make_measure(
             each.with_defaults(significance_level=level, early_stopping=early, requirements=requirements)
             for each in expectation.evaluators
         ),
-        expected_behavior=expectation.expected_behavior,
+        expected_behavior=expectation.judged,
         own_rubric=expectation.levels,
         controls=None if settings.on_failed_control == "off" else expectation.shown_controls,
+        criteria=expectation.criteria,
+        reference=expectation.reference,
     )

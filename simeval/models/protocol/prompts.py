@@ -9,17 +9,18 @@ to the letter.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from html import escape
-from typing import ClassVar, Self
+from typing import ClassVar
 
-from simeval.core.controls import ControlKind, Controls
+from simeval.core.controls import ControlKind
 from simeval.core.conversation import ChatMessage, Message
 from simeval.core.serialization import plain
 from simeval.models.protocol.prompt_texts import Prompt, built_in
 from simeval.models.protocol.replies import Grade, OpeningReply, Reply, RubricReply, UserReply
 from simeval.models.protocol.request import ModelRequest
+from simeval.models.protocol.transcripts import Excerpt, end_state, excerpt, tool_name
 
 # All that a reader cannot see, or sees in another place than it stands: controls other than tab and line feed, marks of
 # direction, what has no width, tags and selectors of variants that can spell a hidden text, halves of surrogate pairs
@@ -51,10 +52,13 @@ def _list(name: str, entry: str, key: str, items: Mapping[str, str]) -> str:
     return "\n".join([f"<{name}>", *lines, f"</{name}>"])
 
 
-def render_transcript(messages: Sequence[Message]) -> str:
-    """Write a conversation with one escaped, numbered element for each message."""
+def render_transcript(messages: Sequence[Message], shown: Excerpt | None = None) -> str:
+    """Write a conversation with one escaped, numbered element for each message that is `shown`, by default all."""
     lines = ["<conversation>"]
     for number, message in enumerate(messages, 1):
+        if shown is not None and number in shown.left_out:
+            lines += [_left_out(messages, shown)] if number == shown.left_out[0] else []
+            continue
         calls = "".join(
             f"\n<tool_call>{escaped(json.dumps(plain(call), ensure_ascii=False))}</tool_call>"
             for call in message.tool_calls
@@ -62,6 +66,14 @@ def render_transcript(messages: Sequence[Message]) -> str:
         content = escaped(message.content)
         lines.append(f'<message number="{number}" from="{message.role}">{content}{calls}</message>')
     return "\n".join([*lines, "</conversation>"])
+
+
+def _left_out(messages: Sequence[Message], shown: Excerpt) -> str:
+    """Write what stands in the place of messages that are not shown: their numbers, and the tools they called."""
+    first, last = shown.left_out[0], shown.left_out[-1]
+    names = [tool_name(call) for message in messages[first - 1 : last] for call in message.tool_calls]
+    calls = "".join(f"\n<tool_call>{escaped(name)}</tool_call>" for name in names)
+    return f'<left_out messages="{first} to {last}">{calls}</left_out>'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,47 +109,79 @@ class UserTurn(ModelRequest):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GradeRequest(ModelRequest):
-    """Asks a judge to rate a conversation by a rubric."""
+class JudgeRequest(ModelRequest):
+    """Asks a judge about a conversation.
+
+    `facts` and `reference`, an answer as it should be, are for the judge alone; what there is not, is "". Of a
+    transcript that is estimated to take more than `most_tokens`, the middle is left out. Of a conversation that is
+    shown as a `control` it is known what the judge must find; it is asked about in the very same words.
+    """
 
     given: str
     when: str
-    expected_behavior: str
-    levels: Mapping[str, str]
+    facts: str = ""
+    reference: str = ""
     conversation: Sequence[Message]
+    most_tokens: int | None = None
     seed: int
     max_tokens: int | None = 800
+    control: ControlKind | None = None
+
+    @property
+    def role(self) -> str:
+        """What usage is summed by."""
+        return "judge" if self.control is None else "control"
+
+    @property
+    def shown(self) -> Excerpt:
+        """The messages that the judge is shown."""
+        return excerpt(self.conversation, self.most_tokens)
+
+    def texts(self) -> Mapping[str, str | None]:
+        """Return what fills the places that all prompts of judges have."""
+        state = end_state(self.conversation)
+        return {
+            "given": _tag("given", self.given),
+            "when": _tag("when", self.when),
+            "facts": _tag("facts", self.facts) if self.facts else None,
+            "reference": _tag("reference", self.reference) if self.reference else None,
+            "conversation": render_transcript(self.conversation, self.shown),
+            "end_state": None if state is None else _tag("end_state", state),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradeRequest(JudgeRequest):
+    """Asks a judge to rate a conversation by a rubric."""
+
+    expected_behavior: str
+    levels: Mapping[str, str]
     prompt: Prompt = field(default_factory=partial(built_in, "judge"))
 
-    role: ClassVar[str] = "judge"
     reply: ClassVar[type[Reply]] = Grade
 
     def first_messages(self) -> list[ChatMessage]:
         user = self.prompt.render(
             "user",
-            given=_tag("given", self.given),
-            when=_tag("when", self.when),
+            **self.texts(),
             expected_behavior=_tag("expected_behavior", self.expected_behavior),
             rubric=_list("rubric", "level", "score", self.levels),
-            conversation=render_transcript(self.conversation),
         )
         return _chat(self.prompt.render("system"), user)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ControlRequest(GradeRequest):
-    """Asks a judge to rate a control, as it is asked to rate any conversation; `must_pass` says what it must find."""
+class CriteriaRequest(JudgeRequest):
+    """Asks a judge to rule on criteria, by their numbers; `reply` is made for them and the conversation."""
 
-    conversation: Sequence[Message] = ()
-    seed: int = 0
-    must_pass: bool = False
+    criteria: Mapping[str, str]
+    reply: type[Reply]
+    max_tokens: int | None = 2000
+    prompt: Prompt = field(default_factory=partial(built_in, "criteria"))
 
-    role: ClassVar[str] = "control"
-
-    def showing(self, controls: Controls, kind: ControlKind) -> Self:
-        """Return the request with the conversation of a control."""
-        about = {"given": self.given, "when": self.when, "expected_behavior": self.expected_behavior}
-        return replace(self, conversation=controls.conversation(kind, **about), must_pass=kind == "example")
+    def first_messages(self) -> list[ChatMessage]:
+        criteria = _list("criteria", "criterion", "number", self.criteria)
+        return _chat(self.prompt.render("system"), self.prompt.render("user", **self.texts(), criteria=criteria))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from simeval.core import seeds
 from simeval.core.conversation import ChatMessage, Message
 from simeval.errors import DefinitionError, ModelUnusable
 from simeval.models.protocol.model import Completion, Request
-from simeval.models.protocol.prompts import ChatRequest, GradeRequest, RubricRequest, UserTurn
+from simeval.models.protocol.prompts import ChatRequest, CriteriaRequest, GradeRequest, RubricRequest, UserTurn
 from simeval.models.providers import offline_text as lexical
 
 OFFLINE_PREFIX = "offline/"
@@ -146,6 +146,22 @@ def _judge(request: GradeRequest) -> str:
     return json.dumps({"reasoning": f"{reasoning} (heuristic)", "score": score})
 
 
+def _criteria(request: CriteriaRequest) -> str:
+    """Rule by what the assistant's messages cover; quote the one that covers most."""
+    said = [message.content for message in request.conversation if message.role == "assistant" and message.content]
+    stems = {text: lexical.content_stems(text) for text in said}
+    together = frozenset[str]().union(*stems.values())
+    rulings = {}
+    for number, text in request.criteria.items():
+        met = bool(said) and all(lexical.covers(together, part) for part in lexical.parts(text))
+        wanted = lexical.content_stems(text)
+        quote = max(said, key=lambda each: len(stems[each] & wanted), default="")
+        ruling = "met" if met else "not_met"
+        rulings[number] = {"reasoning": f"its words are {'' if met else 'not '}covered (heuristic)", "quote": quote}
+        rulings[number]["ruling"] = ruling
+    return json.dumps({"rulings": rulings})
+
+
 def _app(request: ChatRequest) -> str:
     """Answer like a helpful assistant that repeats what it was asked, and now and then does not get it."""
     history: Sequence[ChatMessage] = request.history
@@ -159,6 +175,6 @@ def _app(request: ChatRequest) -> str:
 
 _ROLES: Mapping[str, Mapping[type, Callable[..., str]]] = {
     "offline/user": {UserTurn: _user},
-    "offline/judge": {GradeRequest: _judge, RubricRequest: _rubric},
+    "offline/judge": {CriteriaRequest: _criteria, GradeRequest: _judge, RubricRequest: _rubric},
     "offline/app": {ChatRequest: _app},
 }

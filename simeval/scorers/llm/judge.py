@@ -1,15 +1,12 @@
 """The judge: one or more LLMs that rate a conversation from 1 to 10 by a rubric, once or several times."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from statistics import mean
 from typing import Any
 
-import anyio
-
-from simeval.core import seeds
-from simeval.core.capture import first_leaf
+from simeval.core.controls import ControlKind
 from simeval.core.conversation import Conversation
 from simeval.core.logs import log
 from simeval.core.preparation import Preparation
@@ -18,10 +15,11 @@ from simeval.core.trial import Rating, Score, failure_of
 from simeval.errors import ModelError, ModelUnusable
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt, built_in
-from simeval.models.protocol.prompts import ControlRequest, GradeRequest
+from simeval.models.protocol.prompts import GradeRequest
 from simeval.models.protocol.replies import Grade
 from simeval.scorers.base import Scorer
 from simeval.scorers.llm.controls import ExpectationControls
+from simeval.scorers.llm.panel import of_each_judge
 from simeval.scorers.llm.rubrics import RubricBook
 
 
@@ -38,7 +36,10 @@ class RubricScorer(Scorer):
     repeats: int = 1
     prompt: Prompt = field(default_factory=partial(built_in, "judge"))
     own_rubric: Mapping[str, str] | None = None
+    reference: str = ""
+    most_tokens: int | None = None
     controls: ExpectationControls | None = None
+    control: ControlKind | None = None
     timeout_seconds = None
     direction = "higher"
 
@@ -54,54 +55,44 @@ class RubricScorer(Scorer):
             raise
         except ModelError as error:
             return Preparation(failure=failure_of(error, "rubric", clean=self.book.caller.redactor.clean))
-        if self.controls is None:
-            return Preparation(rubric=rubric)
-        asked = ControlRequest(
-            given=columns["given"],
-            when=columns["when"],
-            expected_behavior=self.expected_behavior,
-            levels=rubric.levels,
-            prompt=self.prompt,
-        )
-        return await self.controls.prepare(asked, rubric)
+        shown = Preparation(rubric=rubric)
+        return shown if self.controls is None else await self.controls.prepare(self, columns, shown)
+
+    @property
+    def basis(self) -> Sequence[object]:
+        """What its ratings depend on beside the scenario and the rubric."""
+        return [self.prompt.identity, self.expected_behavior, self.reference]
+
+    def alone(self, judge: Caller, control: ControlKind) -> "RubricScorer":
+        """Return the scorer by which one judge rates a control once."""
+        return replace(self, judges=[judge], repeats=1, control=control)
 
     async def rubric(self, given: str, when: str) -> RubricRecord:
         """Return the rubric that conversations are rated by. Raises ModelError where it cannot be written."""
         request = self.book.request(given=given, when=when, expected_behavior=self.expected_behavior)
         return await self.book.rubric(request, self.own_rubric)
 
-    async def score(self, conversation: Conversation, given: str, when: str, seed: int) -> Score:
-        """Return the mean rating with the reasoning of each. Raises ModelError where one of them is missing.
+    async def score(self, conversation: Conversation, given: str, when: str, seed: int, facts: Any = "") -> Score:
+        """Return the mean rating with the reasoning of each. Raises ModelError where one of them is missing."""
+        request = GradeRequest(
+            given=given,
+            when=when,
+            facts=str(facts or ""),
+            reference=self.reference,
+            expected_behavior=self.expected_behavior,
+            levels=(await self.rubric(given, when)).levels,
+            conversation=conversation.messages,
+            most_tokens=self.most_tokens,
+            seed=seed,
+            prompt=self.prompt,
+            control=self.control,
+        )
 
-        A mean of fewer ratings would be another criterion, so the first that fails ends the others.
-        """
-        levels = (await self.rubric(given, when)).levels
-        places = [(judge, repeat) for judge in self.judges for repeat in range(self.repeats)]
-        found: dict[int, Rating] = {}
+        async def rate(judge: Caller, repeat: int, seed: int) -> Rating:
+            return await _rating(judge, replace(request, seed=seed), repeat)
 
-        async def rate(place: int) -> None:
-            judge, repeat = places[place]
-            request = GradeRequest(
-                given=given,
-                when=when,
-                expected_behavior=self.expected_behavior,
-                levels=levels,
-                conversation=conversation.messages,
-                seed=repeat_seed(seed, repeat),
-                prompt=self.prompt,
-            )
-            found[place] = await _rating(judge, request, repeat)
-
-        if len(places) == 1:
-            await rate(0)
-        else:
-            try:
-                async with anyio.create_task_group() as rating:
-                    for place in range(len(places)):
-                        rating.start_soon(rate, place)
-            except ExceptionGroup as group:
-                raise first_leaf(group) from group
-        return mean_rating([found[place] for place in range(len(places))])
+        score = mean_rating(await of_each_judge(self.judges, self.repeats, seed, rate))
+        return replace(score, details={"left_out": str(request.shown)}) if request.shown.left_out else score
 
 
 def mean_rating(ratings: Sequence[Rating]) -> Score:
@@ -120,11 +111,6 @@ def mean_rating(ratings: Sequence[Rating]) -> Score:
         reasoning="\n".join([f"the mean of {', '.join(shown)}", *dict.fromkeys(reasons)]),
         ratings=tuple(ratings),
     )
-
-
-def repeat_seed(seed: int, repeat: int) -> int:
-    """Return the seed of a trial's repeat: the first has the trial's own, so that repeats can be added to a run."""
-    return seeds.derive(seed, "rating", repeat) if repeat else seed
 
 
 async def _rating(judge: Caller, request: GradeRequest, repeat: int) -> Rating:

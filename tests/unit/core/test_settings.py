@@ -25,6 +25,7 @@ COUNTS = (
     "model_concurrency",
     "app_concurrency",
     "judge_repeats",
+    "judge_context_tokens",
     "requests_per_minute",
     "tokens_per_minute",
     "max_calls",

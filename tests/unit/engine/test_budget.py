@@ -204,8 +204,21 @@ def test_calls_are_kept_for_rubrics_that_are_still_to_be_written() -> None:
     left[0] = 14
     after = asked.admits(in_flight=0, finished=0)
 
-    assert before == "max_calls of 25 is reached (0 spent, 15 kept for rubrics; the next trial may take 11)"
+    assert (
+        before == "max_calls of 25 is reached (0 spent, 15 kept for rubrics and controls; the next trial may take 11)"
+    )
     assert after == "go"
+
+
+def test_calls_are_kept_for_controls_that_are_still_to_be_shown() -> None:
+    left = [3]
+    asked = spending(Budget(max_calls=14), rubrics_left=lambda: 1, controls_left=lambda: left[0])
+
+    before = asked.admits(in_flight=0, finished=0)
+    left[0] = 2
+
+    assert before == "max_calls of 14 is reached (0 spent, 4 kept for rubrics and controls; the next trial may take 11)"
+    assert asked.admits(in_flight=0, finished=0) == "go"
 
 
 def test_no_trial_waits_for_time_that_is_over() -> None:
@@ -224,7 +237,7 @@ def test_no_budget_admits_everything() -> None:
     ("budget", "rubrics", "said"),
     [
         (Budget(max_calls=10), 0, "max_calls: 10 cannot pay one trial, which may take 11; "),
-        (Budget(max_calls=12), 2, "max_calls: 12 cannot pay one trial, which may take 11 after the rubrics, which tak"),
+        (Budget(max_calls=12), 2, "max_calls: 12 cannot pay one trial, which may take 11 after rubrics and controls"),
         (Budget(max_tokens=999), 0, "max_tokens: 999 cannot pay one trial, which may take 1,000; "),
         (Budget(max_cost_usd=0.04), 0, r"max_cost_usd: \$0.0400 cannot pay one trial, which may take \$0.0500; "),
     ],

@@ -8,8 +8,8 @@ import pytest
 
 from simeval.errors import DefinitionError
 from simeval.models.protocol.prompt_texts import DATA_NOTICE, Prompt, all_prompts, built_in, prompt_names, source_of
-from simeval.models.protocol.prompts import GradeRequest, RubricRequest, UserTurn
-from simeval.models.protocol.replies import LEVELS
+from simeval.models.protocol.prompts import CriteriaRequest, GradeRequest, RubricRequest, UserTurn
+from simeval.models.protocol.replies import LEVELS, Reply
 from tests.support.records import conversation
 
 USER = source_of("user")
@@ -17,6 +17,7 @@ USER = source_of("user")
 # What models read by each version: where a text or its rendering is changed, raise the version in its file, and then
 # write both here.
 READ = {
+    "criteria": ("1", "4c66e307448e"),
     "judge": ("2", "d2556b6fcd56"),
     "rubric": ("2", "ff50379806d8"),
     "user": ("2", "968373056cd9"),
@@ -25,7 +26,8 @@ READ = {
 
 def rendered() -> Mapping[str, str]:
     said = conversation("hi", "a & <b>").messages
-    requests: list[GradeRequest | RubricRequest | UserTurn] = [
+    requests: list[CriteriaRequest | GradeRequest | RubricRequest | UserTurn] = [
+        CriteriaRequest(given="G", when="W", criteria={"1": "C"}, reply=Reply, conversation=said, seed=1),
         GradeRequest(
             given="G", when="W", expected_behavior="E", levels=dict.fromkeys(LEVELS, "L"), conversation=said, seed=1
         ),

@@ -226,7 +226,7 @@ def test_a_rubric_without_ten_texts_is_refused(levels: Any) -> None:
         read_reply(json.dumps({"levels": levels}), RubricReply, model="judge")
 
 
-@given(TEXT, st.floats(1, 10), NO_BRACES, NO_BRACES, st.booleans())
+@given(TEXT.filter(lambda text: any(map(str.isalpha, text))), st.floats(1, 10), NO_BRACES, NO_BRACES, st.booleans())
 def test_a_grade_is_read_back_from_among_any_text(
     reasoning: str, score: float, before: str, after: str, escaped: bool
 ) -> None:

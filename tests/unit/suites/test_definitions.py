@@ -288,3 +288,33 @@ def test_a_rubric_can_be_written_as_a_list_and_as_a_mapping(file: Path, written:
     (scenario,) = load(file, suite(then=f"      expected_behavior: It answers\n      rubric: {written}\n"))
 
     assert scenario.expectations[0].levels == levels
+
+
+def test_criteria_facts_and_a_reference_are_written_in_a_file(tmp_path: Path) -> None:
+    then = "      criteria: [It names the hour, It is polite]\n      reference: At nine.\n"
+
+    [scenario] = load(tmp_path / "suite.yaml", suite(scenario="    facts: It opens at nine.\n", then=then))
+
+    [expectation] = scenario.expectations
+    assert (scenario.facts, expectation.reference) == ("It opens at nine.", "At nine.")
+    assert expectation.criteria == ["It names the hour", "It is polite"]
+    assert expectation.title == "It names the hour; It is polite"
+
+
+@pytest.mark.parametrize(
+    ("then", "says"),
+    [
+        ("      criteria: []\n", "give a list of one or more texts"),
+        (
+            "      criteria: [It is polite]\n      expected_behavior: It helps\n",
+            "give either expected_behavior, criteria",
+        ),
+        (
+            "      criteria: [It is polite]\n      rubric: [bad, good]\n",
+            "only a rating of an expected_behavior goes by",
+        ),
+        ("      scorer: exact_match\n      reference: At nine.\n", "only a judge reads it"),
+    ],
+)
+def test_criteria_that_cannot_be_used_are_refused(tmp_path: Path, then: str, says: str) -> None:
+    assert says in str(mistake(tmp_path / "suite.yaml", suite(then=then)))

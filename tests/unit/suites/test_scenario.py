@@ -137,7 +137,7 @@ def test_a_text_is_cut_at_a_word_where_that_is_possible() -> None:
 
 
 def test_a_rubric_belongs_to_an_expected_behavior() -> None:
-    with pytest.raises(DefinitionError, match="it is for the judge"):
+    with pytest.raises(DefinitionError, match="only a rating of an expected_behavior goes by one"):
         Expectation(scorer=response_latency, evaluator=RULE, rubric=["bad", "good"])
 
 

@@ -1,0 +1,51 @@
+"""Handlers that stream: they yield texts, which are joined, and the time of the first one is kept."""
+
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import Any
+
+from simeval.core.conversation import FIRST_TEXT, AppResponse
+
+
+@dataclass(slots=True)
+class _Joined:
+    """What was yielded so far; an AppResponse says what else is to be known of the answer."""
+
+    clock: float
+    texts: list[str] = field(default_factory=list)
+    rest: AppResponse = field(default_factory=lambda: AppResponse(""))
+    first: float | None = None
+
+    def add(self, chunk: object) -> None:
+        """Take in a chunk. Raises TypeError for one that is neither a text nor an AppResponse."""
+        if isinstance(chunk, AppResponse):
+            self.rest, chunk = chunk, chunk.response
+        if not isinstance(chunk, str):
+            raise TypeError(f"the handler yielded {type(chunk).__name__}; it must yield texts, or an AppResponse")
+        if chunk and self.first is None:
+            self.first = perf_counter() - self.clock
+        self.texts.append(chunk)
+
+    def response(self) -> AppResponse:
+        """Return the whole answer."""
+        timed = {} if self.first is None else {FIRST_TEXT: self.first}
+        return replace(self.rest, response="".join(self.texts), metadata={**self.rest.metadata, **timed})
+
+
+async def joined(chunks: AsyncGenerator[Any, Any]) -> AppResponse:
+    """Return the answer that an async generator yields, and close it whatever happens."""
+    found = _Joined(perf_counter())
+    async with aclosing(chunks) as closing:
+        async for chunk in closing:
+            found.add(chunk)
+    return found.response()
+
+
+def joined_in_thread(chunks: Iterator[Any]) -> AppResponse:
+    """Return the answer that a generator yields."""
+    found = _Joined(perf_counter())
+    for chunk in chunks:
+        found.add(chunk)
+    return found.response()

@@ -1,0 +1,212 @@
+"""Criteria: an expectation with several parts, of which judges rule on each, with a quote that must have been said."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, field_validator
+
+from simeval.core.controls import ControlKind
+from simeval.core.conversation import Conversation
+from simeval.core.logs import log
+from simeval.core.preparation import Preparation
+from simeval.core.serialization import plain
+from simeval.core.settings import CriteriaCalls
+from simeval.core.trial import Rating, Score
+from simeval.errors import CannotTell
+from simeval.models.caller import Caller
+from simeval.models.protocol.prompt_texts import Prompt, built_in
+from simeval.models.protocol.prompts import CriteriaRequest
+from simeval.models.protocol.replies import Reply, Text
+from simeval.models.protocol.transcripts import end_state
+from simeval.scorers.base import Scorer
+from simeval.scorers.llm.controls import ExpectationControls
+from simeval.scorers.llm.judge import mean_rating
+from simeval.scorers.llm.panel import of_each_judge
+from simeval.scorers.llm.quotes import stands_in
+
+ALL_MET, NOT_ALL_MET = 10.0, 1.0  # on the scale of ratings, so that what is held against a rating takes both
+SAID = {"met": "met", "not_met": "NOT met", "cannot_tell": "cannot be told"}
+
+_RULING: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "reasoning": {"type": "string"},
+        "quote": {"type": "string"},
+        "ruling": {"type": "string", "enum": list(SAID)},
+    },
+    "required": ["reasoning", "quote", "ruling"],
+    "additionalProperties": False,
+}
+
+
+class CriterionRuling(Reply):
+    """Whether one criterion is met, and the words of the conversation that this rests on."""
+
+    reasoning: Text
+    quote: Annotated[str, Field(strict=True)] = ""
+    ruling: Literal["met", "not_met", "cannot_tell"]
+    json_schema: ClassVar[Mapping[str, Any]] = _RULING
+
+
+class CriteriaRulings(Reply):
+    """Rulings by the numbers of criteria; made for a conversation by `rulings_on`."""
+
+    rulings: Mapping[str, CriterionRuling]
+    numbers: ClassVar[frozenset[str]] = frozenset()
+    said: ClassVar[Sequence[str]] = ()
+
+    @field_validator("rulings")
+    @classmethod
+    def _each(cls, rulings: Mapping[str, CriterionRuling]) -> Mapping[str, CriterionRuling]:
+        if rulings.keys() != cls.numbers:
+            raise ValueError(f"rulings must be exactly on {', '.join(sorted(cls.numbers, key=int))}")
+        for number, each in rulings.items():
+            if each.ruling == "met" and not stands_in(each.quote, cls.said):
+                raise ValueError(f"the quote of criterion {number} does not stand in the conversation")
+        return rulings
+
+
+def rulings_on(asked: Sequence[str], texts: Sequence[str]) -> type[CriteriaRulings]:
+    """Return the reply that rules on each of these numbers, and where one is met, quotes one of these texts."""
+
+    class RulingsOnConversation(CriteriaRulings):
+        numbers = frozenset(asked)
+        said = tuple(texts)
+        json_schema: ClassVar[Mapping[str, Any]] = {
+            "type": "object",
+            "properties": {
+                "rulings": {
+                    "type": "object",
+                    "properties": dict.fromkeys(asked, _RULING),
+                    "required": list(asked),
+                    "additionalProperties": False,
+                }
+            },
+            "required": ["rulings"],
+            "additionalProperties": False,
+        }
+
+    return RulingsOnConversation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CriteriaScorer(Scorer):
+    """Rates a conversation 10 where all `criteria` are met, else 1; each of the `judges` rules on them `repeats` times.
+
+    They are asked about "all" in one call, or about "each" in one of its own. The rulings, with their quotes, are in
+    the score's details.
+    """
+
+    judges: Sequence[Caller]
+    criteria: Sequence[str]
+    reference: str = ""
+    repeats: int = 1
+    asked: CriteriaCalls = "all"
+    most_tokens: int | None = None
+    prompt: Prompt = field(default_factory=partial(built_in, "criteria"))
+    controls: ExpectationControls | None = None
+    control: ControlKind | None = None
+    timeout_seconds = None
+    direction = "higher"
+
+    @property
+    def name(self) -> str:
+        return "criteria"
+
+    async def prepare(self, columns: Mapping[str, Any]) -> Preparation | None:
+        """Show the judges what they must be right about. Raises ModelUnusable."""
+        return None if self.controls is None else await self.controls.prepare(self, columns, Preparation())
+
+    @property
+    def basis(self) -> Sequence[object]:
+        """What its rulings depend on beside the scenario."""
+        return [self.prompt.identity, *self.criteria, self.reference, self.asked]
+
+    def alone(self, judge: Caller, control: ControlKind) -> "CriteriaScorer":
+        """Return the scorer by which one judge rules on a control once."""
+        return replace(self, judges=[judge], repeats=1, control=control)
+
+    async def score(self, conversation: Conversation, given: str, when: str, seed: int, facts: Any = "") -> Score:
+        """Return whether all criteria are met. Raises ModelError, and CannotTell where a judge cannot tell of one.
+
+        One that is not met settles it, whatever cannot be told of others.
+        """
+        texts = said_in(conversation)
+        request = partial(
+            CriteriaRequest,
+            given=given,
+            when=when,
+            facts=str(facts or ""),
+            reference=self.reference,
+            conversation=conversation.messages,
+            most_tokens=self.most_tokens,
+            prompt=self.prompt,
+            control=self.control,
+        )
+
+        async def ask(judge: Caller, repeat: int, seed: int) -> tuple[Rating, list[Mapping[str, object]]]:
+            rulings: dict[str, CriterionRuling] = {}
+            for numbered in self._calls():
+                kind = rulings_on(list(numbered), texts)
+                asked = request(criteria=numbered, reply=kind, seed=seed)
+                rulings |= (await judge.ask(asked, kind, quoted_texts=texts)).rulings
+            return self._rating(judge, repeat, rulings), self._details(judge, repeat, rulings, texts)
+
+        found = await of_each_judge(self.judges, self.repeats, seed, ask)
+        score = mean_rating([rating for rating, _ in found])
+        shown = request(criteria={}, reply=CriteriaRulings, seed=seed).shown
+        left_out = {"left_out": str(shown)} if shown.left_out else {}
+        rulings = [each for _, details in found for each in details]
+        return Score(
+            value=score.value,
+            reasoning=score.reasoning,
+            ratings=score.ratings,
+            details={"rulings": rulings, **left_out},
+        )
+
+    def _calls(self) -> list[Mapping[str, str]]:
+        """Return the criteria of each call, by their numbers."""
+        numbered = {str(number): text for number, text in enumerate(self.criteria, 1)}
+        return [numbered] if self.asked == "all" else [{number: text} for number, text in numbered.items()]
+
+    def _rating(self, judge: Caller, repeat: int, rulings: Mapping[str, CriterionRuling]) -> Rating:
+        said = [each.ruling for each in rulings.values()]
+        lines = [self._line(number, each) for number, each in rulings.items()]
+        reasoning = judge.redactor.clean("\n".join(lines))
+        log.debug("rulings", judge=judge.model.name, repeat=repeat, rulings=reasoning)
+        if "cannot_tell" in said and "not_met" not in said:
+            unclear = [
+                self.criteria[int(number) - 1] for number, each in rulings.items() if each.ruling == "cannot_tell"
+            ]
+            raise CannotTell(judge.model.name, judge.redactor.clean(unclear[0]))
+        value = ALL_MET if set(said) == {"met"} else NOT_ALL_MET
+        return Rating(judge=judge.model.name, repeat=repeat, score=value, reasoning=reasoning)
+
+    def _line(self, number: str, ruling: CriterionRuling) -> str:
+        quoted = f' ("{ruling.quote}")' if ruling.quote and ruling.ruling == "met" else f": {ruling.reasoning}"
+        return f"{SAID[ruling.ruling]}: {self.criteria[int(number) - 1]}{quoted}"
+
+    def _details(
+        self, judge: Caller, repeat: int, rulings: Mapping[str, CriterionRuling], texts: Sequence[str]
+    ) -> list[Mapping[str, object]]:
+        return [
+            {
+                "judge": judge.model.name,
+                "repeat": repeat,
+                "criterion": self.criteria[int(number) - 1],
+                "ruling": each.ruling,
+                "quote": each.quote if stands_in(each.quote, texts) else "",
+                "reasoning": each.reasoning,
+            }
+            for number, each in rulings.items()
+        ]
+
+
+def said_in(conversation: Conversation) -> list[str]:
+    """Return the texts that a judge may quote: messages, tool calls, the state at the end."""
+    messages = conversation.messages
+    calls = [json.dumps(plain(call), ensure_ascii=False) for message in messages for call in message.tool_calls]
+    return [*(message.content for message in messages), *calls, end_state(messages) or ""]

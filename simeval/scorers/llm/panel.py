@@ -1,0 +1,43 @@
+"""A panel: each judge is asked about a conversation so many times, all at once."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+import anyio
+
+from simeval.core import seeds
+from simeval.core.capture import first_leaf
+from simeval.models.caller import Caller
+
+T = TypeVar("T")
+
+
+async def of_each_judge(
+    judges: Sequence[Caller], repeats: int, seed: int, ask: Callable[[Caller, int, int], Awaitable[T]]
+) -> list[T]:
+    """Return what `ask` of (judge, repeat, seed) makes of each judge and repeat, in this order.
+
+    The first that fails ends the others, and is raised: fewer ratings would be another criterion.
+    """
+    places = [(judge, repeat) for judge in judges for repeat in range(repeats)]
+    found: dict[int, T] = {}
+
+    async def one(place: int) -> None:
+        judge, repeat = places[place]
+        found[place] = await ask(judge, repeat, repeat_seed(seed, repeat))
+
+    if len(places) == 1:
+        await one(0)
+    else:
+        try:
+            async with anyio.create_task_group() as asking:
+                for place in range(len(places)):
+                    asking.start_soon(one, place)
+        except ExceptionGroup as group:
+            raise first_leaf(group) from group
+    return [found[place] for place in range(len(places))]
+
+
+def repeat_seed(seed: int, repeat: int) -> int:
+    """Return the seed of a trial's repeat: the first has the trial's own, so that repeats can be added to a run."""
+    return seeds.derive(seed, "rating", repeat) if repeat else seed
