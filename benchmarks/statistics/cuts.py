@@ -77,7 +77,7 @@ class Speaker:
         assert isinstance(request, UserTurn)
         await anyio.sleep(self.seconds)
         goes_on = len(request.history) < 2 * (self.turns - 1)
-        return Completion(text=json.dumps({"message": "and now?", "continue": goes_on}))
+        return Completion(text=json.dumps({"message": "and now?", "status": "open" if goes_on else "satisfied"}))
 
     async def close(self) -> None:
         pass

@@ -82,7 +82,7 @@ class SeedSpeaker:
 
     async def complete(self, request: Request) -> Completion:
         given = request.given if isinstance(request, UserTurn) else ""
-        return Completion(text=json.dumps({"message": f"{given} {request.seed}", "continue": False}))
+        return Completion(text=json.dumps({"message": f"{given} {request.seed}", "status": "satisfied"}))
 
     async def close(self) -> None:
         pass

@@ -7,7 +7,33 @@ from math import nan
 from typing import Any, Literal, TypedDict
 
 Speaker = Literal["user", "assistant"]
-Ending = Literal["user", "max_turns", "app_error", "model_error", "settled", "recorded", "cut"]
+Ending = Literal[
+    "goal_satisfied",  # the user left: the goal was reached, and that was confirmed
+    "gave_up",  # the user left: had enough
+    "handed_off",  # the user left: passed on to somebody else
+    "turn_limit",
+    "app_error",
+    "model_error",
+    "settled",
+    "recorded",
+    "cut",
+    "user",  # of older runs: the user left, for whatever reason
+    "max_turns",  # of older runs: the turn limit
+]
+UserFaultKind = Literal[
+    "repeats_itself",
+    "speaks_as_assistant",
+    "empty_message",
+    "left_while_asked",
+    "never_states_goal",
+    "leaks_expectation",
+    "changes_fact",
+    "switches_language",
+]
+LEFT: tuple[Ending, ...] = ("goal_satisfied", "gave_up", "handed_off")
+STATUS = "status"  # in a message's metadata: how its simulated author found the answer before it
+HELD_ANEW = "held_anew"  # in a first message's: the faults for which conversations of its trial were given up before
+USER_FAULTS = "user_faults"  # in a message's metadata: what its simulated author did wrong, each kind with its evidence
 
 
 class ChatMessage(TypedDict):
@@ -57,7 +83,7 @@ class Conversation:
 
     messages: tuple[Message, ...] = ()
     writing_style: Mapping[str, str] | None = None
-    ended: Ending = "user"
+    ended: Ending = "recorded"
 
     @property
     def responses(self) -> tuple[Message, ...]:
@@ -73,6 +99,16 @@ class Conversation:
     def input(self) -> str:
         """The first thing the user said; empty where nothing was said."""
         return next((message.content for message in self.messages if message.role == "user"), "")
+
+    @property
+    def user_faults(self) -> tuple[str, ...]:
+        """What the simulated user did wrong, by kind; empty where it did its part, or nobody has looked."""
+        return tuple(kind for message in self.messages for kind in message.metadata.get(USER_FAULTS, ()))
+
+    @property
+    def held_anew(self) -> tuple[str, ...]:
+        """For which faults of the simulated user earlier conversations of the trial were given up, one each."""
+        return tuple(self.messages[0].metadata.get(HELD_ANEW, ())) if self.messages else ()
 
     def as_chat(self) -> list[ChatMessage]:
         """Return the transcript as chat messages."""

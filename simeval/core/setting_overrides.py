@@ -4,7 +4,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from simeval.core.settings import CriteriaCalls, EarlyStopping, Gate, OnAppError, OnFailedControl, RetryConfig, StopAt
+from simeval.core.settings import (
+    CriteriaCalls,
+    EarlyStopping,
+    Gate,
+    OnAppError,
+    OnFailedControl,
+    OnUserFault,
+    RetryConfig,
+    StopAt,
+    UserFormat,
+)
 from simeval.core.writing_style import WritingStyleConfig
 
 if TYPE_CHECKING:
@@ -26,6 +36,10 @@ class SettingOverrides(TypedDict, total=False):
     on_failed_control: OnFailedControl
     on_app_error: OnAppError
     max_error_rate: float
+    user_format: UserFormat
+    on_user_fault: OnUserFault
+    max_user_fault_rate: float
+    audit_users: float
     seed: int | None
     writing_style_config: WritingStyleConfig | None
     prompts: Mapping[str, Path | str] | None

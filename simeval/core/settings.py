@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 OnAppError = Literal["fail", "exclude", "stop"]
 OnFailedControl = Literal["refuse", "warn", "off"]
+OnUserFault = Literal["missing", "retry", "count"]
+UserFormat = Literal["json", "text"]
 EarlyStopping = bool | Literal["anytime"]
 Gate = Literal["pass", "not_fail"]
 StopAt = Literal["gate", "verdict"]
@@ -160,6 +162,40 @@ class Settings:
             VERDICTS,
             "Share of trials that may be lost.",
             flag="--max-error-rate",
+            check=require_part,
+        ),
+    )
+    user_format: UserFormat = field(
+        default="json",
+        metadata=about(
+            VERDICTS,
+            "What the simulated user's model writes: plain text is easier for weak models.",
+            flag="--user-format",
+        ),
+    )
+    on_user_fault: OnUserFault = field(
+        default="missing",
+        metadata=about(
+            VERDICTS,
+            "What a simulated user's fault does to its trial: it is missing, held anew, or only counted.",
+            flag="--on-user-fault",
+        ),
+    )
+    max_user_fault_rate: float = field(
+        default=0.1,
+        metadata=about(
+            VERDICTS,
+            "Share of trials that users' faults may cost.",
+            flag="--max-user-fault-rate",
+            check=require_part,
+        ),
+    )
+    audit_users: float = field(
+        default=0.0,
+        metadata=about(
+            VERDICTS,
+            "Share of conversations whose user the judge checks for faults, too.",
+            flag="--audit-users",
             check=require_part,
         ),
     )

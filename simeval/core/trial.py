@@ -22,6 +22,7 @@ Reason = Literal[
 
 
 SETTLED = "settled"  # the cause of what was not made because no verdict needs it
+USER_FAULT = "user_fault"  # the cause of what is missing because a simulated user did not do its part
 CANNOT_TELL = "cannot_tell"  # the cause of what is missing because a judge says that it cannot be told
 CUT = "cut_off"  # the cause of what is missing because a run was killed, or ended at once
 
@@ -126,6 +127,11 @@ class Failure:
         return self.cause == SETTLED
 
     @property
+    def is_user_fault(self) -> bool:
+        """Whether the simulated user did not do its part, which says nothing of the app."""
+        return self.cause == USER_FAULT
+
+    @property
     def is_cut(self) -> bool:
         """Whether the run ended in the middle of this trial, which says nothing of models and scorers."""
         return self.cause == CUT
@@ -175,6 +181,7 @@ def cut_off(trial: Trial) -> TrialConversation:
 
 _STAGE_OF_ROLE: Mapping[str, Stage] = {
     "user": "simulator",
+    "audit": "simulator",
     "judge": "judge",
     "control": "judge",
     "rubric": "rubric",

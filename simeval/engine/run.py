@@ -75,17 +75,20 @@ async def simulate(context: RunContext, suite: Sequence[ScenarioTest], app_handl
     )
     target = context.target(app_handler)
 
+    auditor = context.auditor()
+
     def source(demand: Demand, begun: Mapping[TrialKey, Start]) -> Source:
         dialogue = Dialogue(target.app, demand, context.clean)
         return Conversations(
             plans=plans,
             caller=context.caller(user, "user"),
             dialogue=dialogue,
-            writing_style=settings.writing_style,
+            settings=settings,
             scenarios=suite,
             recorder=context.recorder,
             begun=begun,
             prompt=context.shared.prompts["user"],
+            auditor=auditor,
         )
 
     work = _Work(

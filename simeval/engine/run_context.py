@@ -23,6 +23,7 @@ from simeval.engine.plans.budget import Budget
 from simeval.engine.plans.fingerprint import define
 from simeval.engine.plans.resume import RestoredTrials, restore
 from simeval.engine.plans.scenario_plan import RunPlan
+from simeval.engine.users.audit import Auditor
 from simeval.errors import DefinitionError
 from simeval.models.caller import Caller
 from simeval.models.protocol.model import SharedModel
@@ -104,6 +105,16 @@ class RunContext:
             do = "name the engine's judge_model, or the scorer's own model, such as openai/gpt-5-nano"
             raise DefinitionError("scorer", found=f"it would ask {model.name}, which cannot grade answers", do=do)
         return self.caller(model, "judge")
+
+    def auditor(self) -> Auditor | None:
+        """Return what looks at simulated users, where that is asked for. Raises DefinitionError."""
+        share = self.settings.audit_users
+        if not share:
+            return None
+        if is_embedded(self.judge_names[0]):
+            do = "name the engine's judge_model, such as openai/gpt-5-nano, or leave audit_users out"
+            raise DefinitionError("audit_users", found=f"it would ask {self.judge_names[0]}, which cannot audit", do=do)
+        return Auditor(self.judges[0], share, self.clean, self.shared.prompts["audit"])
 
     def judge_scorer(self, expectation: Expectation) -> RubricScorer | CriteriaScorer:
         """Return the scorer of an expectation that judges rate, or on whose criteria they rule."""

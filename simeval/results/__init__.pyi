@@ -11,3 +11,4 @@ from .suite import ExpectationResult as ExpectationResult
 from .suite import RunRecord as RunRecord
 from .suite import SuiteResult as SuiteResult
 from .turns import TurnShare as TurnShare
+from .users import UserConduct as UserConduct

@@ -183,6 +183,7 @@ def encode_scenario(result: EvaluationResult) -> Json:
         "sample_size": result.sample_size,
         "trials": result.trials,
         "extras": {"finished": result.finished_extras, "ended_early": len(result.extras) - result.finished_extras},
+        "users": {**plain(asdict(result.users)), "fault_rate": result.users.rate},
         "errors": [{"index": i, "stage": failure.stage, "error": failure.error} for i, failure in result.failures],
         "expectations": [_encode_expectation(expectation) for expectation in result.expectations],
     }

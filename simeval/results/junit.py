@@ -29,7 +29,15 @@ def junit_xml(results: Sequence[EvaluationResult], run: RunRecord) -> str:
             errors=str(outcomes.count("error")),
             timestamp=run.started.isoformat(),
         )
-        facts = {"run": run.run_id, "seed": run.seed, "app": run.app, "judge": run.judge_model, "user": run.user_model}
+        facts: dict[str, object] = {
+            "run": run.run_id,
+            "seed": run.seed,
+            "app": run.app,
+            "judge": run.judge_model,
+            "user": run.user_model,
+        }
+        if result.users.faulty:
+            facts["user_faults"] = f"{result.users.faulty} of {result.users.trials} trials"
         properties = ET.SubElement(suite, "properties")
         for fact, value in facts.items():
             ET.SubElement(properties, "property", name=fact, value=_printable(str(value)))

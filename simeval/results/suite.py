@@ -32,6 +32,7 @@ from simeval.results.text import (
     verdict_row,
 )
 from simeval.results.turns import TurnShare, turns_of
+from simeval.results.users import UserConduct, show_conduct
 
 HEADERS = ("scenario", *VERDICT_HEADERS)
 
@@ -177,6 +178,11 @@ class EvaluationResult:
         return tuple(judgement.conversation for judgement in self.judgements)
 
     @property
+    def users(self) -> UserConduct:
+        """How the simulated users of these trials ended their conversations, and what they did wrong."""
+        return UserConduct.of(self.judgements)
+
+    @property
     def failures(self) -> tuple[tuple[int, Failure], ...]:
         """What went wrong, with the index of its trial."""
         return tuple((j.trial.index, failure) for j in self.judgements for failure in j.failures)
@@ -288,6 +294,7 @@ def describe(results: Sequence[EvaluationResult], run: RunRecord) -> str:
                     table,
                     legend([verdict for result in results for verdict in result.verdicts]),
                     *_show_described(results),
+                    *show_conduct([(each.title, each.users) for each in results]),
                 ]
             ),
             "\n".join(_show_warnings(results)),

@@ -3,10 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
+from simeval.core.conversation import UserFaultKind
+
 
 def user_reply(message: str, *, goes_on: bool = False) -> dict[str, Any]:
-    """Return a simulated user's next message; unless the user `goes_on`, it is the last."""
-    return {"message": message, "continue": goes_on}
+    """Return a simulated user's next message; unless the user `goes_on`, the answer to it satisfies.
+
+    Given again after that answer, the same reply is how the user leaves, without another word.
+    """
+    return {"status": "open" if goes_on else "satisfied", "message": message}
 
 
 def judge_reply(score: float, reasoning: str = "It did what was expected.") -> dict[str, Any]:
@@ -18,3 +23,8 @@ def rubric_reply(levels: Mapping[int, str] | None = None) -> dict[str, Any]:
     """Return a rubric: the texts of its levels 1 to 10, or plain ones."""
     texts = levels or {level: f"Does {level} tenths of it." for level in range(1, 11)}
     return {"levels": {str(level): text for level, text in texts.items()}}
+
+
+def audit_reply(*faults: UserFaultKind, reasoning: str = "The user did its part.") -> dict[str, Any]:
+    """Return what an auditor finds of a simulated user: the names of its faults."""
+    return {"reasoning": reasoning, "faults": list(faults)}

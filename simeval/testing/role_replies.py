@@ -8,14 +8,16 @@ from zlib import crc32
 
 from simeval.core.controls import EVASIVE, OFF_TOPIC
 from simeval.testing.behaviour import Behaviour, Role
-from simeval.testing.replies import judge_reply, rubric_reply, user_reply
+from simeval.testing.replies import audit_reply, judge_reply, rubric_reply, user_reply
 from simeval.testing.scorer_replies import scorer_reply
 
 Reply = dict[str, Any] | str
 
+_PLAYS_USER = "You are a person who is typing"
 # how the prompts of simeval begin
 _PROMPTS: Mapping[str, Role] = {
-    "You play a person": "user",
+    _PLAYS_USER: "user",
+    "You check whether the simulated user": "audit",
     "You judge how": "judge",
     "You write rubrics": "rubric",
     "You grade ": "scorer",
@@ -40,18 +42,30 @@ def reply_of(role: Role, messages: Sequence[Mapping[str, str]], behaviour: Behav
         case "scorer":
             return scorer_reply(messages[0]["content"], prompt)
         case "user":
-            number = prompt.count('from="user"') + prompt.count('speaker="user"') + 1
-            case = f" in case {crc32(prompt.encode())}" if behaviour.reads else ""
-            goes_on = number < behaviour.user_messages
-            return user_reply(f"Question {number}: what can you do{case}?", goes_on=goes_on)
+            return _user(messages, behaviour)
         case "judge":
             return judge_reply(_rating(prompt) if behaviour.reads else behaviour.score)
         case "control":
             return judge_reply(behaviour.score if behaviour.credulous else 1)
         case "rubric":
             return rubric_reply()
+        case "audit":
+            return audit_reply()
         case "app":
             return "I answer questions, book meetings and translate texts."
+
+
+def _user(messages: Sequence[Mapping[str, str]], behaviour: Behaviour) -> Reply:
+    """Ask one thing after the other, and leave with the last; the same for other programs, in their form."""
+    system, prompt = messages[0]["content"], messages[-1]["content"]
+    said = sum(message["role"] == "assistant" for message in messages) + prompt.count('speaker="user"')
+    case = f" in case {crc32(prompt.encode())}" if behaviour.reads else ""
+    message, goes_on = f"Question {said + 1}: what can you do{case}", said + 1 < behaviour.user_messages
+    if not system.startswith(_PLAYS_USER):
+        return {"message": f"{message}?", "continue": goes_on}
+    if goes_on or '"satisfied"' not in system:
+        return user_reply(f"{message}?", goes_on=True)
+    return user_reply("" if said >= behaviour.user_messages else f"{message}.")
 
 
 def malformed(role: Role, reply: Reply, number: int) -> str:
@@ -61,10 +75,11 @@ def malformed(role: Role, reply: Reply, number: int) -> str:
     text = json.dumps(reply)
     missing = dict(list(reply.items())[:-1])
     wrong: Mapping[Role, dict[str, Any]] = {
-        "user": {**reply, "continue": "yes"},
+        "user": {**reply, "message": 5},
         "judge": {**reply, "score": 11},
         "control": {**reply, "score": 11},
         "rubric": {"levels": {"1": "bad", "11": "good"}},
+        "audit": {**reply, "faults": "none"},
         "scorer": {**reply, list(reply)[-1]: "perhaps"},
     }
     ways = ("I would rather not say.", text[: len(text) // 2], json.dumps(wrong[role]), json.dumps(missing))

@@ -14,7 +14,7 @@ from simeval.errors import ModelUnusable
 from simeval.models.protocol.model import Completion, Request
 from simeval.models.protocol.prompts import CriteriaRequest, JudgeRequest
 from simeval.testing.behaviour import Role
-from simeval.testing.replies import judge_reply, rubric_reply
+from simeval.testing.replies import audit_reply, judge_reply, rubric_reply
 
 Answer = str | Mapping[str, Any] | Completion | Exception
 Script = Sequence[Answer] | Callable[[Request], Answer | Awaitable[Answer]]
@@ -31,7 +31,11 @@ def _rated_well(request: Request) -> Answer:
     return judge_reply(10 if must_pass else 1, "It is a control.")
 
 
-_UNSCRIPTED: Mapping[str, Script] = {"rubric": [rubric_reply()], "control": _rated_well}
+_UNSCRIPTED: Mapping[str, Script] = {
+    "rubric": [rubric_reply()],
+    "control": _rated_well,
+    "audit": [audit_reply()],
+}
 
 
 @dataclass(slots=True)
@@ -40,9 +44,10 @@ class ScriptedModel:
 
     A script is a list of answers, given in turn, the last one for ever; or a function of the request, sync or async,
     that returns an answer. An answer is a text, a mapping, which is sent as JSON, a Completion, or an exception, which
-    is raised. `script` may also be a mapping from roles ("user", "judge", "rubric", "control", "scorer", "app") to
-    scripts; in it "rubric" has plain levels where it is left out, and a request of another role without a script raises
-    ModelUnusable. Controls are rated as a good judge does, unless "control" has a script.
+    is raised. `script` may also be a mapping from roles ("user", "judge", "rubric", "control", "scorer", "app",
+    "audit") to scripts; in it "rubric" has plain levels where it is left out, "audit" finds no fault, and a request of
+    another role without a script raises ModelUnusable. Controls are rated as a good judge does, unless "control" has a
+    script.
     Raises DefinitionError for a script without answers, and for a role that there is not.
 
     `requests` are those it was asked, in order; `under_way` is how many of them it is answering, and `peak` the most

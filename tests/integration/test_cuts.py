@@ -60,7 +60,7 @@ class Talk:
             self.order.append(request.seed)
         turn = len(request.history) // 2
         await self._pass("user", request.seed, turn)
-        return json.dumps({"message": f"{request.seed} {turn}", "continue": True})
+        return json.dumps({"message": f"{request.seed} {turn}", "status": "open"})
 
     async def answer(self, message: str) -> str:
         seed, turn = map(int, message.split())

@@ -1,6 +1,7 @@
 """What is under way when a verdict is settled: what is ended, what is not, and what still counts."""
 
 import json
+from dataclasses import replace
 from random import Random
 from threading import Event, Lock
 from typing import Any
@@ -41,7 +42,7 @@ async def test_what_is_under_way_when_the_verdict_is_settled_is_ended() -> None:
     assert [extra.trial.index for extra in result.extras] == list(range(5, 5 + under_way))
     assert 35 <= under_way <= 44
     assert any(extra.conversation.ended == "settled" for extra in result.extras)
-    assert all(extra.conversation.ended in ("settled", "user") for extra in result.extras)
+    assert all(extra.conversation.ended in ("settled", "goal_satisfied") for extra in result.extras)
     kept = [entry for entry in journal.entries if isinstance(entry, Judgement)]
     assert len(kept) == 5 + under_way
     encoded = encode_suite([result], result.run, version="0")["scenarios"][0]
@@ -111,10 +112,10 @@ async def test_calls_that_are_ended_are_counted() -> None:
             others_are_asked.set()
             await anyio.sleep_forever()
         await others_are_asked.wait()
-        return json.dumps({"message": str(request.seed), "continue": False})
+        return json.dumps({"message": str(request.seed), "status": "satisfied"})
 
     made = Engine("offline/judge", ScriptedModel(hangs_later), seed=3, concurrency=40, store=None)
-    result = await made.evaluate(scenario(), SeededApp(0.0))
+    result = await made.evaluate(replace(scenario(), max_turns=1), SeededApp(0.0))
 
     usage = result.run.usage["user"]
     assert usage.calls == 5

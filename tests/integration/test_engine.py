@@ -126,7 +126,7 @@ class TestSettings:
         result = await Engine(seed=1).evaluate(scenario(when=when, max_turns=2), good_app)
 
         assert {len(c.responses) for c in result.conversations} == {2}
-        assert {c.ended for c in result.conversations} == {"max_turns"}
+        assert {c.ended for c in result.conversations} == {"turn_limit"}
 
     async def test_writing_styles_are_drawn_from_the_trials_seed_and_can_be_turned_off(self) -> None:
         axes = WritingStyleAxes(tone=["Grumpy.", "Jolly."])

@@ -104,7 +104,7 @@ class AcmeModel:
     name = "acme/large"
 
     async def complete(self, request: Request) -> Completion:
-        answers = {"user": '{"message": "Hello", "continue": false}', "judge": '{"reasoning": "fine", "score": 9}'}
+        answers = {"user": '{"status": "satisfied", "message": "Hello"}', "judge": '{"reasoning": "fine", "score": 9}'}
         levels = ", ".join(f'"{level}": "level {level}"' for level in range(1, 11))
         return Completion(text=answers.get(request.role, f'{{"levels": {{{levels}}}}}'), cost_usd=0.5)
 

@@ -158,7 +158,7 @@ async def test_the_judge_reads_and_the_result_keeps_what_was_said_without_its_se
                 return json.dumps({"reasoning": f"it said {ALL}", "score": 8})
             case RubricRequest():
                 return json.dumps({"levels": {**LEVELS, "1": f"says {ALL}"}})
-        return json.dumps({"message": f"I have {ALL}", "continue": True})
+        return json.dumps({"message": f"I have {ALL}", "status": "open"})
 
     engine = Engine(
         ScriptedModel(act, name="acting/judge"),
@@ -166,6 +166,7 @@ async def test_the_judge_reads_and_the_result_keeps_what_was_said_without_its_se
         secret_patterns=[PATTERN],
         early_stopping=False,
         judge_repeats=2,
+        on_user_fault="count",  # it says the same at every turn
         seed=1,
         store=None,
         rubric_folder=None,

@@ -25,7 +25,7 @@ AT_90 = ProportionEvaluator(min_proportion=0.9)
 
 
 async def _speak_seed(request: Request) -> str:
-    return json.dumps({"message": str(request.seed), "continue": False})
+    return json.dumps({"message": str(request.seed), "status": "satisfied"})
 
 
 def engine(**options: Any) -> Engine:

@@ -2,64 +2,121 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from simeval.core.conversation import Beginning
+from simeval.core import seeds
+from simeval.core.conversation import Beginning, Conversation
 from simeval.core.run_records import Start, TrialKey
-from simeval.core.trial import Trial, TrialConversation
-from simeval.core.writing_style import WritingStyleConfig
+from simeval.core.settings import Settings
+from simeval.core.trial import USER_FAULT, Failure, Trial, TrialConversation
 from simeval.engine.actors.app import Memory
 from simeval.engine.actors.bookmark import Bookmark
 from simeval.engine.actors.dialogue import Dialogue
 from simeval.engine.actors.recorder import Recorder
 from simeval.engine.actors.simulator import Simulator
 from simeval.engine.plans.scenario_plan import ScenarioPlan
+from simeval.engine.users.audit import Auditor
+from simeval.engine.users.faults import UserFault, find_faults, with_faults
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.suites.scenario import ScenarioTest
 
+MOST_ANEW = 2  # times that a trial is held anew because of its user
+
 
 @dataclass(frozen=True, slots=True)
 class Conversations:
-    """Holds the conversations of trials with simulated users.
+    """Holds the conversations of trials with simulated users, and looks whether those did their part.
 
     `scenarios` are those of the plans as they were written, where plans hold them clean of secrets: what a user is
-    to know and to try, the simulator must be told. Those in `begun` go on where they were.
+    to know and to try, the simulator must be told. Those in `begun` go on where they were. An `auditor` looks at some
+    of them, too.
     """
 
     plans: Sequence[ScenarioPlan]
     caller: Caller
     dialogue: Dialogue
-    writing_style: WritingStyleConfig
+    settings: Settings
     scenarios: Sequence[ScenarioTest]
     recorder: Recorder
     begun: Mapping[TrialKey, Start]
     prompt: Prompt
+    auditor: Auditor | None = None
 
     @property
     def notes(self) -> Sequence[str]:
-        return ()
+        return self.auditor.notes if self.auditor else ()
 
     async def hold(self, trial: Trial) -> TrialConversation:
-        """Hold the conversation of a trial."""
-        app, style = self.dialogue.app, self.writing_style.draw(trial.seed)
-        memory, beginning = Memory(app.first_state(trial.seed)), Beginning()
+        """Hold the conversation of a trial; anew, with fresh draws, where its user errs and that is asked for."""
         begun = self.begun.get((trial.scenario, trial.index))
-        if begun is not None and begun.messages is not None:
-            answered = sum(message.role == "assistant" for message in begun.messages)
-            memory, beginning = Memory(json.loads(begun.state)), Beginning(begun.messages, turns=answered)
+        said = begun.messages if begun is not None else None
+        beginning, state = Beginning(), ""
+        if begun is not None and said is not None:
+            beginning = Beginning(said, turns=sum(message.role == "assistant" for message in said))
+            state = begun.state
+        anew = list(Conversation(messages=beginning.messages).held_anew)
+        while True:
+            held, bookmark = await self._held(trial, anew, beginning, state)
+            faults = () if held.failure else await self._faults(held)
+            if not faults or self.settings.on_user_fault != "retry" or len(anew) >= MOST_ANEW:
+                return self._noted(held, faults)
+            await bookmark.take_out()
+            anew.append(faults[0].kind)
+            beginning, state = Beginning(), ""
+
+    async def recall(self, held: TrialConversation) -> TrialConversation:
+        """Return a conversation that was held before as `hold` gave it."""
+        return held
+
+    async def _held(
+        self, trial: Trial, anew: Sequence[str], beginning: Beginning, state: str
+    ) -> tuple[TrialConversation, Bookmark]:
+        """Hold a conversation once; what it draws depends on how often the trial was held before."""
+        seed = seeds.derive(trial.seed, "held anew", len(anew)) if anew else trial.seed
+        app, style = self.dialogue.app, self.settings.writing_style.draw(seed)
+        memory = Memory(json.loads(state) if state else app.first_state(seed))
         bookmark = Bookmark(trial, self.recorder, self.dialogue.clean, hides=app.handler.hides, memory=memory)
         bookmark.is_in = beginning.turns > 0
-        scenario = self.scenarios[trial.scenario]
-        return await self.dialogue.hold(
+        simulator = Simulator(
+            self.caller,
+            self.scenarios[trial.scenario],
+            style,
+            seed,
+            self.settings.user_format,
+            tuple(anew),
+            beginning,
+            bookmark,
+            self.prompt,
+        )
+        held = await self.dialogue.hold(
             trial,
-            Simulator(self.caller, scenario, style, trial.seed, beginning, bookmark, self.prompt),
+            simulator,
             title=self.plans[trial.scenario].title,
             memory=memory,
             beginning=beginning,
             writing_style=style,
         )
+        return held, bookmark
 
-    async def recall(self, held: TrialConversation) -> TrialConversation:
-        """Return a conversation that was held before as `hold` gave it."""
-        return held
+    async def _faults(self, held: TrialConversation) -> Sequence[UserFault]:
+        """Return what the user did wrong: found by rules or, where these find nothing, by the auditor."""
+        scenario = self.plans[held.trial.scenario].scenario
+        faults = find_faults(scenario, held.conversation)
+        if faults or self.auditor is None or not self.auditor.wants(held.trial):
+            return faults
+        found: list[UserFault] = []
+        with self.dialogue.demand.scope(held.trial):
+            found += await self.auditor.audit(scenario, held)
+        return found  # nothing, where the trial is not needed any more
+
+    def _noted(self, held: TrialConversation, faults: Sequence[UserFault]) -> TrialConversation:
+        """Return a conversation with the faults of its user; it is missing by them, where they do not only count."""
+        if not faults:
+            return held
+        failure = Failure(
+            stage="simulator", error=f"the simulated user: {', '.join(each.kind for each in faults)}", cause=USER_FAULT
+        )
+        only_counts = self.settings.on_user_fault == "count"
+        marked = with_faults(held.conversation, faults)
+        return replace(held, conversation=marked, failure=None if only_counts else failure)

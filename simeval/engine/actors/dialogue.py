@@ -89,7 +89,7 @@ class Dialogue:
         self, user: UserSide, answering: Callable[..., Coroutine[Any, Any, None]], said: list[Message]
     ) -> tuple[Ending, Failure | None]:
         failure: Failure | None = None
-        ended: Ending = "user"
+        ended: Ending = "settled"
         try:
             ended = await _talk(user, answering, said)
         except* STOPS_THE_RUN:

@@ -136,7 +136,7 @@ class Replay:
                 message = Message(role="user", content=text, started=datetime.now(UTC), seconds=0.0)
                 if await exchange(message, inbox=inbox, outbox=outbox) is None:
                     return "app_error"
-            return "user"
+            return "recorded"
 
 
 def _beginning(example: Example, *, takes_history: bool) -> tuple[Beginning, Sequence[str]]:

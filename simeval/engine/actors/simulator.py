@@ -1,57 +1,66 @@
 """The simulated user: an actor that writes messages and reads the app's answers."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from time import perf_counter
 
 import anyio
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
-from simeval.core.conversation import Beginning, Ending, Message
+from simeval.core.conversation import HELD_ANEW, Beginning, Ending, Message
+from simeval.core.settings import UserFormat
 from simeval.engine.actors.bookmark import Bookmark
+from simeval.engine.users.state import UserState, decide, draw_patience, read_state
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import UserTurn
-from simeval.models.protocol.replies import OpeningReply, UserReply
 from simeval.suites.scenario import ScenarioTest
 
 
 @dataclass(frozen=True, slots=True)
 class Simulator:
-    """Plays the user of one trial."""
+    """Plays the user of one trial: its state says when it may leave, the model words what it says.
+
+    `held_anew` are the faults for which conversations of the trial were given up before.
+    """
 
     caller: Caller
     scenario: ScenarioTest
     writing_style: Mapping[str, str] | None
     seed: int
+    format: UserFormat
+    held_anew: Sequence[str]
     beginning: Beginning
     bookmark: Bookmark
     prompt: Prompt
 
     async def run(self, *, inbox: ObjectReceiveStream[Message], outbox: ObjectSendStream[Message]) -> Ending:
-        """Talk until the user has had enough or `max_turns` messages are written; say which it was.
+        """Talk until the user leaves or `max_turns` messages are written; say how it ended.
 
-        What stands before counts. The app answers every message, the last one too; one that hangs up ends the talk.
-        Raises ModelError.
+        What stands before counts. The user leaves after reading an answer, with a last message or without one. The app
+        answers every message, the last one too; one that hangs up ends the talk. Raises ModelError.
         """
-        said = list(self.beginning.messages)
+        said, patience = list(self.beginning.messages), draw_patience(self.seed)
         async with inbox, outbox:
             for _ in range(self.beginning.turns, self.scenario.max_turns):
-                message, goes_on = await self._write(tuple(said))
-                if not message.content:
-                    return "user"
+                state = read_state(self.scenario, said, patience=patience)
+                if state.has_had_enough:
+                    return "gave_up"
+                message, ending = await self._write(state, tuple(said))
+                if ending and not message.content:
+                    return ending
                 await self.bookmark.take_out()
                 answer = await exchange(message, inbox=inbox, outbox=outbox)
                 if answer is None:
                     return "app_error"
                 said += (message, answer)
-                if not goes_on:
-                    return "user"
+                if ending:
+                    return ending
                 await self.bookmark.put_in(said)
-            return "max_turns"
+            return "turn_limit"
 
-    async def _write(self, history: tuple[Message, ...]) -> tuple[Message, bool]:
+    async def _write(self, state: UserState, history: tuple[Message, ...]) -> tuple[Message, Ending | None]:
         started, clock = datetime.now(UTC), perf_counter()
         request = UserTurn(
             given=self.scenario.given,
@@ -59,11 +68,18 @@ class Simulator:
             writing_style=self.writing_style,
             history=history,
             seed=self.seed,
+            is_held=state.is_held,
+            untold=state.untold,
+            format=self.format,
             prompt=self.prompt,
         )
-        reply = await self.caller.ask(request, UserReply if history else OpeningReply)
+        answers = [message.content for message in history if message.role == "assistant"]
+        reply = await self.caller.ask(request, request.reads, quoted_texts=answers)
         seconds = perf_counter() - clock
-        return Message(role="user", content=reply.message, started=started, seconds=seconds), reply.goes_on
+        message, ending = decide(state, reply, history)
+        if self.held_anew and not history:
+            message = replace(message, metadata={HELD_ANEW: list(self.held_anew)})
+        return replace(message, started=started, seconds=seconds), ending
 
 
 async def exchange(

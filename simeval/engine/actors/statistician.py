@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import nan
+from typing import TypeGuard
 
 from anyio.streams.memory import MemoryObjectReceiveStream
 
@@ -22,15 +23,17 @@ ROUNDING = 1e-9  # a rate times a size may come out a little under the whole num
 
 @dataclass(slots=True)
 class _Tally:
-    """What has been concluded on of one scenario so far. `failed` counts each expectation's lost trials.
+    """What has been concluded on of one scenario so far.
 
-    `tests` holds one for each evaluator of each expectation; `prepared` is what was made ready for it. `extras` are
-    judgements that came after the end.
+    `failed` counts each expectation's lost trials, `faulty` those that its simulated users' faults cost. `tests` holds
+    one for each evaluator of each expectation; `prepared` is what was made ready for it. `extras` are judgements that
+    came after the end.
     """
 
     plan: ScenarioPlan
     tests: tuple[tuple[RunningTest, ...], ...]
     failed: list[int]
+    faulty: list[int]
     prepared: dict[int, Preparation] = field(default_factory=dict)
     order: InOrder[Judgement] = field(default_factory=InOrder)
     judgements: list[Judgement] = field(default_factory=list)
@@ -86,7 +89,10 @@ class Statistician:
         on_trial: Callable[[int, int], None],
     ) -> None:
         self._settings, self._demand, self._stop, self._on_trial = settings, demand, stop, on_trial
-        self._tallies = [_Tally(plan, plan.tests(settings.stop_mode), [0] * len(plan.measures)) for plan in plans]
+        self._tallies = [
+            _Tally(plan, plan.tests(settings.stop_mode), [0] * len(plan.measures), [0] * len(plan.measures))
+            for plan in plans
+        ]
 
     async def conclude(self, *, inbox: MemoryObjectReceiveStream[Judgement | Prepared]) -> None:
         """Say which trials are needed of each scenario that is ready, and take every judgement."""
@@ -159,6 +165,7 @@ class Statistician:
                     continue
                 if not tally.is_settled(position):
                     tally.failed[position] += self._is_lost(result)
+                    tally.faulty[position] += is_of_user(result)
                 for test in tally.tests[position]:
                     test.take(self._outcome(result))
                 if tally.is_settled(position):
@@ -192,12 +199,16 @@ class Statistician:
     def _is_lost(self, result: Score | Failure) -> bool:
         if not isinstance(result, Failure):
             return False
-        if result.is_cut:  # it counts against both sides, and says nothing of how reliable models and scorers are
-            return False
+        if result.is_cut or result.is_user_fault:
+            return False  # it counts against both sides, and says nothing of how reliable models and scorers are
         return result.stage != "app" or self._settings.on_app_error == "exclude"
 
     def _has_too_many_lost(self, tally: _Tally, position: int) -> bool:
-        return tally.failed[position] > self._settings.max_error_rate * tally.plan.sample_size + ROUNDING
+        size = tally.plan.sample_size
+        return (
+            tally.failed[position] > self._settings.max_error_rate * size + ROUNDING
+            or tally.faulty[position] > self._settings.max_user_fault_rate * size + ROUNDING
+        )
 
     def _result(self, tally: _Tally, run: RunRecord) -> EvaluationResult:
         expectations = tuple(
@@ -261,6 +272,9 @@ class Statistician:
         trials = tally.plan.sample_size if proven else test.index
         if len(lost) > self._settings.max_error_rate * trials + ROUNDING:
             return in_error(verdict, lost, test.index, self._settings)
+        faulty = [result for result in results[: test.index] if is_of_user(result)]
+        if len(faulty) > self._settings.max_user_fault_rate * trials + ROUNDING:
+            return in_error(verdict, faulty, test.index, self._settings, limit="max_user_fault_rate")
         if verdict.passed:
             return verdict
         notes = [verdict.explanation]
@@ -274,12 +288,19 @@ class Statistician:
         return replace(verdict, explanation="; ".join(notes))
 
 
-def in_error(verdict: Verdict, lost: Sequence[Failure], trials: int, settings: Settings) -> Verdict:
-    """Turn a verdict into an error: too many trials have no score to conclude on."""
+def is_of_user(result: Score | Failure) -> TypeGuard[Failure]:
+    """Return whether a trial is missing because its simulated user did not do its part."""
+    return isinstance(result, Failure) and result.is_user_fault
+
+
+def in_error(
+    verdict: Verdict, lost: Sequence[Failure], trials: int, settings: Settings, *, limit: str = "max_error_rate"
+) -> Verdict:
+    """Turn a verdict into an error: more trials than the setting `limit` allows have no score to conclude on."""
     commonest, times = Counter(f"{failure.stage}: {failure.error}" for failure in lost).most_common(1)[0]
     explanation = (
-        f"{len(lost)} of {trials} trials have no score, more than the {settings.max_error_rate:.0%} that "
-        f"max_error_rate allows, so nothing is concluded; most often ({times} x): {commonest}"
+        f"{len(lost)} of {trials} trials have no score, more than the {getattr(settings, limit):.0%} that "
+        f"{limit} allows, so nothing is concluded; most often ({times} x): {commonest}"
     )
     return _without_conclusion(verdict, explanation, n=trials, missing=len(lost))
 

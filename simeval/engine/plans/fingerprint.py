@@ -14,6 +14,8 @@ from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.provider_table import is_embedded
 from simeval.suites.scenario import shorten
 
+_OF_VERDICTS = ("stop_mode", "gate", "on_app_error", "max_error_rate")
+_OF_USERS = ("user_format", "on_user_fault", "max_user_fault_rate", "audit_users")
 LONGEST_SHOWN = 60
 _MODULE = re.compile(r" \([\w.]*\)$")
 NOT_OF_THE_ANSWER = frozenset(
@@ -32,6 +34,7 @@ def define(
     user: str,
 ) -> Json:
     """Return everything that a run's verdicts depend on, apart from chance, in the form JSON has."""
+    with_users = any(isinstance(plan, ScenarioPlan) for plan in plans)
     return {
         "seed": seed,
         "app": app,
@@ -41,9 +44,9 @@ def define(
         "judge context tokens": settings.judge_context_tokens,
         "user": user,
         "model options": _options(settings),
-        "prompts": _prompts_read(plans, prompts, judges=judges, user=user),
-        "writing styles": _styles(settings.writing_style) if any(isinstance(p, ScenarioPlan) for p in plans) else None,
-        "settings": {name: getattr(settings, name) for name in ("stop_mode", "gate", "on_app_error", "max_error_rate")},
+        "prompts": _prompts_read(plans, prompts, judges=judges, user=user, audits=settings.audit_users > 0),
+        "writing styles": _styles(settings.writing_style) if with_users else None,
+        "settings": {name: getattr(settings, name) for name in (*_OF_VERDICTS, *(_OF_USERS if with_users else ()))},
         "scenarios": [_planned(plan) for plan in plans],
     }
 
@@ -90,7 +93,7 @@ def _by_prompt(definition: Mapping[str, Any], now: Mapping[str, Any]) -> Mapping
 
 
 def _prompts_read(
-    plans: Sequence[RunPlan], prompts: Mapping[str, Prompt], *, judges: Sequence[str], user: str
+    plans: Sequence[RunPlan], prompts: Mapping[str, Prompt], *, judges: Sequence[str], user: str, audits: bool
 ) -> Mapping[str, str]:
     """Return which prompts a run's models read, each with what tells its text from others. Embedded ones read none."""
     judged = [each for plan in plans for each in plan.judged]
@@ -98,6 +101,7 @@ def _prompts_read(
     asked = not all(map(is_embedded, judges))
     read = {
         "user": any(isinstance(plan, ScenarioPlan) for plan in plans) and not is_embedded(user),
+        "audit": audits and any(isinstance(plan, ScenarioPlan) for plan in plans),
         "judge": bool(rated) and asked,
         "criteria": len(judged) > len(rated) and asked,
         "rubric": any(each.own_rubric is None for each in rated) and not is_embedded(judges[0]),

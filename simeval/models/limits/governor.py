@@ -16,6 +16,8 @@ from simeval.models.protocol.model import Completion, Request, Wrapped
 
 MOST_PROBES = 8  # of one call: 25 seconds, where it is the only one
 FOR_GOOD: frozenset[ModelErrorKind] = frozenset({"authentication", "unknown_model", "bad_request"})
+LONG_PROMPT = 1_000  # tokens; no server has a smaller context, so that none cuts off what is shorter
+MOST_CHARACTERS = 8  # a token; English has 4 to 5, code and other scripts fewer
 NAP_SECONDS = 0.005  # at the least: waking costs 100 µs of CPU, and the pace catches up
 
 
@@ -39,6 +41,7 @@ class Governed(Wrapped):
     _line: anyio.Lock = field(default_factory=lambda: anyio.Lock(fast_acquire=True), init=False)
     _changed: anyio.Event | None = field(default=None, init=False)
     _last: ModelError | None = field(default=None, init=False)
+    _may_cut: bool = field(default=False, init=False)  # whether it was told that prompts may be cut off
 
     async def complete(self, request: Request) -> Completion:
         """Wait in line, then answer."""
@@ -49,6 +52,7 @@ class Governed(Wrapped):
             failure: ModelError | None = None
             try:
                 completion = await self.model.complete(request)
+                self._look_for_cut(request, completion)
                 return completion
             except ModelError as error:
                 failure = error
@@ -62,6 +66,19 @@ class Governed(Wrapped):
                     raise
             finally:
                 self._end(ticket, completion, failure, is_probe=is_probe, request=id(request))
+
+    def _look_for_cut(self, request: Request, completion: Completion) -> None:
+        """Say once that so few tokens of a long prompt are counted that it may have been cut off, as Ollama does."""
+        counted = completion.prompt_tokens
+        if self._may_cut or counted < LONG_PROMPT:
+            return
+        characters = sum(len(message["content"]) for message in request.messages())
+        if characters > MOST_CHARACTERS * counted:
+            self._may_cut = True
+            warn_all(
+                f"{self.name} counted {counted:,} tokens in a prompt of {characters:,} characters: its server may have "
+                "cut the prompt off; give it a larger context (Ollama: num_ctx)"
+            )
 
     async def _admitted(self) -> tuple[Ticket, bool]:
         """Wait until a call may start, and start it; nothing is waited for between the two."""

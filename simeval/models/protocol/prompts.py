@@ -17,8 +17,20 @@ from typing import ClassVar
 from simeval.core.controls import ControlKind
 from simeval.core.conversation import ChatMessage, Message
 from simeval.core.serialization import plain
+from simeval.core.settings import UserFormat
+from simeval.models.protocol import user_chat
 from simeval.models.protocol.prompt_texts import Prompt, built_in
-from simeval.models.protocol.replies import Grade, OpeningReply, Reply, RubricReply, UserReply
+from simeval.models.protocol.replies import (
+    AuditReply,
+    Grade,
+    OpeningReply,
+    PlainReply,
+    PlainStayingReply,
+    Reply,
+    RubricReply,
+    StayingReply,
+    UserReply,
+)
 from simeval.models.protocol.request import ModelRequest
 from simeval.models.protocol.transcripts import Excerpt, end_state, excerpt, tool_name
 
@@ -78,13 +90,20 @@ def _left_out(messages: Sequence[Message], shown: Excerpt) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserTurn(ModelRequest):
-    """Asks for a simulated user's next message."""
+    """Asks for a simulated user's next message.
+
+    `is_held` says that the user cannot leave now, `untold` are details that it has not told yet. The history is given
+    in turns of a chat with roles reversed, as it was said; what the app called and looked up is not in it.
+    """
 
     given: str
     when: str
     writing_style: Mapping[str, str] | None
     history: Sequence[Message]
     seed: int
+    is_held: bool = False
+    untold: Sequence[str] = ()
+    format: UserFormat = "json"
     temperature: float = 0.8
     max_tokens: int | None = 400
     prompt: Prompt = field(default_factory=partial(built_in, "user"))
@@ -92,20 +111,61 @@ class UserTurn(ModelRequest):
     role: ClassVar[str] = "user"
 
     @property
-    def reply(self) -> type[Reply]:
-        return UserReply if self.history else OpeningReply
+    def reply(self) -> type[Reply] | None:
+        return None if self.format == "text" else self.reads
+
+    @property
+    def reads(self) -> type[UserReply]:
+        """What the model's answer is read as."""
+        stays = self.is_held or not self.history
+        if self.format == "text":
+            return PlainStayingReply if stays else PlainReply
+        return StayingReply if stays and self.history else OpeningReply if stays else UserReply
+
+    def messages(self) -> list[ChatMessage]:
+        form = "first" if not self.history else "held" if self.is_held else "free"
+        fenced = user_chat.Fence(self.given, self.when, *(self.writing_style or {}).values())
+        style = "\n".join(f"{axis}: {text}" for axis, text in (self.writing_style or {}).items())
+        system = self.prompt.render(
+            "system",
+            fence=fenced.notice,
+            given=fenced(self.given),
+            when=fenced(self.when),
+            writing_style=fenced(style) if style else None,
+            untold=fenced(", ".join(self.untold)) if self.untold else None,
+            form=self.prompt.render(f"{self.format}_{form}"),
+        )
+        if self.problem:  # not in the last message: that is the app's
+            system = f"{system}\n\nYour last reply was of no use: {self.problem}. Reply again, in full."
+        return [
+            {"role": "system", "content": system},
+            *user_chat.reversed_roles(self.history, opener=self.prompt.render("opener"), format=self.format),
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditRequest(ModelRequest):
+    """Asks a judge whether the simulated user of a conversation did its part."""
+
+    given: str
+    when: str
+    conversation: Sequence[Message]
+    ended: str
+    max_tokens: int | None = 800
+    prompt: Prompt = field(default_factory=partial(built_in, "audit"))
+
+    role: ClassVar[str] = "audit"
+    reply: ClassVar[type[Reply]] = AuditReply
 
     def first_messages(self) -> list[ChatMessage]:
-        style = self.writing_style and _list("writing_style", "axis", "name", self.writing_style)
-        person = self.prompt.render(
-            "user", given=_tag("given", self.given), when=_tag("when", self.when), writing_style=style or None
+        user = self.prompt.render(
+            "user",
+            given=_tag("given", self.given),
+            when=_tag("when", self.when),
+            conversation=render_transcript(self.conversation),
+            ended=_tag("ended", self.ended),
         )
-        talk = (
-            self.prompt.render("next", conversation=render_transcript(self.history))
-            if self.history
-            else self.prompt.render("first")
-        )
-        return _chat(self.prompt.render("system"), f"{person}\n\n{talk}")
+        return _chat(self.prompt.render("system"), user)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,10 +4,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
 
+from simeval.core.conversation import UserFaultKind
 from simeval.core.rubric_levels import equal_levels
 from simeval.errors import MalformedReply
 
@@ -43,28 +44,78 @@ def _object(**properties: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-class UserReply(Reply):
-    """The simulated user's next message, and whether the user goes on after the app's answer to it.
+Status = Literal["open", "no_progress", "satisfied", "gave_up", "handed_off"]
+STAYING: tuple[Status, ...] = ("open", "no_progress")
 
-    An empty message is allowed only with `continue` false: the user leaves without another word.
+
+class UserReply(Reply):
+    """How a simulated user finds the app's answer, and its next message.
+
+    The message may be empty where the user leaves: satisfied, handed over to somebody else, or because it gives up.
     """
 
+    status: Status
     message: Annotated[str, StringConstraints(strict=True, strip_whitespace=True)]
-    goes_on: Annotated[bool, Field(alias="continue", strict=True)]
-    json_schema: ClassVar[Mapping[str, Any]] = _object(message={"type": "string"}, **{"continue": {"type": "boolean"}})
+    json_schema: ClassVar[Mapping[str, Any]] = _object(
+        status={"type": "string", "enum": list(get_args(Status))}, message={"type": "string"}
+    )
 
-    @field_validator("goes_on")
+    @field_validator("message")
     @classmethod
-    def _says_something(cls, goes_on: bool, info: Any) -> bool:
-        if goes_on and not info.data.get("message", "x"):
+    def _says_something(cls, message: str, info: Any) -> str:
+        if not message and info.data.get("status", "open") in STAYING:
             raise ValueError("an empty message cannot continue the conversation")
-        return goes_on
+        return message
+
+
+class StayingReply(UserReply):
+    """The same of a user who cannot leave now: the app waits for an answer."""
+
+    message: Text
+    json_schema: ClassVar[Mapping[str, Any]] = _object(
+        status={"type": "string", "enum": list(STAYING)}, message={"type": "string"}
+    )
 
 
 class OpeningReply(UserReply):
-    """The first message of a simulated user, which cannot be empty."""
+    """The first message of a simulated user, which cannot be empty; there is nothing yet to find good or bad."""
+
+    status: Status = "open"
+    message: Text
+    json_schema: ClassVar[Mapping[str, Any]] = _object(message={"type": "string"})
+
+
+class PlainReply(UserReply):
+    """A simulated user's next message as plain text, with a mark where the user leaves; nothing else can be wrong."""
+
+    marks: ClassVar[Mapping[str, Status]] = {
+        "[END]": "satisfied",
+        "[GIVE UP]": "gave_up",
+        "[HANDED OVER]": "handed_off",
+    }
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """Return what a model wrote up to the first mark, or to where it goes on to speak for the other side."""
+        found = _MARK.search(text)
+        said = _OTHER_SIDE.split(text[: found.start()] if found else text)[0]
+        said = _OWN_LABEL.sub("", said.strip()).strip()
+        if len(said) > 1 and said[0] + said[-1] in ('""', "“”"):
+            said = said[1:-1]
+        mark = f"[{' '.join(found[1].upper().split())}]" if found else ""
+        return cls.model_validate({"status": cls.marks.get(mark, "open"), "message": said})
+
+
+class PlainStayingReply(PlainReply):
+    """The same of a user who cannot leave now: marks are passed over."""
 
     message: Text
+    marks: ClassVar[Mapping[str, Status]] = {}
+
+
+_MARK = re.compile(r"\[\s*(END|GIVE\s+UP|HANDED\s+OVER)\s*\]", re.IGNORECASE)
+_OTHER_SIDE = re.compile(r"(?im)^\s*(?:assistant|chatbot|bot|ai)\s*:")
+_OWN_LABEL = re.compile(r"(?i)\A(?:user|customer|me|person)\s*:")
 
 
 class Grade(Reply):
@@ -96,6 +147,17 @@ class RubricReply(Reply):
         return {level: levels[level] for level in LEVELS}
 
 
+class AuditReply(Reply):
+    """What an auditor found of a simulated user: its reasons first, then the faults, none where it did its part."""
+
+    reasoning: Text
+    faults: tuple[UserFaultKind, ...]
+    json_schema: ClassVar[Mapping[str, Any]] = _object(
+        reasoning={"type": "string"},
+        faults={"type": "array", "items": {"type": "string", "enum": list(get_args(UserFaultKind))}},
+    )
+
+
 R = TypeVar("R", bound=Reply)
 
 
@@ -108,6 +170,8 @@ def read_reply(text: str, kind: type[R], *, model: str, quoted_texts: Sequence[s
     """
     if len(text) > LONGEST_REPLY:
         raise MalformedReply(model, problem=f"a reply of {len(text)} characters", reply=text)
+    if issubclass(kind, PlainReply):
+        return cast("R", _read_plain(text, kind, model))
     quoted = [reply for each in quoted_texts for reply in _replies(each, kind)]
     valid: list[R] = []
     problem = "no JSON object"
@@ -130,6 +194,13 @@ def read_reply(text: str, kind: type[R], *, model: str, quoted_texts: Sequence[s
     if valid:
         problem = f"{len(valid)} JSON objects that contradict one another"
     raise MalformedReply(model, problem=problem, reply=text)
+
+
+def _read_plain(text: str, kind: type[PlainReply], model: str) -> PlainReply:
+    try:
+        return kind.read(text)
+    except ValidationError:
+        raise MalformedReply(model, problem="an empty reply", reply=text) from None
 
 
 def _replies(text: str, kind: type[R]) -> Iterator[R]:

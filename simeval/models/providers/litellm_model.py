@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from types import ModuleType
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 import anyio
 
@@ -49,6 +50,7 @@ _KINDS: Mapping[str, ModelErrorKind] = {
     "APIResponseValidationError": "malformed",
     "JSONSchemaValidationError": "malformed",
 }
+_OPENAI = "openai/"
 SCHEMA = "json_schema"  # the option; LiteLLM has none of this name
 _NO_KEY = re.compile(r"missing credentials|api_key client option must be set", re.IGNORECASE)
 _PREFIXES = re.compile(r"^(?:(?:litellm\.)?\w+(?:Error|Exception): |\w+Exception - )+")
@@ -174,7 +176,15 @@ class LiteLLMModel:
             "shared_session": self._session,
         }
         options = {name: value for name, value in self.options.items() if name != SCHEMA}
+        if self._is_here and not os.environ.get("OPENAI_API_KEY"):
+            options.setdefault("api_key", "none")  # a server of one's own takes any; without one its client refuses
         return {**options, **ours, **asked}
+
+    @property
+    def _is_here(self) -> bool:
+        """Whether it is behind OpenAI's client and on this machine."""
+        host = urlsplit(str(self.options.get("api_base") or "")).hostname
+        return self.name.startswith(_OPENAI) and host in ("localhost", "127.0.0.1", "::1")
 
     def _translated(self, error: Exception) -> ModelError:
         status = getattr(error, "status_code", None) or 400

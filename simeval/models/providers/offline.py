@@ -14,9 +14,11 @@ import anyio.lowlevel
 
 from simeval.core import seeds
 from simeval.core.conversation import ChatMessage, Message
+from simeval.core.stems import content_stems
 from simeval.errors import DefinitionError, ModelUnusable
 from simeval.models.protocol.model import Completion, Request
 from simeval.models.protocol.prompts import ChatRequest, CriteriaRequest, GradeRequest, RubricRequest, UserTurn
+from simeval.models.protocol.replies import Status
 from simeval.models.providers import offline_text as lexical
 
 OFFLINE_PREFIX = "offline/"
@@ -56,21 +58,32 @@ def _user(request: UserTurn) -> str:
     goals = [_first_person(sentence) for sentence in lexical.sentences(request.when)]
     turn = sum(message.role == "user" for message in request.history)
     random = seeds.generator(request.seed, "user", turn)
-    last = request.history[-1].content if request.history else ""
+    status: Status = "open"
     if turn < len(goals):
-        message, goes_on = goals[turn], turn + 1 < len(goals) or random.random() < 0.3
-    elif last.rstrip().endswith("?") and not _said(request.history, request.given):
-        message, goes_on = _first_person(request.given), True
+        message = goals[turn]
+    elif request.is_held:
+        message = _answered(request, random)
     else:
-        message, goes_on = random.choice(_GOODBYES), False
-    return json.dumps({"message": _styled(message, request.writing_style, random, turn), "continue": goes_on})
+        status, message = "satisfied", random.choice(("", *_GOODBYES))
+    message = _styled(message, request.writing_style, random, turn) if message else message
+    if request.format == "text":
+        return message if status == "open" else f"{message} [END]"
+    return json.dumps({"status": status, "message": message})
+
+
+def _answered(request: UserTurn, random: Random) -> str:
+    """Answer what the app asks by what the user is, once, and then as whoever knows no more."""
+    if request.history[-1].content.rstrip().endswith("?") and not _said(request.history, request.given):
+        return _first_person(request.given)
+    return random.choice(_KNOWS_NO_MORE)
 
 
 def _said(history: Sequence[Message], text: str) -> bool:
     said = " ".join(message.content for message in history if message.role == "user")
-    return lexical.content_stems(text) <= lexical.content_stems(said)
+    return content_stems(text) <= content_stems(said)
 
 
+_KNOWS_NO_MORE = ("I do not know.", "Yes, please.", "That is all I have.", "Okay, go on.")
 _GOODBYES = ("Thanks, that is all.", "Okay, thank you.", "Alright, bye.", "Good, thanks for the help.")
 _QUESTION = re.compile(r"(?:asks|wonders|wants to know) (?=what|where|when|why|who|how|whether|if|which)")
 _ABOUT_USER = re.compile(r"^(?:the|a) (?:user|customer)(?: who)? (\w+)", re.IGNORECASE)
@@ -134,9 +147,7 @@ def _rubric(request: RubricRequest) -> str:
 
 def _judge(request: GradeRequest) -> str:
     """Rate the share of the expectation's parts that the assistant's messages cover, from 1 to 10."""
-    said = frozenset[str]().union(
-        *(lexical.content_stems(m.content) for m in request.conversation if m.role == "assistant")
-    )
+    said = frozenset[str]().union(*(content_stems(m.content) for m in request.conversation if m.role == "assistant"))
     wanted = lexical.parts(request.expected_behavior)
     missed = [part for part in wanted if not lexical.covers(said, part)]
     score = 1 + 9 * (len(wanted) - len(missed)) // len(wanted)
@@ -149,12 +160,12 @@ def _judge(request: GradeRequest) -> str:
 def _criteria(request: CriteriaRequest) -> str:
     """Rule by what the assistant's messages cover; quote the one that covers most."""
     said = [message.content for message in request.conversation if message.role == "assistant" and message.content]
-    stems = {text: lexical.content_stems(text) for text in said}
+    stems = {text: content_stems(text) for text in said}
     together = frozenset[str]().union(*stems.values())
     rulings = {}
     for number, text in request.criteria.items():
         met = bool(said) and all(lexical.covers(together, part) for part in lexical.parts(text))
-        wanted = lexical.content_stems(text)
+        wanted = content_stems(text)
         quote = max(said, key=lambda each: len(stems[each] & wanted), default="")
         ruling = "met" if met else "not_met"
         rulings[number] = {"reasoning": f"its words are {'' if met else 'not '}covered (heuristic)", "quote": quote}

@@ -180,3 +180,14 @@ async def test_where_no_server_answers_no_context_is_known(make: Make) -> None:
     model = make("http://127.0.0.1:9/v1")
     assert await model.context_tokens() is None
     await model.close()
+
+
+async def test_a_server_on_this_machine_needs_no_key(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    async with chat_server(lambda _: said("hello")) as server:
+        model = make(server.base_url)
+        model.options = {"api_base": server.base_url}
+        made = await model.complete(ChatRequest(history=[{"role": "user", "content": "hi"}]))
+        await model.close()
+
+    assert made.text == "hello"

@@ -2,6 +2,7 @@
 
 Each attack goes through every place where text from outside enters a prompt. The prompt is then read by a strict
 reader, which must find exactly the elements that a harmless text makes, and the attack in one of them to the letter.
+What the simulated user is shown, in turns of a chat, is held in test_user_chat.
 """
 
 import json
@@ -20,7 +21,7 @@ from simeval.core.conversation import Message
 from simeval.core.settings import RetryConfig
 from simeval.models.caller import Caller
 from simeval.models.protocol.model import Completion, Request
-from simeval.models.protocol.prompts import GradeRequest, RubricRequest, UserTurn
+from simeval.models.protocol.prompts import GradeRequest, RubricRequest
 from simeval.models.protocol.replies import Grade
 from tests.support.doubles import LEVELS
 from tests.support.records import NOON, message
@@ -93,23 +94,12 @@ def grading(**about: Any) -> GradeRequest:
     return GradeRequest(**{**fields, "conversation": conversation("hi"), "seed": 1, **about})
 
 
-def turn(**about: Any) -> UserTurn:
-    fields: dict[str, Any] = {"given": "G", "when": "W", "writing_style": {"tone": "Warm."}}
-    return UserTurn(**{**fields, "history": conversation("hi"), "seed": 1, **about})
-
-
 def rubric(**about: Any) -> RubricRequest:
     return RubricRequest(**{"given": "G", "when": "W", "expected_behavior": "E", **about})
 
 
 # Every place where text from outside enters a prompt, by the element in which it must stand, counted from 0.
 PLACES: Mapping[str, tuple[Callable[[str], Request], str, int]] = {
-    "user: given": (lambda text: turn(given=text), "given", 0),
-    "user: when": (lambda text: turn(when=text), "when", 0),
-    "user: style": (lambda text: turn(writing_style={"tone": text}), "axis", 0),
-    "user: what it said": (lambda text: turn(history=conversation(text)), "message", 0),
-    "user: what the app said": (lambda text: turn(history=conversation("hi", text)), "message", 1),
-    "user: tool call": (lambda text: turn(history=conversation("hi", call={"name": text})), "tool_call", 0),
     "judge: given": (lambda text: grading(given=text), "given", 0),
     "judge: when": (lambda text: grading(when=text), "when", 0),
     "judge: expectation": (lambda text: grading(expected_behavior=text), "expected_behavior", 0),
@@ -126,7 +116,7 @@ PLACES: Mapping[str, tuple[Callable[[str], Request], str, int]] = {
     "rubric: when": (lambda text: rubric(when=text), "when", 0),
     "rubric: expectation": (lambda text: rubric(expected_behavior=text), "expected_behavior", 0),
 }
-TOOLS = {"user: tool call": "name", "judge: a tool's name": "f"}
+TOOLS = {"judge: a tool's name": "f"}
 
 TAG = re.compile(r'<(/?)([a-z_]+)((?: [a-z]+="[\w ]+")*)>')
 ENTITY = re.compile(r"&(?:(lt|gt|amp)|#x([0-9A-F]+));")

@@ -17,7 +17,8 @@ from simeval.models.limits.bounds import Limited, Paced, Timed
 from simeval.models.limits.governor import Governed
 from simeval.models.limits.pace import Pace, Window
 from simeval.models.limits.traffic import Traffic
-from simeval.models.protocol.model import Model, Request
+from simeval.models.protocol.model import Completion, Model, Request
+from simeval.models.protocol.prompts import ChatRequest
 from simeval.testing import ScriptedModel
 from tests.support.doubles import TimedModel, any_request, failure
 from tests.support.fake_clock import FakeClockLoop, anyio_backend  # noqa: F401
@@ -352,3 +353,16 @@ def test_calls_cancelled_at_any_moment_leave_no_slot_behind(seed: int, most: int
         assert (await one.complete(any_request())).text == "done"
 
     anyio.run(check, backend_options={"loop_factory": FakeClockLoop})
+
+
+@pytest.mark.parametrize(("counted", "warnings"), [(2048, 1), (5000, 0), (900, 0)])
+async def test_a_prompt_of_which_few_tokens_are_counted_may_have_been_cut_off_and_that_is_said_once(
+    counted: int, warnings: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = governed(ScriptedModel([Completion(text="yes", prompt_tokens=counted)]))
+    long = ChatRequest(history=[{"role": "user", "content": "word " * 4000}])
+
+    for _ in range(2):
+        await model.complete(long)
+
+    assert caplog.text.count("may have cut the prompt off") == warnings

@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.core.conversation import Message
+from simeval.core.settings import UserFormat
 from simeval.core.writing_style import WritingStyleConfig
 from simeval.errors import DefinitionError, ModelUnusable
 from simeval.models.protocol.model import Model, Request
 from simeval.models.protocol.prompts import ChatRequest, GradeRequest, RubricRequest, UserTurn
-from simeval.models.protocol.replies import LEVELS, Grade, OpeningReply, RubricReply, UserReply, read_reply
+from simeval.models.protocol.replies import LEVELS, Grade, OpeningReply, PlainReply, RubricReply, UserReply, read_reply
 from simeval.models.providers.offline import OfflineModel
 from tests.support.records import conversation
 
@@ -34,9 +35,23 @@ def answer(model: Model, request: Request) -> str:
 
 
 def turn(
-    *said: str, given: str = "A customer", when: str = "The user asks for a refund.", seed: int = 1, style: Any = None
+    *said: str,
+    given: str = "A customer",
+    when: str = "The user asks for a refund.",
+    seed: int = 1,
+    style: Any = None,
+    held: bool = False,
+    format: UserFormat = "json",
 ) -> UserTurn:
-    return UserTurn(given=given, when=when, writing_style=style, history=conversation(*said).messages, seed=seed)
+    return UserTurn(
+        given=given,
+        when=when,
+        writing_style=style,
+        history=conversation(*said).messages,
+        seed=seed,
+        is_held=held,
+        format=format,
+    )
 
 
 def say(*said: str, **about: Any) -> UserReply:
@@ -114,31 +129,34 @@ def test_the_user_says_the_goals_one_a_turn() -> None:
 
     first, second = say(when=when), say("I want to ask about refunds.", "Sure.", when=when)
 
-    assert (first.message, first.goes_on) == ("I want to ask about refunds.", True)
+    assert (first.message, first.status) == ("I want to ask about refunds.", "open")
     assert second.message == "I want the refund today."
 
 
 def test_the_user_says_who_they_are_when_they_are_asked() -> None:
-    asked = say("I want a refund.", "What is your order?", given="A customer who ordered shoes")
+    asked = say("I want a refund.", "What is your order?", given="A customer who ordered shoes", held=True)
 
-    assert (asked.message, asked.goes_on) == ("I ordered shoes", True)
+    assert (asked.message, asked.status) == ("I ordered shoes", "open")
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_the_user_leaves_when_the_goals_are_said(seed: int) -> None:
-    assert say("I want a refund.", "It is done.", seed=seed).goes_on is False
+    assert say("I want a refund.", "It is done.", seed=seed).status == "satisfied"
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_a_conversation_comes_to_an_end_even_with_an_app_that_only_asks(seed: int) -> None:
-    said: list[str] = []
-    goes_on = True
-    while goes_on and len(said) < 40:
-        reply = say(*said, seed=seed)
-        said += [reply.message, "And what else?"]
-        goes_on = reply.goes_on
+def test_the_user_stays_and_says_something_while_it_is_held(seed: int) -> None:
+    held = say("I want a refund.", "What is your order?", "I ordered shoes", "In which size?", seed=seed, held=True)
 
-    assert len(said) < 10
+    assert held.status == "open"
+    assert held.message
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_user_leaves_by_a_mark_in_plain_text(seed: int) -> None:
+    text = answer(USER, turn("I want a refund.", "It is done.", seed=seed, format="text"))
+
+    assert read_reply(text, PlainReply, model="offline/user").status == "satisfied"
 
 
 def test_a_style_colours_what_is_said_and_keeps_its_words() -> None:
@@ -214,5 +232,5 @@ def test_a_role_that_a_model_cannot_play_is_refused(model: OfflineModel, request
 
 
 def test_replies_are_json_in_the_form_of_the_roles() -> None:
-    assert set(json.loads(answer(USER, turn()))) == {"message", "continue"}
+    assert set(json.loads(answer(USER, turn()))) == {"status", "message"}
     assert chat("hello").count("{") == 0

@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from simeval.core.settings import UserFormat
 from simeval.errors import DefinitionError
 from simeval.models.protocol.prompt_texts import DATA_NOTICE, Prompt, all_prompts, built_in, prompt_names, source_of
-from simeval.models.protocol.prompts import CriteriaRequest, GradeRequest, RubricRequest, UserTurn
+from simeval.models.protocol.prompts import AuditRequest, CriteriaRequest, GradeRequest, RubricRequest, UserTurn
 from simeval.models.protocol.replies import LEVELS, Reply
 from tests.support.records import conversation
 
@@ -17,23 +19,29 @@ USER = source_of("user")
 # What models read by each version: where a text or its rendering is changed, raise the version in its file, and then
 # write both here.
 READ = {
+    "audit": ("1", "6a89816a0ef6"),
     "criteria": ("1", "4c66e307448e"),
     "judge": ("2", "d2556b6fcd56"),
     "rubric": ("2", "ff50379806d8"),
-    "user": ("2", "968373056cd9"),
+    "user": ("3", "25a9e646faa2"),
 }
 
 
 def rendered() -> Mapping[str, str]:
     said = conversation("hi", "a & <b>").messages
-    requests: list[CriteriaRequest | GradeRequest | RubricRequest | UserTurn] = [
+    requests: list[AuditRequest | CriteriaRequest | GradeRequest | RubricRequest | UserTurn] = [
+        AuditRequest(given="G", when="W", conversation=said, ended="gave_up", seed=1),
         CriteriaRequest(given="G", when="W", criteria={"1": "C"}, reply=Reply, conversation=said, seed=1),
         GradeRequest(
             given="G", when="W", expected_behavior="E", levels=dict.fromkeys(LEVELS, "L"), conversation=said, seed=1
         ),
         RubricRequest(given="G", when="W", expected_behavior="E"),
         UserTurn(given="G", when="W", writing_style={"tone": "T"}, history=(), seed=1),
-        UserTurn(given="G", when="W", writing_style=None, history=said, seed=1),
+        *(
+            UserTurn(given="G", when="W", writing_style=None, history=said, seed=1, is_held=held, format=format)
+            for held in (True, False)
+            for format in get_args(UserFormat)
+        ),
     ]
     found: dict[str, str] = {}
     for each in requests:
@@ -59,15 +67,15 @@ def test_a_printed_prompt_that_is_given_back_is_the_same() -> None:
 
 def test_a_prompt_of_the_users_is_known_by_its_text(tmp_path: Path) -> None:
     file = tmp_path / "mine.md"
-    file.write_text(USER.replace("Write only what", "Write, in French, only what"), encoding="utf-8")
+    file.write_text(USER.replace("Write only your", "Write, in French, only your"), encoding="utf-8")
 
     of_a_file = all_prompts({"user": file})["user"]
     of_a_text = all_prompts({"user": file.read_text(encoding="utf-8")})["user"]
-    other = all_prompts({"user": USER.replace("Write only what", "Write, in German, only what")})["user"]
+    other = all_prompts({"user": USER.replace("Write only your", "Write, in German, only your")})["user"]
 
     assert of_a_file == of_a_text
     assert len({of_a_file.identity, other.identity, built_in("user").identity}) == 3
-    assert "in French" in of_a_file.render("system")
+    assert "in French" in of_a_file.parts["system"]
 
 
 def test_its_head_does_not_count() -> None:
@@ -96,14 +104,14 @@ def test_an_optional_placeholder_may_be_left_out_and_no_other() -> None:
     [
         (
             USER + "{goal}",
-            r"^prompt user: there is no placeholder \{goal\} in its part 'next'; use one of data_",
+            r"^prompt user: there is no placeholder \{goal\} in its part 'text_free'; ",
         ),
         (
-            USER.replace("# first\n", "# first\n{conversation}"),
-            r"no placeholder \{conversation\} in its part 'first'; ",
+            USER.replace("# opener\n", "# opener\n{given}"),
+            r"no placeholder \{given\} in its part 'opener'; ",
         ),
-        (USER.replace("# next", "# later"), r"^prompt user: there is no part 'next'; add a line '# next'"),
-        ("# system\n{data_notice}\n# user\n", r"^prompt user: there is no part 'user'"),
+        (USER.replace("# opener", "# later"), r"^prompt user: there is no part 'opener'; add a line '# opener'"),
+        ("# system\n{given}\n# json_held\n", r"^prompt user: there is no part 'opener'"),
     ],
 )
 def test_a_text_that_cannot_take_its_place_is_refused(text: str, problem: str) -> None:

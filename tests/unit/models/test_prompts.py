@@ -10,8 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.core.conversation import Message
-from simeval.models.protocol.prompts import ChatRequest, GradeRequest, RubricRequest, UserTurn, render_transcript
-from simeval.models.protocol.replies import Grade, OpeningReply, RubricReply, UserReply
+from simeval.models.protocol.prompts import (
+    AuditRequest,
+    ChatRequest,
+    GradeRequest,
+    RubricRequest,
+    UserTurn,
+    render_transcript,
+)
+from simeval.models.protocol.replies import Grade, RubricReply
 from tests.support.records import conversation
 
 SPECIAL = st.text(
@@ -59,13 +66,12 @@ def test_no_text_of_a_scenario_adds_or_closes_an_element(given: str, when: str, 
 
 
 @given(SPECIAL, SPECIAL, SPECIAL)
-def test_no_text_adds_or_closes_an_element_of_the_users_and_the_rubrics_prompts(a: str, b: str, c: str) -> None:
+def test_no_text_adds_or_closes_an_element_of_the_audits_and_the_rubrics_prompts(a: str, b: str, c: str) -> None:
     def tags(one: str, two: str, three: str) -> list[str]:
-        turn = UserTurn(
-            given=one, when=two, writing_style={"tone": three}, history=conversation("hi", three).messages, seed=1
-        )
+        said = conversation("hi", three).messages
+        audit = AuditRequest(given=one, when=two, conversation=said, ended="gave_up", seed=1)
         rubric = RubricRequest(given=one, when=two, expected_behavior=three)
-        return tags_of(user_part(turn)) + tags_of(user_part(rubric))
+        return tags_of(user_part(audit)) + tags_of(user_part(rubric))
 
     assert tags(a, b, c) == tags("x", "x", "x")
 
@@ -97,10 +103,10 @@ def test_an_attack_is_shown_escaped() -> None:
     [
         grade_request("hi"),
         RubricRequest(given="G", when="W", expected_behavior="E"),
-        UserTurn(given="G", when="W", writing_style=None, history=(), seed=1),
+        AuditRequest(given="G", when="W", conversation=(), ended="turn_limit", seed=1),
     ],
 )
-def test_every_role_is_told_that_text_in_tags_is_data(request_: Any) -> None:
+def test_every_role_that_reads_what_was_said_is_told_that_text_in_tags_is_data(request_: Any) -> None:
     system, user = request_.messages()
 
     assert (system["role"], user["role"]) == ("system", "user")
@@ -125,23 +131,16 @@ def test_the_judge_is_shown_scenario_expectation_rubric_and_conversation_in_this
 
 
 def test_the_user_is_not_shown_what_is_expected_of_the_app() -> None:
-    assert "expected" not in user_part(UserTurn(given="G", when="W", writing_style=None, history=(), seed=1))
+    shown = str(UserTurn(given="G", when="W", writing_style=None, history=(), seed=1).messages())
+
+    assert "expect" not in shown
 
 
 def test_the_style_is_shown_where_there_is_one() -> None:
     plain = UserTurn(given="G", when="W", writing_style=None, history=(), seed=1)
 
-    assert "writing_style" not in user_part(plain)
-    assert '<axis name="tone">Warm.</axis>' in user_part(replace(plain, writing_style={"tone": "Warm."}))
-
-
-def test_an_opening_asks_for_a_first_message_and_later_turns_show_the_conversation() -> None:
-    opening = UserTurn(given="G", when="W", writing_style=None, history=(), seed=1)
-    later = replace(opening, history=conversation("hi", "hello").messages)
-
-    assert "Write the person's first message" in user_part(opening)
-    assert "<conversation>" in user_part(later)
-    assert (opening.reply, later.reply) == (OpeningReply, UserReply)
+    assert "tend to write" not in plain.messages()[0]["content"]
+    assert "\ntone: Warm.\n" in replace(plain, writing_style={"tone": "Warm."}).messages()[0]["content"]
 
 
 def test_each_role_asks_for_its_own_reply_and_judges_are_cool() -> None:

@@ -9,7 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.errors import MalformedReply
-from simeval.models.protocol.replies import LEVELS, Grade, OpeningReply, Reply, RubricReply, UserReply, read_reply
+from simeval.models.protocol.replies import (
+    LEVELS,
+    Grade,
+    OpeningReply,
+    PlainReply,
+    PlainStayingReply,
+    Reply,
+    RubricReply,
+    StayingReply,
+    UserReply,
+    read_reply,
+)
 from tests.support.golden import rows_of
 
 KINDS: tuple[type[Reply], ...] = (Grade, UserReply, OpeningReply, RubricReply)
@@ -172,23 +183,23 @@ def test_a_refusal_names_the_model_and_shows_the_beginning_of_the_reply() -> Non
 
 
 def test_a_user_goes_on_or_leaves() -> None:
-    stays = read_reply('{"message": "Hi", "continue": true}', UserReply, model="user")
-    leaves = read_reply('{"message": "", "continue": false}', UserReply, model="user")
+    stays = read_reply('{"status": "open", "message": "Hi"}', UserReply, model="user")
+    leaves = read_reply('{"status": "satisfied", "message": ""}', UserReply, model="user")
 
-    assert (stays.message, stays.goes_on) == ("Hi", True)
-    assert (leaves.message, leaves.goes_on) == ("", False)
+    assert (stays.status, stays.message) == ("open", "Hi")
+    assert (leaves.status, leaves.message) == ("satisfied", "")
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        '{"message": "", "continue": true}',
-        '{"message": "  ", "continue": true}',
+        '{"status": "open", "message": ""}',
+        '{"status": "no_progress", "message": "  "}',
         '{"message": "Hi"}',
-        '{"message": "Hi", "continue": "yes"}',
-        '{"message": "Hi", "continue": 1}',
-        '{"message": 5, "continue": true}',
-        '{"message": "Hi", "goes_on": true}',
+        '{"status": "happy", "message": "Hi"}',
+        '{"status": 1, "message": "Hi"}',
+        '{"status": "open", "message": 5}',
+        '{"message": "Hi", "continue": true}',
     ],
 )
 def test_a_users_reply_in_another_form_is_refused(text: str) -> None:
@@ -196,10 +207,46 @@ def test_a_users_reply_in_another_form_is_refused(text: str) -> None:
         read_reply(text, UserReply, model="user")
 
 
-@pytest.mark.parametrize("goes_on", ["true", "false"])
-def test_an_empty_opening_is_refused(goes_on: str) -> None:
+@pytest.mark.parametrize("kind", [OpeningReply, StayingReply])
+@pytest.mark.parametrize("status", ["open", "satisfied"])
+def test_an_empty_message_of_whoever_cannot_leave_is_refused(kind: type[UserReply], status: str) -> None:
     with pytest.raises(MalformedReply, match="message"):
-        read_reply(f'{{"message": " ", "continue": {goes_on}}}', OpeningReply, model="user")
+        read_reply(f'{{"status": "{status}", "message": " "}}', kind, model="user")
+
+
+def test_an_opening_finds_nothing_good_or_bad_yet() -> None:
+    assert read_reply('{"message": "Hi"}', OpeningReply, model="user").status == "open"
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "message"),
+    [
+        ("Where is my order?", "open", "Where is my order?"),
+        (" Me: thanks, bye\n[END]", "satisfied", "thanks, bye"),
+        ("[ end ]", "satisfied", ""),
+        ("Forget it. [GIVE UP] I'm leaving", "gave_up", "Forget it."),
+        ("[Handed over]", "handed_off", ""),
+        ('"Hello"', "open", "Hello"),
+        ("My number is 5.\nAssistant: Thank you!\nUser: bye [END]", "satisfied", "My number is 5."),
+        ('{"message": "hi"}', "open", '{"message": "hi"}'),
+    ],
+)
+def test_plain_text_is_read_up_to_its_mark(text: str, status: str, message: str) -> None:
+    reply = read_reply(text, PlainReply, model="user")
+
+    assert (reply.status, reply.message) == (status, message)
+
+
+def test_plain_text_of_whoever_cannot_leave_is_read_without_its_mark() -> None:
+    reply = read_reply("F1001 [END]", PlainStayingReply, model="user")
+
+    assert (reply.status, reply.message) == ("open", "F1001")
+
+
+@pytest.mark.parametrize(("text", "kind"), [("", PlainReply), ("[END]", PlainStayingReply), ("Bot: hello", PlainReply)])
+def test_plain_text_is_malformed_only_where_it_says_nothing(text: str, kind: type[UserReply]) -> None:
+    with pytest.raises(MalformedReply, match="an empty reply"):
+        read_reply(text, kind, model="user")
 
 
 def test_the_levels_of_a_rubric_are_put_in_order() -> None:
@@ -287,6 +334,6 @@ def test_real_judges_answers_are_grades_or_refused() -> None:
 def test_every_reply_tells_the_model_its_fields(kind: type[Reply]) -> None:
     schema = kind.json_schema
 
-    fields = [field.alias or name for name, field in kind.model_fields.items()]
+    fields = [name for name, field in kind.model_fields.items() if field.is_required()]
     assert list(schema["properties"]) == schema["required"] == fields
     assert schema["additionalProperties"] is False

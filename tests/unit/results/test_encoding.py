@@ -65,6 +65,7 @@ def test_a_suite_has_the_keys_that_are_documented() -> None:
         "sample_size",
         "trials",
         "extras",
+        "users",
         "errors",
         "expectations",
         "conversations",

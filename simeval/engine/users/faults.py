@@ -1,0 +1,230 @@
+"""Faults of simulated users, found without a model in what a scenario says and what was said.
+
+    repeats_itself       says again, word for word, what was answered
+    speaks_as_assistant  offers help, or does for others what is the app's to do
+    empty_message        says nothing
+    left_while_asked     leaves satisfied, or handed over, while the app waits for an answer
+    never_states_goal    says not a word of what it came for
+    leaks_expectation    quotes how the app is to be judged
+    changes_fact         names another number or address than it was given, or has told before
+    switches_language    writes in a language that nobody has brought up
+
+A detector rather says nothing than accuses a person: `python -m benchmarks.users.faults` prints how many of each it
+catches, and how many people it accuses.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import get_args
+
+from rapidfuzz.distance import Levenshtein
+from rapidfuzz.fuzz import ratio
+
+from simeval.core.conversation import LEFT, USER_FAULTS, Conversation, UserFaultKind
+from simeval.core.stems import content_stems
+from simeval.engine.users.identifiers import Identifier, identifiers, squeezed
+from simeval.engine.users.languages import language_of, names_a_language
+from simeval.engine.users.state import takes_leave
+from simeval.engine.users.wording import (
+    agrees,
+    asks,
+    asks_again,
+    assistant_phrase,
+    hands_over,
+    is_empty,
+    told_words,
+    words,
+)
+from simeval.suites.scenario import ScenarioTest
+
+KINDS: tuple[UserFaultKind, ...] = get_args(UserFaultKind)
+
+LEAST_REPEATED = 6  # words of a message that people do not say twice by chance
+LEAST_TOLD = 3  # words among them that are no courtesy
+NEARLY_EQUAL = 93  # of 100: how alike two messages are where one repeats the other
+LEAST_GOAL = 4  # meaningful words of a goal that can be missed
+LEAST_QUOTED = 6  # words in a row that are no chance
+LEAST_QUOTED_MEANING = 3  # words among them that carry meaning
+MOST_CHANGED = 2  # characters by which an identifier is the other one, told wrong
+TRIED = 2  # answers of the app after which a person may give up, whatever is asked
+
+_GENERIC = content_stems(
+    "want wants need needs ask asks asking try tries know like help find out question questions information make made "
+    "go goes going look looking learn new wonder wonders thing things service support chat conversation first interact "
+    "interacted"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class UserFault:
+    """One fault: of which kind, in which message (its place in the conversation), and what shows it."""
+
+    kind: UserFaultKind
+    place: int
+    evidence: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind} (message {self.place + 1}{': ' if self.evidence else ''}{self.evidence})"
+
+
+@dataclass(frozen=True, slots=True)
+class _Talk:
+    """A conversation as detectors read it: what the user said, and the app, each with its place."""
+
+    scenario: ScenarioTest
+    conversation: Conversation
+    user: Sequence[tuple[int, str]]
+    app: Sequence[tuple[int, str]]
+
+    @property
+    def script(self) -> str:
+        """All that the user was told."""
+        style = " ".join((self.conversation.writing_style or {}).values())
+        return f"{self.scenario.given}\n{self.scenario.when}\n{style}"
+
+    def app_before(self, place: int) -> list[str]:
+        """Return what the app said before a place."""
+        return [text for at, text in self.app if at < place]
+
+
+def find_faults(scenario: ScenarioTest, conversation: Conversation) -> tuple[UserFault, ...]:
+    """Return the faults of the user in a conversation, at most one of a kind, in the order of the kinds."""
+    said = list(enumerate(conversation.messages))
+    talk = _Talk(
+        scenario,
+        conversation,
+        user=[(place, message.content) for place, message in said if message.role == "user"],
+        app=[(place, message.content) for place, message in said if message.role == "assistant"],
+    )
+    if not talk.user:
+        return ()
+    found = (next(_DETECTORS[kind](talk), None) for kind in KINDS)
+    return tuple(fault for fault in found if fault is not None)
+
+
+def with_faults(conversation: Conversation, faults: Sequence[UserFault]) -> Conversation:
+    """Return a conversation with its user's faults noted on the messages that show them."""
+    messages = list(conversation.messages)
+    for fault in faults:
+        message = messages[fault.place]
+        noted = {**message.metadata.get(USER_FAULTS, {}), fault.kind: fault.evidence}
+        messages[fault.place] = replace(message, metadata={**message.metadata, USER_FAULTS: noted})
+    return replace(conversation, messages=tuple(messages))
+
+
+def _repeats_itself(talk: _Talk) -> Iterator[UserFault]:
+    said: list[tuple[int, str, str]] = []
+    for place, text in talk.user:
+        spoken = " ".join(words(text))
+        answered = talk.app_before(place)[-1:]
+        is_long = spoken.count(" ") + 1 >= LEAST_REPEATED and len(told_words(text)) >= LEAST_TOLD
+        if is_long and not any(map(asks_again, answered)):
+            for earlier, before, heard in said:
+                if ratio(spoken, before, score_cutoff=NEARLY_EQUAL) and not _is_asked_the_same(answered, heard):
+                    yield UserFault("repeats_itself", place, f"as message {earlier + 1}")
+        said.append((place, spoken, "".join(answered)))
+
+
+def _is_asked_the_same(answered: Sequence[str], heard: str) -> bool:
+    """Return whether the app has said again what was answered so before: then it is the app that repeats itself."""
+    return bool(heard) and any(ratio(answer, heard) >= NEARLY_EQUAL for answer in answered)
+
+
+def _speaks_as_assistant(talk: _Talk) -> Iterator[UserFault]:
+    for place, text in talk.user:
+        if phrase := assistant_phrase(text):
+            yield UserFault("speaks_as_assistant", place, repr(phrase))
+
+
+def _empty_message(talk: _Talk) -> Iterator[UserFault]:
+    for place, text in talk.user:
+        if is_empty(text):
+            yield UserFault("empty_message", place)
+
+
+def _left_while_asked(talk: _Talk) -> Iterator[UserFault]:
+    if talk.conversation.ended not in LEFT:
+        return
+    last, text = talk.user[-1]
+    took_leave = takes_leave(talk.conversation.messages[last])
+    heard = talk.app_before(last) if took_leave else [said for _, said in talk.app]
+    is_tired = talk.conversation.ended == "gave_up" and len(heard) >= TRIED
+    if is_tired or not heard or not asks(heard[-1]) or (took_leave and not agrees(text)):
+        return
+    if not (talk.conversation.ended == "handed_off" and hands_over(heard[-1])):
+        yield UserFault("left_while_asked", last)
+
+
+def _never_states_goal(talk: _Talk) -> Iterator[UserFault]:
+    when = talk.scenario.when
+    goal = content_stems(when) - _GENERIC
+    everything = " ".join(text for _, text in talk.user)
+    if len(goal) < LEAST_GOAL or language_of(everything) not in ("", language_of(when)):
+        return
+    said = content_stems(everything)
+    if not goal & said and not any(_is_akin(one, other) for one in goal for other in said):
+        yield UserFault("never_states_goal", talk.user[-1][0])
+
+
+def _is_akin(one: str, other: str) -> bool:
+    return len(one) >= 4 and len(other) >= 4 and one[:5] == other[:5]
+
+
+def _leaks_expectation(talk: _Talk) -> Iterator[UserFault]:
+    wanted = [words(each.expected_behavior) for each in talk.scenario.expectations if each.expected_behavior]
+    known = _runs(words(talk.script))
+    secret = frozenset[tuple[str, ...]]().union(*map(_runs, wanted)) - known
+    for place, text in talk.user:
+        for run in sorted(_runs(words(text)) & secret):
+            is_heard = any(run in _runs(words(each)) for each in talk.app_before(place))
+            if not is_heard and len(content_stems(" ".join(run))) >= LEAST_QUOTED_MEANING:
+                yield UserFault("leaks_expectation", place, repr(" ".join(run)))
+
+
+def _runs(spoken: Sequence[str]) -> frozenset[tuple[str, ...]]:
+    """Return all runs of so many words of a text."""
+    return frozenset(tuple(spoken[at : at + LEAST_QUOTED]) for at in range(len(spoken) - LEAST_QUOTED + 1))
+
+
+def _changes_fact(talk: _Talk) -> Iterator[UserFault]:
+    given = list(identifiers(talk.script))
+    shapes = {each.shape for each in given}
+    known = {each.value for each in given}
+    script = squeezed(talk.script)
+    told: list[Identifier] = []
+    for place, text in talk.user:
+        for each in identifiers(text):
+            bare = squeezed(each.value)
+            if each.value in known or bare in script or bare in squeezed(" ".join(talk.app_before(place))):
+                continue
+            if each.shape in shapes:
+                yield UserFault("changes_fact", place, f"{each.written!r}, which nobody has named")
+            for before in told:
+                if before.shape == each.shape and 0 < Levenshtein.distance(before.value, each.value) <= MOST_CHANGED:
+                    yield UserFault("changes_fact", place, f"{each.written!r}, and before {before.written!r}")
+            told.append(each)
+
+
+def _switches_language(talk: _Talk) -> Iterator[UserFault]:
+    if names_a_language(talk.script) or any(names_a_language(text) for _, text in talk.user):
+        return
+    own = {language_of(talk.script)}
+    for place, text in talk.user:
+        found = language_of(text)
+        if not found or found in own or found in map(language_of, talk.app_before(place)):
+            continue
+        if any(own):
+            yield UserFault("switches_language", place, found)
+        own.add(found)
+
+
+_DETECTORS: Mapping[UserFaultKind, Callable[[_Talk], Iterator[UserFault]]] = {
+    "repeats_itself": _repeats_itself,
+    "speaks_as_assistant": _speaks_as_assistant,
+    "empty_message": _empty_message,
+    "left_while_asked": _left_while_asked,
+    "never_states_goal": _never_states_goal,
+    "leaks_expectation": _leaks_expectation,
+    "changes_fact": _changes_fact,
+    "switches_language": _switches_language,
+}

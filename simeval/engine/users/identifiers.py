@@ -1,0 +1,82 @@
+"""Facts that stand in a text to the letter: identifiers, numbers, dates, addresses, quoted names."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+_EMAIL = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec)[a-z]*\.?"
+_DATE = (
+    rf"\b\d{{4}}-\d{{1,2}}-\d{{1,2}}\b|\b\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}\b|\b{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?\b"
+)
+_QUOTED = r"[\"“„«]([^\"“”„«»\n]{2,60})[\"”“»]"
+_CODE = r"[#$€£]?\b[A-Za-z]*\d\w*(?:[.,:_-]\w+)*\b%?"  # what has a digit, from a number to an order's
+_NAMED = r"\b[A-Za-z]+(?:_[A-Za-z0-9]+)+\b"
+_DETAIL = re.compile(rf"{_EMAIL}|{_DATE}|\b\d{{1,2}}\s+{_MONTH}(?!\w)|{_NAMED}|{_CODE}", re.IGNORECASE)
+_IDENTIFIER = re.compile(
+    rf"(?P<email>{_EMAIL})|(?<![\w@.$€£:/-])#?(?P<code>[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*)(?![\w@%:]|[.,/]\d)"
+)
+_TIME_OR_ORDINAL = re.compile(r"\d+(?:am|pm|st|nd|rd|th|k|m|gb|mb|tb|kg|cm|mm|ml|h|hrs?|mins?|usd|eur)", re.IGNORECASE)
+_RUN = re.compile(r"[a-z]+|\d+")
+LEAST_CHARACTERS = 5  # of an identifier: shorter ones are too often numbers of other things
+LEAST_DIGITS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Identifier:
+    """A value that names one thing: as it was written, what of it counts, and its shape."""
+
+    written: str
+    value: str
+    shape: str
+
+
+def details(text: str) -> tuple[str, ...]:
+    """Return the facts of a text that can be told one by one, each once, in order."""
+    found = [(match.start(), match[0].strip("#")) for match in _DETAIL.finditer(text)]
+    found += [(match.start(1), match[1]) for match in re.finditer(_QUOTED, text)]
+    return tuple(dict.fromkeys(each for _, each in sorted(found)))
+
+
+def is_told(detail: str, texts: Iterable[str]) -> bool:
+    """Return whether a fact stands in one of these texts, however it is spaced and written."""
+    wanted = re.escape(detail.casefold())
+    if len(squeezed(detail)) < LEAST_CHARACTERS:
+        return any(re.search(rf"(?<!\w){wanted}(?!\w)", text.casefold()) for text in texts)
+    return any(squeezed(detail) in squeezed(text) for text in texts)
+
+
+def squeezed(text: str) -> str:
+    """Return the letters and digits of a text, in small letters."""
+    return re.sub(r"[\W_]+", "", text.casefold())
+
+
+def identifiers(text: str) -> Iterator[Identifier]:
+    """Return the e-mail addresses, codes and long numbers of a text, in order; no dates, times and amounts."""
+    if not any(character.isdigit() or character == "@" for character in text):
+        return
+    for match in _IDENTIFIER.finditer(text):
+        if match["email"]:
+            yield Identifier(match[0], match["email"].casefold(), "e-mail")
+        elif shape := _shape(match["code"]):
+            yield Identifier(match[0], squeezed(match["code"]), shape)
+
+
+def _shape(code: str) -> str:
+    """Return what identifiers of one kind have in common; "" for what is none."""
+    digits = sum(letter.isdigit() for letter in code)
+    if digits < LEAST_DIGITS or len(code) < LEAST_CHARACTERS or _TIME_OR_ORDINAL.fullmatch(code):
+        return ""
+    parts = re.split(r"[_-]", code)
+    if all(part.isdigit() for part in parts) and len(parts) > 1:
+        return ""  # a date, a span, a telephone number with dashes
+    return "-".join(_part_shape(part) for part in parts)
+
+
+def _part_shape(part: str) -> str:
+    runs = _RUN.findall(part.casefold())
+    if len(runs) == 1:
+        return "a" if runs[0].isalpha() else f"9{len(part)}"
+    if len(runs) == 2 and runs[0].isalpha():
+        return f"{'a' * len(runs[0])}9{len(runs[1])}"
+    return f"x{len(part)}"

@@ -1,0 +1,100 @@
+"""In which language a message is, as far as its script and its commonest words tell; nothing is guessed."""
+
+import re
+import unicodedata
+from collections import Counter
+from functools import lru_cache
+
+# The commonest words of languages in Latin letters, as far as few of the others have them.
+_WORDS = {
+    "en": (
+        "the and you is that it of to was for are with this have from my what not be can would i'm please which when "
+        "there your will do how they know want need just about like but any has been were me at could i a an in on as "
+        "or if so no am we us he she his her all out up by get got did does don't it's i'd i've that's one some more "
+        "very too yes thanks thank okay great here now go where who then than thing think really much lot well also "
+        "only because into"
+    ),
+    "de": (
+        "der die das und ist nicht ich sie ein eine zu mit auf für den dem von wir haben bitte kann mein meine wie es "
+        "auch noch nach bei aus oder aber wenn dass sich möchte habe bin sind einen einer mir mich wurde"
+    ),
+    "fr": (
+        "le la les des est et je vous une un pas que pour dans avec mon ma sur au du ne ce cette mais bonjour ai suis "
+        "nous il elle votre être avoir merci qui sont ont mes pouvez j'ai c'est d'un"
+    ),
+    "es": (
+        "el la los las es y que de en un una por con para mi no se me su lo está pero como más gracias quiero tengo "
+        "puede usted hola del al esta este muy ha he favor cuando qué"
+    ),
+    "it": (
+        "il lo la gli le è e che di un una per con non mi sono ho ma come più grazie vorrei posso del della questo "
+        "questa nel alla anche ciao può mio mia ha hai perché dei ed"
+    ),
+    "pt": (
+        "o a os as é e que de um uma para com não me meu minha por mas como mais obrigado quero tenho você pode do da "
+        "em no na está eu ao foi são isso esse olá"
+    ),
+    "nl": (
+        "de het een en is niet ik je u dat van te met op voor mijn hebben heb kan zijn maar ook wat naar bij of als "
+        "er wil graag bestelling deze dit aan nog geen heeft"
+    ),
+    "pl": ("i w nie na się jest to że z do mam proszę czy jak co dla moje mój ale chcę być po już tak jestem tego"),
+    "sv": ("och att det är jag inte en ett på som med för har min mitt kan vill du av till men vad den om var så"),
+    "da": ("og at det er jeg ikke en et på som med for har min mit kan vil du af til men hvad den om var så hvor"),
+    "tr": ("ve bir bu için ile ben mı mi çok ne var değil istiyorum benim nasıl ama siparişim lütfen daha gibi olan"),
+}
+_OF_WORD = {
+    word: frozenset(code for code, words in _WORDS.items() if word in words.split())
+    for words in _WORDS.values()
+    for word in words.split()
+}
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_LEAST_WORDS = 5  # of a message whose language its words tell
+_LEAST_SHARE = 0.2  # of its words, that are among the commonest of its language
+_LEAST_LETTERS = 4  # of a message whose language its script tells
+_SCRIPTS = {
+    "CYRILLIC": "Cyrillic", "GREEK": "Greek", "ARABIC": "Arabic", "HEBREW": "Hebrew", "DEVANAGARI": "Devanagari",
+    "THAI": "Thai", "HANGUL": "Korean", "HIRAGANA": "Japanese", "KATAKANA": "Japanese", "CJK": "Chinese or Japanese",
+    "BENGALI": "Bengali", "TAMIL": "Tamil", "GEORGIAN": "Georgian", "ARMENIAN": "Armenian",
+}  # fmt: skip
+_NAMES = re.compile(
+    r"\b(?:english|german|deutsch|french|fran[cç]ais|spanish|espa[nñ]ol|italian|portugu\w+|dutch|polish|swedish|danish|"
+    r"turkish|russian|ukrainian|greek|arabic|hebrew|hindi|thai|korean|japanese|chinese|mandarin|cantonese|bilingual|"
+    r"multilingual|languages?|englisch|französisch|spanisch|translat\w+)\b",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=10_000)
+def language_of(text: str) -> str:
+    """Return the language of a text, or the script where that tells more than one; "" where neither can be told."""
+    if script := _script(text):
+        return script
+    words = _WORD.findall(text.replace("’", "'").casefold())
+    if len(words) < _LEAST_WORDS:
+        return ""
+    hits = Counter(code for word in words for code in _OF_WORD.get(word, ()))
+    ranked = [*hits.most_common(2), ("", 0), ("", 0)]
+    (first, most), (_, next_most) = ranked[:2]
+    distinct = len({word for word in words if first in _OF_WORD.get(word, ())})
+    if distinct < 2 or most < _LEAST_SHARE * len(words) or most <= next_most:
+        return ""
+    return first if most - next_most >= 2 or most >= 2 * next_most else ""
+
+
+def _script(text: str) -> str:
+    if text.isascii():
+        return ""
+    letters = [letter for letter in text if letter.isalpha()]
+    others = [letter for letter in letters if ord(letter) > 0x36F]  # beyond Latin
+    if len(others) < _LEAST_LETTERS or 2 * len(others) < len(letters):
+        return ""
+    found = Counter(_SCRIPTS.get(unicodedata.name(letter, "").split(" ")[0], "") for letter in others)
+    if found["Japanese"]:
+        return "Japanese"  # with Chinese signs among it
+    return found.most_common(1)[0][0]
+
+
+def names_a_language(text: str) -> bool:
+    """Return whether a text speaks of languages."""
+    return _NAMES.search(text) is not None

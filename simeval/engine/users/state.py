@@ -1,0 +1,126 @@
+"""The state of a simulated user, and when it leaves. The model words what is said; what happens is decided here.
+
+                 the app asks, or has agreed and not done it          nothing that is open
+    [talks] ◄──────────────────────────────────────────── answer ──────────────────────────► [may leave]
+       ▲                                                                                          │
+       └────────────────────────── open, no_progress ◄── status ──► satisfied, handed_off, gave_up ──► [left]
+
+A turn without progress costs one of the patience that the trial's seed gave; without any left the user gives up,
+whatever is asked. All of it follows from the messages, so that a conversation that was broken off goes on as it was.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from simeval.core import seeds
+from simeval.core.conversation import STATUS, Ending, Message
+from simeval.engine.users.identifiers import details, is_told
+from simeval.engine.users.wording import asks, hands_over, promises, words
+from simeval.models.protocol.replies import Status, UserReply
+from simeval.suites.scenario import ScenarioTest
+
+PATIENCE = (3, 6)  # turns without progress that a person bears, at least and at most
+LONGEST_HOLD = 3  # answers in a row that may keep a person who has told nothing new meanwhile
+
+ENDINGS: Mapping[Status, Ending] = {
+    "satisfied": "goal_satisfied",
+    "gave_up": "gave_up",
+    "handed_off": "handed_off",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserState:
+    """What a simulated user knows and feels before its next message.
+
+    `untold` are the details of its situation and goal that it has not told yet; `is_asked` says that the app's last
+    message waits for an answer, `is_promised` that the app agreed to something and has not said that it is done;
+    `patience` is what is left of it.
+    """
+
+    untold: tuple[str, ...]
+    is_asked: bool
+    is_promised: bool
+    is_held: bool
+    patience: int
+
+    @property
+    def may_leave(self) -> bool:
+        """Whether a person would leave now, if the goal is reached."""
+        return not self.is_held
+
+    @property
+    def has_had_enough(self) -> bool:
+        """Whether the user leaves without another word."""
+        return self.patience <= 0
+
+
+def draw_patience(seed: int) -> int:
+    """Draw the patience of the user of the trial that has this seed."""
+    return seeds.generator(seed, "patience").randint(*PATIENCE)
+
+
+def read_state(scenario: ScenarioTest, history: Sequence[Message], *, patience: int) -> UserState:
+    """Return the state of a user who had so much patience and to whom this was said."""
+    told = [message.content for message in history if message.role == "user"]
+    answer = history[-1].content if history else ""
+    return UserState(
+        untold=tuple(each for each in details(f"{scenario.given}\n{scenario.when}") if not is_told(each, told)),
+        is_asked=asks(answer),
+        is_promised=promises(answer),
+        is_held=not history or (_holds(answer) and not _has_been_held(history)),
+        patience=patience - _spent(history),
+    )
+
+
+def decide(state: UserState, reply: UserReply, history: Sequence[Message]) -> tuple[Message, Ending | None]:
+    """Return what the user says next, without a time, and how that ends the conversation, if it does.
+
+    An empty message ends it at once. Whoever asks something stays, and so does who may not leave; what was said before
+    is not said again on leaving.
+    """
+    message = Message(role="user", content=reply.message)
+    if reply.status == "no_progress":
+        if state.patience <= 1:
+            return replace(message, content=""), "gave_up"
+        return replace(message, metadata={STATUS: reply.status}), None
+    ending = ENDINGS.get(reply.status)
+    if ending is None or not state.may_leave or message.content.rstrip().endswith(("?", "？", "؟")):
+        return message, None
+    if any(words(each.content) == words(message.content) for each in history if each.role == "user"):
+        message = replace(message, content="")
+    return replace(message, metadata={STATUS: reply.status}), ending
+
+
+def takes_leave(message: Message) -> bool:
+    """Return whether its author left with a message."""
+    return message.metadata.get(STATUS) in ENDINGS
+
+
+def _holds(answer: str) -> bool:
+    """Return whether a person would stay after this answer: it waits for one itself, or for what it promised."""
+    return (asks(answer) or promises(answer)) and not hands_over(answer)
+
+
+def _has_been_held(history: Sequence[Message]) -> bool:
+    """Return whether the last answers have held the user, who had nothing new to tell: no loop may arise."""
+    answers = [message.content for message in history if message.role == "assistant"]
+    said = [message.content for message in history if message.role == "user"]
+    if len(answers) <= LONGEST_HOLD or not all(map(_holds, answers[-LONGEST_HOLD - 1 :])):
+        return False
+    before, since = said[:-LONGEST_HOLD], said[-LONGEST_HOLD:]
+    return all(is_told(detail, before) for text in since for detail in details(text))
+
+
+def _spent(history: Sequence[Message]) -> int:
+    """Count the turns without progress: those the user found so, and answers that the app has given before."""
+    heard: set[tuple[str, ...]] = set()
+    spent = 0
+    for message in history:
+        spoken = tuple(words(message.content))
+        if message.role == "assistant":
+            spent += spoken in heard
+            heard.add(spoken)
+        else:
+            spent += message.metadata.get(STATUS) == "no_progress"
+    return spent

@@ -1,0 +1,159 @@
+"""What a message does, told by its wording alone: asks, promises, reports a thing done, hands over, offers help.
+
+English first, with the commonest words of German, French, Spanish, Italian, Portuguese and Dutch. Where another
+language is spoken a question is still known by its mark.
+"""
+
+import re
+
+_SENTENCE = re.compile(r"[^.!?？！。؟\n]+[.!?？！。؟]*")
+_LAST_SENTENCES = 3  # of a message, in which a question is still one that waits for an answer
+
+_COURTESY = re.compile(
+    r"""anything\s+(?:else|more|further)|something\s+else|what\s+else|any(?:\s+\w+){0,2}\s+(?:questions?|concerns?|needs?)
+    |how\s+(?:else\s+)?(?:can|may|could)\s+(?:i|we)\s+(?:\w+\s+)?(?:help|assist|be\s+of)
+    |what\s+(?:else\s+)?(?:can|may)\s+(?:i|we)\s+(?:do|help)|(?:else|more)\s+(?:i|we)\s+(?:can|could|may)
+    |(?:can|may)\s+(?:i|we)\s+(?:do|help|assist)\s+(?:\w+\s+){0,3}(?:else|more|further)
+    |(?:further|additional|other)\s+(?:help|assistance|questions?|requests?)|need\s+(?:any\s+)?(?:further\s+)?(?:help|assistance)
+    |(?:does|did|is)\s+(?:that|this|it)\s+(?:\w+\s+)?(?:help|answer|okay|ok|clear|make\s+sense|what\s+you)
+    |how\s+are\s+you|is\s+there\s+anything|will\s+that\s+be\s+all|is\s+that\s+all
+    |noch\s+(?:etwas|was|eine?\s+frage)|sonst\s+noch|weiterhelfen|autre\s+chose|d'autres\s+questions|algo\s+m[aá]s
+    |otra\s+(?:cosa|pregunta)|altro|mais\s+alguma|algo\s+mais|nog\s+iets|verder\s+helpen""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_REQUEST = re.compile(
+    r"""\bplease\s+(?:\w+ly\s+)?(?:provide|share|tell|confirm|send|enter|specify|give|choose|select|reply|respond|answer|type|state|verify|describe|clarify|let\s+me\s+know)\b
+    |\blet\s+me\s+know\s+(?:which|what|how|when|where|who|whether|your|the|once\s+you)\b
+    |\b(?:i|we)(?:'ll|\s+will|\s+would|'d)?\s+(?:also\s+|just\s+|still\s+|first\s+)?need\s+(?:you\s+to|your|the|to\s+(?:know|verify|confirm|have))\b
+    |\b(?:reply|respond|answer|say|type)\s+(?:with\s+)?["'“]?(?:yes|no|ok|confirm)\b|\(\s*yes\s*/\s*no\s*\)
+    |\bbitte\s+(?:\w+\s+){0,6}?(?:nennen|geben|teilen|bestätigen|schreiben|sagen)\b|\b(?:nennen|teilen|bestätigen)\s+sie\b
+    |\bveuillez\b|\bpor\s+favor,?\s+(?:ind|prop|conf|env|d[ií]g)\w*|\bper\s+favore\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_IF_MORE = re.compile(
+    r"\bif\s+(?:you|there)(?:\s+\w+|'\w+){0,4}?\s+(?:any|anything|else|more|further|other|questions?|need)|\bany\s*time\b",
+    re.I,
+)
+_PROMISE = re.compile(
+    r"""\b(?:i|we)(?:'ll|\s+will|\s+am\s+going\s+to|'m\s+going\s+to|'re\s+going\s+to|\s+shall)\s+
+        (?!(?:be\s+(?:happy|glad|here|able)|need|wait|have\s+to|not|never|always)\b)(?:\w+ly\s+|now\s+|just\s+|go\s+ahead\s+and\s+)*\w+
+    |\blet\s+me\s+(?!know\b)(?:\w+ly\s+|just\s+|quickly\s+)*(?:check|look|see|find|pull|get|process|book|cancel|update|change|do|retrieve|verify|make|proceed|search|review)\b
+    |\b(?:one|a|just\s+a)\s+(?:moment|second|sec|minute)\b|\bhold\s+on\b|\bbear\s+with\s+me\b|\bworking\s+on\s+(?:it|that|this)\b
+    |\b(?:einen\s+moment|un\s+instant|un\s+momento|um\s+momento|een\s+moment)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_DONE = re.compile(
+    r"""\b(?:has|have|had|'ve|'s)\s+(?:now\s+|already\s+|just\s+|successfully\s+|also\s+)*(?:been\s+)?\w+(?:ed|en|ne|nt|ut|ld|pt|de|id|un)\b
+    |\b(?:is|are)\s+(?:now\s+|all\s+)*(?:done|complete[d]?|confirmed|cancell?ed|booked|set|updated|processed|on\s+its\s+way|sorted|ready)\b
+    |\bsuccessfully\b|\ball\s+(?:done|set)\b|\bdone[.!]|\berledigt\b|\bfertig\b|\bterminé\b|\blisto\b|\bfatto\b|\bpronto\b|\bklaar\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_HANDS_OVER = re.compile(
+    r"""\b(?:transfer|connect|forward|escalat|hand|pass|put)\w*\b[^.?!]{0,60}\b(?:human|agent|agents|colleague|representative|specialist|manager|supervisor|person|someone|team|department|through)\b
+    |\b(?:human|colleague|representative|specialist|supervisor|someone|team)\b[^.?!]{0,40}\b(?:will|shall)\s+(?:contact|call|e?-?mail|reach|get\s+back|take\s+(?:it\s+)?(?:over|from\s+here)|be\s+with\s+you)\b
+    |\b(?:weiterleiten|verbinde\s+sie|leite\s+sie|transf[eé]r\w+|passo)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_SAID_BY_ASSISTANTS = re.compile(
+    r"""\bhow\s+(?:can|may|could|might)\s+(?:i|we)\s+(?:\w+\s+)?(?:help|assist|support|be\s+of\s+(?:help|assistance|service)|serve)\b
+    |\bwhat\s+can\s+(?:i|we)\s+(?:do|help)\s+(?:for\s+|with\s+)?you\b|\bhow\s+(?:can|may)\s+(?:i|we)\s+make\s+your\b
+    |\b(?:i|we)(?:'m|\s+am|'re|\s+are|'ll\s+be|\s+will\s+be|'d\s+be|\s+would\s+be)\s+(?:\w+\s+)?(?:here|happy|glad|pleased|able|ready|delighted)\s+to\s+(?:\w+\s+){0,2}?(?:help|assist|support|answer|guide)\b
+    |\b(?:i|we)(?:'d|\s+would)\s+love\s+to\s+(?:help|assist)\b(?!,?\s+but)
+    |\b(?:i|we)\s+can\s+(?:certainly\s+|definitely\s+|also\s+)?(?:help|assist)\s+you\b|\blet\s+me\s+(?:help|assist)\s+you\b
+    |\b(?:anything|something)\s+else\s+(?:that\s+)?(?:i|we)\s+(?:can|could|may)\b|\bis\s+there\s+anything\s+(?:else\s+)?(?:i|we)\s+can\b
+    |\bcan\s+(?:i|we)\s+(?:help|assist)\s+you\b|\banything\s+else\s+you(?:'d|\s+would)\s+like\b
+    |\bas\s+an?\s+(?:ai|artificial|language\s+model|virtual\s+assistant|assistant|chatbot)\b|\bi(?:'m|\s+am)\s+(?:just\s+)?an?\s+(?:ai|language\s+model|virtual\s+assistant|chatbot|(?:\w+\s+)?assistant)\b
+    |\b(?:thank\s+you|thanks)\s+for\s+(?:contacting|choosing|your\s+(?:inquiry|enquiry|message|order|interest|business|purchase))\b
+    |\b(?:i|we)(?:'m|\s+am|'re|\s+are)?\s+(?:sincerely\s+|very\s+|so\s+)?(?:apologi[sz]e|sorry)\s+for\s+(?:the|any|this|your)\s+(?:\w+\s+)?(?:inconvenience|frustration|experience)\b
+    |\bwelcome\s+to\s+(?:our|the|my)\b|\byou(?:'re|\s+are)\s+(?:very\s+|most\s+)?welcome\b
+    |\byour\s+(?:\w+\s+){0,3}(?:has|have)\s+(?:now\s+|successfully\s+)*been\s+(?:\w+ly\s+)?\w+
+    |\b(?:could|can|may)\s+(?:you\s+(?:please\s+)?(?:provide|share|give)(?:\s+me)?(?:\s+with)?|i\s+(?:please\s+)?have)\s+your\b|\bplease\s+(?:provide|share|confirm|enter|verify)\s+(?:me\s+)?(?:with\s+)?your\b
+    |\b(?:feel|please\s+feel)\s+free\s+to\s+(?:ask|reach|contact|let|return|message)\b|\bdon't\s+hesitate\s+to\b
+    |\bif\s+you\s+(?:have|need)\s+any\s+(?:\w+\s+)?(?:questions?|help|assistance)\b
+    |\bwould\s+you\s+like\s+me\s+to\b|\bi(?:'ve|\s+have)\s+(?:\w+ly\s+)?(?:cancell?ed|booked|processed|updated|changed|issued|refunded|sent|located|found)\s+(?:your|you|the\s+\w+\s+for\s+you)\b
+    |\bhow\s+would\s+you\s+like\s+to\s+(?:proceed|pay|continue)\b|\bhere\s+(?:is|are)\s+(?:a|some|the)\s+(?:\w+\s+){0,4}for\s+you\b
+    |\bwie\s+kann\s+ich\s+(?:ihnen|dir)\b|\bcomment\s+puis-je\s+vous\b|\ben\s+qu[eé]\s+puedo\s+ayudar\w*|\bcome\s+posso\s+aiutar\w*|\bcomo\s+posso\s+ajudar\w*|\bhoe\s+kan\s+ik\s+u\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def _typed(text: str) -> str:
+    return text.replace("’", "'")
+
+
+def asks(text: str) -> bool:
+    """Return whether a message asks for something that waits for an answer; "anything else?" does not."""
+    sentences = [each for each in _SENTENCE.findall(_typed(text)) if each.strip()]
+    for sentence in sentences[-_LAST_SENTENCES:]:
+        if sentence.rstrip().endswith(("?", "？", "؟")) and not _COURTESY.search(sentence):
+            return True
+        if _REQUEST.search(sentence) and not _IF_MORE.search(sentence) and not _COURTESY.search(sentence):
+            return True
+    return False
+
+
+def promises(text: str) -> bool:
+    """Return whether a message says that something will be done, and not that it is."""
+    text = _typed(text)
+    return bool(_PROMISE.search(text)) and not _DONE.search(text)
+
+
+def hands_over(text: str) -> bool:
+    """Return whether a message passes the person on to somebody else."""
+    return bool(_HANDS_OVER.search(_typed(text)))
+
+
+def assistant_phrase(text: str) -> str:
+    """Return words of a message that an assistant says and a person who wants something does not; "" without any."""
+    found = _SAID_BY_ASSISTANTS.search(_typed(text))
+    return found[0] if found else ""
+
+
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")  # scripts in which spaces part no words
+_MARKS = re.compile(
+    r"\[\s*\w+(?:\s+\w+)?\s*\]|\(\s*(?:no|empty)\s+\w+\s*\)|<[^<>]*>|\b(?:n/?a|null|none|undefined|nan)\b", re.I
+)
+_AGAIN = re.compile(
+    r"\b(?:repeat|rephrase|again|once\s+more|differently|other\s+words|(?:did|do|could)(?:n't|\s+not)\s+(?:quite\s+)?"
+    r"(?:understand|catch|get|follow)|understood|wiederholen|noch\s+einmal|répéter|repetir|ripetere)\b",
+    re.IGNORECASE,
+)
+
+_AGREES = re.compile(
+    r"\A\W*(?:yes|yeah|yep|sure|correct|that(?:'s|\s+is)\s+(?:right|correct)|ja|oui|s[ií]|sim)\b|\bgo\s+ahead\b|\bi\s+confirm\b"
+    r"|\bplease\s+(?:proceed|continue|do\s+(?:it|so|that))\b",
+    re.IGNORECASE,
+)
+_COURTEOUS = re.compile(
+    r"\b(?:yes|no|yeah|nope|ok(?:ay)?|thanks?|thank|good|great|nice|fine|sounds?|works?|right|correct|sure|perfect|very|much|"
+    r"so|lot|helpful|help|helping|all|that(?:'s)?|i(?:'m|'d|'ve)?|you(?:'ve|r)?|bye|goodbye|day|now|need|want|please|like|"
+    r"would|appreciate|really|have|been|alright|confirm|again|will|for|me|this|it|is|to|can|do)\b",
+    re.IGNORECASE,
+)
+
+
+def agrees(text: str) -> bool:
+    """Return whether a message tells the other side to go on with something."""
+    return bool(_AGREES.search(_typed(text)))
+
+
+def told_words(text: str) -> list[str]:
+    """Return the words of a message that are no courtesy: what people say again and again is."""
+    return words(_COURTEOUS.sub(" ", _typed(text)))
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a message in small letters; of scripts without spaces, each sign."""
+    return _WORD.findall(_UNSPACED.sub(r" \g<0> ", _typed(text)).casefold())
+
+
+def is_empty(text: str) -> bool:
+    """Return whether a message says nothing: no letter, digit, sign or question, marks such as [END] apart."""
+    text = _MARKS.sub("", text)
+    return not any(letter.isalnum() or letter in "?!？！" or ord(letter) > 0x2190 for letter in text)
+
+
+def asks_again(text: str) -> bool:
+    """Return whether a message asks for what was said before."""
+    return bool(_AGAIN.search(_typed(text)))

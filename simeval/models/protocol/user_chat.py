@@ -1,0 +1,74 @@
+"""A conversation as the model that plays its user is to see it: roles reversed, one after the other, as it was said.
+
+A provider takes the first turn from "user" and the last, and no two of one role in a row; a model that plays a person
+keeps to its part where the person's words are its own ("assistant") and the app's are the other side's ("user").
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any
+
+from simeval.core.conversation import STATUS, ChatMessage, Message
+from simeval.core.settings import UserFormat
+
+NOTHING_SAID = "(The chatbot sent an empty message.)"
+FENCE_DIGITS = 12
+
+# What tokenizers of common models take for the bounds of a turn; and what a person does not see.
+_CONTROL = re.compile(r"<(?=\||/?s>|<SYS>>|</SYS>>|(?:start|end)_of_turn>|(?:bos|eos)>)|\[(?=/?INST\])", re.IGNORECASE)
+_MARK = re.compile(r"\[(\s*(?:END|GIVE\s+UP|HANDED\s+OVER)\s*)\]", re.IGNORECASE)
+_UNSEEN = r"[[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]--[\t\n\u200c\u200d\ufe0e\ufe0f]]"
+
+
+class Fence:
+    """Fences texts by a mark that cannot stand in them: it is made from them all."""
+
+    def __init__(self, *texts: str) -> None:
+        self.mark = sha256("\0".join(texts).encode(errors="replace")).hexdigest()[:FENCE_DIGITS]
+
+    @property
+    def notice(self) -> str:
+        """How the fence looks, for the prompt to name it."""
+        return f"[{self.mark}]"
+
+    def __call__(self, text: str) -> str:
+        """Return a text between two marks, as it is but for what no person sees."""
+        return f"[{self.mark}]\n{seen(text)}\n[/{self.mark}]"
+
+
+def seen(text: str) -> str:
+    """Return what a person sees of a text; what a tokenizer may take for the end of a turn is parted by a space."""
+    if not (text.isascii() and text.replace("\n", "").isprintable()):
+        import regex  # only where there is something to search
+
+        text = regex.sub(_UNSEEN, "", text, flags=regex.V1)
+    return _CONTROL.sub(lambda match: f"{match[0]} ", text)
+
+
+def reversed_roles(history: Sequence[Message], *, opener: str, format: UserFormat) -> list[ChatMessage]:
+    """Return a conversation in turns for the model that plays its user, after an `opener` of the other side's.
+
+    What the user said stands there in the form in which it is to be written.
+    """
+    turns: list[ChatMessage] = [{"role": "user", "content": opener}]
+    for message in history:
+        if message.role == "user":
+            turn: ChatMessage = {"role": "assistant", "content": _own(message, is_first=len(turns) == 1, format=format)}
+        else:
+            heard = seen(message.content)
+            heard = _MARK.sub(r"(\1)", heard) if format == "text" else heard
+            turn = {"role": "user", "content": heard if heard.strip() else NOTHING_SAID}
+        if turn["role"] == turns[-1]["role"]:
+            turns[-1]["content"] += f"\n\n{turn['content']}"
+        else:
+            turns.append(turn)
+    return turns
+
+
+def _own(message: Message, *, is_first: bool, format: UserFormat) -> str:
+    if format == "text":
+        return message.content
+    status: dict[str, Any] = {} if is_first else {"status": message.metadata.get(STATUS, "open")}
+    return json.dumps({**status, "message": message.content}, ensure_ascii=False)

@@ -1,0 +1,73 @@
+"""The simulated users of a run: how their conversations ended, what they did wrong, and in which trials."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+from simeval.core.tables import indent
+from simeval.core.trial import Judgement
+
+_OF_USERS = ("goal_satisfied", "gave_up", "handed_off", "turn_limit")
+MOST_SCENARIOS = 20  # whose faults are named in print
+MOST_TRIALS = 5  # named in a line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserConduct:
+    """What the simulated users of some trials did.
+
+    `ends` counts how conversations ended, `faults` holds the trials of each kind of fault, `faulty` counts the trials
+    with any, and `held_anew` how often a trial was held again because of one.
+    """
+
+    trials: int
+    faulty: int = 0
+    held_anew: int = 0
+    ends: Mapping[str, int] = field(default_factory=dict)
+    faults: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, judgements: Sequence[Judgement]) -> Self:
+        """Return what the users of these trials did."""
+        faults: dict[str, tuple[int, ...]] = {}
+        for judgement in judgements:
+            for kind in judgement.conversation.user_faults:
+                faults[kind] = (*faults.get(kind, ()), judgement.trial.index)
+        return cls(
+            trials=len(judgements),
+            faulty=sum(bool(judgement.conversation.user_faults) for judgement in judgements),
+            held_anew=sum(len(judgement.conversation.held_anew) for judgement in judgements),
+            ends=Counter(judgement.conversation.ended for judgement in judgements),
+            faults=faults,
+        )
+
+    @property
+    def rate(self) -> float | None:
+        """The share of trials whose user did not do its part."""
+        return self.faulty / self.trials if self.trials else None
+
+
+def show_conduct(conducts: Sequence[tuple[str, UserConduct]]) -> list[str]:
+    """Write what simulated users did, each scenario's with its title: how all ended, and whose faults there were."""
+    ends = sum((Counter(conduct.ends) for _, conduct in conducts), Counter[str]())
+    lines = []
+    if any(ends[each] for each in _OF_USERS):
+        lines.append("users: " + ", ".join(f"{ends[each]} {each}" for each in _OF_USERS if ends[each]))
+    trials, faulty = (sum(getattr(each, name) for _, each in conducts) for name in ("trials", "faulty"))
+    anew = sum(conduct.held_anew for _, conduct in conducts)
+    if anew:
+        lines.append(f"held anew because of a simulated user's fault: {anew} times")
+    if faulty:
+        lines.append(f"simulated users' faults: {faulty} of {trials} trials ({faulty / trials:.1%})")
+        lines += [f"{title}: {_show_faults(conduct)}" for title, conduct in conducts if conduct.faulty][:MOST_SCENARIOS]
+    return [indent(line, 0) for line in lines]
+
+
+def _show_faults(conduct: UserConduct) -> str:
+    return ", ".join(f"{kind} {_named(trials)}" for kind, trials in conduct.faults.items())
+
+
+def _named(trials: Sequence[int]) -> str:
+    more = f" and {len(trials) - MOST_TRIALS} more" if len(trials) > MOST_TRIALS else ""
+    return f"(trial{'s' if len(trials) > 1 else ''} {', '.join(map(str, trials[:MOST_TRIALS]))}{more})"
