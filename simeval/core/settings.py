@@ -143,18 +143,12 @@ class Settings:
     on_failed_control: OnFailedControl = field(
         default="refuse",
         metadata=about(
-            VERDICTS,
-            "What becomes of an expectation whose judge is wrong about controls; off shows it none.",
-            flag="--on-failed-control",
+            VERDICTS, "What a judge that is wrong about controls does to its expectation.", flag="--on-failed-control"
         ),
     )
     on_app_error: OnAppError = field(
         default="fail",
-        metadata=about(
-            VERDICTS,
-            "What an app's error does to its trial.",
-            flag="--on-app-error",
-        ),
+        metadata=about(VERDICTS, "What an app's error does to its trial.", flag="--on-app-error"),
     )
     max_error_rate: float = field(
         default=0.1,

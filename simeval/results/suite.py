@@ -325,14 +325,10 @@ def _show_described(results: Sequence[EvaluationResult]) -> list[str]:
 
 def _show_warnings(results: Sequence[EvaluationResult]) -> list[str]:
     """Say of each expectation why its judges may not be worth their ratings."""
-    return at_most_explained(
-        [
-            indent(f"warning: {expectation.label!r}{f' ({result.title})' if len(results) > 1 else ''}: {each}", 0)
-            for result in results
-            for expectation in result.expectations
-            for each in expectation.warnings
-        ]
-    )
+    found = [(result, each, said) for result in results for each in result.expectations for said in each.warnings]
+    titles = [f" ({result.title})" if len(results) > 1 else "" for result, _, _ in found]
+    lines = [f"warning: {each.label!r}{title}: {said}" for title, (_, each, said) in zip(titles, found, strict=True)]
+    return at_most_explained([indent(line, 0) for line in lines])
 
 
 def _explain(result: EvaluationResult) -> str:
