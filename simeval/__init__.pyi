@@ -55,6 +55,8 @@ from .suites.scenario import ScenarioTest as ScenarioTest
 
 # isort: split
 # Records that signatures name; core and the engine have no list of their own.
+from .core.controls import ControlRecord as ControlRecord
+from .core.controls import Controls as Controls
 from .core.preparation import Preparation as Preparation
 from .core.run_records import Cut as Cut
 from .core.run_records import Heartbeat as Heartbeat

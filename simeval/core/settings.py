@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from simeval.store.journal import Journal
 
 OnAppError = Literal["fail", "exclude", "stop"]
+OnFailedControl = Literal["refuse", "warn", "off"]
 OnUserFault = Literal["missing", "retry", "count"]
 UserFormat = Literal["json", "text"]
 EarlyStopping = bool | Literal["anytime"]
@@ -111,13 +112,15 @@ class Settings:
             check=require_whole,
         ),
     )
+    on_failed_control: OnFailedControl = field(
+        default="refuse",
+        metadata=about(
+            VERDICTS, "What a judge that is wrong about controls does to its expectation.", flag="--on-failed-control"
+        ),
+    )
     on_app_error: OnAppError = field(
         default="fail",
-        metadata=about(
-            VERDICTS,
-            "What an app's error does to its trial.",
-            flag="--on-app-error",
-        ),
+        metadata=about(VERDICTS, "What an app's error does to its trial.", flag="--on-app-error"),
     )
     max_error_rate: float = field(
         default=0.1,

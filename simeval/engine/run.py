@@ -240,6 +240,8 @@ async def _spending(context: RunContext, plans: Sequence[RunPlan], foreseen: For
         budget=shared.budget,
         trial=foreseen.trial,
         rubric=foreseen.rubric,
+        control=foreseen.control,
+        controls_left=context.controls.unrated,
         rubrics_left=await context.book.unwritten(rubric_requests(plans, shared.prompts["rubric"])),
         usage=context.meter.usage,
         seconds=context.meter.seconds,
