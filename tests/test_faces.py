@@ -36,7 +36,7 @@ CHECKED = {
     "Journal": Journal,
     "Evaluator": Evaluator,
 }
-NOT_OF_USERS = {"Ledger", "Redactor", "ReplyCache"}  # of these a Caller is made, which only the engine does
+NOT_OF_USERS = {"ExpectationControls", "Ledger", "Redactor", "ReplyCache"}  # only the engine makes what these are of
 
 
 def listed(stub: Path) -> list[str]:

@@ -9,6 +9,7 @@ from simeval.core.settings import (
     EarlyStopping,
     Gate,
     OnAppError,
+    OnFailedControl,
     OnUserFault,
     RetryConfig,
     StopAt,
@@ -32,6 +33,7 @@ class SettingOverrides(TypedDict, total=False):
     judge_repeats: int
     criteria_calls: CriteriaCalls
     judge_context_tokens: int | None
+    on_failed_control: OnFailedControl
     on_app_error: OnAppError
     max_error_rate: float
     user_format: UserFormat
@@ -59,6 +61,7 @@ class SettingOverrides(TypedDict, total=False):
     accept_changes: bool
     cache: bool
     rubric_folder: Path | str | None
+    canary_folder: Path | str | None
     model_options: Mapping[str, Any] | None
     judge_options: Mapping[str, Any] | None
     user_options: Mapping[str, Any] | None

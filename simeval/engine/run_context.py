@@ -33,6 +33,7 @@ from simeval.models.providers.offline import NOTICE
 from simeval.models.registry import Models
 from simeval.models.reply_cache import ReplyCache
 from simeval.results.suite import RunRecord
+from simeval.scorers.llm.controls import ControlBook, ExpectationControls
 from simeval.scorers.llm.criteria import CriteriaScorer
 from simeval.scorers.llm.judge import RubricScorer
 from simeval.scorers.llm.rubrics import RubricBook
@@ -75,6 +76,7 @@ class RunContext:
         self._cache = self._reply_cache(store) if shared.settings.cache else None
         self.judges = [self.caller(model, "judge") for model in shared.panel]
         rubrics = past.rubrics if past else {}
+        self.controls = ControlBook(past.controls if past else {}, self.recorder.record)
         self.book = RubricBook(
             self.judges[0],
             shared.rubric_folder,
@@ -126,6 +128,7 @@ class RunContext:
                 asked=settings.criteria_calls,
                 most_tokens=settings.judge_context_tokens,
                 prompt=prompts["criteria"],
+                controls=self._shown(expectation),
             )
         return RubricScorer(
             self.judges,
@@ -136,7 +139,16 @@ class RunContext:
             expectation.levels,
             expectation.reference or "",
             settings.judge_context_tokens,
+            self._shown(expectation),
         )
+
+    def _shown(self, expectation: Expectation) -> ExpectationControls | None:
+        """Return what the judges of an expectation are shown before they judge; None where that is nothing."""
+        shown, on_failed = expectation.shown_controls, self.settings.on_failed_control
+        if shown is None or on_failed == "off":
+            return None
+        calls = len(expectation.criteria or ()) if self.settings.criteria_calls == "each" else 1
+        return ExpectationControls(self.controls, shown, self.judges, on_failed, expectation.judged or "", calls)
 
     def target(self, handler: AppHandler, dataset: Dataset | None = None) -> Target:
         """Return what is evaluated: an app's handler or a model; with a `dataset`, also a function of its columns."""

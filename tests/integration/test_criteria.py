@@ -124,7 +124,7 @@ async def test_facts_reference_tools_and_state_are_for_the_judge_alone() -> None
 
     await run(model, samples=1)
 
-    for request in model.requests:
+    for request in (each for each in model.requests if each.role != "control"):
         text = str(request.messages())
         shown = [
             "It opens at nine &amp; never at eight." in text,

@@ -248,7 +248,21 @@ class Statistician:
             results=results,
             expected_behavior=measure.expected_behavior,
             prepared=tally.prepared.get(position),
+            signs=self._signs(tally, position, results, run),
         )
+
+    def _signs(
+        self, tally: _Tally, position: int, results: Sequence[Score | Failure], run: RunRecord
+    ) -> tuple[str, ...]:
+        """Return what in the ratings of an expectation speaks against its judges."""
+        signs = tally.plan.signs(position)
+        if signs is None:
+            return ()
+        for judgement, result in zip(tally.judgements, results, strict=True):
+            if isinstance(result, Score):
+                signs.take(result, judgement.conversation)
+        prepared = tally.prepared.get(position)
+        return signs.warnings(run.judge_model, prepared.controls if prepared else ())
 
     def _verdict(self, test: RunningTest, tally: _Tally, results: Sequence[Score | Failure], run: RunRecord) -> Verdict:
         """Conclude; too many lost trials make an error, unless what is left proves a side against the worst case."""

@@ -14,6 +14,7 @@ from functools import partial
 from html import escape
 from typing import ClassVar
 
+from simeval.core.controls import ControlKind
 from simeval.core.conversation import ChatMessage, Message
 from simeval.core.serialization import plain
 from simeval.core.settings import UserFormat
@@ -172,7 +173,8 @@ class JudgeRequest(ModelRequest):
     """Asks a judge about a conversation.
 
     `facts` and `reference`, an answer as it should be, are for the judge alone; what there is not, is "". Of a
-    transcript that is estimated to take more than `most_tokens`, the middle is left out.
+    transcript that is estimated to take more than `most_tokens`, the middle is left out. Of a conversation that is
+    shown as a `control` it is known what the judge must find; it is asked about in the very same words.
     """
 
     given: str
@@ -183,8 +185,12 @@ class JudgeRequest(ModelRequest):
     most_tokens: int | None = None
     seed: int
     max_tokens: int | None = 800
+    control: ControlKind | None = None
 
-    role: ClassVar[str] = "judge"
+    @property
+    def role(self) -> str:
+        """What usage is summed by."""
+        return "judge" if self.control is None else "control"
 
     @property
     def shown(self) -> Excerpt:

@@ -2,14 +2,16 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
+from simeval.core.controls import ControlKind
 from simeval.core.conversation import Conversation
 from simeval.core.logs import log
+from simeval.core.preparation import Preparation
 from simeval.core.serialization import plain
 from simeval.core.settings import CriteriaCalls
 from simeval.core.trial import Rating, Score
@@ -20,6 +22,7 @@ from simeval.models.protocol.prompts import CriteriaRequest
 from simeval.models.protocol.replies import Reply, Text
 from simeval.models.protocol.transcripts import end_state
 from simeval.scorers.base import Scorer
+from simeval.scorers.llm.controls import ExpectationControls
 from simeval.scorers.llm.judge import mean_rating
 from simeval.scorers.llm.panel import of_each_judge
 from simeval.scorers.llm.quotes import stands_in
@@ -104,12 +107,27 @@ class CriteriaScorer(Scorer):
     asked: CriteriaCalls = "all"
     most_tokens: int | None = None
     prompt: Prompt = field(default_factory=partial(built_in, "criteria"))
+    controls: ExpectationControls | None = None
+    control: ControlKind | None = None
     timeout_seconds = None
     direction = "higher"
 
     @property
     def name(self) -> str:
         return "criteria"
+
+    async def prepare(self, columns: Mapping[str, Any]) -> Preparation | None:
+        """Show the judges what they must be right about. Raises ModelUnusable."""
+        return None if self.controls is None else await self.controls.prepare(self, columns, Preparation())
+
+    @property
+    def basis(self) -> Sequence[object]:
+        """What its rulings depend on beside the scenario."""
+        return [self.prompt.identity, *self.criteria, self.reference, self.asked]
+
+    def alone(self, judge: Caller, control: ControlKind) -> "CriteriaScorer":
+        """Return the scorer by which one judge rules on a control once."""
+        return replace(self, judges=[judge], repeats=1, control=control)
 
     async def score(self, conversation: Conversation, given: str, when: str, seed: int, facts: Any = "") -> Score:
         """Return whether all criteria are met. Raises ModelError, and CannotTell where a judge cannot tell of one.
@@ -126,6 +144,7 @@ class CriteriaScorer(Scorer):
             conversation=conversation.messages,
             most_tokens=self.most_tokens,
             prompt=self.prompt,
+            control=self.control,
         )
 
         async def ask(judge: Caller, repeat: int, seed: int) -> tuple[Rating, list[Mapping[str, object]]]:

@@ -6,6 +6,7 @@ from functools import partial
 from statistics import mean
 from typing import Any
 
+from simeval.core.controls import ControlKind
 from simeval.core.conversation import Conversation
 from simeval.core.logs import log
 from simeval.core.preparation import Preparation
@@ -17,6 +18,7 @@ from simeval.models.protocol.prompt_texts import Prompt, built_in
 from simeval.models.protocol.prompts import GradeRequest
 from simeval.models.protocol.replies import Grade
 from simeval.scorers.base import Scorer
+from simeval.scorers.llm.controls import ExpectationControls
 from simeval.scorers.llm.panel import of_each_judge
 from simeval.scorers.llm.rubrics import RubricBook
 
@@ -36,6 +38,8 @@ class RubricScorer(Scorer):
     own_rubric: Mapping[str, str] | None = None
     reference: str = ""
     most_tokens: int | None = None
+    controls: ExpectationControls | None = None
+    control: ControlKind | None = None
     timeout_seconds = None
     direction = "higher"
 
@@ -44,14 +48,24 @@ class RubricScorer(Scorer):
         return "rating"
 
     async def prepare(self, columns: Mapping[str, Any]) -> Preparation:
-        """Have the rubric written. Raises ModelUnusable."""
+        """Have the rubric written, then show the judges what they must be right about. Raises ModelUnusable."""
         try:
             rubric = await self.rubric(columns["given"], columns["when"])
         except ModelUnusable:
             raise
         except ModelError as error:
             return Preparation(failure=failure_of(error, "rubric", clean=self.book.caller.redactor.clean))
-        return Preparation(rubric=rubric)
+        shown = Preparation(rubric=rubric)
+        return shown if self.controls is None else await self.controls.prepare(self, columns, shown)
+
+    @property
+    def basis(self) -> Sequence[object]:
+        """What its ratings depend on beside the scenario and the rubric."""
+        return [self.prompt.identity, self.expected_behavior, self.reference]
+
+    def alone(self, judge: Caller, control: ControlKind) -> "RubricScorer":
+        """Return the scorer by which one judge rates a control once."""
+        return replace(self, judges=[judge], repeats=1, control=control)
 
     async def rubric(self, given: str, when: str) -> RubricRecord:
         """Return the rubric that conversations are rated by. Raises ModelError where it cannot be written."""
@@ -71,6 +85,7 @@ class RubricScorer(Scorer):
             most_tokens=self.most_tokens,
             seed=seed,
             prompt=self.prompt,
+            control=self.control,
         )
 
         async def rate(judge: Caller, repeat: int, seed: int) -> Rating:
