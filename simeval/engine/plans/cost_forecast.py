@@ -275,7 +275,8 @@ def _grown(size: Callable[[int], float], messages: int) -> float:
 
 def judge_calls(measure: Measure, settings: Settings) -> int:
     """Return the calls that one judge's rating of a conversation takes."""
-    return len(measure.criteria) if measure.criteria and settings.criteria_calls == "each" else 1
+    asks_each = settings.criteria_calls == "each" or settings.judge_reply == "label"
+    return len(measure.criteria) if measure.criteria and asks_each else 1
 
 
 def _judging(scenario: ScenarioTest, measure: Measure, prompts: Mapping[str, Prompt], messages: int) -> float:
