@@ -139,12 +139,26 @@ def one_model(make_engine: MakeEngine, llm: FakeEndpoint) -> dict[str, str]:
     return {"judge_model": name, "user_simulator_model": name}
 
 
-async def test_the_rubric_is_written_while_the_first_conversations_are_held(make_engine: MakeEngine) -> None:
+async def test_a_conversation_begins_when_its_rubric_is_written_and_its_judge_is_tested(
+    make_engine: MakeEngine,
+) -> None:
+    asked: list[tuple[int, int]] = []
+
     async def app(message: str) -> str:
-        await until(lambda: llm.stats.by_role["rubric"] == 1)
+        asked.append((llm.stats.by_role["rubric"], llm.stats.by_role["control"]))
         return "I answer questions."
 
     with fake_endpoint() as llm:
         result = await make_engine(llm).evaluate(scenario(3), app)
 
     assert result.failures == ()
+    assert set(asked) == {(1, 2)}
+
+
+async def test_a_credulous_judge_makes_no_pass(make_engine: MakeEngine) -> None:
+    with fake_endpoint(Behaviour(credulous=True, score=10)) as llm:
+        result = await make_engine(llm).evaluate(scenario(10), app_handler)
+
+    assert result.outcome == "error"
+    assert "is not to be trusted here" in result.verdicts[0].explanation
+    assert dict(llm.stats.by_role) == {"rubric": 1, "control": 2}
