@@ -24,7 +24,7 @@ from simeval.errors import ModelError
 from simeval.models.caller import Caller
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompts import GradeRequest, RubricRequest, UserTurn
-from simeval.models.protocol.replies import LEVELS, Reply, UserReply
+from simeval.models.protocol.replies import LEVELS, Reply
 from simeval.models.registry import Models
 from tests.support.real_model import NAME, real_model
 
@@ -84,7 +84,7 @@ def requests(seeds: int) -> Iterable[tuple[str, Request, type[Reply]]]:
         user: dict[str, Any] = {"given": given, "when": when, "writing_style": style.draw(seed), "seed": seed}
         for role, history in (("user, first", ()), ("user, later", talk)):
             turn = UserTurn(**user, history=history)
-            yield role, turn, turn.reply or UserReply
+            yield role, turn, turn.reads
         judged: dict[str, Any] = {"given": given, "when": when, "expected_behavior": expected}
         grade = GradeRequest(**judged, levels=GRADES, conversation=talk, seed=seed)
         yield "judge", grade, grade.reply

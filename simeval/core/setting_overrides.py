@@ -61,6 +61,7 @@ class SettingOverrides(TypedDict, total=False):
     accept_changes: bool
     cache: bool
     rubric_folder: Path | str | None
+    canary_folder: Path | str | None
     model_options: Mapping[str, Any] | None
     judge_options: Mapping[str, Any] | None
     user_options: Mapping[str, Any] | None

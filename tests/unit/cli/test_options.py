@@ -49,6 +49,7 @@ EXAMPLES: dict[str, tuple[list[str], object]] = {
     "resume": (["--resume", "last"], "last"),
     "accept_changes": (["--accept-changes"], True),
     "cache": (["--cache"], True),
+    "canary_folder": (["--canary", "kept"], "kept"),
     "model_options": (
         ["--model-option", "temperature=0.5", "--model-option", "api_base=http://x"],
         {"temperature": 0.5, "api_base": "http://x"},
