@@ -54,7 +54,6 @@ def _serve() -> None:
     sys.stdout.write(f"{server.listening_address}\n")
     sys.stdout.flush()
     sys.stdin.read()
-    server.stop()
 
 
 if __name__ == "__main__":

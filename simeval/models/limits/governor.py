@@ -68,7 +68,7 @@ class Governed(Wrapped):
                 self._end(ticket, completion, failure, is_probe=is_probe, request=id(request))
 
     def _look_for_cut(self, request: Request, completion: Completion) -> None:
-        """Say once that so few tokens of a long prompt are counted that the server may have cut it off, as Ollama does."""
+        """Say once that so few tokens of a long prompt are counted that it may have been cut off, as Ollama does."""
         counted = completion.prompt_tokens
         if self._may_cut or counted < LONG_PROMPT:
             return
