@@ -84,7 +84,7 @@ def requests(seeds: int) -> Iterable[tuple[str, Request, type[Reply]]]:
         user: dict[str, Any] = {"given": given, "when": when, "writing_style": style.draw(seed), "seed": seed}
         for role, history in (("user, first", ()), ("user, later", talk)):
             turn = UserTurn(**user, history=history)
-            yield role, turn, turn.reply
+            yield role, turn, turn.reads
         judged: dict[str, Any] = {"given": given, "when": when, "expected_behavior": expected}
         grade = GradeRequest(**judged, levels=GRADES, conversation=talk, seed=seed)
         yield "judge", grade, grade.reply

@@ -28,26 +28,25 @@ def main() -> None:
     parser.add_argument("--stubs", type=int, default=400, help="of each kind and half")
     options = parser.parse_args()
     recorded = load(options.data)
-    print("caught                 tuned on             held out")
     everything = [talk for talks in recorded.values() for talk in talks]
+    clean = [talk for talk in everything if not accused(talk)]
+    print("caught                 tuned on              held out")
     for kind in KINDS:
-        print(
-            f"{kind:<22} "
-            + "  ".join(f"{shown(*caught(kind, everything, half, options.stubs)):<20}" for half in (0, 1))
-        )
-    print("\naccused                users   tuned on             held out             of what")
+        cells = [shown(*caught(kind, clean, half, options.stubs)) for half in (0, 1)]
+        print(f"{kind:<22} {cells[0]:<21} {cells[1]}")
+    print("\naccused                users   tuned on              held out              of what")
     for source, talks in recorded.items():
         print(row(source, "people" if source in HUMAN else "models", talks))
     print(row("all", "", everything))
 
 
-def caught(kind: UserFaultKind, talks: Sequence[Recorded], half: int, stubs: int) -> tuple[int, int]:
-    """Return how many stubs of a fault are caught, and of how many; what was clean before has only that fault."""
+def caught(kind: UserFaultKind, clean: Sequence[Recorded], half: int, stubs: int) -> tuple[int, int]:
+    """Return how many stubs of a fault, made of clean conversations of a half, are caught, and of how many."""
     random = Random(f"{SEED} {kind} {half}")
+    talks = [talk for talk in clean if talk.is_for_tuning == (half == 0)]
     found = made = 0
-    candidates = [talk for talk in talks if talk.is_for_tuning == (half == 0) and not accused(talk)]
     while made < stubs:
-        stub = STUBS[kind](random.choice(candidates), random, half)
+        stub = STUBS[kind](random.choice(talks), random, half)
         if stub is not None:
             made += 1
             found += kind in {fault.kind for fault in find_faults(*stub)}
@@ -62,7 +61,7 @@ def accused(talk: Recorded) -> list[UserFaultKind]:
 def row(source: str, users: str, talks: Sequence[Recorded]) -> str:
     halves = [[accused(talk) for talk in talks if talk.is_for_tuning is tuned] for tuned in (True, False)]
     kinds = Counter(kind for half in halves for each in half for kind in each)
-    cells = "  ".join(f"{shown(sum(map(bool, half)), len(half)):<20}" for half in halves)
+    cells = "  ".join(f"{shown(sum(map(bool, half)), len(half)):<21}" for half in halves)
     return f"{source:<22} {users:<6}  {cells} {', '.join(f'{count} {kind}' for kind, count in kinds.items())}".rstrip()
 
 
