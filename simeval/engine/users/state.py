@@ -85,10 +85,12 @@ def decide(state: UserState, reply: UserReply, history: Sequence[Message]) -> tu
             return replace(message, content=""), "gave_up"
         return replace(message, metadata={STATUS: reply.status}), None
     ending = ENDINGS.get(reply.status)
-    if ending is None or not state.may_leave or message.content.rstrip().endswith(("?", "？", "؟")):
+    if ending is None or not state.may_leave:
         return message, None
     if any(words(each.content) == words(message.content) for each in history if each.role == "user"):
         message = replace(message, content="")
+    elif message.content.rstrip().endswith(("?", "？", "؟")):
+        return message, None
     return replace(message, metadata={STATUS: reply.status}), ending
 
 

@@ -111,6 +111,7 @@ def test_who_is_held_or_asks_something_stays(status: Status) -> None:
 
 def test_what_was_said_is_not_said_again_on_leaving() -> None:
     assert answered("satisfied", "cancel it!", "Cancel it", "It is done.") == ("", "goal_satisfied")
+    assert answered("satisfied", "Is it done?", "Is it done?", "It is done.") == ("", "goal_satisfied")
 
 
 def test_a_farewell_is_known_by_its_status_and_no_other_message_is_one() -> None:
