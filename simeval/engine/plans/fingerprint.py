@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from simeval.core.labelled_examples import LabelledExample, expectation_key
 from simeval.core.serialization import Json, plain
 from simeval.core.settings import ROLES, Settings
 from simeval.core.writing_style import WritingStyleConfig
@@ -28,6 +29,7 @@ def define(
     settings: Settings,
     *,
     prompts: Mapping[str, Prompt],
+    examples: Mapping[str, Sequence[LabelledExample]],
     seed: int,
     app: str,
     judges: Sequence[str],
@@ -42,6 +44,7 @@ def define(
         "judge repeats": settings.judge_repeats,
         "criteria calls": settings.criteria_calls if any(_has_criteria(plan) for plan in plans) else None,
         "judge context tokens": settings.judge_context_tokens,
+        "judge examples": _examples_read(plans, examples),
         "user": user,
         "model options": _options(settings),
         "prompts": _prompts_read(plans, prompts, judges=judges, user=user, audits=settings.audit_users > 0),
@@ -59,6 +62,13 @@ def _options(settings: Settings) -> Json:
         for before, options in named.items()
         for name, value in sorted(answer_options(options or {}).items())
     }
+
+
+def _examples_read(plans: Sequence[RunPlan], examples: Mapping[str, Sequence[LabelledExample]]) -> Sequence[str] | None:
+    """Return the keys of the labelled conversations that judges are shown; None where there are none."""
+    expected = {expectation_key(each.expected_behavior or "") for plan in plans for each in plan.judged}
+    keys = sorted(each.key for key in expected for each in examples.get(key, ()))
+    return keys or None
 
 
 def _has_criteria(plan: RunPlan) -> bool:
