@@ -36,13 +36,14 @@ CHECKED = {
     "Journal": Journal,
     "Evaluator": Evaluator,
 }
+# only the engine makes what these are of
 NOT_OF_USERS = {
     "ExpectationControls",
     "LabelledExample",
     "Ledger",
     "Redactor",
     "ReplyCache",
-}  # only the engine makes what these are of
+}
 
 
 def listed(stub: Path) -> list[str]:
