@@ -226,7 +226,15 @@ class TestCriteria:
 
 
 class TestAControlThatCannotBeRated:
-    async def test_it_is_taken_for_one_that_went_wrong(self) -> None:
+    async def test_one_that_is_lost_is_made_up_for_by_another(self) -> None:
+        result = await evaluated(judge([failure("server"), judge_reply(1)]))
+
+        prepared = result.expectations[0].prepared
+        assert result.passed
+        assert prepared is not None
+        assert [each.is_right for each in prepared.controls] == [True]
+
+    async def test_where_all_are_lost_nothing_is_known_of_the_judge(self) -> None:
         result = await evaluated(judge([failure("content")]))
 
         assert result.outcome == "error"

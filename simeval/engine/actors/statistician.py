@@ -8,6 +8,7 @@ from typing import TypeGuard
 
 from anyio.streams.memory import MemoryObjectReceiveStream
 
+from simeval.core.logs import log
 from simeval.core.preparation import Preparation, Prepared
 from simeval.core.settings import Settings
 from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Verdict
@@ -115,6 +116,8 @@ class Statistician:
         refused = [place for place in found.found if tally.refusal(place)]
         for place in refused:
             self._demand.settle(tally.plan.position, place)
+            failure = tally.refusal(place)
+            log.warning(f"{tally.plan.title}: {tally.plan.measures[place].label}: {failure and failure.error}")
         if refused and not self._is_closed(tally) and self._has_ended(tally):
             self._on_trial(0, tally.plan.sample_size)
             self._demand.close(tally.plan.position, 0)

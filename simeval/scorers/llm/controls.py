@@ -95,11 +95,11 @@ class ExpectationControls:
     async def prepare(self, scorer: Judging, columns: Mapping[str, Any], made: Preparation) -> Preparation:
         """Show every control to every judge, all at once, and add what they give to what was `made` ready.
 
-        `columns` are those that all trials share. Raises ModelUnusable. Of a judge that cannot rate one, nothing is
-        known: it is taken for one that is wrong.
+        `columns` are those that all trials share. Raises ModelUnusable. Of a judge that could rate none that it must
+        fail, nothing is known: it is taken for one that is wrong.
         """
         found: dict[int, ControlRecord] = {}
-        lost: list[Failure] = []
+        lost: dict[str, Failure] = {}
         places = [(judge, kind) for judge in self.judges for kind in self.shown.kinds]
 
         async def show(place: int) -> None:
@@ -109,7 +109,7 @@ class ExpectationControls:
             except ModelUnusable:
                 raise
             except ModelError as error:
-                lost.append(failure_of(error, "judge", clean=judge.redactor.clean))
+                lost[judge.model.name] = failure_of(error, "judge", clean=judge.redactor.clean)
             self.book.took(self, self.calls)
 
         try:
@@ -148,12 +148,13 @@ class ExpectationControls:
         return await self.book.rating(key, rate)
 
 
-def _failure(controls: Sequence[ControlRecord], lost: Sequence[Failure]) -> Failure | None:
-    """Return why judges that were given controls shall not judge; None where they may."""
+def _failure(controls: Sequence[ControlRecord], lost: Mapping[str, Failure]) -> Failure | None:
+    """Return why judges that were shown controls, with those `lost` by judge, shall not judge; None where they may."""
     if said := "; ".join(complaints(controls)):
         said += "; --on-failed-control warn lets it judge"
         return Failure(stage="judge", error=said, cause=FAILED_CONTROL)
-    return lost[0] if lost else None
+    tested = {control.judge for control in controls if control.control != "example"}
+    return next((failure for judge, failure in lost.items() if judge not in tested), None)
 
 
 def _key(parts: Sequence[object]) -> str:

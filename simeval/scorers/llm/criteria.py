@@ -20,7 +20,7 @@ from simeval.errors import CannotTell
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt, built_in
 from simeval.models.protocol.prompts import CriteriaRequest
-from simeval.models.protocol.replies import Reply, Text
+from simeval.models.protocol.replies import Reasoning, Reply
 from simeval.models.protocol.transcripts import end_state
 from simeval.scorers.base import Scorer
 from simeval.scorers.llm.controls import ExpectationControls
@@ -46,7 +46,7 @@ _RULING: Mapping[str, Any] = {
 class CriterionRuling(Reply):
     """Whether one criterion is met, and the words of the conversation that this rests on."""
 
-    reasoning: Text
+    reasoning: Reasoning
     quote: Annotated[str, Field(strict=True)] = ""
     ruling: Literal["met", "not_met", "cannot_tell"]
     json_schema: ClassVar[Mapping[str, Any]] = _RULING
