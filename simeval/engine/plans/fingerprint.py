@@ -82,7 +82,8 @@ def answer_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Say where two definitions differ, each difference in a line."""
-    return list(_differences(_by_prompt(_without_modules(before), now), now, ""))
+    earlier = _with_users_as_they_were(_by_prompt(_without_modules(before), now), now)
+    return list(_differences(earlier, now, ""))
 
 
 def _without_modules(definition: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -94,6 +95,14 @@ def _without_modules(definition: Mapping[str, Any]) -> Mapping[str, Any]:
     scenarios = definition.get("scenarios", ())
     shortened = [{**each, "then": [*map(named, each["then"])]} if "then" in each else each for each in scenarios]
     return {**definition, "scenarios": shortened} if scenarios else definition
+
+
+def _with_users_as_they_were(definition: Mapping[str, Any], now: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a definition as it is written now: until schema version 4 no fault of a simulated user was looked for."""
+    ours = now.get("settings", {})
+    then = {"user_format": "json", "on_user_fault": "count", "audit_users": 0.0}
+    known = {name: then.get(name, ours[name]) for name in _OF_USERS if name in ours}
+    return {**definition, "settings": {**known, **definition["settings"]}} if "settings" in definition else definition
 
 
 def _by_prompt(definition: Mapping[str, Any], now: Mapping[str, Any]) -> Mapping[str, Any]:
