@@ -18,8 +18,8 @@ from .core.conversation import Conversation as Conversation
 from .core.conversation import Message as Message
 from .core.feedback import Feedback as Feedback
 from .core.logs import configure_logging as configure_logging
+from .core.retry_config import RetryConfig as RetryConfig
 from .core.setting_overrides import SettingOverrides as SettingOverrides
-from .core.settings import RetryConfig as RetryConfig
 from .core.settings import Settings as Settings
 from .core.trial import Estimate as Estimate
 from .core.trial import Failure as Failure
@@ -55,6 +55,8 @@ from .suites.scenario import ScenarioTest as ScenarioTest
 
 # isort: split
 # Records that signatures name; core and the engine have no list of their own.
+from .core.controls import ControlRecord as ControlRecord
+from .core.controls import Controls as Controls
 from .core.preparation import Preparation as Preparation
 from .core.run_records import Cut as Cut
 from .core.run_records import Heartbeat as Heartbeat

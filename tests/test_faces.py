@@ -36,7 +36,14 @@ CHECKED = {
     "Journal": Journal,
     "Evaluator": Evaluator,
 }
-NOT_OF_USERS = {"Ledger", "Redactor", "ReplyCache"}  # of these a Caller is made, which only the engine does
+# only the engine makes what these are of
+NOT_OF_USERS = {
+    "ExpectationControls",
+    "LabelledExample",
+    "Ledger",
+    "Redactor",
+    "ReplyCache",
+}
 
 
 def listed(stub: Path) -> list[str]:

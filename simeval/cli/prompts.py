@@ -36,8 +36,7 @@ def _listed() -> str:
             *textwrap.wrap(f"{{data_notice}} in them stands for: {DATA_NOTICE}", WIDTH),
             "",
             "simeval prompts NAME prints one. To replace it by one of yours:",
-            f"  {', '.join(name for name, _ in ours)}:",
-            "    --prompt NAME=FILE, or settings: prompts: {NAME: FILE}",
+            "  with a version: --prompt NAME=FILE, or settings: {prompts: {NAME: FILE}}",
             "  of scorers: by the arguments that are named where it is printed",
             "",
         ]

@@ -3,15 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from simeval.core.controls import ControlRecord
 from simeval.core.run_records import RubricRecord
 from simeval.core.trial import Failure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preparation:
-    """What an expectation will be judged by, or the `failure` for which it cannot be judged at all."""
+    """What an expectation will be judged by, what its judges gave to controls, and why it cannot be judged, if so."""
 
     rubric: RubricRecord | None = None
+    controls: tuple[ControlRecord, ...] = ()
     failure: Failure | None = None
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from simeval.core.controls import ControlRecord
 from simeval.core.conversation import Message
 from simeval.core.trial import Score, Trial, TrialConversation
 from simeval.core.usage import Usage
@@ -99,6 +100,7 @@ class ResumableRun:
     held: Mapping[TrialKey, TrialConversation] = field(default_factory=dict)
     scores: Mapping[TrialKey, Mapping[int, Score]] = field(default_factory=dict)
     rubrics: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    controls: Mapping[str, ControlRecord] = field(default_factory=dict)
     begun: Mapping[TrialKey, Start] = field(default_factory=dict)
     cuts: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     set_aside: int = 0

@@ -8,7 +8,9 @@ from simeval.core.settings import (
     CriteriaCalls,
     EarlyStopping,
     Gate,
+    JudgeReply,
     OnAppError,
+    OnFailedControl,
     OnUserFault,
     RetryConfig,
     StopAt,
@@ -30,8 +32,11 @@ class SettingOverrides(TypedDict, total=False):
     gate: Gate
     joint: bool
     judge_repeats: int
+    judge_reply: JudgeReply
     criteria_calls: CriteriaCalls
     judge_context_tokens: int | None
+    on_failed_control: OnFailedControl
+    judge_examples: Path | str | None
     on_app_error: OnAppError
     max_error_rate: float
     user_format: UserFormat
@@ -59,6 +64,7 @@ class SettingOverrides(TypedDict, total=False):
     accept_changes: bool
     cache: bool
     rubric_folder: Path | str | None
+    canary_folder: Path | str | None
     model_options: Mapping[str, Any] | None
     judge_options: Mapping[str, Any] | None
     user_options: Mapping[str, Any] | None

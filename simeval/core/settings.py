@@ -6,16 +6,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from simeval.core.retry_config import RetryConfig as RetryConfig
 from simeval.core.setting_checks import (
     require_amount,
     require_kind,
     require_part,
+    require_path,
     require_prompts,
     require_seconds,
     require_seed,
 )
 from simeval.core.setting_field import BUDGET, LIMITS, SURROUNDINGS, VERDICTS, about, check
-from simeval.core.validation import nearest, require, require_level, require_size, require_whole
+from simeval.core.validation import nearest, require_level, require_size, require_whole
 from simeval.core.writing_style import WritingStyleConfig
 from simeval.errors import DefinitionError
 
@@ -23,43 +25,16 @@ if TYPE_CHECKING:
     from simeval.store.journal import Journal
 
 OnAppError = Literal["fail", "exclude", "stop"]
+OnFailedControl = Literal["refuse", "warn", "off"]
 OnUserFault = Literal["missing", "retry", "count"]
 UserFormat = Literal["json", "text"]
 EarlyStopping = bool | Literal["anytime"]
 Gate = Literal["pass", "not_fail"]
 StopAt = Literal["gate", "verdict"]
 CriteriaCalls = Literal["all", "each"]
+JudgeReply = Literal["json", "label"]
 ModelRole = Literal["judge", "user", "app"]  # whose options a model gets; rubrics and scorers are the judge's
 ROLES: Sequence[ModelRole] = get_args(ModelRole)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetryConfig:
-    """How calls to language models are retried.
-
-    Waits grow exponentially from `backoff_multiplier` seconds, with full jitter, up to
-    `max_backoff_seconds`; a provider's Retry-After is waited for in full where it is at most two minutes.
-    """
-
-    enabled: bool = True
-    max_attempts: int = 5
-    backoff_multiplier: float = 0.5
-    max_backoff_seconds: float = 30.0
-
-    def __post_init__(self) -> None:
-        require(self.max_attempts >= 1, "RetryConfig.max_attempts", found=self.max_attempts, do="use 1 or more")
-        require(
-            self.backoff_multiplier >= 0,
-            "RetryConfig.backoff_multiplier",
-            found=self.backoff_multiplier,
-            do="use 0 or more seconds",
-        )
-        require(
-            self.max_backoff_seconds >= 0,
-            "RetryConfig.max_backoff_seconds",
-            found=self.max_backoff_seconds,
-            do="use 0 or more seconds",
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +96,14 @@ class Settings:
             check=require_whole,
         ),
     )
+    judge_reply: JudgeReply = field(
+        default="json",
+        metadata=about(
+            VERDICTS,
+            "What judges answer with: an object with reasons, or a label alone and, where it comes, its probability.",
+            flag="--judge-reply",
+        ),
+    )
     criteria_calls: CriteriaCalls = field(
         default="all",
         metadata=about(
@@ -139,13 +122,26 @@ class Settings:
             check=require_whole,
         ),
     )
-    on_app_error: OnAppError = field(
-        default="fail",
+    on_failed_control: OnFailedControl = field(
+        default="refuse",
+        metadata=about(
+            VERDICTS, "What a judge that is wrong about controls does to its expectation.", flag="--on-failed-control"
+        ),
+    )
+    judge_examples: Path | str | None = field(
+        default=None,
         metadata=about(
             VERDICTS,
-            "What an app's error does to its trial.",
-            flag="--on-app-error",
+            "Conversations that people labelled (a file of `simeval agree --sample`): judges are shown a few of them.",
+            flag="--judge-examples",
+            metavar="FILE",
+            unset="none",
+            check=require_path,
         ),
+    )
+    on_app_error: OnAppError = field(
+        default="fail",
+        metadata=about(VERDICTS, "What an app's error does to its trial.", flag="--on-app-error"),
     )
     max_error_rate: float = field(
         default=0.1,
@@ -315,6 +311,16 @@ class Settings:
     rubric_folder: Path | str | None = field(
         default=Path(".simeval/rubrics"),
         metadata=about(SURROUNDINGS, "Where rubrics that a model wrote are kept between runs.", unset="in memory only"),
+    )
+    canary_folder: Path | str | None = field(
+        default=None,
+        metadata=about(
+            SURROUNDINGS,
+            "Folder of judges' answers to fixed conversations: say of each whether its model has changed (24 calls).",
+            flag="--canary",
+            metavar="FOLDER",
+            unset="not asked",
+        ),
     )
     model_options: Mapping[str, Any] | None = field(
         default=None,

@@ -183,6 +183,7 @@ _STAGE_OF_ROLE: Mapping[str, Stage] = {
     "user": "simulator",
     "audit": "simulator",
     "judge": "judge",
+    "control": "judge",
     "rubric": "rubric",
     "scorer": "scorer",
     "app": "app",

@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import anyio.to_thread
@@ -20,6 +21,7 @@ from simeval.engine.actors.statistician import Statistician
 from simeval.engine.actors.tabulator import Tabulator, record_of
 from simeval.engine.actors.targets import Target
 from simeval.engine.flow.demand import Demand
+from simeval.engine.judge_test.battery import ask_canary
 from simeval.engine.pipeline import Conclusion, Pipeline, Source
 from simeval.engine.plans.budget import Spending
 from simeval.engine.plans.cost_forecast import CostForecast, ExperimentForecast, forecast, forecast_experiment, too_long
@@ -28,6 +30,7 @@ from simeval.engine.plans.scenario_plan import RunPlan, make_plans, rubric_reque
 from simeval.engine.progress import progress_bar
 from simeval.engine.run_context import AppHandler, RunContext, embedded_notes, replaced_notes
 from simeval.engine.watchdog import watching
+from simeval.models.provider_table import is_embedded
 from simeval.results.experiment import ExperimentResult
 from simeval.results.suite import SuiteResult
 from simeval.store.journal import RunResult
@@ -186,6 +189,7 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
     is_recorded = work.target is None
     run, known = context.begin(plans, app_name, user=work.user, notes=notes, recorded=is_recorded, **work.fields)
     spending = await _spending(context, plans, foreseen)
+    run = replace(run, notes=(*run.notes, *await _canaries(context, plans)))
     log.info(f"{work.kind} started", run=run.run_id, **work.summary)
     log.info(str(foreseen))
     for (requirement, acceptance), times in work.requirements.items():
@@ -215,6 +219,20 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
             return await pipeline.run(run, min(context.settings.concurrency, trials), meter.measured)
 
 
+async def _canaries(context: RunContext, plans: Sequence[RunPlan]) -> list[str]:
+    """Say of each judge whether another model answers by its name than before, where canaries are kept."""
+    folder = context.settings.canary_folder
+    if folder is None or not any(plan.judged for plan in plans):
+        return []
+    prompt = context.shared.prompts["judge"]
+    asked = [judge for judge in context.judges if not is_embedded(judge.model.name)]
+    found = [await ask_canary(judge, prompt, Path(folder)) for judge in asked]
+    for each in found:
+        if each.has_changed:
+            log.warning(str(each))
+    return [str(each) for each in found]
+
+
 async def _spending(context: RunContext, plans: Sequence[RunPlan], foreseen: Forecast) -> Spending:
     """Return what a budget is held against. Raises DefinitionError where it cannot pay for one trial."""
     shared = context.shared
@@ -222,6 +240,8 @@ async def _spending(context: RunContext, plans: Sequence[RunPlan], foreseen: For
         budget=shared.budget,
         trial=foreseen.trial,
         rubric=foreseen.rubric,
+        control=foreseen.control,
+        controls_left=context.controls.unrated,
         rubrics_left=await context.book.unwritten(rubric_requests(plans, shared.prompts["rubric"])),
         usage=context.meter.usage,
         seconds=context.meter.seconds,

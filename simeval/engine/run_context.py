@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
+from simeval.core.labelled_examples import LabelledExample, expectation_key
 from simeval.core.redaction import clean_values
 from simeval.core.run_records import ResumableRun
 from simeval.core.settings import ModelRole, Settings
@@ -20,7 +21,7 @@ from simeval.engine.actors.targets import Target, column_handler, takes_columns
 from simeval.engine.flow.stop import StopSignal
 from simeval.engine.meter import Meter
 from simeval.engine.plans.budget import Budget
-from simeval.engine.plans.fingerprint import define
+from simeval.engine.plans.fingerprint import CRITERIA_PROMPTS, JUDGE_PROMPTS, define
 from simeval.engine.plans.resume import RestoredTrials, restore
 from simeval.engine.plans.scenario_plan import RunPlan
 from simeval.engine.users.audit import Auditor
@@ -33,6 +34,7 @@ from simeval.models.providers.offline import NOTICE
 from simeval.models.registry import Models
 from simeval.models.reply_cache import ReplyCache
 from simeval.results.suite import RunRecord
+from simeval.scorers.llm.controls import ControlBook, ExpectationControls
 from simeval.scorers.llm.criteria import CriteriaScorer
 from simeval.scorers.llm.judge import RubricScorer
 from simeval.scorers.llm.rubrics import RubricBook
@@ -53,6 +55,7 @@ class EngineResources:
     user: SharedModel
     budget: Budget
     prompts: Mapping[str, Prompt]
+    examples: Mapping[str, Sequence[LabelledExample]]
     rubric_folder: Path | None
     in_flight: anyio.Semaphore
     app_slots: anyio.Semaphore
@@ -75,6 +78,7 @@ class RunContext:
         self._cache = self._reply_cache(store) if shared.settings.cache else None
         self.judges = [self.caller(model, "judge") for model in shared.panel]
         rubrics = past.rubrics if past else {}
+        self.controls = ControlBook(past.controls if past else {}, self.recorder.record)
         self.book = RubricBook(
             self.judges[0],
             shared.rubric_folder,
@@ -124,19 +128,38 @@ class RunContext:
                 reference=expectation.reference or "",
                 repeats=settings.judge_repeats,
                 asked=settings.criteria_calls,
+                reply=settings.judge_reply,
                 most_tokens=settings.judge_context_tokens,
-                prompt=prompts["criteria"],
+                prompt=prompts[CRITERIA_PROMPTS[settings.judge_reply]],
+                examples=self._examples(expectation),
+                controls=self._shown(expectation),
             )
         return RubricScorer(
             self.judges,
             self.book,
             expectation.expected_behavior or "",
             settings.judge_repeats,
-            prompts["judge"],
+            prompts[JUDGE_PROMPTS[settings.judge_reply]],
             expectation.levels,
             expectation.reference or "",
             settings.judge_context_tokens,
+            self._examples(expectation),
+            settings.judge_reply,
+            self._shown(expectation),
         )
+
+    def _examples(self, expectation: Expectation) -> Sequence[LabelledExample]:
+        """Return the labelled conversations of an expectation."""
+        return self.shared.examples.get(expectation_key(expectation.judged or ""), ())
+
+    def _shown(self, expectation: Expectation) -> ExpectationControls | None:
+        """Return what the judges of an expectation are shown before they judge; None where that is nothing."""
+        shown, on_failed = expectation.shown_controls, self.settings.on_failed_control
+        if shown is None or on_failed == "off":
+            return None
+        each = self.settings.criteria_calls == "each" or self.settings.judge_reply == "label"
+        calls = len(expectation.criteria or [""]) if each else 1
+        return ExpectationControls(self.controls, shown, self.judges, on_failed, expectation.judged or "", calls)
 
     def target(self, handler: AppHandler, dataset: Dataset | None = None) -> Target:
         """Return what is evaluated: an app's handler or a model; with a `dataset`, also a function of its columns."""
@@ -171,6 +194,7 @@ class RunContext:
             plans,
             self.settings,
             prompts=self.shared.prompts,
+            examples=self.shared.examples,
             seed=self.seed,
             app=app_name,
             judges=self.judge_names,

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from math import isfinite
 
+from simeval.core.controls import ControlRecord
 from simeval.core.conversation import Conversation
 from simeval.core.preparation import Preparation
 from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, Start
@@ -16,7 +17,7 @@ from simeval.results.experiment import ExperimentResult, MetricResult
 from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult
 
 OfATrial = Start | Cut | TrialConversation | Judgement
-OfARun = RunRecord | RubricRecord | ReplyRecord | Heartbeat | SuiteResult | ExperimentResult
+OfARun = RunRecord | RubricRecord | ControlRecord | ReplyRecord | Heartbeat | SuiteResult | ExperimentResult
 
 
 def encode_result(result: Score | Failure) -> Json:
@@ -47,6 +48,8 @@ def encode_entry(entry: OfATrial | OfARun) -> list[Json]:  # noqa: C901  (one ca
             return [{"type": "judgement", **asdict(entry.trial), "results": results}]
         case RubricRecord():
             return [{"type": "rubric", **plain(asdict(entry))}]
+        case ControlRecord():
+            return [{"type": "control", **asdict(entry)}]
         case ReplyRecord():
             return [{"type": "reply", **asdict(entry)}]
         case Heartbeat():
@@ -150,6 +153,7 @@ def encode_run(run: RunRecord, *, suite: bool = False) -> Json:
         "run_id": run.run_id,
         "models": {"judge": run.judge_model, "user": run.user_model},
         "judge_repeats": run.judge_repeats,
+        **({"judge_examples": shown} if (shown := run.definition.get("judge examples")) else {}),
         "app": run.app,
         **(
             {"suite": [{"title": t, "sample_size": n, "expectations": list(labels)} for t, n, labels in run.scenarios]}
@@ -192,6 +196,7 @@ def _encode_expectation(expectation: ExpectationResult) -> Json:
         "label": expectation.label,
         "expected_behavior": expectation.expected_behavior,
         **_encode_prepared(expectation.prepared),
+        **({"warnings": [*expectation.warnings]} if expectation.warnings else {}),
         "outcome": expectation.outcome,
         "verdicts": [
             {**encode_verdict(verdict), "cut": _encode_cut(evaluator)}
@@ -204,10 +209,18 @@ def _encode_expectation(expectation: ExpectationResult) -> Json:
 
 
 def _encode_prepared(prepared: Preparation | None) -> Json:
-    """Return by which rubric a judge rated; nothing where none did."""
-    if prepared is None or prepared.rubric is None:
+    """Return by which rubric judges rated, and what they gave to controls; nothing where none did."""
+    if prepared is None:
         return {}
-    return {"rubric": prepared.rubric.source}
+    controls = [
+        {name: value for name, value in asdict(each).items() if name not in ("key", "expected_behavior")}
+        | {"is_right": each.is_right}
+        for each in prepared.controls
+    ]
+    return {
+        **({"rubric": prepared.rubric.source} if prepared.rubric else {}),
+        **({"controls": controls} if controls else {}),
+    }
 
 
 def _encode_cut(evaluator: Evaluator) -> Json | None:

@@ -116,6 +116,9 @@ def _describe(result: ExperimentResult) -> str:
         _show_metrics(result.metrics),
         _show_summaries(result.summaries),
         _show_verdicts(result),
+        "\n".join(
+            indent(f"warning: {each.label!r}: {said}", 0) for each in result.expectations for said in each.warnings
+        ),
         *(_show_against(result, expectation) for expectation in result.expectations),
         show_failures(Counter(dict(result.failures))),
         show_malformed(result.run.usage),

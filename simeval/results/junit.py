@@ -46,6 +46,9 @@ def junit_xml(results: Sequence[EvaluationResult], run: RunRecord) -> str:
                 name = _printable(f"{expectation.label}: {verdict.evaluator}")
                 case = ET.SubElement(suite, "testcase", classname=_printable(result.title), name=name)
                 _add_outcome(case, verdict, result.show_worst(expectation), lenient=lenient)
+                if expectation.warnings:
+                    said = "\n".join(f"warning: {each}" for each in expectation.warnings)
+                    ET.SubElement(case, "system-out").text = _printable(said)
     for total in ("tests", "failures", "errors", "skipped"):
         root.set(total, str(sum(int(suite.get(total, "0")) for suite in root)))
     ET.indent(root)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, overload
 
+from simeval.core.controls import complaints
 from simeval.core.conversation import Conversation
 from simeval.core.preparation import Preparation
 from simeval.core.settings import DEFAULTS, Gate
@@ -17,11 +18,14 @@ from simeval.results.guarantee import guarantee
 from simeval.results.reliability import Reliability, reliability_of
 from simeval.results.text import (
     MARKS,
+    MOST_EXPLAINED,
     VERDICT_HEADERS,
+    at_most_explained,
     badness,
     legend,
     show_failures,
     show_malformed,
+    show_rubrics,
     show_trial,
     show_untold,
     speaks_against,
@@ -30,7 +34,6 @@ from simeval.results.text import (
 from simeval.results.turns import TurnShare, turns_of
 from simeval.results.users import UserConduct, show_conduct
 
-MOST_EXPLAINED = 20  # scenarios that did not pass and are explained in print
 HEADERS = ("scenario", *VERDICT_HEADERS)
 
 
@@ -78,7 +81,8 @@ class RunRecord:
 class ExpectationResult:
     """One expectation: its verdicts, and for each trial a score or a failure, in the order dealt.
 
-    Verdicts stand in the order of their evaluators. `prepared` says by which rubric a judge rated, or why none did.
+    Verdicts stand in the order of their evaluators. `prepared` says by which rubric a judge rated, or why none did,
+    `signs` what in their ratings speaks against judges.
     """
 
     label: str
@@ -87,6 +91,7 @@ class ExpectationResult:
     results: tuple[Score | Failure, ...]
     expected_behavior: str | None = None
     prepared: Preparation | None = None
+    signs: tuple[str, ...] = ()
 
     @property
     def outcome(self) -> Outcome:
@@ -102,6 +107,13 @@ class ExpectationResult:
     def turns(self) -> TurnShare | None:
         """The turns of all conversations together, where the scorer counts them; else None."""
         return turns_of(self.results)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Why its judges may not be worth their ratings, each reason in a sentence; none where it was not judged."""
+        if self.prepared is None or self.prepared.failure is not None:
+            return ()
+        return (*complaints(self.prepared.controls), *self.signs)
 
     @property
     def reliability(self) -> Reliability | None:
@@ -285,6 +297,7 @@ def describe(results: Sequence[EvaluationResult], run: RunRecord) -> str:
                     *show_conduct([(each.title, each.users) for each in results]),
                 ]
             ),
+            "\n".join(_show_warnings(results)),
             *reasons,
             show_failures(Counter(f"{f.stage}: {f.error}" for result in results for _, f in result.failures)),
             show_malformed(run.usage),
@@ -307,9 +320,15 @@ def _show_described(results: Sequence[EvaluationResult]) -> list[str]:
         )
         if found is not None
     ]
-    if len(lines) > MOST_EXPLAINED:
-        lines[MOST_EXPLAINED:] = [f"... and {len(lines) - MOST_EXPLAINED} more; --json holds them all."]
-    return lines
+    return at_most_explained(lines)
+
+
+def _show_warnings(results: Sequence[EvaluationResult]) -> list[str]:
+    """Say of each expectation why its judges may not be worth their ratings."""
+    found = [(result, each, said) for result in results for each in result.expectations for said in each.warnings]
+    titles = [f" ({result.title})" if len(results) > 1 else "" for result, _, _ in found]
+    lines = [f"warning: {each.label!r}{title}: {said}" for title, (_, each, said) in zip(titles, found, strict=True)]
+    return at_most_explained([indent(line, 0) for line in lines])
 
 
 def _explain(result: EvaluationResult) -> str:
@@ -355,21 +374,14 @@ def _summary(results: Sequence[EvaluationResult], run: RunRecord) -> str:
     failed = sum(1 for result in results for judgement in result.judgements if judgement.failures)
     lost = f" ({failed} with a failure)" if failed else ""
     times = f" ({run.judge_repeats} ratings each)" if run.judge_repeats > 1 else ""
-    rubrics = show_rubrics([expectation for result in results for expectation in result.expectations])
+    prepared = [each.prepared for result in results for each in result.expectations]
+    rubrics = show_rubrics([each.rubric for each in prepared if each and each.rubric])
     return (
         f"{combine(outcomes).upper()}{accepted}: {counted_of(len(results), 'scenario')} ({counted}), "
         f"{counted_of(trials, 'trial')}{lost}, {show_spent(run)}\n"
         f"run {run.run_id}, seed {run.seed}, app {run.app}, judge {run.judge_model}{times}, user {run.user_model}"
         f"{rubrics}"
     )
-
-
-def show_rubrics(expectations: Sequence[ExpectationResult]) -> str:
-    """Say who wrote the rubrics that were judged by; nothing where there was none."""
-    found = [each.prepared.rubric for each in expectations if each.prepared and each.prepared.rubric]
-    counted = Counter(f"written by {each.model}" if each.model else "given by the suite" for each in found)
-    shown = [f"{counted_of(number, 'rubric')} {how}" for how, number in sorted(counted.items())]
-    return "".join(f", {each}" for each in shown)
 
 
 def show_spent(run: RunRecord) -> str:

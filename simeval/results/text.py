@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from simeval.core.run_records import RubricRecord
 from simeval.core.tables import indent, printable
 from simeval.core.trial import CANNOT_TELL, Failure, Judgement, Outcome, Score, Verdict
 from simeval.core.usage import Usage
@@ -16,6 +17,7 @@ MARKS: Mapping[Outcome, str] = {
     "error": "ERROR",
 }
 MOST_CAUSES = 10
+MOST_EXPLAINED = 20  # scenarios that did not pass, and lines of one kind, that are printed
 MALFORMED_SHARE = 0.05  # of a role's replies; fewer are the odd slip that is asked for again
 LEGEND = "interval: {level} confidence; p: chance of so good a result (FAIL: so bad) from an app at the bar"
 VERDICT_HEADERS = ("expectation", "verdict", "estimate", "interval", "bar", "n", "p")
@@ -111,3 +113,15 @@ def show_malformed(usage: Mapping[str, Usage]) -> str:
         for role, each in usage.items()
         if each.malformed_calls > MALFORMED_SHARE * each.calls
     )
+
+
+def show_rubrics(rubrics: Sequence[RubricRecord]) -> str:
+    """Say whose the rubrics are that were judged by; nothing where there was none."""
+    counted = Counter(f"written by {each.model}" if each.model else "given by the suite" for each in rubrics)
+    return "".join(f", {number} rubric{'' if number == 1 else 's'} {how}" for how, number in sorted(counted.items()))
+
+
+def at_most_explained(lines: list[str]) -> list[str]:
+    """Return the first lines of many, and how many more there are."""
+    more = len(lines) - MOST_EXPLAINED
+    return [*lines[:MOST_EXPLAINED], f"... and {more} more; --json holds them all."] if more > 0 else lines

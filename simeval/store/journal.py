@@ -7,6 +7,7 @@ from io import BufferedWriter
 from pathlib import Path
 from typing import Protocol
 
+from simeval.core.controls import ControlRecord
 from simeval.core.logs import log
 from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, Start
 from simeval.core.trial import Judgement, TrialConversation
@@ -16,7 +17,18 @@ from simeval.results.experiment import ExperimentResult
 from simeval.results.suite import RunRecord, SuiteResult
 
 RunResult = SuiteResult | ExperimentResult
-Entry = RunRecord | Start | Cut | TrialConversation | Judgement | RubricRecord | ReplyRecord | Heartbeat | RunResult
+Entry = (
+    RunRecord
+    | Start
+    | Cut
+    | TrialConversation
+    | Judgement
+    | RubricRecord
+    | ControlRecord
+    | ReplyRecord
+    | Heartbeat
+    | RunResult
+)
 
 
 class Journal(Protocol):

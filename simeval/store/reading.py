@@ -3,18 +3,20 @@
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from datetime import datetime
 from math import nan
 from typing import Any
 
 from sqlalchemy import Connection, Table, and_, select
 
+from simeval.core.controls import ControlRecord
 from simeval.core.conversation import Conversation, Message
 from simeval.core.run_records import Start, TrialKey
 from simeval.core.serialization import decode_message
 from simeval.core.trial import Failure, Score, Trial, TrialConversation
 from simeval.core.usage import Usage, merged
-from simeval.store.schema import ATTEMPTS, CUTS, MESSAGES, RUBRICS, SCORES, STARTS, TRIALS
+from simeval.store.schema import ATTEMPTS, CONTROLS, CUTS, MESSAGES, RUBRICS, SCORES, STARTS, TRIALS
 from simeval.store.text_encoding import as_written, exact_values
 
 Scores = Mapping[TrialKey, Mapping[int, Score]]
@@ -90,6 +92,14 @@ def read_rubrics(connection: Connection, run_id: str) -> dict[str, Mapping[str, 
     """Return the levels of a run's rubrics, by their keys."""
     rows = connection.execute(select(RUBRICS).where(RUBRICS.c.run_id == run_id)).mappings()
     return {row["key"]: json.loads(as_written(row)["levels"]) for row in rows}
+
+
+def read_controls(connection: Connection, run_id: str) -> dict[str, ControlRecord]:
+    """Return what a run's judges gave to controls, by their keys."""
+    columns = [CONTROLS.c[each.name] for each in fields(ControlRecord)]
+    rows = connection.execute(select(*columns, CONTROLS.c.exact).where(CONTROLS.c.run_id == run_id)).mappings()
+    found = ({**as_written(row)} for row in rows)
+    return {each["key"]: ControlRecord(**{name: each[name] for name in each if name != "exact"}) for each in found}
 
 
 def read_spent(connection: Connection, run_id: str) -> tuple[float, Mapping[str, Usage]]:

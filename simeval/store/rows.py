@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlalchemy import Table
 
+from simeval.core.controls import ControlRecord
 from simeval.core.run_records import ReplyRecord, RubricRecord, Start
 from simeval.core.serialization import encode_message, plain
 from simeval.core.trial import Failure, Judgement, Score, TrialConversation, Verdict
@@ -21,7 +22,18 @@ from simeval.results.experiment import ExperimentResult
 from simeval.results.suite import EvaluationResult, RunRecord
 from simeval.store.backends.base import Batch, Row
 from simeval.store.journal import Entry
-from simeval.store.schema import JUDGEMENTS, MESSAGES, REPLIES, RUBRICS, SCENARIOS, SCORES, STARTS, TRIALS, VERDICTS
+from simeval.store.schema import (
+    CONTROLS,
+    JUDGEMENTS,
+    MESSAGES,
+    REPLIES,
+    RUBRICS,
+    SCENARIOS,
+    SCORES,
+    STARTS,
+    TRIALS,
+    VERDICTS,
+)
 from simeval.store.text_encoding import kept, storable, to_iso, to_json
 
 TRIAL_TEXTS = ("writing_style", "error", "cause")
@@ -31,14 +43,16 @@ SCORE_TEXTS = ("reasoning", "details", "error", "cause")
 
 
 def rows_of(run_id: str, entries: Iterable[Entry], *, now: str) -> Batch:
-    """Return the rows of starts, conversations, judgements, rubrics and replies; the last of two of one trial counts.
+    """Return the rows of starts, conversations, judgements, rubrics, controls and replies.
+
+    The last of two of one trial counts.
 
     What was not made because no verdict needs it leaves none.
     """
     starts: dict[object, Start] = {}
     helds: dict[object, TrialConversation] = {}
     judgements: dict[object, Judgement] = {}
-    rubrics, replies = [], []
+    rubrics, controls, replies = [], [], []
     for entry in entries:
         match entry:
             case Start():
@@ -50,6 +64,8 @@ def rows_of(run_id: str, entries: Iterable[Entry], *, now: str) -> Batch:
                 judgements[entry.trial] = entry
             case RubricRecord():
                 rubrics.append(_rubric(run_id, entry))
+            case ControlRecord():
+                controls.append(row(CONTROLS, run_id=run_id, **asdict(entry)))
             case ReplyRecord():
                 replies.append(row(REPLIES, **asdict(entry), created=now))
             case _:
@@ -61,6 +77,7 @@ def rows_of(run_id: str, entries: Iterable[Entry], *, now: str) -> Batch:
         JUDGEMENTS: [_judgement(run_id, judgement, found, now) for judgement, found in scores if found],
         SCORES: [score for _, found in scores for score in found],
         RUBRICS: rubrics,
+        CONTROLS: controls,
         REPLIES: sorted(replies, key=itemgetter(0)),  # so that two writers lock them in one order
     }
 

@@ -20,6 +20,7 @@ from simeval.store.owners import describe, is_alive
 from simeval.store.reading import (
     Scores,
     read_begun,
+    read_controls,
     read_conversations,
     read_cuts,
     read_rubrics,
@@ -117,6 +118,7 @@ class Runs:
             held=read_conversations(connection, run_id),
             scores=read_scores(connection, run_id),
             rubrics=read_rubrics(connection, run_id),
+            controls=read_controls(connection, run_id),
             begun=read_begun(connection, run_id),
             cuts=read_cuts(connection, run_id),
             set_aside=count_set_aside(connection, run_id),

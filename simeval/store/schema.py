@@ -2,6 +2,7 @@
 
 runs ─┬─ attempts      one for each start of the run
       ├─ rubrics
+      ├─ controls
       └─ scenarios ─┬─ verdicts
                     ├─ starts
                     ├─ cuts ─── set_aside
@@ -133,6 +134,13 @@ SET_ASIDE = _table(
     *_texts("conversation scores exact"),
 )
 RUBRICS = _table("rubrics", *_texts("run_id key", key=True), *_texts("model expected_behavior levels exact"))
+CONTROLS = _table(
+    "controls",
+    *_texts("run_id key", key=True),
+    *_texts("judge control expected_behavior"),
+    *_numbers("score"),
+    *_texts("reasoning exact"),
+)
 REPLIES = _table(
     "replies",
     *_texts("key", key=True),
@@ -185,10 +193,15 @@ def _add_starts(connection: Connection) -> None:
     METADATA.create_all(connection, tables=[STARTS, CUTS, SET_ASIDE], checkfirst=False)
 
 
+def _add_controls(connection: Connection) -> None:
+    METADATA.create_all(connection, tables=[CONTROLS], checkfirst=False)
+
+
 MIGRATIONS: Sequence[Callable[[Connection], None]] = (  # from version 1 to 2, and so on
     _add_labelling,
     _add_metadata,
     _add_starts,
+    _add_controls,
 )
 VERSION = 1 + len(MIGRATIONS)
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from simeval.core.controls import Controls, Shown, as_messages
 from simeval.core.redaction import clean_values
 from simeval.core.rubric_levels import GivenLevels, placed_levels
 from simeval.core.validation import require, require_level, require_size, require_whole
@@ -20,6 +21,8 @@ SHOWN = (
     "reference",
     "label",
     "rubric",
+    "example",
+    "counterexample",
 )  # what an expectation has that is shown, or judged by
 
 
@@ -33,6 +36,11 @@ class Expectation:
 
     `rubric` says what the ratings mean, where the judge's model shall not write that: a list of 2, 3, 5 or 10 levels,
     from the worst to the best, or a mapping of ratings to levels. A rating of 6 or more meets the expectation.
+
+    Before it judges, the judge is shown controls: an answer that says nothing and one to something else, which it must
+    fail. A `counterexample`, which does not meet the expectation, takes their place, for instance where to say nothing
+    is what is expected; an `example`, which meets it, is shown too. Either is the app's answer as a text, or a
+    conversation as a list of messages with role and content. Without `controls` the judge is shown none.
     """
 
     evaluator: "Evaluator | Sequence[Evaluator]"
@@ -43,6 +51,9 @@ class Expectation:
     rubric: GivenLevels | None = None
     criteria: Sequence[str] | None = None
     reference: str | None = None
+    example: Shown | None = None
+    counterexample: Shown | None = None
+    controls: bool = True
 
     def __post_init__(self) -> None:
         from simeval.evaluators.base import Evaluator
@@ -87,7 +98,10 @@ class Expectation:
         rates = self.expected_behavior is not None
         do = "leave it out: only a rating of an expected_behavior goes by one"
         require(rates or self.rubric is None, "Expectation.rubric", found=self.rubric, do=do)
-        _ = self.levels
+        for name in ("example", "counterexample"):
+            found, do = getattr(self, name), "leave it out: it is for the judge of an expected_behavior or of criteria"
+            require(is_judged or found is None, f"Expectation.{name}", found=found, do=do)
+        _ = self.levels, self.shown_controls
 
     @property
     def judged(self) -> str | None:
@@ -105,6 +119,18 @@ class Expectation:
     def levels(self) -> Mapping[str, str] | None:
         """The levels of its own rubric, by the ratings they describe; None where a model is to write them."""
         return None if self.rubric is None else placed_levels(self.rubric, "Expectation.rubric")
+
+    @property
+    def shown_controls(self) -> Controls | None:
+        """The controls that its judges are shown; None where they are shown none, or there is no judge."""
+        own = {name: getattr(self, name) for name in ("example", "counterexample")}
+        given = {name: shown for name, shown in own.items() if shown is not None}
+        if not self.controls:
+            do = "leave out either controls: false or the example and the counterexample"
+            require(not given, "Expectation.controls", found=[*given], do=do)
+        if not self.controls or self.judged is None:
+            return None
+        return Controls(**{name: as_messages(shown, f"Expectation.{name}") for name, shown in given.items()})
 
     @property
     def title(self) -> str:

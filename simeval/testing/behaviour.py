@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-Role = Literal["user", "judge", "rubric", "app", "scorer", "audit"]
+Role = Literal["user", "judge", "rubric", "control", "app", "scorer", "audit"]
 Fault = Literal[
     "error_500",
     "rate_limited",
@@ -32,14 +32,15 @@ class Behaviour:
     drawn; "" lets one pass. `retry_after` is the header of a 429, None leaves it out; `refusal` is the text
     of a 401. `echo_key` puts the caller's API key into the text of every error. More than `max_rps`
     requests within a second are answered with 429. With `reads` the answers depend on the prompt, and on nothing
-    else: each of the user's messages has a number made from it, and the judge rates by what the app said.
-    `prompts` says by how the system prompts of other programs begin which role they ask for; any that is not known
-    asks for the app.
+    else: each of the user's messages has a number made from it, and the judge rates by what the app said. A judge that
+    is `credulous` rates controls as it does all else. `prompts` says by how the system prompts of other programs begin
+    which role they ask for; any that is not known asks for the app.
     """
 
     latency_seconds: float = 0.0
     user_messages: int = 3
     score: float = 8
+    credulous: bool = False
     error_500: float = 0.0
     rate_limited: float = 0.0
     malformed: float = 0.0

@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
 from zlib import crc32
 
+from simeval.core.controls import EVASIVE, OFF_TOPIC
 from simeval.testing.behaviour import Behaviour, Role
 from simeval.testing.replies import audit_reply, judge_reply, rubric_reply, user_reply
 from simeval.testing.scorer_replies import scorer_reply
@@ -21,13 +23,16 @@ _PROMPTS: Mapping[str, Role] = {
     "You grade ": "scorer",
     "You list the entities": "scorer",
 }
+_CONTROLS = [escape(answer, quote=False) for answer in (EVASIVE, *OFF_TOPIC)]  # as prompts write them
 _CANNOT = "I can not"  # by this a judge that reads knows a bad answer
 
 
-def role_of(system_prompt: str, others: Mapping[str, Role]) -> Role:
-    """Return the role that a system prompt asks for, by how it begins."""
+def role_of(system_prompt: str, prompt: str, others: Mapping[str, Role]) -> Role:
+    """Return the role that a system prompt asks for, by how it begins; a judge's are controls by what was said."""
     known = {**_PROMPTS, **others}
-    return next((role for opening, role in known.items() if system_prompt.startswith(opening)), "app")
+    role: Role = next((role for opening, role in known.items() if system_prompt.startswith(opening)), "app")
+    is_control = role == "judge" and any(f">{answer}</message>" in prompt for answer in _CONTROLS)
+    return "control" if is_control else role
 
 
 def reply_of(role: Role, messages: Sequence[Mapping[str, str]], behaviour: Behaviour) -> Reply:
@@ -40,6 +45,8 @@ def reply_of(role: Role, messages: Sequence[Mapping[str, str]], behaviour: Behav
             return _user(messages, behaviour)
         case "judge":
             return judge_reply(_rating(prompt) if behaviour.reads else behaviour.score)
+        case "control":
+            return judge_reply(behaviour.score if behaviour.credulous else 1)
         case "rubric":
             return rubric_reply()
         case "audit":
@@ -70,6 +77,7 @@ def malformed(role: Role, reply: Reply, number: int) -> str:
     wrong: Mapping[Role, dict[str, Any]] = {
         "user": {**reply, "message": 5},
         "judge": {**reply, "score": 11},
+        "control": {**reply, "score": 11},
         "rubric": {"levels": {"1": "bad", "11": "good"}},
         "audit": {**reply, "faults": "none"},
         "scorer": {**reply, list(reply)[-1]: "perhaps"},

@@ -12,14 +12,30 @@ import anyio.lowlevel
 from simeval.core.validation import require
 from simeval.errors import ModelUnusable
 from simeval.models.protocol.model import Completion, Request
+from simeval.models.protocol.prompts import CriteriaRequest, JudgeRequest
 from simeval.testing.behaviour import Role
-from simeval.testing.replies import audit_reply, rubric_reply
+from simeval.testing.replies import audit_reply, judge_reply, rubric_reply
 
 Answer = str | Mapping[str, Any] | Completion | Exception
 Script = Sequence[Answer] | Callable[[Request], Answer | Awaitable[Answer]]
 
 _ROLES: tuple[Role, ...] = get_args(Role)
-_UNSCRIPTED: Mapping[str, Script] = {"rubric": [rubric_reply()], "audit": [audit_reply()]}
+
+
+def _rated_well(request: Request) -> Answer:
+    must_pass = isinstance(request, JudgeRequest) and request.control == "example"
+    if isinstance(request, CriteriaRequest):
+        quote, ruling = (request.conversation[-1].content, "met") if must_pass else ("", "not_met")
+        each = {"reasoning": "It is a control.", "quote": quote, "ruling": ruling}
+        return {"rulings": dict.fromkeys(request.criteria, each)}
+    return judge_reply(10 if must_pass else 1, "It is a control.")
+
+
+_UNSCRIPTED: Mapping[str, Script] = {
+    "rubric": [rubric_reply()],
+    "control": _rated_well,
+    "audit": [audit_reply()],
+}
 
 
 @dataclass(slots=True)
@@ -28,9 +44,10 @@ class ScriptedModel:
 
     A script is a list of answers, given in turn, the last one for ever; or a function of the request, sync or async,
     that returns an answer. An answer is a text, a mapping, which is sent as JSON, a Completion, or an exception, which
-    is raised. `script` may also be a mapping from roles ("user", "judge", "rubric", "scorer", "app", "audit") to
-    scripts; in it "rubric" has plain levels where it is left out, "audit" finds no fault, and a request of another role
-    without a script raises ModelUnusable.
+    is raised. `script` may also be a mapping from roles ("user", "judge", "rubric", "control", "scorer", "app",
+    "audit") to scripts; in it "rubric" has plain levels where it is left out, "audit" finds no fault, and a request of
+    another role without a script raises ModelUnusable. Controls are rated as a good judge does, unless "control" has a
+    script.
     Raises DefinitionError for a script without answers, and for a role that there is not.
 
     `requests` are those it was asked, in order; `under_way` is how many of them it is answering, and `peak` the most
@@ -90,7 +107,7 @@ class ScriptedModel:
     def _script_for(self, request: Request) -> tuple[str, Script]:
         """Return the role under which answers are counted, "" where one script serves all, and the script."""
         if not isinstance(self.script, Mapping):
-            return "", self.script
+            return ("", self.script) if request.role != "control" else ("control", _UNSCRIPTED["control"])
         script = self.script.get(request.role) or _UNSCRIPTED.get(request.role)
         if script is None:
             raise ModelUnusable(self.name, kind="bad_request", problem=f"no script for the role {request.role!r}")

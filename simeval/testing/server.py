@@ -73,7 +73,7 @@ class EndpointServer:
         return await self._measured(request, answer(body["model"], body["input"]))
 
     async def _chat(self, request: web.BaseRequest, model: str, messages: list[dict[str, str]]) -> web.StreamResponse:
-        role = role_of(messages[0]["content"], self.behaviour.prompts)
+        role = role_of(messages[0]["content"], messages[-1]["content"], self.behaviour.prompts)
         self.stats.by_role[role] += 1
         if self.behaviour.latency_seconds > 0:
             await asyncio.sleep(self.behaviour.latency_seconds)

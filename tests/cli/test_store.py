@@ -150,7 +150,7 @@ def test_an_app_that_holds_up_the_event_loop_does_not_hold_up_a_third_interrupt(
 def test_runs_are_listed_shown_and_deleted(folder: Path) -> None:
     app = ("--app", "shop:good", "--samples", "2")
     first = simeval(folder, "run", "suite.yaml", *app, "--json", "1.json")
-    simeval(folder, "run", "suite.yaml", *app, "--max-calls", "20")
+    simeval(folder, "run", "suite.yaml", *app, "--max-calls", "80")
     run = json.loads((folder / "1.json").read_text())["run_id"]
 
     listed = simeval(folder, "runs").stdout
@@ -199,11 +199,11 @@ def test_a_store_that_is_not_there_is_not_made(folder: Path, arguments: tuple[st
 
 
 def test_a_spent_budget_ends_with_status_3(folder: Path) -> None:
-    done = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--max-calls", "50")
+    done = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--max-calls", "110")
 
     assert done.returncode == 3
-    assert "max_calls of 50 is reached" in done.stderr
-    assert "--max-calls 50 --resume" in done.stderr
+    assert "max_calls of 110 is reached" in done.stderr
+    assert "--max-calls 110 --resume" in done.stderr
     assert "raise that limit" in done.stderr
 
 

@@ -22,8 +22,8 @@ pytestmark = pytest.mark.anyio
 async def test_the_example_runs_and_counts_every_call_by_its_role(llm: FakeEndpoint, make_engine: MakeEngine) -> None:
     result = await make_engine(llm).evaluate(scenario(30), app_handler)
 
-    assert calls_by_role(result) == {"user": 90, "judge": 30, "rubric": 1} == dict(llm.stats.by_role)
-    assert llm.stats.requests == total(result.run.usage).calls == 121
+    assert calls_by_role(result) == {"user": 90, "judge": 30, "rubric": 1, "control": 2} == dict(llm.stats.by_role)
+    assert llm.stats.requests == total(result.run.usage).calls == 123
     assert llm.stats.saw_authorization
 
 
@@ -60,7 +60,7 @@ async def test_a_rubric_kept_in_a_folder_is_not_asked_for_again(
     second = await make_engine(llm, rubric_folder=tmp_path).evaluate(scenario(5), app_handler)
 
     assert llm.stats.by_role["rubric"] == 1
-    assert calls_by_role(second) == {"user": 15, "judge": 5}
+    assert calls_by_role(second) == {"user": 15, "judge": 5, "control": 2}
 
 
 async def test_calls_at_once_reach_the_models_limit(make_engine: MakeEngine) -> None:
@@ -113,7 +113,8 @@ async def test_the_store_holds_the_run_each_trial_and_the_verdicts(
     await make_engine(llm, store=store).evaluate(scenario(4), app_handler)
 
     entries = [json.loads(line)["type"] for line in store.read_text(encoding="utf-8").splitlines()]
-    assert sorted({*entries} - {"turn"}) == ["conversation", "judgement", "rubric", "run", "start", "usage", "verdicts"]
+    kinds = ["control", "conversation", "judgement", "rubric", "run", "start", "usage", "verdicts"]
+    assert sorted({*entries} - {"turn"}) == kinds
     assert (entries.count("conversation"), entries.count("judgement"), entries.count("run")) == (4, 4, 2)
 
 
@@ -138,12 +139,26 @@ def one_model(make_engine: MakeEngine, llm: FakeEndpoint) -> dict[str, str]:
     return {"judge_model": name, "user_simulator_model": name}
 
 
-async def test_the_rubric_is_written_while_the_first_conversations_are_held(make_engine: MakeEngine) -> None:
+async def test_a_conversation_begins_when_its_rubric_is_written_and_its_judge_is_tested(
+    make_engine: MakeEngine,
+) -> None:
+    asked: list[tuple[int, int]] = []
+
     async def app(message: str) -> str:
-        await until(lambda: llm.stats.by_role["rubric"] == 1)
+        asked.append((llm.stats.by_role["rubric"], llm.stats.by_role["control"]))
         return "I answer questions."
 
     with fake_endpoint() as llm:
         result = await make_engine(llm).evaluate(scenario(3), app)
 
     assert result.failures == ()
+    assert set(asked) == {(1, 2)}
+
+
+async def test_a_credulous_judge_makes_no_pass(make_engine: MakeEngine) -> None:
+    with fake_endpoint(Behaviour(credulous=True, score=10)) as llm:
+        result = await make_engine(llm).evaluate(scenario(10), app_handler)
+
+    assert result.outcome == "error"
+    assert "is not to be trusted here" in result.verdicts[0].explanation
+    assert dict(llm.stats.by_role) == {"rubric": 1, "control": 2}

@@ -32,6 +32,7 @@ class TestJournal:
         assert kinds == {
             "RunRecord": 1,
             "RubricRecord": 1,
+            "ControlRecord": 2,
             "Start": 60,
             "TrialConversation": 60,
             "Judgement": 60,
@@ -49,7 +50,15 @@ class TestJournal:
 
         lines = [json.loads(line) for line in path.read_text().splitlines()]
         kinds = Counter(line["type"] for line in lines if line["type"] != "usage")
-        assert kinds == {"run": 4, "rubric": 2, "start": 60, "conversation": 60, "judgement": 60, "verdicts": 2}
+        assert kinds == {
+            "run": 4,
+            "rubric": 2,
+            "control": 4,
+            "start": 60,
+            "conversation": 60,
+            "judgement": 60,
+            "verdicts": 2,
+        }
 
     async def test_what_was_finished_when_a_run_stops_is_in_the_store(self, tmp_path: Path) -> None:
         path = tmp_path / "journal.jsonl"
@@ -80,7 +89,7 @@ class TestJournal:
         found = [json.loads(line) for line in lines if line.endswith("}")]
         runs = [each["run_id"] for each in found if each["type"] != "usage"]
         assert len(set(runs)) == 2
-        assert runs.count(runs[-1]) == 10
+        assert runs.count(runs[-1]) == 12
         assert json.loads(lines[0])["suite"][0]["title"] == "Bot explains itself"
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")

@@ -18,7 +18,6 @@ from simeval.core.settings import RetryConfig
 from simeval.core.trial import Failure, Rating, Score
 from simeval.errors import DefinitionError, ModelUnusable
 from simeval.models.protocol.model import Request
-from simeval.models.protocol.prompts import GradeRequest
 from simeval.results.encoding import encode_entry, encode_suite
 from simeval.results.suite import EvaluationResult
 from simeval.testing import MemoryJournal, ScriptedModel
@@ -74,7 +73,7 @@ class TestOneRating:
         model = judge(noisy)
         result = await evaluated(model)
 
-        grades = [request for request in model.requests if isinstance(request, GradeRequest)]
+        grades = [request for request in model.requests if request.role == "judge"]
         assert {grade.seed for grade in grades} == {judgement.trial.seed for judgement in result.judgements}
         assert [score.reasoning for score in scores(result)] == ["seen by judge/a"] * 6
         assert [dict(score.details) for score in scores(result)] == [{}] * 6
@@ -175,6 +174,7 @@ class TestRepeats:
         assert {role: usage.calls for role, usage in result.run.usage.items() if role != "user"} == {
             "judge": 18,
             "rubric": 1,
+            "control": 2,
         }
 
     async def test_journal_and_json_hold_each_of_them(self) -> None:
@@ -213,7 +213,7 @@ class TestPanels:
         assert [score.value for score in scores(result)] == [7.5] * 6
         assert scores(result)[0].ratings[2] == Rating(judge="judge/b", repeat=0, score=6.0, reasoning="seen by judge/b")
         assert [request.role for request in first.requests].count("rubric") == 1
-        assert {request.role for request in second.requests} == {"judge"}
+        assert {request.role for request in second.requests} == {"control", "judge"}
         assert "the mean of 9 (judge/a), 9 (judge/a), 6 (judge/b), 6 (judge/b)" in scores(result)[0].reasoning
 
     async def test_it_is_named_in_full(self) -> None:

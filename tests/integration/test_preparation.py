@@ -135,8 +135,8 @@ class TestNobodyWaitsForARubricThatIsNotNeeded:
         result = await evaluated(judge, App(), scenario("A title", ONE, OTHER), stop="verdict")
 
         assert [verdict.outcome for verdict in result[0].verdicts] == ["error", "pass"]
-        assert {request.role for request in judge.requests} == {"rubric", "judge"}
-        assert all(getattr(each, "expected_behavior", "other") == "other" for each in judge.requests[2:])
+        asked = {(each.role, getattr(each, "expected_behavior", "")) for each in judge.requests}
+        assert asked == {("rubric", "one"), ("rubric", "other"), ("control", "other"), ("judge", "other")}
 
 
 async def test_an_experiment_asks_for_no_answer_that_nothing_can_measure() -> None:
@@ -168,7 +168,7 @@ async def test_levels_that_the_suite_gives_are_what_the_judge_is_shown() -> None
 
     await evaluated(judge, App(), scenario("A title", own))
 
-    assert {request.role for request in judge.requests} == {"judge"}
+    assert {request.role for request in judge.requests} == {"control", "judge"}
     prompt = judge.requests[0].messages()[1]["content"]
     assert '<level score="5">It is nearly.</level>' in prompt
     assert prompt.count("<level ") == 3

@@ -103,7 +103,7 @@ async def test_cached_replies_to_one_prompt_do_not_answer_another(tmp_path: Path
     await run(tmp_path / "runs.db", third, cache=True, prompts={"judge": STRICT["judge"]})
 
     assert second.calls == 0
-    assert {each.role for each in third.requests} == {"judge"}
+    assert {each.role for each in third.requests} == {"control", "judge"}
 
 
 async def test_a_prompt_of_no_role_is_refused_before_any_call() -> None:

@@ -69,6 +69,7 @@ def version_one(where: str) -> None:
         "DROP TABLE starts",
         "DROP TABLE cuts",
         "DROP TABLE set_aside",
+        "DROP TABLE controls",
         "ALTER TABLE attempts RENAME TO sittings",
         "ALTER TABLE runs RENAME COLUMN heartbeat TO pulse",
         "ALTER TABLE messages DROP COLUMN metadata",

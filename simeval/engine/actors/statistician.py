@@ -8,6 +8,7 @@ from typing import TypeGuard
 
 from anyio.streams.memory import MemoryObjectReceiveStream
 
+from simeval.core.logs import log
 from simeval.core.preparation import Preparation, Prepared
 from simeval.core.settings import Settings
 from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Verdict
@@ -115,6 +116,8 @@ class Statistician:
         refused = [place for place in found.found if tally.refusal(place)]
         for place in refused:
             self._demand.settle(tally.plan.position, place)
+            failure = tally.refusal(place)
+            log.warning(f"{tally.plan.title}: {tally.plan.measures[place].label}: {failure and failure.error}")
         if refused and not self._is_closed(tally) and self._has_ended(tally):
             self._on_trial(0, tally.plan.sample_size)
             self._demand.close(tally.plan.position, 0)
@@ -248,7 +251,21 @@ class Statistician:
             results=results,
             expected_behavior=measure.expected_behavior,
             prepared=tally.prepared.get(position),
+            signs=self._signs(tally, position, results, run),
         )
+
+    def _signs(
+        self, tally: _Tally, position: int, results: Sequence[Score | Failure], run: RunRecord
+    ) -> tuple[str, ...]:
+        """Return what in the ratings of an expectation speaks against its judges."""
+        signs = tally.plan.signs(position)
+        if signs is None:
+            return ()
+        for judgement, result in zip(tally.judgements, results, strict=True):
+            if isinstance(result, Score):
+                signs.take(result, judgement.conversation)
+        prepared = tally.prepared.get(position)
+        return signs.warnings(run.judge_model, prepared.controls if prepared else ())
 
     def _verdict(self, test: RunningTest, tally: _Tally, results: Sequence[Score | Failure], run: RunRecord) -> Verdict:
         """Conclude; too many lost trials make an error, unless what is left proves a side against the worst case."""

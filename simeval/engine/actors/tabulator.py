@@ -22,6 +22,7 @@ from simeval.engine.plans.scenario_plan import Measure
 from simeval.evaluators.base import Evaluator
 from simeval.results.estimates import estimate_mean, estimate_repeated, estimate_share
 from simeval.results.experiment import ExperimentResult, MetricResult
+from simeval.results.signs import Signs
 from simeval.results.suite import DatasetRecord, ExpectationResult, RunRecord
 from simeval.results.text import badness, speaks_against
 from simeval.scorers.base import Scorer, metrics_of
@@ -47,7 +48,9 @@ class Tabulator:
     ) -> None:
         self._plan, self._settings, self._demand = plan, settings, demand
         self._reader, self._clean, self._on_trial = reader, clean, on_trial
-        self._columns = [_Column(measure, plan.sample_size) for measure in plan.measures]
+        self._columns = [
+            _Column(measure, plan.sample_size, plan.signs(place)) for place, measure in enumerate(plan.measures)
+        ]
         self._crashed = bytearray(plan.sample_size)
         self._failures: Counter[str] = Counter()
         self._came = 0
@@ -172,6 +175,7 @@ class Tabulator:
             results=tuple(result or UNNEEDED for result in column.results),
             expected_behavior=measure.expected_behavior,
             prepared=column.prepared,
+            signs=column.warnings(run.judge_model),
         )
 
     def _verdict(self, evaluator: Evaluator, column: "_Column", run: RunRecord) -> Verdict:
@@ -220,6 +224,7 @@ class _Column:
 
     measure: Measure
     length: int
+    signs: Signs | None = None
     values: dict[str, "array[float]"] = field(default_factory=dict)
     flags: dict[str, bool] = field(default_factory=dict)  # of each path, whether all of its values are booleans
     results: list[Score | Failure | None] = field(default_factory=list)
@@ -243,6 +248,11 @@ class _Column:
         """Why nothing can be measured; None where it can be."""
         return self.prepared.failure if self.prepared else None
 
+    def warnings(self, judge: str) -> tuple[str, ...]:
+        """Return what in their ratings speaks against judges."""
+        controls = self.prepared.controls if self.prepared else ()
+        return self.signs.warnings(judge, controls) if self.signs else ()
+
     @property
     def summarizes(self) -> bool:
         """Whether its scorer has something to say of the whole dataset."""
@@ -260,6 +270,8 @@ class _Column:
         """Put a result in its place."""
         if self.measure.evaluators:
             self.results[index] = Score(value=result.value) if isinstance(result, Score) else result
+            if self.signs is not None and isinstance(result, Score):
+                self.signs.take(result, judgement.conversation)
             self._compare(index, result, judgement)
             return
         if isinstance(result, Score):

@@ -8,6 +8,7 @@ from simeval.core.usage import Usage, total
 from simeval.errors import DefinitionError
 
 Admission = str  # "go", "wait" until a trial in flight has ended, or the reason why the run stops
+BEFORE_TRIALS = ("rubric", "control")  # the roles of calls that belong to no trial
 MARGIN = 1.25  # times the mean of the trials that have ended: the tokens and the cost that are kept for one to come
 
 
@@ -51,6 +52,11 @@ class Cost:
             cost_usd=usage.cost_usd or 0.0,
         )
 
+    def __add__(self, other: "Cost") -> "Cost":
+        return Cost(
+            calls=self.calls + other.calls, tokens=self.tokens + other.tokens, cost_usd=self.cost_usd + other.cost_usd
+        )
+
     def __mul__(self, times: float) -> "Cost":
         return Cost(calls=times * self.calls, tokens=times * self.tokens, cost_usd=times * self.cost_usd)
 
@@ -59,26 +65,29 @@ class Cost:
 class Spending:
     """Says whether one more trial can be paid for.
 
-    A trial is admitted while what is spent, what is kept for the rubrics still to be written, and what is kept
-    for each trial in flight and for this one fit into every limit. Kept for a trial are the calls of `trial`,
-    which are as many as any trial of the suite can make: so without retries `max_calls` is never exceeded, and
-    less than that is left when the run stops. Its tokens and its cost have no upper bound: what is kept is that
-    of `trial` until one has ended, then the mean of those that have (with all that those in flight have used by
+    A trial is admitted while what is spent, what is kept for the rubrics still to be written and the controls still to
+    be shown, and what is kept for each trial in flight and for this one fit into every limit. Kept for a trial are the
+    calls of `trial`, which are as many as any trial of the suite can make: so without retries `max_calls` is never
+    exceeded, and less than that is left when the run stops. Its tokens and its cost have no upper bound: what is kept
+    is that of `trial` until one has ended, then the mean of those that have (with all that those in flight have used by
     then) and a margin; so only the last few can exceed the limit, by as much as they are dearer than that.
 
-    `rubric` is what one rubric takes, `rubrics_left` gives how many are still to be written; `usage` gives what
-    the run has used by role and `seconds` how long it has taken, both with the attempts before this one.
+    `rubric` is what one rubric takes, `rubrics_left` gives how many are still to be written; `control` and
+    `controls_left` say the same of controls. `usage` gives what the run has used by role and `seconds` how long it has
+    taken, both with the attempts before this one.
     """
 
     budget: Budget
     trial: Cost
     rubric: Cost
     rubrics_left: Callable[[], int]
+    control: Cost
+    controls_left: Callable[[], int]
     usage: Callable[[], Mapping[str, Usage]]
     seconds: Callable[[], float]
 
     def check(self, unpriced: Sequence[str] = ()) -> None:
-        """Raise DefinitionError where not even the rubrics and one trial can be paid for, whatever was spent before.
+        """Raise DefinitionError where rubrics, controls and one trial cannot be paid for, whatever was spent before.
 
         Also where there is a limit on the cost, and models whose price is not known.
         """
@@ -88,8 +97,7 @@ class Spending:
                 found=f"no price is known for {', '.join(unpriced)}",
                 do="use max_calls or max_tokens",
             )
-        rubrics = self.rubric * self.rubrics_left()
-        for limit in self._limits(spent=Cost(), rubrics=rubrics, trial=self.trial):
+        for limit in self._limits(spent=Cost(), before=self._before_trials(), trial=self.trial):
             if not limit.allows(1):
                 raise DefinitionError(limit.name, found=limit.too_little(), do="raise it, or leave it out")
 
@@ -107,7 +115,7 @@ class Spending:
         usage = self.usage()
         limits = self._limits(
             spent=Cost.of(total(usage)),
-            rubrics=self.rubric * self.rubrics_left(),
+            before=self._before_trials(),
             trial=self._next_trial(usage, finished),
         )
         for limit in limits:
@@ -119,12 +127,16 @@ class Spending:
         """Reckon what one more trial takes."""
         if not finished:
             return self.trial
-        of_trials = Cost.of(total({role: used for role, used in usage.items() if role != "rubric"}))
+        of_trials = Cost.of(total({role: used for role, used in usage.items() if role not in BEFORE_TRIALS}))
         mean = of_trials * (MARGIN / finished)
         return Cost(calls=self.trial.calls, tokens=mean.tokens, cost_usd=mean.cost_usd)
 
-    def _limits(self, *, spent: Cost, rubrics: Cost, trial: Cost) -> list["_Limit"]:
-        budget, parts = self.budget, (spent, rubrics, trial)
+    def _before_trials(self) -> Cost:
+        """Return what is kept for all that is asked before a scenario's trials begin."""
+        return self.rubric * self.rubrics_left() + self.control * self.controls_left()
+
+    def _limits(self, *, spent: Cost, before: Cost, trial: Cost) -> list["_Limit"]:
+        budget, parts = self.budget, (spent, before, trial)
         amounts = (
             ("max_calls", budget.max_calls, [part.calls for part in parts]),
             ("max_tokens", budget.max_tokens, [part.tokens for part in parts]),
@@ -135,28 +147,28 @@ class Spending:
 
 @dataclass(frozen=True, slots=True)
 class _Limit:
-    """One limit beside what is spent, kept for rubrics, and kept for one trial."""
+    """One limit beside what is spent, kept for what comes before trials, and kept for one trial."""
 
     name: str
     most: float
     spent: float
-    rubrics: float
+    before: float
     trial: float
 
     def allows(self, trials: int) -> bool:
         """Return whether so many trials can be paid for."""
-        return self.spent + self.rubrics + trials * self.trial <= self.most
+        return self.spent + self.before + trials * self.trial <= self.most
 
     def reason(self) -> str:
         """Say why there is no further trial."""
-        kept = f", {self._show(self.rubrics)} kept for rubrics" if self.rubrics else ""
+        kept = f", {self._show(self.before)} kept for rubrics and controls" if self.before else ""
         spent = f"{self._show(self.spent)} spent{kept}"
         return f"{self.name} of {self._show(self.most)} is reached ({spent}; the next trial may take {self._trial})"
 
     def too_little(self) -> str:
         """Say what it cannot pay for."""
-        rubrics = f" after the rubrics, which take {self._show(self.rubrics)}" if self.rubrics else ""
-        return f"{self._show(self.most)} cannot pay one trial, which may take {self._trial}{rubrics}"
+        before = f" after rubrics and controls, which take {self._show(self.before)}" if self.before else ""
+        return f"{self._show(self.most)} cannot pay one trial, which may take {self._trial}{before}"
 
     @property
     def _trial(self) -> str:

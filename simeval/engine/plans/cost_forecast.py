@@ -73,7 +73,7 @@ class CostForecast:
     tokens and costs at most are so only for messages of the guessed length.
 
     `trial` is what a budget keeps for one trial: the calls of the longest, the typical tokens and cost of the
-    dearest; `rubric` is what the dearest rubric takes. `unpriced`
+    dearest; `rubric` and `control` are what the dearest rubric and the dearest control take. `unpriced`
     are the models whose price is not known, the embedded ones apart. `longest` are the tokens of each model's longest
     prompt with its reply, by the model's name.
     """
@@ -84,6 +84,7 @@ class CostForecast:
     typical: Mapping[str, Usage]
     trial: Cost
     rubric: Cost
+    control: Cost
     unpriced: tuple[str, ...]
     longest: Mapping[str, float] = field(default_factory=dict)
 
@@ -119,7 +120,7 @@ def forecast(
     names = dict.fromkeys([*judges, user_model, *([app_model] if app_model else [])])
     price = {name: prices(name) for name in names}
     cast = _Cast(settings, prompts, judges, user_model, app_model)
-    rubrics = cast.rubrics(plans)
+    rubrics, controls = cast.rubrics(plans), cast.controls(plans)
     expected = _expected_trials([plan.scenario for plan in plans], settings)
     longest = [cast.trial(plan, plan.scenario.max_turns) for plan in plans]
     usual = [cast.trial(plan, min(TYPICAL_MESSAGES, plan.scenario.max_turns)) for plan in plans]
@@ -134,10 +135,11 @@ def forecast(
     return CostForecast(
         trials_at_most=sum(plan.sample_size for plan in plans),
         trials_expected=sum(known) if len(known) == len(plans) else None,
-        at_most=_by_role([*at_most, *rubrics], price),
-        typical=_by_role([*typical, *rubrics], price),
+        at_most=_by_role([*at_most, *rubrics, *controls], price),
+        typical=_by_role([*typical, *rubrics, *controls], price),
         trial=replace(_dearest(usual, price), calls=round(most_calls)),
         rubric=_dearest([[rubric] for rubric in rubrics], price),
+        control=_dearest([[control] for control in controls], price),
         unpriced=tuple(name for name in names if price[name] is None and not is_embedded(name)),
         longest=_longest(work for trial in longest for work in trial),
     )
@@ -145,7 +147,7 @@ def forecast(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExperimentForecast:
-    """What an experiment will come to, retries apart; `trial`, `rubric` and `unpriced` as in a CostForecast.
+    """What an experiment will come to, retries apart; `trial`, `rubric`, `control`, `unpriced` as in a CostForecast.
 
     How long examples are is not known before they are read, so each call is guessed to take as many tokens.
     """
@@ -153,6 +155,7 @@ class ExperimentForecast:
     answers: int
     trial: Cost
     rubric: Cost
+    control: Cost
     unpriced: tuple[str, ...]
     longest: Mapping[str, float] = field(default_factory=dict)  # nothing is known of examples before they are read
 
@@ -184,6 +187,7 @@ def forecast_experiment(
         answers=plan.sample_size,
         trial=Cost(calls=calls, tokens=calls * CALL_TOKENS, cost_usd=calls * dearest),
         rubric=Cost(calls=1, tokens=CALL_TOKENS, cost_usd=dearest),
+        control=Cost(calls=1, tokens=CALL_TOKENS, cost_usd=dearest),
         unpriced=tuple(name for name in sorted(names) if price[name] is None),
     )
 
@@ -232,6 +236,19 @@ class _Cast:
         requests = rubric_requests(plans, self.prompts["rubric"])
         return [_Work("rubric", self.judges[0], 1, _tokens(request), reply) for request in requests]
 
+    def controls(self, plans: Sequence[ScenarioPlan]) -> list[_Work]:
+        """Return the work of each call for a control, which every judge is shown once."""
+        return [
+            _Work("control", judge, 1, prompt, reply, prompt + reply)
+            for plan in plans
+            for measure in plan.judged
+            if measure.controls is not None
+            for prompt in [_judging(plan.scenario, measure, self.prompts, 2)]
+            for reply in [REASONING_TOKENS + FRAME_TOKENS]
+            for _ in measure.controls.kinds * judge_calls(measure, self.settings)
+            for judge in self.judges
+        ]
+
     def _user(self, plan: ScenarioPlan, turns: int) -> _Work:
         """Return the work of the user, whose prompts grow by two messages with each turn after the first."""
         style = self.settings.writing_style.draw(plan.seed)
@@ -271,7 +288,8 @@ def _grown(size: Callable[[int], float], messages: int) -> float:
 
 def judge_calls(measure: Measure, settings: Settings) -> int:
     """Return the calls that one judge's rating of a conversation takes."""
-    return len(measure.criteria) if measure.criteria and settings.criteria_calls == "each" else 1
+    asks_each = settings.criteria_calls == "each" or settings.judge_reply == "label"
+    return len(measure.criteria) if measure.criteria and asks_each else 1
 
 
 def _judging(scenario: ScenarioTest, measure: Measure, prompts: Mapping[str, Prompt], messages: int) -> float:

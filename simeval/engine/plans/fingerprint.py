@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from simeval.core.labelled_examples import LabelledExample, expectation_key
 from simeval.core.serialization import Json, plain
-from simeval.core.settings import DEFAULTS, ROLES, Settings
+from simeval.core.settings import ROLES, JudgeReply, Settings
 from simeval.core.writing_style import WritingStyleConfig
 from simeval.engine.plans.scenario_plan import Measure, RunPlan, ScenarioPlan
 from simeval.models.protocol.prompt_texts import Prompt
@@ -17,6 +18,8 @@ from simeval.suites.scenario import shorten
 _OF_VERDICTS = ("stop_mode", "gate", "on_app_error", "max_error_rate")
 _OF_USERS = ("user_format", "on_user_fault", "max_user_fault_rate", "audit_users")
 LONGEST_SHOWN = 60
+JUDGE_PROMPTS: Mapping[JudgeReply, str] = {"json": "judge", "label": "judge_label"}
+CRITERIA_PROMPTS: Mapping[JudgeReply, str] = {"json": "criteria", "label": "criterion_label"}
 _MODULE = re.compile(r" \([\w.]*\)$")
 NOT_OF_THE_ANSWER = frozenset(
     {"api_key", "timeout", "api_base", "base_url", "api_version", "headers", "extra_headers", "organization"}
@@ -28,6 +31,7 @@ def define(
     settings: Settings,
     *,
     prompts: Mapping[str, Prompt],
+    examples: Mapping[str, Sequence[LabelledExample]],
     seed: int,
     app: str,
     judges: Sequence[str],
@@ -42,21 +46,14 @@ def define(
         "judge repeats": settings.judge_repeats,
         "criteria calls": settings.criteria_calls if any(_has_criteria(plan) for plan in plans) else None,
         "judge context tokens": settings.judge_context_tokens,
+        "judge examples": _examples_read(plans, examples),
         "user": user,
         "model options": _options(settings),
-        "prompts": _prompts_read(plans, prompts, judges=judges, user=user, audits=settings.audit_users > 0),
+        "prompts": _prompts_read(plans, settings, prompts, judges=judges, user=user),
         "writing styles": _styles(settings.writing_style) if with_users else None,
-        "settings": {
-            **{name: getattr(settings, name) for name in _OF_VERDICTS},
-            **(_of_users(settings) if with_users else {}),
-        },
+        "settings": {name: getattr(settings, name) for name in (*_OF_VERDICTS, *(_OF_USERS if with_users else ()))},
         "scenarios": [_planned(plan) for plan in plans],
     }
-
-
-def _of_users(settings: Settings) -> Json:
-    """Return the settings of simulated users that are not the defaults: older runs have none of them."""
-    return {name: value for name in _OF_USERS if (value := getattr(settings, name)) != getattr(DEFAULTS, name)}
 
 
 def _options(settings: Settings) -> Json:
@@ -67,6 +64,13 @@ def _options(settings: Settings) -> Json:
         for before, options in named.items()
         for name, value in sorted(answer_options(options or {}).items())
     }
+
+
+def _examples_read(plans: Sequence[RunPlan], examples: Mapping[str, Sequence[LabelledExample]]) -> Sequence[str] | None:
+    """Return the keys of the labelled conversations that judges are shown; None where there are none."""
+    expected = {expectation_key(each.expected_behavior or "") for plan in plans for each in plan.judged}
+    keys = sorted(each.key for key in expected for each in examples.get(key, ()))
+    return keys or None
 
 
 def _has_criteria(plan: RunPlan) -> bool:
@@ -80,7 +84,8 @@ def answer_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Say where two definitions differ, each difference in a line."""
-    return list(_differences(_by_prompt(_without_modules(before), now), now, ""))
+    earlier = _with_users_as_they_were(_by_prompt(_without_modules(before), now), now)
+    return list(_differences(earlier, now, ""))
 
 
 def _without_modules(definition: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -94,6 +99,14 @@ def _without_modules(definition: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**definition, "scenarios": shortened} if scenarios else definition
 
 
+def _with_users_as_they_were(definition: Mapping[str, Any], now: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a definition as it is written now: until schema version 4 no fault of a simulated user was looked for."""
+    ours = now.get("settings", {})
+    then = {"user_format": "json", "on_user_fault": "count", "audit_users": 0.0}
+    known = {name: then.get(name, ours[name]) for name in _OF_USERS if name in ours}
+    return {**definition, "settings": {**known, **definition["settings"]}} if "settings" in definition else definition
+
+
 def _by_prompt(definition: Mapping[str, Any], now: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a definition as it is written now: until schema version 4 there was one version of all prompts."""
     version = definition.get("prompts")
@@ -101,7 +114,7 @@ def _by_prompt(definition: Mapping[str, Any], now: Mapping[str, Any]) -> Mapping
 
 
 def _prompts_read(
-    plans: Sequence[RunPlan], prompts: Mapping[str, Prompt], *, judges: Sequence[str], user: str, audits: bool
+    plans: Sequence[RunPlan], settings: Settings, prompts: Mapping[str, Prompt], *, judges: Sequence[str], user: str
 ) -> Mapping[str, str]:
     """Return which prompts a run's models read, each with what tells its text from others. Embedded ones read none."""
     judged = [each for plan in plans for each in plan.judged]
@@ -109,9 +122,9 @@ def _prompts_read(
     asked = not all(map(is_embedded, judges))
     read = {
         "user": any(isinstance(plan, ScenarioPlan) for plan in plans) and not is_embedded(user),
-        "audit": audits and any(isinstance(plan, ScenarioPlan) for plan in plans),
-        "judge": bool(rated) and asked,
-        "criteria": len(judged) > len(rated) and asked,
+        "audit": settings.audit_users > 0 and any(isinstance(plan, ScenarioPlan) for plan in plans),
+        JUDGE_PROMPTS[settings.judge_reply]: bool(rated) and asked,
+        CRITERIA_PROMPTS[settings.judge_reply]: len(judged) > len(rated) and asked,
         "rubric": any(each.own_rubric is None for each in rated) and not is_embedded(judges[0]),
     }
     return {name: prompts[name].identity for name, is_read in read.items() if is_read}

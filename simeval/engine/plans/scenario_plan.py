@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from simeval.core import seeds
+from simeval.core.controls import Controls
 from simeval.core.settings import Settings, StopAt
 from simeval.core.trial import Score, Trial
 from simeval.errors import DefinitionError
@@ -13,6 +14,7 @@ from simeval.evaluators.base import Evaluator
 from simeval.evaluators.stopping import RunningTest
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import RubricRequest
+from simeval.results.signs import Signs
 from simeval.scorers.base import COLUMNS, Callers, Scorer, as_scorer, select, whole
 from simeval.suites.scenario import Expectation, ScenarioTest, count_requirements
 
@@ -33,6 +35,7 @@ class Measure:
     evaluators: tuple[Evaluator, ...] = ()
     expected_behavior: str | None = None
     own_rubric: Mapping[str, str] | None = None
+    controls: Controls | None = None
     criteria: Sequence[str] | None = None
     reference: str | None = None
     keeps_details: bool = True
@@ -91,6 +94,16 @@ class RunPlan(ABC):
     def judged(self) -> "list[Measure]":
         """The measures that judges make, by an expected behaviour or criteria."""
         return [measure for measure in self.measures if measure.expected_behavior is not None]
+
+    def signs(self, place: int) -> Signs | None:
+        """Return what gathers the signs of an expectation's judges, by its place; None where none rates it.
+
+        Rulings on criteria rest on quotes, which are held against what was said.
+        """
+        measure = self.measures[place]
+        if measure.expected_behavior is None or measure.criteria is not None:
+            return None
+        return Signs([measure.expected_behavior, *(str(self.columns[name]) for name in ("given", "when"))])
 
     def trial(self, index: int, times_dealt: int = 0) -> Trial:
         """Return the trial that has this place in the order dealt; one that was dealt before gets fresh draws."""
@@ -275,6 +288,7 @@ def make_measure(
         ),
         expected_behavior=expectation.judged,
         own_rubric=expectation.levels,
+        controls=None if settings.on_failed_control == "off" else expectation.shown_controls,
         criteria=expectation.criteria,
         reference=expectation.reference,
     )

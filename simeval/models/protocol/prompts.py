@@ -14,7 +14,9 @@ from functools import partial
 from html import escape
 from typing import ClassVar
 
+from simeval.core.controls import ControlKind
 from simeval.core.conversation import ChatMessage, Message
+from simeval.core.labelled_examples import LabelledExample
 from simeval.core.serialization import plain
 from simeval.core.settings import UserFormat
 from simeval.models.protocol import user_chat
@@ -32,6 +34,9 @@ from simeval.models.protocol.replies import (
 )
 from simeval.models.protocol.request import ModelRequest
 from simeval.models.protocol.transcripts import Excerpt, end_state, excerpt, tool_name
+
+LABEL_TOKENS = 4  # of an answer that is a label: some models put a space or a mark before it
+
 
 # All that a reader cannot see, or sees in another place than it stands: controls other than tab and line feed, marks of
 # direction, what has no width, tags and selectors of variants that can spell a hidden text, halves of surrogate pairs
@@ -61,6 +66,12 @@ def _list(name: str, entry: str, key: str, items: Mapping[str, str]) -> str:
     """Write named texts, each in an element of its own, so that none can pass for another."""
     lines = [f'<{entry} {key}="{named}">{escaped(text)}</{entry}>' for named, text in items.items()]
     return "\n".join([f"<{name}>", *lines, f"</{name}>"])
+
+
+def _examples(examples: Sequence[LabelledExample]) -> str:
+    said = {True: "pass", False: "fail"}
+    lines = [f'<example people="{said[each.passes]}">{escaped(each.transcript)}</example>' for each in examples]
+    return "\n".join(["<examples>", *lines, "</examples>"])
 
 
 def render_transcript(messages: Sequence[Message], shown: Excerpt | None = None) -> str:
@@ -171,20 +182,27 @@ class AuditRequest(ModelRequest):
 class JudgeRequest(ModelRequest):
     """Asks a judge about a conversation.
 
-    `facts` and `reference`, an answer as it should be, are for the judge alone; what there is not, is "". Of a
-    transcript that is estimated to take more than `most_tokens`, the middle is left out.
+    `facts` and `reference`, an answer as it should be, are for the judge alone; what there is not, is "". `examples`
+    are other conversations, which people judged by the same expectation. Of a
+    transcript that is estimated to take more than `most_tokens`, the middle is left out. Of a conversation that is
+    shown as a `control` it is known what the judge must find; it is asked about in the very same words.
     """
 
     given: str
     when: str
     facts: str = ""
     reference: str = ""
+    examples: Sequence[LabelledExample] = ()
     conversation: Sequence[Message]
     most_tokens: int | None = None
     seed: int
     max_tokens: int | None = 800
+    control: ControlKind | None = None
 
-    role: ClassVar[str] = "judge"
+    @property
+    def role(self) -> str:
+        """What usage is summed by."""
+        return "judge" if self.control is None else "control"
 
     @property
     def shown(self) -> Excerpt:
@@ -199,6 +217,7 @@ class JudgeRequest(ModelRequest):
             "when": _tag("when", self.when),
             "facts": _tag("facts", self.facts) if self.facts else None,
             "reference": _tag("reference", self.reference) if self.reference else None,
+            "examples": _examples(self.examples) if self.examples else None,
             "conversation": render_transcript(self.conversation, self.shown),
             "end_state": None if state is None else _tag("end_state", state),
         }
@@ -236,6 +255,44 @@ class CriteriaRequest(JudgeRequest):
     def first_messages(self) -> list[ChatMessage]:
         criteria = _list("criteria", "criterion", "number", self.criteria)
         return _chat(self.prompt.render("system"), self.prompt.render("user", **self.texts(), criteria=criteria))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelGradeRequest(JudgeRequest):
+    """Asks a judge to rate a conversation by the label of a rubric's level, one token; `levels` are by their labels."""
+
+    expected_behavior: str
+    levels: Mapping[str, str]
+    probabilities: bool = True
+    max_tokens: int | None = LABEL_TOKENS
+    prompt: Prompt = field(default_factory=partial(built_in, "judge_label"))
+
+    reply: ClassVar[type[Reply] | None] = None
+
+    def first_messages(self) -> list[ChatMessage]:
+        user = self.prompt.render(
+            "user",
+            **self.texts(),
+            expected_behavior=_tag("expected_behavior", self.expected_behavior),
+            rubric=_list("rubric", "level", "label", self.levels),
+        )
+        return _chat(self.prompt.render("system"), user)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelRulingRequest(JudgeRequest):
+    """Asks a judge whether one criterion is met, in a word."""
+
+    criterion: str
+    probabilities: bool = True
+    max_tokens: int | None = LABEL_TOKENS
+    prompt: Prompt = field(default_factory=partial(built_in, "criterion_label"))
+
+    reply: ClassVar[type[Reply] | None] = None
+
+    def first_messages(self) -> list[ChatMessage]:
+        user = self.prompt.render("user", **self.texts(), criteria=_tag("criterion", self.criterion))
+        return _chat(self.prompt.render("system"), user)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

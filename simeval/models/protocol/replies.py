@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
 
 from simeval.core.conversation import UserFaultKind
 from simeval.core.rubric_levels import equal_levels
@@ -17,6 +17,15 @@ MOST_OBJECTS = 50  # JSON objects looked at in one reply
 LEVELS = tuple(str(level) for level in range(1, 11))
 
 Text = Annotated[str, StringConstraints(strict=True, min_length=1, strip_whitespace=True)]
+
+
+def _says_something(reasoning: str) -> str:
+    if not any(map(str.isalpha, reasoning)):
+        raise ValueError("it says nothing: there is no letter in it")
+    return reasoning
+
+
+Reasoning = Annotated[Text, AfterValidator(_says_something)]
 
 
 class Reply(BaseModel):
@@ -112,7 +121,7 @@ _OWN_LABEL = re.compile(r"(?i)\A(?:user|customer|me|person)\s*:")
 class Grade(Reply):
     """A judge's rating of one conversation, with its reasons first so that they come before the number."""
 
-    reasoning: Text
+    reasoning: Reasoning
     score: Annotated[float, Field(strict=True, ge=1, le=10, allow_inf_nan=False)]
     json_schema: ClassVar[Mapping[str, Any]] = _object(
         reasoning={"type": "string"},

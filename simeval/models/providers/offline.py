@@ -42,7 +42,8 @@ class OfflineModel:
     async def complete(self, request: Request) -> Completion:
         """Answer from the request's own fields; raises ModelUnusable for a role the model cannot play."""
         await anyio.lowlevel.checkpoint()
-        role = _ROLES[self.name].get(type(request))
+        plays = _ROLES[self.name]
+        role = next((plays[kind] for kind in type(request).__mro__ if kind in plays), None)
         if role is None:
             raise ModelUnusable(self.name, kind="bad_request", problem=f"it cannot play the role {request.role!r}")
         text = role(request)

@@ -11,7 +11,7 @@ from simeval.core.conversation import Conversation
 from simeval.core.direction import by_path
 from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import require, require_one_of
-from simeval.models.protocol.replies import Reply, Text
+from simeval.models.protocol.replies import Reasoning, Reply
 from simeval.scorers.base import Callers, Scorer
 from simeval.scorers.brand.persona import Persona, Policy, Severity, as_persona
 from simeval.scorers.brand.safety_rules import Rules, Violation, built_in
@@ -28,7 +28,7 @@ Scoring = Literal["severity", "rate"]
 class SafetyRating(Reply):
     """A judge's rating of how safe what the app said is."""
 
-    reasoning: Text
+    reasoning: Reasoning
     score: Annotated[float, Field(strict=True, ge=0, le=10, allow_inf_nan=False)]
     json_schema: ClassVar[Mapping[str, Any]] = {
         "type": "object",

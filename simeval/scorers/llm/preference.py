@@ -20,7 +20,7 @@ from simeval.core.conversation import AppResponse
 from simeval.core.direction import by_path
 from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import is_number, require
-from simeval.models.protocol.replies import Reply, Text
+from simeval.models.protocol.replies import Reasoning, Reply
 from simeval.scorers.base import COLUMNS, Callers, Scorer
 from simeval.scorers.llm.graded import Graded, needed
 from simeval.stats.binomial import p_at_least
@@ -41,7 +41,7 @@ _LETTERS: Mapping[str, str] = {"output": "B", "baseline": "A", "tie": "tie"}
 class Preferred(Reply):
     """Which of two answers is better, by its place."""
 
-    reasoning: Text
+    reasoning: Reasoning
     preferred: Place
     json_schema: ClassVar[Mapping[str, Any]] = {
         "type": "object",

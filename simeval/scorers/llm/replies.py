@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from simeval.models.protocol.replies import Reply, Text
+from simeval.models.protocol.replies import Reasoning, Reply, Text
 
 MOST_CLAIMS = 1000
 
@@ -28,7 +28,7 @@ _FLAG: Mapping[str, Any] = {"type": "boolean"}
 class Ruling(Reply):
     """Whether one criterion is met."""
 
-    reasoning: Text
+    reasoning: Reasoning
     met: Flag
     json_schema: ClassVar[Mapping[str, Any]] = _object(reasoning=_TEXT, met=_FLAG)
 
@@ -62,7 +62,7 @@ class Claim(Reply):
     """One claim that a text makes, and whether what it is held against supports it."""
 
     claim: Text
-    reasoning: Text
+    reasoning: Reasoning
     supported: Flag
     json_schema: ClassVar[Mapping[str, Any]] = _object(claim=_TEXT, reasoning=_TEXT, supported=_FLAG)
 
@@ -77,7 +77,7 @@ class Claims(Reply):
 class Share(Reply):
     """How much of something, from 0 to 1."""
 
-    reasoning: Text
+    reasoning: Reasoning
     score: Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)]
     json_schema: ClassVar[Mapping[str, Any]] = _object(
         reasoning=_TEXT, score={"type": "number", "minimum": 0, "maximum": 1}
@@ -87,7 +87,7 @@ class Share(Reply):
 class Quality(Reply):
     """The quality of a summary."""
 
-    reasoning: Text
+    reasoning: Reasoning
     grade: Literal["poor", "ok", "excellent"]
     json_schema: ClassVar[Mapping[str, Any]] = _object(
         reasoning=_TEXT, grade={"type": "string", "enum": ["poor", "ok", "excellent"]}

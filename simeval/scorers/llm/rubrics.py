@@ -18,6 +18,7 @@ from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt, built_in
 from simeval.models.protocol.prompts import RubricRequest
 from simeval.models.protocol.replies import RubricReply
+from simeval.scorers.llm.once import Once
 
 
 @dataclass(slots=True)
@@ -36,15 +37,14 @@ class RubricBook:
     known: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     record: Callable[[RubricRecord], Awaitable[None]] | None = None
     prompt: Prompt = field(default_factory=partial(built_in, "rubric"))
-    _found: dict[str, RubricRecord | ModelError] = field(default_factory=dict)
-    _locks: dict[str, anyio.Lock] = field(default_factory=dict)
+    _found: Once[RubricRecord | ModelError] = field(default_factory=Once)
 
     async def unwritten(self, requests: Iterable[RubricRequest]) -> Callable[[], int]:
         """Return what counts those of these rubrics that are still to be written."""
         keys = {rubric_key(self.caller.model.name, request) for request in requests} - set(self.known)
         if self.folder is not None:
             keys -= await anyio.to_thread.run_sync(_kept, self.folder, keys)
-        return lambda: len(keys - set(self._found))
+        return lambda: len(keys - set(self._found.made))
 
     def request(self, *, given: str, when: str, expected_behavior: str) -> RubricRequest:
         """Return what asks for a rubric."""
@@ -56,11 +56,7 @@ class RubricBook:
         Raises ModelError where it cannot be written.
         """
         key = rubric_key(self.caller.model.name, request) if own is None else given_key(own)
-        if key not in self._found:
-            async with self._locks.setdefault(key, anyio.Lock()):
-                if key not in self._found:
-                    self._found[key] = await self._recorded(key, request, own)
-        found = self._found[key]
+        found = await self._found.get(key, partial(self._recorded, key, request, own))
         if isinstance(found, ModelError):
             raise found.with_traceback(None)
         return found

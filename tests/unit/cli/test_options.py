@@ -23,7 +23,9 @@ EXAMPLES: dict[str, tuple[list[str], object]] = {
     "joint": (["--joint"], True),
     "judge_repeats": (["--judge-repeats", "3"], 3),
     "criteria_calls": (["--criteria-calls", "each"], "each"),
+    "judge_examples": (["--judge-examples", "labels.csv"], "labels.csv"),
     "judge_context_tokens": (["--judge-context", "4000"], 4000),
+    "on_failed_control": (["--on-failed-control", "warn"], "warn"),
     "on_app_error": (["--on-app-error", "exclude"], "exclude"),
     "max_error_rate": (["--max-error-rate", "0.5"], 0.5),
     "user_format": (["--user-format", "text"], "text"),
@@ -48,6 +50,7 @@ EXAMPLES: dict[str, tuple[list[str], object]] = {
     "resume": (["--resume", "last"], "last"),
     "accept_changes": (["--accept-changes"], True),
     "cache": (["--cache"], True),
+    "canary_folder": (["--canary", "kept"], "kept"),
     "model_options": (
         ["--model-option", "temperature=0.5", "--model-option", "api_base=http://x"],
         {"temperature": 0.5, "api_base": "http://x"},

@@ -14,6 +14,7 @@ from simeval.errors import DefinitionError
 
 TRIAL = Cost(calls=11, tokens=1_000, cost_usd=0.05)
 RUBRIC = Cost(calls=1, tokens=500, cost_usd=0.01)
+CONTROL = Cost(calls=1, tokens=300, cost_usd=0.01)
 MOST_STEPS = 100_000
 
 
@@ -23,6 +24,7 @@ def spending(
     *,
     trial: Cost = TRIAL,
     rubrics_left: Callable[[], int] = lambda: 0,
+    controls_left: Callable[[], int] = lambda: 0,
     seconds: float = 0.0,
 ) -> Spending:
     return Spending(
@@ -30,6 +32,8 @@ def spending(
         trial=trial,
         rubric=RUBRIC,
         rubrics_left=rubrics_left,
+        control=CONTROL,
+        controls_left=controls_left,
         usage=lambda: usage or {},
         seconds=lambda: seconds,
     )
@@ -56,6 +60,8 @@ class Run:
             trial=self.bound,
             rubric=RUBRIC,
             rubrics_left=lambda: self.rubrics,
+            control=Cost(),
+            controls_left=lambda: 0,
             usage=lambda: self.used,
             seconds=lambda: 0.0,
         )
@@ -198,8 +204,21 @@ def test_calls_are_kept_for_rubrics_that_are_still_to_be_written() -> None:
     left[0] = 14
     after = asked.admits(in_flight=0, finished=0)
 
-    assert before == "max_calls of 25 is reached (0 spent, 15 kept for rubrics; the next trial may take 11)"
+    assert (
+        before == "max_calls of 25 is reached (0 spent, 15 kept for rubrics and controls; the next trial may take 11)"
+    )
     assert after == "go"
+
+
+def test_calls_are_kept_for_controls_that_are_still_to_be_shown() -> None:
+    left = [3]
+    asked = spending(Budget(max_calls=14), rubrics_left=lambda: 1, controls_left=lambda: left[0])
+
+    before = asked.admits(in_flight=0, finished=0)
+    left[0] = 2
+
+    assert before == "max_calls of 14 is reached (0 spent, 4 kept for rubrics and controls; the next trial may take 11)"
+    assert asked.admits(in_flight=0, finished=0) == "go"
 
 
 def test_no_trial_waits_for_time_that_is_over() -> None:
@@ -218,7 +237,7 @@ def test_no_budget_admits_everything() -> None:
     ("budget", "rubrics", "said"),
     [
         (Budget(max_calls=10), 0, "max_calls: 10 cannot pay one trial, which may take 11; "),
-        (Budget(max_calls=12), 2, "max_calls: 12 cannot pay one trial, which may take 11 after the rubrics, which tak"),
+        (Budget(max_calls=12), 2, "max_calls: 12 cannot pay one trial, which may take 11 after rubrics and controls"),
         (Budget(max_tokens=999), 0, "max_tokens: 999 cannot pay one trial, which may take 1,000; "),
         (Budget(max_cost_usd=0.04), 0, r"max_cost_usd: \$0.0400 cannot pay one trial, which may take \$0.0500; "),
     ],

@@ -72,7 +72,13 @@ def test_calls_at_most_are_those_of_every_trial_of_users_who_never_leave() -> No
     )
 
     calls = {role: usage.calls for role, usage in found.at_most.items()}
-    assert calls == {"app": 40 * 7 + 30 * 4, "judge": (40 * 2 + 30) * 3 * 2, "rubric": 2, "user": 40 * 7 + 30 * 4}
+    assert calls == {
+        "app": 40 * 7 + 30 * 4,
+        "judge": (40 * 2 + 30) * 3 * 2,
+        "control": 3 * 2 * 2,
+        "rubric": 2,
+        "user": 40 * 7 + 30 * 4,
+    }
     assert found.trial.calls == 7 + 2 * 3 * 2 + 7
     assert found.trials_at_most == 70
 
@@ -201,7 +207,7 @@ def test_what_is_kept_for_a_trial_is_that_of_the_dearest_scenario() -> None:
     alone = forecast_of(dear, prices=prices)
     both = forecast_of(cheap, dear, prices=prices)
 
-    used = total({role: usage for role, usage in alone.typical.items() if role != "rubric"})
+    used = total({role: usage for role, usage in alone.typical.items() if role not in ("rubric", "control")})
     assert both.trial == alone.trial
     assert both.trial.tokens * 40 == pytest.approx(used.prompt_tokens + used.completion_tokens, rel=1e-2)
     assert both.trial.cost_usd == pytest.approx(both.trial.tokens * 1e-3, rel=1e-2)
@@ -215,6 +221,7 @@ def test_a_forecast_reads_like_this() -> None:
         typical={"judge": Usage(912, completion_tokens=64_321, cost_usd=0.1), "user": Usage(2_737, cost_usd=1.1)},
         trial=Cost(),
         rubric=Cost(),
+        control=Cost(),
         unpriced=(),
     )
 

@@ -57,6 +57,16 @@ def test_raw_line_breaks_in_a_string_are_read() -> None:
     assert grade('{"reasoning": "one\ntwo\tthree", "score": 8}').reasoning == "one\ntwo\tthree"
 
 
+@pytest.mark.parametrize("reasoning", ["][", "10", "...", "\U0001f600", "--- 5/10 ---"])
+def test_a_reasoning_without_a_letter_is_none(reasoning: str) -> None:
+    with pytest.raises(MalformedReply, match="there is no letter in it"):
+        grade(json.dumps({"reasoning": reasoning, "score": 10}))
+
+
+def test_a_reasoning_may_be_in_any_script() -> None:
+    assert grade(json.dumps({"reasoning": "好", "score": 10})).reasoning == "好"
+
+
 def test_a_score_may_have_decimals() -> None:
     assert grade('{"reasoning": "x", "score": 7.5}').score == 7.5
 
@@ -263,7 +273,7 @@ def test_a_rubric_without_ten_texts_is_refused(levels: Any) -> None:
         read_reply(json.dumps({"levels": levels}), RubricReply, model="judge")
 
 
-@given(TEXT, st.floats(1, 10), NO_BRACES, NO_BRACES, st.booleans())
+@given(TEXT.filter(lambda text: any(map(str.isalpha, text))), st.floats(1, 10), NO_BRACES, NO_BRACES, st.booleans())
 def test_a_grade_is_read_back_from_among_any_text(
     reasoning: str, score: float, before: str, after: str, escaped: bool
 ) -> None:

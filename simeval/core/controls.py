@@ -1,0 +1,134 @@
+"""Controls: conversations that are shown to a judge before it judges any, of which it is known what it must find.
+
+it must fail   evasive         an answer that says nothing
+               off_topic       a fluent answer to something else
+               counterexample  one of the suite's own, in place of these two
+it must pass   example         one of the suite's own, where it gives one
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from simeval.core.conversation import Message, Speaker
+from simeval.core.rubric_levels import MEETS_FROM
+from simeval.core.validation import require
+
+ControlKind = Literal["evasive", "off_topic", "counterexample", "example"]
+Shown = str | Sequence[Mapping[str, Any]]  # the app's answer, or a conversation as chat models take it
+
+EVASIVE = "I'm sorry, I can't say anything about that."
+OFF_TOPIC = (
+    "Knead the dough for ten minutes until it is smooth, let it rise under a cloth for an hour, and bake the loaf in a "
+    "hot oven until the crust turns golden brown.",
+    "Lift the rear wheel, turn the pedals slowly backwards and drip a little oil onto each link of the bicycle chain; "
+    "then wipe off what is left with a rag.",
+    "Plant the tulip bulbs in October, three times as deep as they are tall, with the tip upwards, and water them once "
+    "before the first frost.",
+)
+NAMES: Mapping[ControlKind, str] = {
+    "evasive": f'an answer that says nothing ("{EVASIVE}")',
+    "off_topic": "an answer to something else",
+    "counterexample": "the counterexample, which does not meet the expectation",
+    "example": "the example, which meets the expectation",
+}
+_WORD = re.compile(r"\w{4,}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlRecord:
+    """What a judge gave a control, under a key of all that it depends on."""
+
+    key: str
+    judge: str
+    control: ControlKind
+    expected_behavior: str
+    score: float
+    reasoning: str
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the judge found what it must."""
+        return (self.score >= MEETS_FROM) == (self.control == "example")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Controls:
+    """The controls of one expectation: simeval's own, with what its suite gives."""
+
+    example: tuple[Message, ...] = ()
+    counterexample: tuple[Message, ...] = ()
+
+    @property
+    def kinds(self) -> tuple[ControlKind, ...]:
+        """Which there are, in the order shown."""
+        must_fail: tuple[ControlKind, ...] = ("counterexample",) if self.counterexample else ("evasive", "off_topic")
+        return (*must_fail, "example") if self.example else must_fail
+
+    def conversation(self, kind: ControlKind, *, given: str, when: str, expected_behavior: str) -> tuple[Message, ...]:
+        """Return the conversation of a control; where it is only the app's answer, `when` is what the user says."""
+        if kind == "evasive":
+            said: tuple[Message, ...] = (Message(role="assistant", content=EVASIVE),)
+        elif kind == "off_topic":
+            said = (Message(role="assistant", content=off_topic(f"{given} {when} {expected_behavior}")),)
+        else:
+            said = self.example if kind == "example" else self.counterexample
+        return said if len(said) > 1 else (Message(role="user", content=when), *said)
+
+
+def complaints(controls: Sequence[ControlRecord]) -> tuple[str, ...]:
+    """Say of each judge that was wrong about a control what it gave, and what to do."""
+    wrong: dict[str, list[ControlRecord]] = {}
+    for control in controls:
+        if not control.is_right:
+            wrong.setdefault(control.judge, []).append(control)
+    return tuple(_complaint(judge, found) for judge, found in wrong.items())
+
+
+def _complaint(judge: str, wrong: Sequence[ControlRecord]) -> str:
+    rated = " and ".join(f"{each.score:g} of 10 to {NAMES[each.control]}" for each in wrong)
+    own = [each.control for each in wrong if each.control in ("example", "counterexample")]
+    do = (
+        f"name another judge, or mend the {' and the '.join(own)}, or the rubric"
+        if own
+        else "name another judge or, if such an answer does meet the expectation, give a counterexample that does not "
+        "(counterexample: TEXT), or show none (controls: false)"
+    )
+    return f"{judge} is not to be trusted here, it gives {rated}: {do}"
+
+
+def off_topic(text: str) -> str:
+    """Return the answer that shares the fewest words with what a scenario is about."""
+    about = _words(text)
+    return min(OFF_TOPIC, key=lambda answer: len(_words(answer) & about))
+
+
+def as_messages(shown: object, where: str) -> tuple[Message, ...]:
+    """Return a conversation that a suite shows: one message of the app's for a text.
+
+    Raises DefinitionError for what is neither a text nor a list of messages, the app's among them.
+    """
+    if isinstance(shown, str):
+        require(bool(shown.strip()), where, found=shown, do="give the app's answer")
+        return (Message(role="assistant", content=shown.strip()),)
+    do = "give the app's answer as a text, or a list of messages, each with role (user or assistant) and content"
+    require(isinstance(shown, Sequence) and bool(shown), where, found=shown, do=do)
+    said = tuple(_message(each, where, do) for each in shown)  # type: ignore[attr-defined]  # a sequence, as required
+    has_answer = any(message.role == "assistant" for message in said)
+    require(has_answer and len(said) > 1, where, found=shown, do=f"{do}; of the user and of the app one or more")
+    return said
+
+
+def _message(each: object, where: str, do: str) -> Message:
+    require(isinstance(each, Mapping) and {*each} <= {"role", "content", "tool_calls"}, where, found=each, do=do)
+    found: Mapping[str, Any] = each  # type: ignore[assignment]  # a mapping, as required
+    role, content, calls = found.get("role"), found.get("content"), found.get("tool_calls") or ()
+    require(role in get_args(Speaker) and isinstance(content, str), where, found=each, do=do)
+    are_calls = isinstance(calls, Sequence) and all(isinstance(call, Mapping) for call in calls)
+    require(are_calls, where, found=calls, do="let tool_calls be a list of mappings")
+    return Message(role=role, content=str(content), tool_calls=tuple(calls))  # type: ignore[arg-type]
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold()))

@@ -1,0 +1,124 @@
+"""Canaries: a judge's answers to a fixed set of conversations, kept, so that another model behind its name is noticed.
+
+The test is by exchange: if the model is the same, which of its answers to a conversation were given then and which now
+is chance. Its three statistics (are ratings higher or lower in all, do they differ conversation by conversation, do
+whole replies differ) are each held against a third of `ALPHA` (Bonferroni), so that the same model is called changed in
+at most `ALPHA` of all comparisons; what was found is counted among the draws, so that this holds for any number of them
+(Phipson and Smyth, 2010).
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from itertools import combinations
+from pathlib import Path
+from statistics import mean
+
+from simeval.core import seeds
+from simeval.errors import DefinitionError
+
+ALPHA = 0.01  # the chance that a model which is the same is called changed
+REPEATS = 3  # answers to each conversation
+DRAWS = 9999
+ROUNDING = 1e-9
+
+Replies = Sequence[tuple[float, str]]  # the ratings of one conversation, each with the reply's whole text
+Statistic = Callable[[Replies, Replies], float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanaryFinding:
+    """Whether a judge answers as it did; `p_value` is None where nothing was kept before."""
+
+    judge: str
+    kept: str
+    p_value: float | None = None
+    mean_then: float | None = None
+    mean_now: float | None = None
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether it is proven that another model answers by the name."""
+        return self.p_value is not None and self.p_value <= ALPHA
+
+    def __str__(self) -> str:
+        if self.p_value is None:
+            return f"canary of {self.judge}: its answers are kept from now on"
+        means = f"mean rating {self.mean_then:.1f} then, {self.mean_now:.1f} now; p = {self.p_value:.2g}"
+        if self.has_changed:
+            return (
+                f"canary of {self.judge}: THE MODEL BEHIND THIS NAME HAS CHANGED since {self.kept} ({means}): do not "
+                "compare with runs from before; remove the kept file to begin anew"
+            )
+        return f"canary of {self.judge}: it answers as on {self.kept} ({means})"
+
+
+def p_of_change(then: Sequence[Replies], now: Sequence[Replies], *, draws: int = DRAWS) -> float:
+    """Return the p-value of "the same model answered both times", conversation by conversation.
+
+    Hypothesis: within each conversation the answers of both times can be exchanged.
+    """
+    statistics = (_lifted, _ratings_apart, _replies_apart)
+    smallest = min(_by_exchange(then, now, statistic, draws) for statistic in statistics)
+    return min(1.0, len(statistics) * smallest)
+
+
+def _by_exchange(then: Sequence[Replies], now: Sequence[Replies], statistic: Statistic, draws: int) -> float:
+    found = abs(sum(statistic(old, new) for old, new in zip(then, now, strict=True)))
+    random = seeds.generator(0, "canary")
+    tables = [_exchanged(old, new, statistic) for old, new in zip(then, now, strict=True)]
+    varying = [table for table in tables if min(table) < max(table)]
+    fixed = sum(table[0] for table in tables) - sum(table[0] for table in varying)
+    as_far = sum(abs(fixed + sum(map(random.choice, varying))) >= found - ROUNDING for _ in range(draws))
+    return (1 + as_far) / (1 + draws)
+
+
+def _exchanged(then: Replies, now: Replies, statistic: Statistic) -> list[float]:
+    """Return the statistic of each way to say which of all answers were given then."""
+    together = [*then, *now]
+    ways = combinations(range(len(together)), len(then))
+    return [
+        statistic([together[i] for i in way], [each for i, each in enumerate(together) if i not in way]) for way in ways
+    ]
+
+
+def _lifted(then: Replies, now: Replies) -> float:
+    return mean(rating for rating, _ in now) - mean(rating for rating, _ in then)
+
+
+def _ratings_apart(then: Replies, now: Replies) -> float:
+    return abs(_lifted(then, now))
+
+
+def _replies_apart(then: Replies, now: Replies) -> float:
+    """Return how much more often replies of one time equal each other than those of the other time."""
+    old, new = [text for _, text in then], [text for _, text in now]
+    within = sum(a == b for texts in (old, new) for place, a in enumerate(texts) for b in texts[:place])
+    between = sum(a == b for a in old for b in new)
+    return 1 + within / max(1, len(old) * (len(old) - 1)) - between / (len(old) * len(new))  # never below 0
+
+
+def compare(folder: Path, judge: str, made_from: Sequence[object], answers: Sequence[Replies]) -> CanaryFinding:
+    """Hold a judge's answers against those that are kept in a folder; keep them where there are none yet.
+
+    `made_from` is all that answers depend on: another prompt or option is another canary. Raises DefinitionError for a
+    folder that cannot be used.
+    """
+    key = sha256(json.dumps([judge, *made_from], sort_keys=True, default=str).encode()).hexdigest()
+    path, now = folder / f"{key}.json", datetime.now(UTC)
+    try:
+        if not path.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            said = {"judge": judge, "kept": f"{now:%Y-%m-%d}", "answers": answers}
+            path.write_text(json.dumps(said, ensure_ascii=False, indent=1), encoding="utf-8")
+            return CanaryFinding(judge=judge, kept=f"{now:%Y-%m-%d}")
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        then = [[(float(rating), str(text)) for rating, text in replies] for replies in kept["answers"]]
+        p = p_of_change(then, answers)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        do = "name another folder, or remove the file"
+        raise DefinitionError(f"canary {path}", found=f"it cannot be used ({error})", do=do) from error
+    means = [mean(rating for replies in each for rating, _ in replies) for each in (then, answers)]
+    return CanaryFinding(judge=judge, kept=kept["kept"], p_value=p, mean_then=means[0], mean_now=means[1])

@@ -1,0 +1,101 @@
+"""Signs that a judge is not worth its ratings: they are in what it rated, and cost nothing.
+
+None of them proves anything. Each is told with its numbers, once for each judge and expectation.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from simeval.core.controls import ControlRecord
+from simeval.core.conversation import Conversation
+from simeval.core.trial import Rating, Score
+from simeval.models.provider_table import is_embedded
+
+ONLY = ""  # the judge of a score that is a single rating, which does not name it
+FEWEST = 10  # ratings, or different conversations, from which on a sign is told
+SHOWN = 60  # characters of a reasoning
+_TOKEN = re.compile(r"[^\W_]+")
+_STEM = 5  # letters by which a word is told from another: of "orders" and "ordered" they are the same
+_SHORTEST = 4  # letters of a word that is about something
+_WITHOUT_SPACES = "\u2e80"  # from here on scripts do not put spaces between words, so each character is one
+
+
+@dataclass(slots=True)
+class _OfAJudge:
+    """What one judge gave by now; `said_of` has the conversations of each reasoning."""
+
+    count: int = 0
+    ratings: set[float] = field(default_factory=set)
+    conversations: set[int] = field(default_factory=set)
+    said_of: dict[str, set[int]] = field(default_factory=dict)
+    unrelated: int = 0
+
+
+@dataclass(slots=True)
+class Signs:
+    """Gathers the signs of the judges of one expectation; `about` are the texts that a reasoning may be about."""
+
+    about: Sequence[str]
+    _judges: dict[str, _OfAJudge] = field(default_factory=dict)
+
+    def take(self, score: Score, conversation: Conversation) -> None:
+        """Take what a conversation was given."""
+        ratings = score.ratings or (Rating(judge=ONLY, repeat=0, score=score.value, reasoning=score.reasoning),)
+        said = [message.content for message in conversation.messages]
+        words = words_of(*said, *self.about)
+        for rating in ratings:
+            found = self._judges.setdefault(rating.judge, _OfAJudge())
+            found.count += 1
+            found.ratings.add(rating.score)
+            found.conversations.add(hash(tuple(said)))
+            if not rating.reasoning:  # a label alone has none
+                continue
+            found.said_of.setdefault(" ".join(rating.reasoning.split()), set()).add(hash(tuple(said)))
+            found.unrelated += not (words_of(rating.reasoning) & words)
+
+    def warnings(self, only_judge: str, controls: Sequence[ControlRecord] = ()) -> tuple[str, ...]:
+        """Say of each judge what speaks against it; of an embedded one it is known that it does not understand.
+
+        `only_judge` is the name of a judge that rated each conversation once. What judges gave to `controls` shows
+        whether they tell bad from good.
+        """
+        named = {judge or only_judge: found for judge, found in self._judges.items()}
+        return tuple(
+            f"{judge} {sign}"
+            for judge, found in named.items()
+            if not is_embedded(judge)
+            for sign in _signs(found, {control.score for control in controls if control.judge == judge})
+        )
+
+
+def _signs(found: _OfAJudge, given_to_controls: set[float]) -> list[str]:
+    signs = []
+    if found.count >= FEWEST and len(found.ratings | given_to_controls) == 1:
+        [rating] = found.ratings
+        signs.append(f"gave each of {found.count} conversations {rating:g}: look whether it tells bad from good")
+    reasoning, repeated = max(found.said_of.items(), key=lambda each: len(each[1]), default=("", set[int]()))
+    if len(repeated) >= FEWEST and 2 * len(repeated) > len(found.conversations):
+        shown = reasoning if len(reasoning) <= SHOWN else f"{reasoning[: SHOWN - 1]}…"
+        signs.append(
+            f"gave one and the same reasoning for {len(repeated)} of {len(found.conversations)} different "
+            f'conversations ("{shown}"): look whether it reads them'
+        )
+    if found.count >= FEWEST and 2 * found.unrelated > found.count:
+        signs.append(
+            "gave reasons without a word of conversation or expectation for "
+            f"{found.unrelated} of {found.count} ratings: look whether it reads them"
+        )
+    return signs
+
+
+def words_of(*texts: str) -> set[str]:
+    """Return the beginnings of the words of texts that are about something: long ones, and those with a digit."""
+    found: set[str] = set()
+    for text in texts:
+        for token in _TOKEN.findall(text.casefold()):
+            if token[0] >= _WITHOUT_SPACES:
+                found.update(token)
+            elif len(token) >= _SHORTEST or any(map(str.isdigit, token)):
+                found.add(token[:_STEM])
+    return found

@@ -1,0 +1,162 @@
+"""Controls shown to judges: what each gives them, asked for once, and what follows where it is wrong."""
+
+import json
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from hashlib import sha256
+from typing import Any, Protocol
+
+import anyio
+
+from simeval.core.capture import first_leaf
+from simeval.core.controls import ControlKind, ControlRecord, Controls, complaints
+from simeval.core.conversation import Conversation
+from simeval.core.logs import log
+from simeval.core.preparation import Preparation
+from simeval.core.rubric_levels import LOWEST
+from simeval.core.settings import OnFailedControl
+from simeval.core.trial import Failure, Score, failure_of
+from simeval.errors import CannotTell, ModelError, ModelUnusable
+from simeval.models.caller import Caller
+from simeval.scorers.llm.once import Once
+
+FAILED_CONTROL = "failed_control"  # the cause of a failure
+
+
+class Judging(Protocol):
+    """A scorer by which judges rate conversations."""
+
+    @property
+    def basis(self) -> Sequence[object]:
+        """What its ratings depend on beside the scenario and the rubric, as JSON."""
+
+    def alone(self, judge: Caller, control: ControlKind) -> "Judging":
+        """Return the scorer by which one judge rates a control once."""
+
+    async def score(self, conversation: Conversation, given: str, when: str, seed: int, facts: Any = "") -> Score:
+        """Return the rating of a conversation. Raises ModelError, and CannotTell."""
+
+
+@dataclass(slots=True)
+class ControlBook:
+    """What the judges of a run give to controls.
+
+    `known` holds what a resumed run had, by its keys; `record` keeps what this run finds.
+    """
+
+    known: Mapping[str, ControlRecord] = field(default_factory=dict)
+    record: Callable[[ControlRecord], Awaitable[None]] | None = None
+    _found: Once[ControlRecord] = field(default_factory=Once)
+    _left: Counter[int] = field(default_factory=Counter)  # calls, by the id of an expectation's controls
+
+    def expect(self, expectation: object, calls: int) -> None:
+        """Say how many calls an expectation can still take."""
+        self._left[id(expectation)] = calls
+
+    def took(self, expectation: object, calls: int) -> None:
+        """Say that so many of them were made, or will not be."""
+        self._left[id(expectation)] -= calls
+
+    def unrated(self) -> int:
+        """Return how many calls can still be made."""
+        unused = len(self.known.keys() - self._found.made.keys())
+        return max(0, self._left.total() - unused)
+
+    async def rating(self, key: str, rate: Callable[[], Awaitable[ControlRecord]]) -> ControlRecord:
+        """Return what is known under a key, or what `rate` gives, which is kept."""
+        return await self._found.get(key, partial(self._rated, key, rate))
+
+    async def _rated(self, key: str, rate: Callable[[], Awaitable[ControlRecord]]) -> ControlRecord:
+        if key in self.known:
+            return self.known[key]
+        found = await rate()
+        log.debug("control", judge=found.judge, control=found.control, score=found.score, reasoning=found.reasoning)
+        if self.record is not None:
+            await self.record(found)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectationControls:
+    """The controls of one expectation, as they are shown to each of `judges` in a run, in so many `calls` each."""
+
+    book: ControlBook
+    shown: Controls
+    judges: Sequence[Caller]
+    on_failed: OnFailedControl
+    expected_behavior: str
+    calls: int = 1
+
+    def __post_init__(self) -> None:
+        self.book.expect(self, self.calls * len(self.judges) * len(self.shown.kinds))
+
+    async def prepare(self, scorer: Judging, columns: Mapping[str, Any], made: Preparation) -> Preparation:
+        """Show every control to every judge, all at once, and add what they give to what was `made` ready.
+
+        `columns` are those that all trials share. Raises ModelUnusable. Of a judge that could rate none that it must
+        fail, nothing is known: it is taken for one that is wrong.
+        """
+        found: dict[int, ControlRecord] = {}
+        lost: dict[str, Failure] = {}
+        places = [(judge, kind) for judge in self.judges for kind in self.shown.kinds]
+
+        async def show(place: int) -> None:
+            judge, kind = places[place]
+            try:
+                found[place] = await self._rating(judge, kind, scorer, columns, made)
+            except ModelUnusable:
+                raise
+            except ModelError as error:
+                lost[judge.model.name] = failure_of(error, "judge", clean=judge.redactor.clean)
+            self.book.took(self, self.calls)
+
+        try:
+            async with anyio.create_task_group() as showing:
+                for place in range(len(places)):
+                    showing.start_soon(show, place)
+        except ExceptionGroup as group:
+            raise first_leaf(group) from group
+        finally:
+            self.book.expect(self, 0)
+        made = replace(made, controls=tuple(found[place] for place in sorted(found)))
+        return made if self.on_failed == "warn" else replace(made, failure=_failure(made.controls, lost))
+
+    async def _rating(
+        self, judge: Caller, kind: ControlKind, scorer: Judging, columns: Mapping[str, Any], made: Preparation
+    ) -> ControlRecord:
+        about = {name: str(columns.get(name) or "") for name in ("given", "when", "facts")}
+        conversation = Conversation(
+            messages=self.shown.conversation(
+                kind, given=about["given"], when=about["when"], expected_behavior=self.expected_behavior
+            )
+        )
+        levels = dict(made.rubric.levels) if made.rubric else {}
+        key = _key([judge.model.name, *scorer.basis, about, levels, conversation.as_chat()])
+        record = partial(
+            ControlRecord, key=key, judge=judge.model.name, control=kind, expected_behavior=self.expected_behavior
+        )
+
+        async def rate() -> ControlRecord:
+            try:
+                score = await scorer.alone(judge, kind).score(conversation, **about, seed=0)
+            except CannotTell as error:  # which is no pass
+                return record(score=float(LOWEST), reasoning=str(error))
+            return record(score=score.value, reasoning=score.reasoning)
+
+        return await self.book.rating(key, rate)
+
+
+def _failure(controls: Sequence[ControlRecord], lost: Mapping[str, Failure]) -> Failure | None:
+    """Return why judges that were shown controls, with those `lost` by judge, shall not judge; None where they may."""
+    if said := "; ".join(complaints(controls)):
+        said += "; --on-failed-control warn lets it judge"
+        return Failure(stage="judge", error=said, cause=FAILED_CONTROL)
+    tested = {control.judge for control in controls if control.control != "example"}
+    return next((failure for judge, failure in lost.items() if judge not in tested), None)
+
+
+def _key(parts: Sequence[object]) -> str:
+    """Return a hash of all that a rating of a control depends on."""
+    return sha256(json.dumps(parts).encode()).hexdigest()
