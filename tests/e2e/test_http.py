@@ -35,7 +35,7 @@ async def test_the_example_gives_conversations_scores_and_a_pass(llm: FakeEndpoi
     assert result.average_score == 8
     assert result.expectations[0].scores == (8,) * 30
     assert [len(conversation.messages) for conversation in result.conversations] == [6] * 30
-    assert result.conversations[0].messages[-1].content.endswith("You said: Question 3: what can you do?")
+    assert result.conversations[0].messages[-1].content.endswith('You said: "Question 3: what can you do."')
     assert "PASS" in str(result)
 
 
@@ -91,7 +91,7 @@ async def test_calls_at_once_never_exceed_the_models_limit_which_suites_evaluate
             suites.start_soon(evaluate, engine, "other")
 
     assert llm.stats.peak_in_flight <= 8
-    assert sum(total(result.run.usage).calls for result in results) == llm.stats.requests == 2 * 81
+    assert sum(total(result.run.usage).calls for result in results) == llm.stats.requests == 2 * 121
 
 
 async def test_the_key_is_in_no_result_and_no_store(make_engine: MakeEngine, tmp_path: Path) -> None:

@@ -147,11 +147,11 @@ async def test_a_mean_of_several_rulings_is_held_against_the_bar() -> None:
 async def test_of_a_long_conversation_the_judge_sees_both_ends_and_the_score_says_so() -> None:
     talk = ScriptedModel({"user": [user_reply("More, please?" * 20, goes_on=True)], "judge": [rulings(GOOD, ABSENT)]})
 
-    found = await run(talk, samples=1, judge_context_tokens=500)
+    found = await run(talk, samples=1, judge_context_tokens=500, on_user_fault="count")
 
     [score] = [each for each in results(found) if isinstance(each, Score)]
     [asked] = [each for each in talk.requests if each.role == "judge"]
-    assert str(score.details["left_out"]).endswith("of 20")
+    assert str(score.details["left_out"]).endswith(f" of {len(found[0].conversations[0].messages)}")
     assert "<left_out messages=" in str(asked.messages())
 
 
