@@ -36,7 +36,14 @@ CHECKED = {
     "Journal": Journal,
     "Evaluator": Evaluator,
 }
-NOT_OF_USERS = {"ExpectationControls", "Ledger", "Redactor", "ReplyCache"}  # only the engine makes what these are of
+# only the engine makes what these are of
+NOT_OF_USERS = {
+    "ExpectationControls",
+    "LabelledExample",
+    "Ledger",
+    "Redactor",
+    "ReplyCache",
+}
 
 
 def listed(stub: Path) -> list[str]:

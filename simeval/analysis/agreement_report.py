@@ -118,6 +118,7 @@ class AgreementReport:
     significance_level: float
     entries: tuple[JudgeAgreement, ...]
     overall: BootstrapInterval | None
+    examples: int = 0  # labelled conversations left out, because the judge was shown them as examples
 
     def __str__(self) -> str:
         times = f" ({self.judge_repeats} ratings each)" if self.judge_repeats > 1 else ""
@@ -129,7 +130,9 @@ class AgreementReport:
             overall = [f"all expectations together: alpha {_with_advice(self.overall)}"]
         conditions = dict.fromkeys(condition for entry in self.entries for condition in entry.conditions)
         holds = ["what people would find holds on conditions:", *(indent(f"- {each}", 2) for each in conditions)]
-        return "\n\n".join([indent(head, 0), *self._blocks(), *overall, self._legend(), "\n".join(holds)])
+        shown = f"{self.examples} labelled conversations are left out: the judge was shown them as examples"
+        heads = [indent(head, 0), *([indent(shown, 0)] if self.examples else [])]
+        return "\n\n".join([*heads, *self._blocks(), *overall, self._legend(), "\n".join(holds)])
 
     def _blocks(self) -> list[str]:
         """Write the entries; those of an expectation with the same cut and the same numbers once, naming each."""

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from simeval.analysis.agreement_report import AgreementReport, JudgeAgreement, trust_in
-from simeval.analysis.labels import HIGHEST, LOWEST, Judged, Label, judged_in, read_labels
+from simeval.analysis.labels import HIGHEST, LOWEST, Judged, Label, judged_in, read_labels, transcript_of
 from simeval.analysis.saved_run import Key, Requirement, SavedRun, SavedScenario, read_file, read_suite, scenarios_of
 from simeval.core.arrays import Floats
+from simeval.core.labelled_examples import transcript_key
 from simeval.core.settings import DEFAULTS
 from simeval.core.validation import is_number, require, require_level
 from simeval.errors import DefinitionError
@@ -42,6 +43,10 @@ def agreement(
     run = load_run(result)
     given = read_labels(Path(labels)) if isinstance(labels, (str, Path)) else list(labels)
     require(bool(given), "labels", found=given, do="give one or more labels")
+    used = _examples_in(given, run)
+    given = [label for label in given if (label.scenario, label.index) not in used]
+    do = "label trials that the judge was not shown"
+    require(bool(given), "labels", found="only conversations that are examples of the judge", do=do)
     matched = _matched(given, run)
     judged = judged_in(run, reasoned_only=False)
     kept = [
@@ -56,9 +61,23 @@ def agreement(
         judge_repeats=run.judge_repeats,
         raters=tuple(dict.fromkeys(label.rater for label in given)),
         significance_level=alpha,
+        examples=len(used),
         entries=tuple(_agreement(each, alpha) for each in kept),
         overall=_overall([firsts[key] for key in matched], alpha) if len(matched) > 1 else None,
     )
+
+
+def _examples_in(labels: Sequence[Label], run: SavedRun) -> set[tuple[str, int]]:
+    """Return the labelled trials that the judge was shown as examples: of these it says nothing by itself."""
+    if not run.judge_examples:
+        return set()
+    keys = {
+        (title, trial.index): transcript_key(transcript_of(trial))
+        for title, scenario in scenarios_of(run).items()
+        for trial in scenario.conversations
+    }
+    labelled = {(label.scenario, label.index) for label in labels}
+    return {place for place in labelled if keys.get(place) in run.judge_examples}
 
 
 def load_run(result: Source | Path | str) -> SavedRun:

@@ -109,7 +109,7 @@ def draw_sample(run: SavedRun, size: int, *, seed: int) -> tuple[list[list[str]]
     }
     drawn = seeds.generator(seed, "labels").sample(list(drawable), min(size, len(drawable)))
     rows = [
-        [title, str(index), label, expected[title, label], "", _transcript(trials[title][index]), run.run_id]
+        [title, str(index), label, expected[title, label], "", transcript_of(trials[title][index]), run.run_id]
         for title, index in drawn
         for label in drawable[title, index]
     ]
@@ -190,6 +190,7 @@ def _is_reasoned(scenario: SavedScenario, label: str) -> bool:
     return any(label in trial.scores and trial.scores[label].reasoning for trial in scenario.conversations)
 
 
-def _transcript(trial: SavedTrial) -> str:
+def transcript_of(trial: SavedTrial) -> str:
+    """Return a trial's conversation as it stands in a file of labels."""
     said = [f"{turn.role}: {turn.content}" for turn in trial.turns]
     return "\n".join([*said, "(here the app failed)"] if trial.ended == "app_error" else said)

@@ -100,6 +100,7 @@ class SavedRun(_Saved):
     app: str
     models: dict[str, str]
     judge_repeats: int = 1
+    judge_examples: frozenset[str] = frozenset()
     scenarios: tuple[SavedScenario, ...]
 
 

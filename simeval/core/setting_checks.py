@@ -35,6 +35,12 @@ def require_prompts(value: object, name: str) -> None:
     require(usable, name, found=value, do="give {name: file}, such as {'user': 'prompts/user.md'}")
 
 
+def require_path(value: object, name: str) -> None:
+    """Raise a DefinitionError unless a value can name a file."""
+    usable = isinstance(value, (str, Path)) and bool(str(value).strip())
+    require(usable, name, found=value, do="name a file")
+
+
 def require_kind(value: object, name: str, *, kind: type) -> None:
     """Raise a DefinitionError unless a value is of a class."""
     require(isinstance(value, kind), name, found=value, do=f"give a {kind.__name__}")

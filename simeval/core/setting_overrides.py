@@ -36,6 +36,7 @@ class SettingOverrides(TypedDict, total=False):
     criteria_calls: CriteriaCalls
     judge_context_tokens: int | None
     on_failed_control: OnFailedControl
+    judge_examples: Path | str | None
     on_app_error: OnAppError
     max_error_rate: float
     user_format: UserFormat

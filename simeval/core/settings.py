@@ -11,6 +11,7 @@ from simeval.core.setting_checks import (
     require_amount,
     require_kind,
     require_part,
+    require_path,
     require_prompts,
     require_seconds,
     require_seed,
@@ -125,6 +126,17 @@ class Settings:
         default="refuse",
         metadata=about(
             VERDICTS, "What a judge that is wrong about controls does to its expectation.", flag="--on-failed-control"
+        ),
+    )
+    judge_examples: Path | str | None = field(
+        default=None,
+        metadata=about(
+            VERDICTS,
+            "Conversations that people labelled (a file of `simeval agree --sample`): judges are shown a few of them.",
+            flag="--judge-examples",
+            metavar="FILE",
+            unset="none",
+            check=require_path,
         ),
     )
     on_app_error: OnAppError = field(

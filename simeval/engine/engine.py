@@ -10,6 +10,7 @@ import anyio
 import anyio.to_thread
 
 from simeval.core.capture import first_leaf
+from simeval.core.labelled_examples import read_examples
 from simeval.core.setting_overrides import SettingOverrides
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.validation import require
@@ -78,6 +79,7 @@ class Engine:
         else:
             user = self._models.get(user_simulator_model or (DEFAULT_USER if embedded_judge else panel[0].name), "user")
         folder, concurrency = self.settings.rubric_folder, self.settings.concurrency
+        examples = self.settings.judge_examples
         self._signals: list[StopSignal] = []
         self._engine_resources = EngineResources(
             settings=self.settings,
@@ -86,6 +88,7 @@ class Engine:
             user=user,
             budget=Budget.of(self.settings),
             prompts=all_prompts(self.settings.prompts),
+            examples={} if examples is None else read_examples(Path(examples)),
             rubric_folder=Path(folder) if folder is not None and not embedded_judge else None,
             in_flight=anyio.Semaphore(concurrency),
             app_slots=anyio.Semaphore(self.settings.app_concurrency or concurrency),

@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
+from simeval.core.labelled_examples import LabelledExample, expectation_key
 from simeval.core.redaction import clean_values
 from simeval.core.run_records import ResumableRun
 from simeval.core.settings import ModelRole, Settings
@@ -54,6 +55,7 @@ class EngineResources:
     user: SharedModel
     budget: Budget
     prompts: Mapping[str, Prompt]
+    examples: Mapping[str, Sequence[LabelledExample]]
     rubric_folder: Path | None
     in_flight: anyio.Semaphore
     app_slots: anyio.Semaphore
@@ -129,6 +131,7 @@ class RunContext:
                 reply=settings.judge_reply,
                 most_tokens=settings.judge_context_tokens,
                 prompt=prompts[CRITERIA_PROMPTS[settings.judge_reply]],
+                examples=self._examples(expectation),
                 controls=self._shown(expectation),
             )
         return RubricScorer(
@@ -140,9 +143,14 @@ class RunContext:
             expectation.levels,
             expectation.reference or "",
             settings.judge_context_tokens,
+            self._examples(expectation),
             settings.judge_reply,
             self._shown(expectation),
         )
+
+    def _examples(self, expectation: Expectation) -> Sequence[LabelledExample]:
+        """Return the labelled conversations of an expectation."""
+        return self.shared.examples.get(expectation_key(expectation.judged or ""), ())
 
     def _shown(self, expectation: Expectation) -> ExpectationControls | None:
         """Return what the judges of an expectation are shown before they judge; None where that is nothing."""
@@ -186,6 +194,7 @@ class RunContext:
             plans,
             self.settings,
             prompts=self.shared.prompts,
+            examples=self.shared.examples,
             seed=self.seed,
             app=app_name,
             judges=self.judge_names,

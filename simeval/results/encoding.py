@@ -153,6 +153,7 @@ def encode_run(run: RunRecord, *, suite: bool = False) -> Json:
         "run_id": run.run_id,
         "models": {"judge": run.judge_model, "user": run.user_model},
         "judge_repeats": run.judge_repeats,
+        **({"judge_examples": shown} if (shown := run.definition.get("judge examples")) else {}),
         "app": run.app,
         **(
             {"suite": [{"title": t, "sample_size": n, "expectations": list(labels)} for t, n, labels in run.scenarios]}

@@ -95,10 +95,13 @@ def _read(path: Path) -> tuple[Sequence[ScenarioTest], Mapping[str, Any]]:
 
 
 def _from_here(folder: Path, settings: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a file's settings with the paths of its prompts from where it lies; a text of several lines is no path."""
-    prompts = settings.get("prompts") or {}
-    found = {name: given if "\n" in given.strip() else folder / given for name, given in prompts.items()}
-    return {**settings, "prompts": found} if found else settings
+    """Return a file's settings with the paths in them from where it lies; a prompt of several lines is no path."""
+    found: dict[str, Any] = {}
+    if prompts := settings.get("prompts"):
+        found["prompts"] = {n: given if "\n" in given.strip() else folder / given for n, given in prompts.items()}
+    if examples := settings.get("judge_examples"):
+        found["judge_examples"] = folder / examples
+    return {**settings, **found}
 
 
 def _with(defaults: Mapping[str, Any], scenario: Any) -> Any:

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from simeval import Engine, dataset_of
+from simeval.errors import DefinitionError
+from simeval.testing import ScriptedModel, judge_reply, user_reply
 from tests.support.command_line import simeval
 
 pytestmark = pytest.mark.anyio
@@ -34,7 +36,31 @@ def store(tmp_path: Path) -> Path:
 
 
 def engine(store: Path, run: str, **options: Any) -> Engine:
-    return Engine(store=store, resume=run, progress=False, early_stopping=False, **options)
+    """Return an engine that resumes a run by what it was: faults of simulated users were not looked for."""
+    then: dict[str, Any] = {"on_user_fault": "count", **options}
+    return Engine(store=store, resume=run, progress=False, early_stopping=False, **then)
+
+
+async def test_a_suite_is_not_resumed_by_other_rules_for_simulated_users(store: Path, version_3: ModuleType) -> None:
+    with pytest.raises(DefinitionError, match=r"settings: on_user_fault was 'count' and is 'missing'; resume with"):
+        await engine(store, STOPPED, on_user_fault="missing").evaluate(version_3.suite(), version_3.app)
+
+
+async def test_a_suite_of_another_version_of_the_prompts_is_refused_unless_that_is_accepted(
+    store: Path, version_3: ModuleType
+) -> None:
+    model = ScriptedModel({"user": [user_reply("What can you do?")], "judge": [judge_reply(8)]})
+    options: dict[str, Any] = {"on_failed_control": "off", "rubric_folder": None}
+
+    with pytest.raises(DefinitionError, match=r"prompts: user was '2' and is '\d+'"):
+        await Engine(model, store=store, resume=STOPPED, on_user_fault="count", **options).evaluate(
+            version_3.suite(), version_3.app
+        )
+    taken = await Engine(
+        model, store=store, resume=STOPPED, on_user_fault="count", accept_changes=True, **options
+    ).evaluate(version_3.suite(), version_3.app)
+
+    assert "taken over from run" in " ".join(taken.run.notes)
 
 
 @pytest.mark.parametrize(("run", "kept"), [(STOPPED, 13), (FINISHED, 24)])

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from simeval.core.labelled_examples import LabelledExample, expectation_key
 from simeval.core.serialization import Json, plain
 from simeval.core.settings import DEFAULTS, ROLES, JudgeReply, Settings
 from simeval.core.writing_style import WritingStyleConfig
@@ -30,6 +31,7 @@ def define(
     settings: Settings,
     *,
     prompts: Mapping[str, Prompt],
+    examples: Mapping[str, Sequence[LabelledExample]],
     seed: int,
     app: str,
     judges: Sequence[str],
@@ -44,6 +46,7 @@ def define(
         "judge repeats": settings.judge_repeats,
         "criteria calls": settings.criteria_calls if any(_has_criteria(plan) for plan in plans) else None,
         "judge context tokens": settings.judge_context_tokens,
+        "judge examples": _examples_read(plans, examples),
         "user": user,
         "model options": _options(settings),
         "prompts": _prompts_read(plans, settings, prompts, judges=judges, user=user),
@@ -71,6 +74,13 @@ def _options(settings: Settings) -> Json:
     }
 
 
+def _examples_read(plans: Sequence[RunPlan], examples: Mapping[str, Sequence[LabelledExample]]) -> Sequence[str] | None:
+    """Return the keys of the labelled conversations that judges are shown; None where there are none."""
+    expected = {expectation_key(each.expected_behavior or "") for plan in plans for each in plan.judged}
+    keys = sorted(each.key for key in expected for each in examples.get(key, ()))
+    return keys or None
+
+
 def _has_criteria(plan: RunPlan) -> bool:
     return any(measure.criteria is not None for measure in plan.measures)
 
@@ -82,7 +92,8 @@ def answer_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Say where two definitions differ, each difference in a line."""
-    return list(_differences(_by_prompt(_without_modules(before), now), now, ""))
+    earlier = _with_users_as_they_were(_by_prompt(_without_modules(before), now), now)
+    return list(_differences(earlier, now, ""))
 
 
 def _without_modules(definition: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -94,6 +105,14 @@ def _without_modules(definition: Mapping[str, Any]) -> Mapping[str, Any]:
     scenarios = definition.get("scenarios", ())
     shortened = [{**each, "then": [*map(named, each["then"])]} if "then" in each else each for each in scenarios]
     return {**definition, "scenarios": shortened} if scenarios else definition
+
+
+def _with_users_as_they_were(definition: Mapping[str, Any], now: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a definition as it is written now: until schema version 4 no fault of a simulated user was looked for."""
+    ours = now.get("settings", {})
+    then = {"user_format": "json", "on_user_fault": "count", "audit_users": 0.0}
+    known = {name: then.get(name, ours[name]) for name in _OF_USERS if name in ours}
+    return {**definition, "settings": {**known, **definition["settings"]}} if "settings" in definition else definition
 
 
 def _by_prompt(definition: Mapping[str, Any], now: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -16,6 +16,7 @@ from typing import ClassVar
 
 from simeval.core.controls import ControlKind
 from simeval.core.conversation import ChatMessage, Message
+from simeval.core.labelled_examples import LabelledExample
 from simeval.core.serialization import plain
 from simeval.core.settings import UserFormat
 from simeval.models.protocol import user_chat
@@ -65,6 +66,12 @@ def _list(name: str, entry: str, key: str, items: Mapping[str, str]) -> str:
     """Write named texts, each in an element of its own, so that none can pass for another."""
     lines = [f'<{entry} {key}="{named}">{escaped(text)}</{entry}>' for named, text in items.items()]
     return "\n".join([f"<{name}>", *lines, f"</{name}>"])
+
+
+def _examples(examples: Sequence[LabelledExample]) -> str:
+    said = {True: "pass", False: "fail"}
+    lines = [f'<example people="{said[each.passes]}">{escaped(each.transcript)}</example>' for each in examples]
+    return "\n".join(["<examples>", *lines, "</examples>"])
 
 
 def render_transcript(messages: Sequence[Message], shown: Excerpt | None = None) -> str:
@@ -175,7 +182,8 @@ class AuditRequest(ModelRequest):
 class JudgeRequest(ModelRequest):
     """Asks a judge about a conversation.
 
-    `facts` and `reference`, an answer as it should be, are for the judge alone; what there is not, is "". Of a
+    `facts` and `reference`, an answer as it should be, are for the judge alone; what there is not, is "". `examples`
+    are other conversations, which people judged by the same expectation. Of a
     transcript that is estimated to take more than `most_tokens`, the middle is left out. Of a conversation that is
     shown as a `control` it is known what the judge must find; it is asked about in the very same words.
     """
@@ -184,6 +192,7 @@ class JudgeRequest(ModelRequest):
     when: str
     facts: str = ""
     reference: str = ""
+    examples: Sequence[LabelledExample] = ()
     conversation: Sequence[Message]
     most_tokens: int | None = None
     seed: int
@@ -208,6 +217,7 @@ class JudgeRequest(ModelRequest):
             "when": _tag("when", self.when),
             "facts": _tag("facts", self.facts) if self.facts else None,
             "reference": _tag("reference", self.reference) if self.reference else None,
+            "examples": _examples(self.examples) if self.examples else None,
             "conversation": render_transcript(self.conversation, self.shown),
             "end_state": None if state is None else _tag("end_state", state),
         }

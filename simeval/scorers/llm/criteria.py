@@ -10,6 +10,7 @@ from pydantic import Field, field_validator
 
 from simeval.core.controls import ControlKind
 from simeval.core.conversation import Conversation
+from simeval.core.labelled_examples import LabelledExample
 from simeval.core.logs import log
 from simeval.core.preparation import Preparation
 from simeval.core.serialization import plain
@@ -111,6 +112,7 @@ class CriteriaScorer(Scorer):
     reply: JudgeReply = "json"
     most_tokens: int | None = None
     prompt: Prompt = field(default_factory=partial(built_in, "criteria"))
+    examples: Sequence[LabelledExample] = ()
     controls: ExpectationControls | None = None
     control: ControlKind | None = None
     timeout_seconds = None
@@ -127,7 +129,8 @@ class CriteriaScorer(Scorer):
     @property
     def basis(self) -> Sequence[object]:
         """What its rulings depend on beside the scenario."""
-        return [self.prompt.name, self.prompt.identity, *self.criteria, self.reference, self.asked]
+        known = [self.prompt.name, self.prompt.identity, self.reference, self.asked]
+        return [*known, *self.criteria, *(each.key for each in self.examples)]
 
     def alone(self, judge: Caller, control: ControlKind) -> "CriteriaScorer":
         """Return the scorer by which one judge rules on a control once."""
@@ -145,6 +148,7 @@ class CriteriaScorer(Scorer):
             when=when,
             facts=str(facts or ""),
             reference=self.reference,
+            examples=self.examples,
             conversation=conversation.messages,
             most_tokens=self.most_tokens,
             prompt=self.prompt,

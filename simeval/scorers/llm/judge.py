@@ -8,6 +8,7 @@ from typing import Any
 
 from simeval.core.controls import ControlKind
 from simeval.core.conversation import Conversation
+from simeval.core.labelled_examples import LabelledExample
 from simeval.core.logs import log
 from simeval.core.preparation import Preparation
 from simeval.core.run_records import RubricRecord
@@ -40,6 +41,7 @@ class RubricScorer(Scorer):
     own_rubric: Mapping[str, str] | None = None
     reference: str = ""
     most_tokens: int | None = None
+    examples: Sequence[LabelledExample] = ()
     reply: JudgeReply = "json"
     controls: ExpectationControls | None = None
     control: ControlKind | None = None
@@ -64,7 +66,8 @@ class RubricScorer(Scorer):
     @property
     def basis(self) -> Sequence[object]:
         """What its ratings depend on beside the scenario and the rubric."""
-        return [self.prompt.name, self.prompt.identity, self.expected_behavior, self.reference]
+        known = [self.prompt.name, self.prompt.identity, self.expected_behavior, self.reference]
+        return [*known, *(each.key for each in self.examples)]
 
     def alone(self, judge: Caller, control: ControlKind) -> "RubricScorer":
         """Return the scorer by which one judge rates a control once."""
@@ -83,6 +86,7 @@ class RubricScorer(Scorer):
             "when": when,
             "facts": str(facts or ""),
             "reference": self.reference,
+            "examples": self.examples,
             "expected_behavior": self.expected_behavior,
             "conversation": conversation.messages,
             "most_tokens": self.most_tokens,

@@ -23,6 +23,7 @@ EXAMPLES: dict[str, tuple[list[str], object]] = {
     "joint": (["--joint"], True),
     "judge_repeats": (["--judge-repeats", "3"], 3),
     "criteria_calls": (["--criteria-calls", "each"], "each"),
+    "judge_examples": (["--judge-examples", "labels.csv"], "labels.csv"),
     "judge_context_tokens": (["--judge-context", "4000"], 4000),
     "on_failed_control": (["--on-failed-control", "warn"], "warn"),
     "on_app_error": (["--on-app-error", "exclude"], "exclude"),
