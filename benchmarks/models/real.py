@@ -1,10 +1,9 @@
 """How often a real, small model keeps to the form it is asked for, and what further tries recover, by role and form.
 
-    make real && python -m benchmarks.models.real [--seeds 6]
+    make real && python -m benchmarks.models.real [--seeds 6] [--attempts 5] [--form schema|object]
 
 SmolLM2-135M-Instruct on this machine, one request at a time, on one thread. "schema" sends the reply's JSON schema,
-"object" asks for any JSON object, "text" (of the simulated user alone) for plain text with an end mark. What is said
-is not judged: the model is far too small for that.
+"object" asks for any JSON object. What is said is not judged: the model is far too small for that.
 """
 
 import argparse
@@ -93,12 +92,14 @@ def requests(seeds: int) -> Iterable[tuple[str, Request, type[Reply]]]:
             yield "rubric", rubric, rubric.reply
 
 
-async def measured(base_url: str, form: str, asked: Sequence[tuple[str, Request, type[Reply]]]) -> list[Row]:
-    """Ask in one form, with up to four further tries, and count."""
+async def measured(
+    base_url: str, form: str, asked: Sequence[tuple[str, Request, type[Reply]]], attempts: int
+) -> list[Row]:
+    """Ask in one form, each so many times at most, and count."""
     rows: dict[str, Row] = {}
     settings = Settings(
         model_options={"api_base": base_url, **FORMS[form]},
-        retry_config=RetryConfig(backoff_multiplier=0),
+        retry_config=RetryConfig(max_attempts=attempts, backoff_multiplier=0),
         model_timeout_seconds=300,
     )
     models = Models(settings)
@@ -118,15 +119,18 @@ async def measured(base_url: str, form: str, asked: Sequence[tuple[str, Request,
     return list(rows.values())
 
 
-async def main(seeds: int) -> None:
+async def main(seeds: int, attempts: int, forms: Sequence[str]) -> None:
     with real_model() as base_url:
         print(HEADER)
-        for form in FORMS:
-            for row in await measured(base_url, form, list(requests(seeds))):
+        for form in forms:
+            for row in await measured(base_url, form, list(requests(seeds)), attempts):
                 print(row, flush=True)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=6)
-    anyio.run(main, parser.parse_args().seeds)
+    parser.add_argument("--attempts", type=int, default=5)
+    parser.add_argument("--form", choices=FORMS, action="append")
+    chosen = parser.parse_args()
+    anyio.run(main, chosen.seeds, chosen.attempts, chosen.form or list(FORMS))
