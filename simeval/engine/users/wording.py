@@ -12,8 +12,8 @@ _LAST_SENTENCES = 3  # of a message, in which a question is still one that waits
 
 _COURTESY = re.compile(
     r"""anything\s+(?:else|more|further)|something\s+else|what\s+else|any(?:\s+\w+){0,2}\s+(?:questions?|concerns?|needs?)
-    |how\s+(?:else\s+)?(?:can|may|could)\s+(?:i|we)\s+(?:\w+\s+)?(?:help|assist|be\s+of)
-    |what\s+(?:else\s+)?(?:can|may)\s+(?:i|we)\s+(?:do|help)|what\s+(?:would\s+you\s+like|do\s+you\s+want)\s+to\s+(?:do|know)\s*\?|(?:else|more)\s+(?:i|we)\s+(?:can|could|may)
+    |how\s+else\s+(?:can|may|could)\s+(?:i|we)\s+(?:\w+\s+)?(?:help|assist|be\s+of)
+    |what\s+else\s+(?:can|may)\s+(?:i|we)\s+(?:do|help)|what\s+would\s+you\s+like\s+to\s+do\s+next|(?:else|more)\s+(?:i|we)\s+(?:can|could|may)
     |(?:can|may)\s+(?:i|we)\s+(?:do|help|assist)\s+(?:\w+\s+){0,3}(?:else|more|further)
     |(?:further|additional|other)\s+(?:help|assistance|questions?|requests?)|need\s+(?:any\s+)?(?:further\s+)?(?:help|assistance)
     |(?:does|did|is)\s+(?:that|this|it)\s+(?:\w+\s+)?(?:help|answer|okay|ok|clear|make\s+sense|what\s+you)

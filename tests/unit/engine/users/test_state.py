@@ -45,6 +45,7 @@ def test_the_details_of_a_scenario_are_untold_until_the_user_names_them() -> Non
     "answer",
     [
         "What is your order number?",
+        "Hello! How can I help you today?",
         "I can cancel it. Do you want me to proceed? (yes/no)",
         "Please provide your e-mail address.",
         "Before I go on, I need your zip code.",
