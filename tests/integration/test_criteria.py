@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simeval import AppResponse, Engine, Expectation, ScenarioTest, SuccessRateEvaluator, SuiteResult
+from simeval import AppResponse, Engine, Expectation, ScenarioTest, SuccessRateEvaluator, SuiteResult, dataset_of
 from simeval.core.trial import Failure, Score
 from simeval.models.protocol.prompts import CriteriaRequest
 from simeval.testing import ScriptedModel, user_reply
@@ -175,3 +175,18 @@ async def test_the_embedded_judge_rules_on_criteria() -> None:
 
     [score, *_] = [each for each in found.expectations[0].results if isinstance(each, Score)]
     assert [each["ruling"] for each in score.details["rulings"]] == ["met", "not_met"]  # type: ignore[attr-defined]
+
+
+async def test_a_column_of_a_dataset_holds_the_facts_of_each_example() -> None:
+    dataset = dataset_of(
+        [{"input": "When?", "facts": {"opens": 9}}, {"input": "Now?", "facts": "Closed."}], name="hours"
+    )
+    model = judged_by(rulings(GOOD, ABSENT))
+
+    then = Expectation(criteria=CRITERIA, evaluator=SuccessRateEvaluator(min_proportion=0.5))
+    engine = Engine(model, store=None, rubric_folder=None, progress=False, on_failed_control="off")
+    await engine.evaluate(dataset, lambda message, state: ANSWER, then=then)
+
+    asked = " ".join(str(each.messages()) for each in model.requests)
+    assert '<facts>\\n{"opens": 9}\\n</facts>' in asked
+    assert "<facts>\\nClosed.\\n</facts>" in asked

@@ -68,6 +68,22 @@ def scores(result: EvaluationResult) -> list[Score]:
     return [each for each in result.expectations[0].results if isinstance(each, Score)]
 
 
+async def test_a_judge_that_cannot_tell_makes_the_trial_missing() -> None:
+    def unsure(request: Request) -> Any:
+        return None if request.seed % 2 else 8
+
+    model = judge(unsure)
+    result = await evaluated(model, on_failed_control="off", max_error_rate=1.0, sample_size=20)
+
+    [expectation] = result.expectations
+    untold = [each for each in expectation.results if isinstance(each, Failure)]
+    assert 0 < len(untold) < 20
+    assert {(each.stage, each.cause) for each in untold} == {("judge", "cannot_tell")}
+    assert expectation.verdicts[0].missing == len(untold)
+    assert f"it cannot be told in {len(untold)} of 20 conversations" in " ".join(str(result).split())
+    assert sum(each.role == "judge" for each in model.requests) == 20  # it was answered: nothing is asked again
+
+
 class TestOneRating:
     async def test_it_is_asked_with_the_trials_own_seed_and_is_the_score(self) -> None:
         model = judge(noisy)

@@ -44,7 +44,7 @@ class Impatient(Stuck):
 class Helpful(ModelScorer):
     async def score(self, output: str) -> Score:
         grade = await self.ask(Grade, system="Rate the answer.", user="{output}", output=output, quoted_texts=[output])
-        return Score(value=grade.score, reasoning=grade.reasoning)
+        return Score(value=grade.score or 0.0, reasoning=grade.reasoning)
 
 
 def raising(error: BaseException, name: str = "raising") -> Scorer:

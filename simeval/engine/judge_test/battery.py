@@ -12,6 +12,7 @@ import anyio.to_thread
 from simeval.core import seeds
 from simeval.core.capture import first_leaf
 from simeval.core.settings import Settings
+from simeval.core.trial import Rating
 from simeval.core.usage import Ledger, total
 from simeval.engine.judge_test import material
 from simeval.engine.judge_test.canary import REPEATS, CanaryFinding, Replies, compare
@@ -43,8 +44,8 @@ class _Judge:
     prompt: Prompt
     seed: int
 
-    async def rate(self, case: Case, repeat: int = 0) -> Grade | None:
-        """Return the rating of an answer; None where there is none. Raises ModelUnusable."""
+    async def rate(self, case: Case, repeat: int = 0) -> Rating | None:
+        """Return the rating of an answer; None where there is none, or the judge cannot tell. Raises ModelUnusable."""
         situation = case.situation
         request = GradeRequest(
             given=situation.given,
@@ -56,11 +57,14 @@ class _Judge:
             prompt=self.prompt,
         )
         try:
-            return await self.caller.ask(request, Grade, quoted_texts=[case.answer])
+            grade = await self.caller.ask(request, Grade, quoted_texts=[case.answer])
         except ModelUnusable:
             raise
         except ModelError:
             return None
+        if grade.score is None:
+            return None
+        return Rating(judge=self.caller.model.name, repeat=repeat, score=grade.score, reasoning=grade.reasoning)
 
 
 async def judge_test(
@@ -137,7 +141,7 @@ async def at_once(asks: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
     return [found[place] for place in range(len(asks))]
 
 
-def _checked(check: Check, grades: Mapping[Case, Grade | None], allowed: float) -> CheckResult:
+def _checked(check: Check, grades: Mapping[Case, Rating | None], allowed: float) -> CheckResult:
     plain = {case.answer: grade for case, grade in grades.items() if case.against is None}
     wrong = [case for case in check.cases if _is_wrong(case, grades[case], plain.get(case.against or ""))]
     missing = sum(grades[case] is None for case in check.cases)
@@ -154,7 +158,7 @@ def _checked(check: Check, grades: Mapping[Case, Grade | None], allowed: float) 
     )
 
 
-def _is_wrong(case: Case, grade: Grade | None, plain: Grade | None) -> bool:
+def _is_wrong(case: Case, grade: Rating | None, plain: Rating | None) -> bool:
     """Return whether a rating is wrong; of one that is `against` another, whether it gains by it."""
     if grade is None:
         return True
@@ -164,7 +168,7 @@ def _is_wrong(case: Case, grade: Grade | None, plain: Grade | None) -> bool:
     return plain is None or grade.score - plain.score >= GAIN or (passes and plain.score < SUCCESS_RATING)
 
 
-def _noise(ratings: Mapping[Case, Sequence[Grade | None]], allowed: float) -> CheckResult:
+def _noise(ratings: Mapping[Case, Sequence[Rating | None]], allowed: float) -> CheckResult:
     """Return how many conversations a judge both passes and fails, when it is asked again."""
     verdicts = {case: {grade and grade.score >= SUCCESS_RATING for grade in grades} for case, grades in ratings.items()}
     wrong = [case for case, found in verdicts.items() if len(found) > 1 or None in found]

@@ -119,13 +119,17 @@ _OWN_LABEL = re.compile(r"(?i)\A(?:user|customer|me|person)\s*:")
 
 
 class Grade(Reply):
-    """A judge's rating of one conversation, with its reasons first so that they come before the number."""
+    """A judge's rating of one conversation, with its reasons first so that they come before the number.
+
+    None says that the conversation does not show whether the expectation is met.
+    """
 
     reasoning: Reasoning
-    score: Annotated[float, Field(strict=True, ge=1, le=10, allow_inf_nan=False)]
+    score: Annotated[float, Field(strict=True, ge=1, le=10, allow_inf_nan=False)] | None
     json_schema: ClassVar[Mapping[str, Any]] = _object(
         reasoning={"type": "string"},
-        score={"type": "integer", "minimum": 1, "maximum": 10},  # llama.cpp's grammars hold bounds of integers only
+        # llama.cpp's grammars hold bounds of integers only
+        score={"anyOf": [{"type": "integer", "minimum": 1, "maximum": 10}, {"type": "null"}]},
     )
 
 

@@ -25,7 +25,7 @@ from simeval.models.protocol.transcripts import end_state
 from simeval.scorers.base import Scorer
 from simeval.scorers.llm.controls import ExpectationControls
 from simeval.scorers.llm.judge import mean_rating
-from simeval.scorers.llm.panel import of_each_judge
+from simeval.scorers.llm.panel import facts_of, of_each_judge
 from simeval.scorers.llm.quotes import stands_in
 
 ALL_MET, NOT_ALL_MET = 10.0, 1.0  # on the scale of ratings, so that what is held against a rating takes both
@@ -146,7 +146,7 @@ class CriteriaScorer(Scorer):
             CriteriaRequest,
             given=given,
             when=when,
-            facts=str(facts or ""),
+            facts=facts_of(facts),
             reference=self.reference,
             examples=self.examples,
             conversation=conversation.messages,

@@ -14,14 +14,14 @@ from simeval.core.preparation import Preparation
 from simeval.core.run_records import RubricRecord
 from simeval.core.settings import JudgeReply
 from simeval.core.trial import Rating, Score, failure_of
-from simeval.errors import ModelError, ModelUnusable
+from simeval.errors import CannotTell, ModelError, ModelUnusable
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt, built_in
 from simeval.models.protocol.prompts import GradeRequest, LabelGradeRequest
 from simeval.models.protocol.replies import Grade
 from simeval.scorers.base import Scorer
 from simeval.scorers.llm.controls import ExpectationControls
-from simeval.scorers.llm.panel import of_each_judge
+from simeval.scorers.llm.panel import facts_of, of_each_judge
 from simeval.scorers.llm.rubrics import RubricBook
 
 
@@ -79,12 +79,15 @@ class RubricScorer(Scorer):
         return await self.book.rubric(request, self.own_rubric)
 
     async def score(self, conversation: Conversation, given: str, when: str, seed: int, facts: Any = "") -> Score:
-        """Return the mean rating with the reasoning of each. Raises ModelError where one of them is missing."""
+        """Return the mean rating with the reasoning of each.
+
+        Raises ModelError where one of them is missing, CannotTell where a judge says so.
+        """
         levels = (await self.rubric(given, when)).levels
         asked: dict[str, Any] = {
             "given": given,
             "when": when,
-            "facts": str(facts or ""),
+            "facts": facts_of(facts),
             "reference": self.reference,
             "examples": self.examples,
             "expected_behavior": self.expected_behavior,
@@ -134,6 +137,8 @@ async def _rating(request: GradeRequest, judge: Caller, repeat: int, seed: int) 
     grade = await judge.ask(replace(request, seed=seed), Grade, quoted_texts=heard)
     reasoning = judge.redactor.clean(grade.reasoning)
     log.debug("grade", judge=judge.model.name, repeat=repeat, score=grade.score, reasoning=reasoning)
+    if grade.score is None:
+        raise CannotTell(judge.model.name, judge.redactor.clean(request.expected_behavior))
     return Rating(judge=judge.model.name, repeat=repeat, score=grade.score, reasoning=reasoning)
 
 

@@ -1,12 +1,14 @@
 """A panel: each judge is asked about a conversation so many times, all at once."""
 
+import json
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import anyio
 
 from simeval.core import seeds
 from simeval.core.capture import first_leaf
+from simeval.core.serialization import plain
 from simeval.models.caller import Caller
 
 T = TypeVar("T")
@@ -36,6 +38,11 @@ async def of_each_judge(
         except ExceptionGroup as group:
             raise first_leaf(group) from group
     return [found[place] for place in range(len(places))]
+
+
+def facts_of(found: Any) -> str:
+    """Return what is true as judges read it: a text as it is, other values of a column as JSON."""
+    return found if isinstance(found, str) else json.dumps(plain(found), ensure_ascii=False) if found else ""
 
 
 def repeat_seed(seed: int, repeat: int) -> int:

