@@ -73,7 +73,9 @@ async def test_an_engine_that_ends_takes_no_connection_from_another(make_engine:
     assert [total(result.run.usage).failed_calls for result in results] == [0, 0]
 
 
-@pytest.mark.parametrize("behaviour", [Behaviour(latency_seconds=0.05), Behaviour(hang=0.5)], ids=["slow", "hanging"])
+@pytest.mark.parametrize(
+    "behaviour", [Behaviour(latency_seconds=0.05), Behaviour(hang=0.5, faulty_roles=("user",))], ids=["slow", "hanging"]
+)
 async def test_a_cancelled_run_returns_at_once_and_leaves_no_task_thread_or_socket(
     behaviour: Behaviour, make_engine: MakeEngine
 ) -> None:
