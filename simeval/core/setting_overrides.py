@@ -8,6 +8,7 @@ from simeval.core.settings import (
     CriteriaCalls,
     EarlyStopping,
     Gate,
+    JudgeReply,
     OnAppError,
     OnFailedControl,
     OnUserFault,
@@ -31,6 +32,7 @@ class SettingOverrides(TypedDict, total=False):
     gate: Gate
     joint: bool
     judge_repeats: int
+    judge_reply: JudgeReply
     criteria_calls: CriteriaCalls
     judge_context_tokens: int | None
     on_failed_control: OnFailedControl

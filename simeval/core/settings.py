@@ -32,6 +32,7 @@ EarlyStopping = bool | Literal["anytime"]
 Gate = Literal["pass", "not_fail"]
 StopAt = Literal["gate", "verdict"]
 CriteriaCalls = Literal["all", "each"]
+JudgeReply = Literal["json", "label"]
 ModelRole = Literal["judge", "user", "app"]  # whose options a model gets; rubrics and scorers are the judge's
 ROLES: Sequence[ModelRole] = get_args(ModelRole)
 
@@ -93,6 +94,14 @@ class Settings:
             "Ratings of a conversation by each judge, of which the mean counts.",
             flag="--judge-repeats",
             check=require_whole,
+        ),
+    )
+    judge_reply: JudgeReply = field(
+        default="json",
+        metadata=about(
+            VERDICTS,
+            "What judges answer with: an object with reasons, or a label alone and, where it comes, its probability.",
+            flag="--judge-reply",
         ),
     )
     criteria_calls: CriteriaCalls = field(

@@ -21,7 +21,7 @@ from simeval.engine.actors.targets import Target, column_handler, takes_columns
 from simeval.engine.flow.stop import StopSignal
 from simeval.engine.meter import Meter
 from simeval.engine.plans.budget import Budget
-from simeval.engine.plans.fingerprint import define
+from simeval.engine.plans.fingerprint import CRITERIA_PROMPTS, JUDGE_PROMPTS, define
 from simeval.engine.plans.resume import RestoredTrials, restore
 from simeval.engine.plans.scenario_plan import RunPlan
 from simeval.engine.users.audit import Auditor
@@ -128,8 +128,9 @@ class RunContext:
                 reference=expectation.reference or "",
                 repeats=settings.judge_repeats,
                 asked=settings.criteria_calls,
+                reply=settings.judge_reply,
                 most_tokens=settings.judge_context_tokens,
-                prompt=prompts["criteria"],
+                prompt=prompts[CRITERIA_PROMPTS[settings.judge_reply]],
                 examples=self._examples(expectation),
                 controls=self._shown(expectation),
             )
@@ -138,11 +139,12 @@ class RunContext:
             self.book,
             expectation.expected_behavior or "",
             settings.judge_repeats,
-            prompts["judge"],
+            prompts[JUDGE_PROMPTS[settings.judge_reply]],
             expectation.levels,
             expectation.reference or "",
             settings.judge_context_tokens,
             self._examples(expectation),
+            settings.judge_reply,
             self._shown(expectation),
         )
 
@@ -155,7 +157,8 @@ class RunContext:
         shown, on_failed = expectation.shown_controls, self.settings.on_failed_control
         if shown is None or on_failed == "off":
             return None
-        calls = len(expectation.criteria or ()) if self.settings.criteria_calls == "each" else 1
+        each = self.settings.criteria_calls == "each" or self.settings.judge_reply == "label"
+        calls = len(expectation.criteria or [""]) if each else 1
         return ExpectationControls(self.controls, shown, self.judges, on_failed, expectation.judged or "", calls)
 
     def target(self, handler: AppHandler, dataset: Dataset | None = None) -> Target:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from logging import DEBUG
 from typing import Any, TypeVar
 
@@ -15,6 +15,7 @@ from simeval.core.redaction import Redactor
 from simeval.core.settings import RetryConfig
 from simeval.core.usage import Ledger
 from simeval.errors import MalformedReply, ModelError, ModelUnusable
+from simeval.models.protocol.choices import Choice, read_choice
 from simeval.models.protocol.model import Completion, Request, SharedModel
 from simeval.models.protocol.replies import Reply, read_reply
 from simeval.models.reply_cache import ReplyCache
@@ -56,6 +57,14 @@ class Caller:
             request,
             lambda made: read_reply(made.text, kind, model=self.model.name, quoted_texts=quoted_texts),
         )
+
+    async def choose(self, request: Request, labels: Sequence[str]) -> Choice:
+        """Return which of these labels the model's answer begins with, and how probable it finds each."""
+
+        def read(completion: Completion) -> Choice:
+            return read_choice(completion, labels, model=self.model.name)
+
+        return await self._attempt(request, read)
 
     async def text(self, request: Request) -> str:
         """Return the model's answer as it stands; an empty one is malformed."""
@@ -113,7 +122,8 @@ class Caller:
             raise
         self._room[request.role] = tries.room
         if self.cache is not None:
-            await self.cache.keep(self.model.name, request, completion)
+            text = answer.model_dump_json() if isinstance(answer, Choice) else completion.text
+            await self.cache.keep(self.model.name, request, replace(completion, text=text))
         return answer
 
     def _cut(self, request: Request, completion: Completion) -> MalformedReply:

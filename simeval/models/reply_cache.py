@@ -65,7 +65,9 @@ class ReplyCache:
 
     def key(self, model: str, request: Request) -> str:
         """Return the key of a request: a hash of all that its answer depends on."""
-        form = None if request.reply is None else [request.reply.__name__, request.reply.json_schema]
+        form: object = None if request.reply is None else [request.reply.__name__, request.reply.json_schema]
+        if request.probabilities:
+            form = [form, "probabilities"]
         options = {name: str(value) for name, value in request.options.items() if name != LIMIT}
         parts = [model, {**self.address, **options}, request.messages(), request.temperature, request.seed, form]
         return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -49,6 +49,8 @@ class Signs:
             found.count += 1
             found.ratings.add(rating.score)
             found.conversations.add(hash(tuple(said)))
+            if not rating.reasoning:  # a label alone has none
+                continue
             found.said_of.setdefault(" ".join(rating.reasoning.split()), set()).add(hash(tuple(said)))
             found.unrelated += not (words_of(rating.reasoning) & words)
 
@@ -72,7 +74,7 @@ def _signs(found: _OfAJudge, given_to_controls: set[float]) -> list[str]:
     if found.count >= FEWEST and len(found.ratings | given_to_controls) == 1:
         [rating] = found.ratings
         signs.append(f"gave each of {found.count} conversations {rating:g}: look whether it tells bad from good")
-    reasoning, repeated = max(found.said_of.items(), key=lambda each: len(each[1]))
+    reasoning, repeated = max(found.said_of.items(), key=lambda each: len(each[1]), default=("", set[int]()))
     if len(repeated) >= FEWEST and 2 * len(repeated) > len(found.conversations):
         shown = reasoning if len(reasoning) <= SHOWN else f"{reasoning[: SHOWN - 1]}…"
         signs.append(

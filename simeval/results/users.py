@@ -38,7 +38,7 @@ class UserConduct:
             trials=len(judgements),
             faulty=sum(bool(judgement.conversation.user_faults) for judgement in judgements),
             held_anew=sum(len(judgement.conversation.held_anew) for judgement in judgements),
-            ends=Counter(judgement.conversation.ended for judgement in judgements),
+            ends=dict(Counter(judgement.conversation.ended for judgement in judgements)),
             faults=faults,
         )
 

@@ -146,7 +146,8 @@ METRICS: Mapping[str, Scorer] = {
 }
 """Every metric by its name, as suite files use it."""
 
-TURN_METRICS = " and ".join(each.name for each in METRICS.values() if isinstance(each, TurnMetric))
+_OF_TURNS = [each.name for each in METRICS.values() if isinstance(each, TurnMetric)]
+TURN_METRICS = f"{', '.join(_OF_TURNS[:-1])} and {_OF_TURNS[-1]}"
 
 
 def turns_within(metric: TurnMetric, limit: float) -> TurnsWithin:

@@ -59,7 +59,7 @@ def _user(messages: Sequence[Mapping[str, str]], behaviour: Behaviour) -> Reply:
     """Ask one thing after the other, and leave with the last; the same for other programs, in their form."""
     system, prompt = messages[0]["content"], messages[-1]["content"]
     said = sum(message["role"] == "assistant" for message in messages) + prompt.count('speaker="user"')
-    case = f" in case {crc32(prompt.encode())}" if behaviour.reads else ""
+    case = f" in case {crc32(json.dumps(messages).encode())}" if behaviour.reads else ""
     message, goes_on = f"Question {said + 1}: what can you do{case}", said + 1 < behaviour.user_messages
     if not system.startswith(_PLAYS_USER):
         return {"message": f"{message}?", "continue": goes_on}

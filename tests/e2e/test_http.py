@@ -35,7 +35,7 @@ async def test_the_example_gives_conversations_scores_and_a_pass(llm: FakeEndpoi
     assert result.average_score == 8
     assert result.expectations[0].scores == (8,) * 30
     assert [len(conversation.messages) for conversation in result.conversations] == [6] * 30
-    assert result.conversations[0].messages[-1].content.endswith("You said: Question 3: what can you do?")
+    assert result.conversations[0].messages[-1].content.endswith('You said: "Question 3: what can you do."')
     assert "PASS" in str(result)
 
 
@@ -91,7 +91,7 @@ async def test_calls_at_once_never_exceed_the_models_limit_which_suites_evaluate
             suites.start_soon(evaluate, engine, "other")
 
     assert llm.stats.peak_in_flight <= 8
-    assert sum(total(result.run.usage).calls for result in results) == llm.stats.requests == 2 * 81
+    assert sum(total(result.run.usage).calls for result in results) == llm.stats.requests == 2 * 121
 
 
 async def test_the_key_is_in_no_result_and_no_store(make_engine: MakeEngine, tmp_path: Path) -> None:
@@ -139,12 +139,26 @@ def one_model(make_engine: MakeEngine, llm: FakeEndpoint) -> dict[str, str]:
     return {"judge_model": name, "user_simulator_model": name}
 
 
-async def test_the_rubric_is_written_while_the_first_conversations_are_held(make_engine: MakeEngine) -> None:
+async def test_a_conversation_begins_when_its_rubric_is_written_and_its_judge_is_tested(
+    make_engine: MakeEngine,
+) -> None:
+    asked: list[tuple[int, int]] = []
+
     async def app(message: str) -> str:
-        await until(lambda: llm.stats.by_role["rubric"] == 1)
+        asked.append((llm.stats.by_role["rubric"], llm.stats.by_role["control"]))
         return "I answer questions."
 
     with fake_endpoint() as llm:
         result = await make_engine(llm).evaluate(scenario(3), app)
 
     assert result.failures == ()
+    assert set(asked) == {(1, 2)}
+
+
+async def test_a_credulous_judge_makes_no_pass(make_engine: MakeEngine) -> None:
+    with fake_endpoint(Behaviour(credulous=True, score=10)) as llm:
+        result = await make_engine(llm).evaluate(scenario(10), app_handler)
+
+    assert result.outcome == "error"
+    assert "is not to be trusted here" in result.verdicts[0].explanation
+    assert dict(llm.stats.by_role) == {"rubric": 1, "control": 2}

@@ -70,7 +70,7 @@ async def test_a_hanging_call_is_timed_out_and_made_again(make_engine: MakeEngin
     assert total(result.run.usage).failed_calls == 2
 
 
-@pytest.mark.parametrize(("role", "stage"), [("user", "simulator"), ("judge", "judge"), ("rubric", "rubric")])
+@pytest.mark.parametrize(("role", "stage"), [("user", "simulator"), ("judge", "judge")])
 async def test_calls_that_only_hang_are_failures_of_their_stage(role: str, stage: str, make_engine: MakeEngine) -> None:
     with fake_endpoint(Behaviour(hang=1, faulty_roles=(role,), user_messages=1)) as llm:  # type: ignore[arg-type]
         engine = make_engine(llm, model_timeout_seconds=1, retry_config=RetryConfig(enabled=False), max_error_rate=1)
@@ -78,6 +78,19 @@ async def test_calls_that_only_hang_are_failures_of_their_stage(role: str, stage
 
     assert [(f.stage, f.cause) for _, f in result.failures] == [(stage, "timeout")] * 2
     assert result.expectations[0].verdicts[0].missing == 2
+
+
+@pytest.mark.parametrize(("role", "stage"), [("rubric", "rubric"), ("control", "judge")])
+async def test_calls_that_only_hang_before_the_first_trial_cost_none(
+    role: str, stage: str, make_engine: MakeEngine
+) -> None:
+    with fake_endpoint(Behaviour(hang=1, faulty_roles=(role,))) as llm:  # type: ignore[arg-type]
+        engine = make_engine(llm, model_timeout_seconds=1, retry_config=RetryConfig(enabled=False))
+        result = await engine.evaluate(scenario(2), app_handler)
+
+    assert (result.outcome, result.trials, llm.stats.by_role["user"]) == ("error", 0, 0)
+    assert result.verdicts[0].explanation.startswith(f"{stage}: ")
+    assert "(timeout)" in result.verdicts[0].explanation
 
 
 @pytest.mark.parametrize("refusal", ["Incorrect API key provided", "Unauthorized"])

@@ -28,7 +28,8 @@ def scenario(sample_size: int, *, title: str = "Bot explains its capabilities", 
 
 async def app_handler(message: str, state: dict[str, int]) -> AppResponse:
     """Answer, and count the turns."""
-    return AppResponse(f"I answer questions and book meetings. You said: {message}", {"turn": state.get("turn", 0) + 1})
+    answer = f'I answer questions and book meetings. You said: "{message}"'
+    return AppResponse(answer, {"turn": state.get("turn", 0) + 1})
 
 
 def calls_by_role(result: EvaluationResult) -> dict[str, int]:

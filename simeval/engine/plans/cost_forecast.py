@@ -16,7 +16,7 @@ from simeval.engine.plans.scenario_plan import Measure, ScenarioPlan, rubric_req
 from simeval.models.prices import Price, price_of
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompt_texts import Prompt
-from simeval.models.protocol.prompts import CriteriaRequest, GradeRequest, UserTurn
+from simeval.models.protocol.prompts import AuditRequest, CriteriaRequest, GradeRequest, UserTurn
 from simeval.models.protocol.replies import LEVELS, Reply
 from simeval.models.provider_table import is_embedded
 from simeval.suites.planning import plan_suite
@@ -215,6 +215,8 @@ class _Cast:
     def trial(self, plan: ScenarioPlan, turns: int) -> list[_Work]:
         """Return the work of one trial in which the user writes so many messages."""
         works = [self._user(plan, turns)]
+        if self.settings.audit_users:
+            works.append(self._audit(plan, turns))
         for measure in plan.judged:
             calls, parts = judge_calls(measure, self.settings), len(measure.criteria or [""])
             prompt = _grown(partial(_judging, plan.scenario, measure, self.prompts), 2 * turns)
@@ -262,10 +264,21 @@ class _Cast:
             )
             return _tokens(turn)
 
-        later = turns - 1
+        calls = min(turns + 1, plan.scenario.max_turns)  # by the last one it leaves
+        later = calls - 1
         with_talk = later * size(2) + (size(4) - size(2)) * later * (later - 1) / 2
-        longest = size(2 * later) + MESSAGE_TOKENS
-        return _Work("user", self.user, turns, size(0) + with_talk, turns * (MESSAGE_TOKENS + FRAME_TOKENS), longest)
+        said = turns * MESSAGE_TOKENS + calls * FRAME_TOKENS
+        return _Work("user", self.user, calls, size(0) + with_talk, said, size(2 * later) + MESSAGE_TOKENS)
+
+    def _audit(self, plan: ScenarioPlan, turns: int) -> _Work:
+        """Return the work of the auditor, which looks at a share of the conversations."""
+
+        def size(messages: int) -> float:
+            told: dict[str, Any] = {"given": plan.scenario.given, "when": plan.scenario.when, "ended": "turn_limit"}
+            return _tokens(AuditRequest(**told, conversation=_talk(messages), prompt=self.prompts["audit"]))
+
+        prompt, reply = _grown(size, 2 * turns), REASONING_TOKENS + FRAME_TOKENS
+        return _Work("audit", self.judges[0], 1, prompt, reply, prompt + reply).times(self.settings.audit_users)
 
 
 def _grown(size: Callable[[int], float], messages: int) -> float:
@@ -275,7 +288,8 @@ def _grown(size: Callable[[int], float], messages: int) -> float:
 
 def judge_calls(measure: Measure, settings: Settings) -> int:
     """Return the calls that one judge's rating of a conversation takes."""
-    return len(measure.criteria) if measure.criteria and settings.criteria_calls == "each" else 1
+    asks_each = settings.criteria_calls == "each" or settings.judge_reply == "label"
+    return len(measure.criteria) if measure.criteria and asks_each else 1
 
 
 def _judging(scenario: ScenarioTest, measure: Measure, prompts: Mapping[str, Prompt], messages: int) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 
 from simeval.core.labelled_examples import LabelledExample, expectation_key
 from simeval.core.serialization import Json, plain
-from simeval.core.settings import ROLES, Settings
+from simeval.core.settings import DEFAULTS, ROLES, JudgeReply, Settings
 from simeval.core.writing_style import WritingStyleConfig
 from simeval.engine.plans.scenario_plan import Measure, RunPlan, ScenarioPlan
 from simeval.models.protocol.prompt_texts import Prompt
@@ -18,6 +18,8 @@ from simeval.suites.scenario import shorten
 _OF_VERDICTS = ("stop_mode", "gate", "on_app_error", "max_error_rate")
 _OF_USERS = ("user_format", "on_user_fault", "max_user_fault_rate", "audit_users")
 LONGEST_SHOWN = 60
+JUDGE_PROMPTS: Mapping[JudgeReply, str] = {"json": "judge", "label": "judge_label"}
+CRITERIA_PROMPTS: Mapping[JudgeReply, str] = {"json": "criteria", "label": "criterion_label"}
 _MODULE = re.compile(r" \([\w.]*\)$")
 NOT_OF_THE_ANSWER = frozenset(
     {"api_key", "timeout", "api_base", "base_url", "api_version", "headers", "extra_headers", "organization"}
@@ -47,11 +49,19 @@ def define(
         "judge examples": _examples_read(plans, examples),
         "user": user,
         "model options": _options(settings),
-        "prompts": _prompts_read(plans, prompts, judges=judges, user=user, audits=settings.audit_users > 0),
+        "prompts": _prompts_read(plans, settings, prompts, judges=judges, user=user),
         "writing styles": _styles(settings.writing_style) if with_users else None,
-        "settings": {name: getattr(settings, name) for name in (*_OF_VERDICTS, *(_OF_USERS if with_users else ()))},
+        "settings": {
+            **{name: getattr(settings, name) for name in _OF_VERDICTS},
+            **(_of_users(settings) if with_users else {}),
+        },
         "scenarios": [_planned(plan) for plan in plans],
     }
+
+
+def _of_users(settings: Settings) -> Json:
+    """Return the settings of simulated users that are not the defaults: older runs have none of them."""
+    return {name: value for name in _OF_USERS if (value := getattr(settings, name)) != getattr(DEFAULTS, name)}
 
 
 def _options(settings: Settings) -> Json:
@@ -112,7 +122,7 @@ def _by_prompt(definition: Mapping[str, Any], now: Mapping[str, Any]) -> Mapping
 
 
 def _prompts_read(
-    plans: Sequence[RunPlan], prompts: Mapping[str, Prompt], *, judges: Sequence[str], user: str, audits: bool
+    plans: Sequence[RunPlan], settings: Settings, prompts: Mapping[str, Prompt], *, judges: Sequence[str], user: str
 ) -> Mapping[str, str]:
     """Return which prompts a run's models read, each with what tells its text from others. Embedded ones read none."""
     judged = [each for plan in plans for each in plan.judged]
@@ -120,9 +130,9 @@ def _prompts_read(
     asked = not all(map(is_embedded, judges))
     read = {
         "user": any(isinstance(plan, ScenarioPlan) for plan in plans) and not is_embedded(user),
-        "audit": audits and any(isinstance(plan, ScenarioPlan) for plan in plans),
-        "judge": bool(rated) and asked,
-        "criteria": len(judged) > len(rated) and asked,
+        "audit": settings.audit_users > 0 and any(isinstance(plan, ScenarioPlan) for plan in plans),
+        JUDGE_PROMPTS[settings.judge_reply]: bool(rated) and asked,
+        CRITERIA_PROMPTS[settings.judge_reply]: len(judged) > len(rated) and asked,
         "rubric": any(each.own_rubric is None for each in rated) and not is_embedded(judges[0]),
     }
     return {name: prompts[name].identity for name, is_read in read.items() if is_read}

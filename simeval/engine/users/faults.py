@@ -13,7 +13,8 @@ A detector rather says nothing than accuses a person: `python -m benchmarks.user
 catches, and how many people it accuses.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
@@ -23,7 +24,7 @@ from rapidfuzz.fuzz import ratio
 from simeval.core.conversation import LEFT, USER_FAULTS, Conversation, UserFaultKind
 from simeval.core.stems import content_stems
 from simeval.engine.users.identifiers import Identifier, identifiers, squeezed
-from simeval.engine.users.languages import language_of, names_a_language
+from simeval.engine.users.languages import ANY, has_latin_letters, is_script, language_of, named_languages
 from simeval.engine.users.state import takes_leave
 from simeval.engine.users.wording import (
     agrees,
@@ -43,11 +44,13 @@ LEAST_REPEATED = 6  # words of a message that people do not say twice by chance
 LEAST_TOLD = 3  # words among them that are no courtesy
 NEARLY_EQUAL = 93  # of 100: how alike two messages are where one repeats the other
 LEAST_GOAL = 4  # meaningful words of a goal that can be missed
+LONG_GOAL = 15  # of so many, one is said by chance
 LEAST_QUOTED = 6  # words in a row that are no chance
 LEAST_QUOTED_MEANING = 3  # words among them that carry meaning
 MOST_CHANGED = 2  # characters by which an identifier is the other one, told wrong
 TRIED = 2  # answers of the app after which a person may give up, whatever is asked
 
+_MARKUP = re.compile(r"<[^<>]*>")
 _GENERIC = content_stems(
     "want wants need needs ask asks asking try tries know like help find out question questions information make made "
     "go goes going look looking learn new wonder wonders thing things service support chat conversation first interact "
@@ -81,6 +84,10 @@ class _Talk:
         """All that the user was told."""
         style = " ".join((self.conversation.writing_style or {}).values())
         return f"{self.scenario.given}\n{self.scenario.when}\n{style}"
+
+    def before(self, place: int) -> list[str]:
+        """Return what was said before a place, by whomever."""
+        return [message.content for message in self.conversation.messages[:place]]
 
     def app_before(self, place: int) -> list[str]:
         """Return what the app said before a place."""
@@ -120,9 +127,15 @@ def _repeats_itself(talk: _Talk) -> Iterator[UserFault]:
         is_long = spoken.count(" ") + 1 >= LEAST_REPEATED and len(told_words(text)) >= LEAST_TOLD
         if is_long and not any(map(asks_again, answered)):
             for earlier, before, heard in said:
-                if ratio(spoken, before, score_cutoff=NEARLY_EQUAL) and not _is_asked_the_same(answered, heard):
+                if _says_the_same(spoken, before) and not _is_asked_the_same(answered, heard):
                     yield UserFault("repeats_itself", place, f"as message {earlier + 1}")
         said.append((place, spoken, "".join(answered)))
+
+
+def _says_the_same(spoken: str, before: str) -> bool:
+    """Return whether two messages differ in a few letters at most; another number says another thing."""
+    numbers = ["".join(filter(str.isdigit, text)) for text in (spoken, before)]
+    return numbers[0] == numbers[1] and ratio(spoken, before, score_cutoff=NEARLY_EQUAL) > 0
 
 
 def _is_asked_the_same(answered: Sequence[str], heard: str) -> bool:
@@ -151,23 +164,24 @@ def _left_while_asked(talk: _Talk) -> Iterator[UserFault]:
     is_tired = talk.conversation.ended == "gave_up" and len(heard) >= TRIED
     if is_tired or not heard or not asks(heard[-1]) or (took_leave and not agrees(text)):
         return
-    if not (talk.conversation.ended == "handed_off" and hands_over(heard[-1])):
+    if not hands_over(heard[-1]):
         yield UserFault("left_while_asked", last)
 
 
 def _never_states_goal(talk: _Talk) -> Iterator[UserFault]:
     when = talk.scenario.when
     goal = content_stems(when) - _GENERIC
-    everything = " ".join(text for _, text in talk.user)
-    if len(goal) < LEAST_GOAL or language_of(everything) not in ("", language_of(when)):
+    everything = " ".join(_MARKUP.sub(" ", text) for _, text in talk.user)
+    if len(goal) < LEAST_GOAL or len({language_of(everything), language_of(when)} - {""}) > 1:
         return
     said = content_stems(everything)
-    if not goal & said and not any(_is_akin(one, other) for one in goal for other in said):
+    stated = [one for one in goal if one in said or any(_is_akin(one, other) for other in said)]
+    if len(stated) <= (len(goal) >= LONG_GOAL):
         yield UserFault("never_states_goal", talk.user[-1][0])
 
 
 def _is_akin(one: str, other: str) -> bool:
-    return len(one) >= 4 and len(other) >= 4 and one[:5] == other[:5]
+    return len(one) >= 5 and one[:5] == other[:5]
 
 
 def _leaks_expectation(talk: _Talk) -> Iterator[UserFault]:
@@ -206,16 +220,24 @@ def _changes_fact(talk: _Talk) -> Iterator[UserFault]:
 
 
 def _switches_language(talk: _Talk) -> Iterator[UserFault]:
-    if names_a_language(talk.script) or any(names_a_language(text) for _, text in talk.user):
-        return
-    own = {language_of(talk.script)}
+    named = named_languages(talk.script)
+    own = {language_of(talk.script)} - {""}
     for place, text in talk.user:
+        named |= named_languages(text)
         found = language_of(text)
-        if not found or found in own or found in map(language_of, talk.app_before(place)):
+        if not found or found in own or ANY in named:
             continue
-        if any(own):
+        if found not in named and not _is_first_language(found, own, talk.before(place)):
             yield UserFault("switches_language", place, found)
         own.add(found)
+
+
+def _is_first_language(found: str, own: Collection[str], before: Sequence[str]) -> bool:
+    """Return whether nobody has written in another language before, or the app has in this one."""
+    text = "\n".join(before)
+    if found in (language_of(text), *map(language_of, before)):
+        return True
+    return not (own or language_of(text) or (is_script(found) and has_latin_letters(text)))
 
 
 _DETECTORS: Mapping[UserFaultKind, Callable[[_Talk], Iterator[UserFault]]] = {

@@ -48,7 +48,9 @@ _OF_WORD = {
     for words in _WORDS.values()
     for word in words.split()
 }
+_NO_WORDS = re.compile(r"\S*[@/\d]\S*")  # addresses and codes
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+ANY = "any"  # the language of whoever speaks of languages
 _LEAST_WORDS = 5  # of a message whose language its words tell
 _LEAST_SHARE = 0.2  # of its words, that are among the commonest of its language
 _LEAST_LETTERS = 4  # of a message whose language its script tells
@@ -57,12 +59,30 @@ _SCRIPTS = {
     "THAI": "Thai", "HANGUL": "Korean", "HIRAGANA": "Japanese", "KATAKANA": "Japanese", "CJK": "Chinese or Japanese",
     "BENGALI": "Bengali", "TAMIL": "Tamil", "GEORGIAN": "Georgian", "ARMENIAN": "Armenian",
 }  # fmt: skip
-_NAMES = re.compile(
-    r"\b(?:english|german|deutsch|french|fran[cç]ais|spanish|espa[nñ]ol|italian|portugu\w+|dutch|polish|swedish|danish|"
-    r"turkish|russian|ukrainian|greek|arabic|hebrew|hindi|thai|korean|japanese|chinese|mandarin|cantonese|bilingual|"
-    r"multilingual|languages?|englisch|französisch|spanisch|translat\w+)\b",
-    re.IGNORECASE,
-)
+_NAMES = {
+    r"english|englisch|anglais|ingl[eé]s": "en",
+    r"german|deutsch|allemand|alem[aá]n": "de",
+    r"french|fran[cç]ais|franz[oö]sisch": "fr",
+    r"spanish|espa[nñ]ol|spanisch": "es",
+    r"italian|italiano|italienisch": "it",
+    r"portugu\w+": "pt",
+    r"dutch|nederlands": "nl",
+    r"polish|polski": "pl",
+    r"swedish|svenska": "sv",
+    r"danish|dansk": "da",
+    r"turkish|t[uü]rk[cç]e": "tr",
+    r"russian|ukrainian|bulgarian|serbian": "Cyrillic",
+    r"greek": "Greek",
+    r"arabic|persian|farsi|urdu": "Arabic",
+    r"hebrew": "Hebrew",
+    r"hindi|marathi|nepali": "Devanagari",
+    r"thai": "Thai",
+    r"korean": "Korean",
+    r"japanese": "Japanese",
+    r"chinese|mandarin|cantonese": "Chinese or Japanese",
+    r"bilingual|multilingual|languages?|sprachen?|translat\w+": ANY,
+}
+_NAMED = {re.compile(rf"\b(?:{names})\b", re.IGNORECASE): language for names, language in _NAMES.items()}
 
 
 @lru_cache(maxsize=10_000)
@@ -70,7 +90,7 @@ def language_of(text: str) -> str:
     """Return the language of a text, or the script where that tells more than one; "" where neither can be told."""
     if script := _script(text):
         return script
-    words = _WORD.findall(text.replace("’", "'").casefold())
+    words = _WORD.findall(_NO_WORDS.sub(" ", text.replace("’", "'").casefold()))
     if len(words) < _LEAST_WORDS:
         return ""
     hits = Counter(code for word in words for code in _OF_WORD.get(word, ()))
@@ -95,6 +115,16 @@ def _script(text: str) -> str:
     return found.most_common(1)[0][0]
 
 
-def names_a_language(text: str) -> bool:
-    """Return whether a text speaks of languages."""
-    return _NAMES.search(text) is not None
+def named_languages(text: str) -> frozenset[str]:
+    """Return the languages that a text names; ANY is among them where it speaks of languages as such."""
+    return frozenset(language for names, language in _NAMED.items() if names.search(text))
+
+
+def has_latin_letters(text: str) -> bool:
+    """Return whether a text has enough Latin letters to be in one of their languages."""
+    return sum(letter.isascii() and letter.isalpha() for letter in text) >= _LEAST_LETTERS
+
+
+def is_script(language: str) -> bool:
+    """Return whether a language was told by its script."""
+    return bool(language) and language not in _WORDS

@@ -65,10 +65,10 @@ def read_state(scenario: ScenarioTest, history: Sequence[Message], *, patience: 
     told = [message.content for message in history if message.role == "user"]
     answer = history[-1].content if history else ""
     return UserState(
-        untold=tuple(each for each in details(f"{scenario.given}\n{scenario.when}") if not is_told(each, told)),
+        untold=_untold(scenario, told),
         is_asked=asks(answer),
         is_promised=promises(answer),
-        is_held=not history or (_holds(answer) and not _has_been_held(history)),
+        is_held=not history or (_holds(answer) and not _has_been_held(scenario, history)),
         patience=patience - _spent(history),
     )
 
@@ -85,10 +85,12 @@ def decide(state: UserState, reply: UserReply, history: Sequence[Message]) -> tu
             return replace(message, content=""), "gave_up"
         return replace(message, metadata={STATUS: reply.status}), None
     ending = ENDINGS.get(reply.status)
-    if ending is None or not state.may_leave or message.content.rstrip().endswith(("?", "？", "؟")):
+    if ending is None or not state.may_leave:
         return message, None
     if any(words(each.content) == words(message.content) for each in history if each.role == "user"):
         message = replace(message, content="")
+    elif message.content.rstrip().endswith(("?", "？", "؟")):
+        return message, None
     return replace(message, metadata={STATUS: reply.status}), ending
 
 
@@ -102,14 +104,17 @@ def _holds(answer: str) -> bool:
     return (asks(answer) or promises(answer)) and not hands_over(answer)
 
 
-def _has_been_held(history: Sequence[Message]) -> bool:
+def _has_been_held(scenario: ScenarioTest, history: Sequence[Message]) -> bool:
     """Return whether the last answers have held the user, who had nothing new to tell: no loop may arise."""
     answers = [message.content for message in history if message.role == "assistant"]
     said = [message.content for message in history if message.role == "user"]
     if len(answers) <= LONGEST_HOLD or not all(map(_holds, answers[-LONGEST_HOLD - 1 :])):
         return False
-    before, since = said[:-LONGEST_HOLD], said[-LONGEST_HOLD:]
-    return all(is_told(detail, before) for text in since for detail in details(text))
+    return _untold(scenario, said[:-LONGEST_HOLD]) == _untold(scenario, said)
+
+
+def _untold(scenario: ScenarioTest, told: Sequence[str]) -> tuple[str, ...]:
+    return tuple(each for each in details(f"{scenario.given}\n{scenario.when}") if not is_told(each, told))
 
 
 def _spent(history: Sequence[Message]) -> int:

@@ -7,12 +7,13 @@ language is spoken a question is still known by its mark.
 import re
 
 _SENTENCE = re.compile(r"[^.!?？！。؟\n]+[.!?？！。؟]*")
+_QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|„[^“\n]*“|«[^»\n]*»")  # a question that is only quoted is not asked
 _LAST_SENTENCES = 3  # of a message, in which a question is still one that waits for an answer
 
 _COURTESY = re.compile(
     r"""anything\s+(?:else|more|further)|something\s+else|what\s+else|any(?:\s+\w+){0,2}\s+(?:questions?|concerns?|needs?)
     |how\s+(?:else\s+)?(?:can|may|could)\s+(?:i|we)\s+(?:\w+\s+)?(?:help|assist|be\s+of)
-    |what\s+(?:else\s+)?(?:can|may)\s+(?:i|we)\s+(?:do|help)|(?:else|more)\s+(?:i|we)\s+(?:can|could|may)
+    |what\s+(?:else\s+)?(?:can|may)\s+(?:i|we)\s+(?:do|help)|what\s+(?:would\s+you\s+like|do\s+you\s+want)\s+to\s+(?:do|know)\s*\?|(?:else|more)\s+(?:i|we)\s+(?:can|could|may)
     |(?:can|may)\s+(?:i|we)\s+(?:do|help|assist)\s+(?:\w+\s+){0,3}(?:else|more|further)
     |(?:further|additional|other)\s+(?:help|assistance|questions?|requests?)|need\s+(?:any\s+)?(?:further\s+)?(?:help|assistance)
     |(?:does|did|is)\s+(?:that|this|it)\s+(?:\w+\s+)?(?:help|answer|okay|ok|clear|make\s+sense|what\s+you)
@@ -60,7 +61,7 @@ _SAID_BY_ASSISTANTS = re.compile(
     |\b(?:i|we)(?:'m|\s+am|'re|\s+are|'ll\s+be|\s+will\s+be|'d\s+be|\s+would\s+be)\s+(?:\w+\s+)?(?:here|happy|glad|pleased|able|ready|delighted)\s+to\s+(?:\w+\s+){0,2}?(?:help|assist|support|answer|guide)\b
     |\b(?:i|we)(?:'d|\s+would)\s+love\s+to\s+(?:help|assist)\b(?!,?\s+but)
     |\b(?:i|we)\s+can\s+(?:certainly\s+|definitely\s+|also\s+)?(?:help|assist)\s+you\b|\blet\s+me\s+(?:help|assist)\s+you\b
-    |\b(?:anything|something)\s+else\s+(?:that\s+)?(?:i|we)\s+(?:can|could|may)\b|\bis\s+there\s+anything\s+(?:else\s+)?(?:i|we)\s+can\b
+    |\b(?:anything|something)\s+(?:else\s+)?(?:that\s+)?(?:i|we)\s+(?:can|could|may)\s+(?:help|assist|do\s+for\s+you)\b
     |\bcan\s+(?:i|we)\s+(?:help|assist)\s+you\b|\banything\s+else\s+you(?:'d|\s+would)\s+like\b
     |\bas\s+an?\s+(?:ai|artificial|language\s+model|virtual\s+assistant|assistant|chatbot)\b|\bi(?:'m|\s+am)\s+(?:just\s+)?an?\s+(?:ai|language\s+model|virtual\s+assistant|chatbot|(?:\w+\s+)?assistant)\b
     |\b(?:thank\s+you|thanks)\s+for\s+(?:contacting|choosing|your\s+(?:inquiry|enquiry|message|order|interest|business|purchase))\b
@@ -70,7 +71,7 @@ _SAID_BY_ASSISTANTS = re.compile(
     |\b(?:could|can|may)\s+(?:you\s+(?:please\s+)?(?:provide|share|give)(?:\s+me)?(?:\s+with)?|i\s+(?:please\s+)?have)\s+your\b|\bplease\s+(?:provide|share|confirm|enter|verify)\s+(?:me\s+)?(?:with\s+)?your\b
     |\b(?:feel|please\s+feel)\s+free\s+to\s+(?:ask|reach|contact|let|return|message)\b|\bdon't\s+hesitate\s+to\b
     |\bif\s+you\s+(?:have|need)\s+any\s+(?:\w+\s+)?(?:questions?|help|assistance)\b
-    |\bwould\s+you\s+like\s+me\s+to\b|\bi(?:'ve|\s+have)\s+(?:\w+ly\s+)?(?:cancell?ed|booked|processed|updated|changed|issued|refunded|sent|located|found)\s+(?:your|you|the\s+\w+\s+for\s+you)\b
+    |\bi(?:'ve|\s+have)\s+(?:\w+ly\s+)?(?:cancell?ed|booked|processed|updated|changed|issued|refunded|sent|located|found)\s+(?:your|you|the\s+\w+\s+for\s+you)\b
     |\bhow\s+would\s+you\s+like\s+to\s+(?:proceed|pay|continue)\b|\bhere\s+(?:is|are)\s+(?:a|some|the)\s+(?:\w+\s+){0,4}for\s+you\b
     |\bwie\s+kann\s+ich\s+(?:ihnen|dir)\b|\bcomment\s+puis-je\s+vous\b|\ben\s+qu[eé]\s+puedo\s+ayudar\w*|\bcome\s+posso\s+aiutar\w*|\bcomo\s+posso\s+ajudar\w*|\bhoe\s+kan\s+ik\s+u\b""",
     re.IGNORECASE | re.VERBOSE,
@@ -83,7 +84,7 @@ def _typed(text: str) -> str:
 
 def asks(text: str) -> bool:
     """Return whether a message asks for something that waits for an answer; "anything else?" does not."""
-    sentences = [each for each in _SENTENCE.findall(_typed(text)) if each.strip()]
+    sentences = [each for each in _SENTENCE.findall(_QUOTED.sub(" ", _typed(text))) if each.strip()]
     for sentence in sentences[-_LAST_SENTENCES:]:
         if sentence.rstrip().endswith(("?", "？", "؟")) and not _COURTESY.search(sentence):
             return True
@@ -115,7 +116,7 @@ _MARKS = re.compile(
     r"\[\s*\w+(?:\s+\w+)?\s*\]|\(\s*(?:no|empty)\s+\w+\s*\)|<[^<>]*>|\b(?:n/?a|null|none|undefined|nan)\b", re.I
 )
 _AGAIN = re.compile(
-    r"\b(?:repeat|rephrase|again|once\s+more|differently|other\s+words|(?:did|do|could)(?:n't|\s+not)\s+(?:quite\s+)?"
+    r"\b(?:repeat|rephrase|(?:say|write|enter|type|try|send|tell|ask)\b[^.?!]{0,30}\bagain|once\s+more|differently|other\s+words|(?:did|do|could)(?:n't|\s+not)\s+(?:quite\s+)?"
     r"(?:understand|catch|get|follow)|understood|wiederholen|noch\s+einmal|répéter|repetir|ripetere)\b",
     re.IGNORECASE,
 )

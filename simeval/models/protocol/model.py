@@ -32,6 +32,10 @@ class Request(Protocol):
         """The seconds the call may take, where that is less than the model's own bound."""
 
     @property
+    def probabilities(self) -> bool:
+        """Whether the probabilities of the reply's first token are asked for."""
+
+    @property
     def options(self) -> Mapping[str, Any]:
         """What goes into the call as it is."""
 

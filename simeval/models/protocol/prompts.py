@@ -35,6 +35,9 @@ from simeval.models.protocol.replies import (
 from simeval.models.protocol.request import ModelRequest
 from simeval.models.protocol.transcripts import Excerpt, end_state, excerpt, tool_name
 
+LABEL_TOKENS = 4  # of an answer that is a label: some models put a space or a mark before it
+
+
 # All that a reader cannot see, or sees in another place than it stands: controls other than tab and line feed, marks of
 # direction, what has no width, tags and selectors of variants that can spell a hidden text, halves of surrogate pairs
 # (which no JSON in UTF-8 can hold). Joiners and the selectors of text and emoji belong to scripts.
@@ -252,6 +255,44 @@ class CriteriaRequest(JudgeRequest):
     def first_messages(self) -> list[ChatMessage]:
         criteria = _list("criteria", "criterion", "number", self.criteria)
         return _chat(self.prompt.render("system"), self.prompt.render("user", **self.texts(), criteria=criteria))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelGradeRequest(JudgeRequest):
+    """Asks a judge to rate a conversation by the label of a rubric's level, one token; `levels` are by their labels."""
+
+    expected_behavior: str
+    levels: Mapping[str, str]
+    probabilities: bool = True
+    max_tokens: int | None = LABEL_TOKENS
+    prompt: Prompt = field(default_factory=partial(built_in, "judge_label"))
+
+    reply: ClassVar[type[Reply] | None] = None
+
+    def first_messages(self) -> list[ChatMessage]:
+        user = self.prompt.render(
+            "user",
+            **self.texts(),
+            expected_behavior=_tag("expected_behavior", self.expected_behavior),
+            rubric=_list("rubric", "level", "label", self.levels),
+        )
+        return _chat(self.prompt.render("system"), user)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelRulingRequest(JudgeRequest):
+    """Asks a judge whether one criterion is met, in a word."""
+
+    criterion: str
+    probabilities: bool = True
+    max_tokens: int | None = LABEL_TOKENS
+    prompt: Prompt = field(default_factory=partial(built_in, "criterion_label"))
+
+    reply: ClassVar[type[Reply] | None] = None
+
+    def first_messages(self) -> list[ChatMessage]:
+        user = self.prompt.render("user", **self.texts(), criteria=_tag("criterion", self.criterion))
+        return _chat(self.prompt.render("system"), user)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

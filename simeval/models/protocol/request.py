@@ -15,7 +15,8 @@ WARM = 0.5  # the least temperature of a further try: at 0 a server says the sam
 class ModelRequest:
     """A request with its seed and temperature, and the most tokens a reply may have.
 
-    `problem` says what was wrong with the reply before, where there was one. `options` go into the call as they are;
+    `problem` says what was wrong with the reply before, where there was one; `probabilities` asks for those of the
+    reply's first token, where the server sends any. `options` go into the call as they are;
     `timeout_seconds` bounds it where that is less than the model's own bound. A subclass writes its `first_messages`.
     """
 
@@ -24,6 +25,7 @@ class ModelRequest:
     max_tokens: int | None = None
     timeout_seconds: float | None = None
     problem: str = ""
+    probabilities: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def first_messages(self) -> Sequence[ChatMessage]:

@@ -55,7 +55,8 @@ class OfflineModel:
 
 def _user(request: UserTurn) -> str:
     """Say the sentences of the When clause one a turn, answer questions, leave when the goal seems met."""
-    goals = [_first_person(sentence) for sentence in lexical.sentences(request.when)]
+    told = [sentence for sentence in lexical.sentences(request.when) if any(map(str.isalnum, sentence))]
+    goals = [_first_person(sentence) for sentence in told or [request.when]]
     turn = sum(message.role == "user" for message in request.history)
     random = seeds.generator(request.seed, "user", turn)
     status: Status = "open"

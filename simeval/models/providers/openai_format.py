@@ -50,6 +50,8 @@ class Dialect:
             asked[limit] = request.max_tokens
         if request.reply is not None and (form := self._first(_FORMS if json_schema else _FORMS[1:])) is not None:
             asked["response_format"] = _response_format(request.reply, form)
+        if request.probabilities and "logprobs" not in self.refused:
+            asked |= {"logprobs": True, "top_logprobs": MOST_LIKELY}
         return {"messages": request.messages(), **asked}
 
     def gives_up(self, asked: Mapping[str, Any], problem: str, *, json_schema: object) -> bool:
@@ -68,12 +70,14 @@ class Dialect:
 
 
 _FORMS = ("json_schema", "json_object")
+MOST_LIKELY = 20  # first tokens whose probabilities are asked for: the most that OpenAI and vLLM send
 LIMITS = ("max_tokens", "max_completion_tokens")
 _REFUSALS = {
     "response_format": re.compile(r"response.?format|json.?schema|structured.?output|grammar|guided", re.IGNORECASE),
     "max_tokens": re.compile(r"max_tokens", re.IGNORECASE),
     "max_completion_tokens": re.compile(r"max_completion_tokens", re.IGNORECASE),
     "temperature": re.compile(r"temperature", re.IGNORECASE),
+    "logprobs": re.compile(r"log_?probs", re.IGNORECASE),
     "seed": re.compile(r"\bseed\b", re.IGNORECASE),
 }
 

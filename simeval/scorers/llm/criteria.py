@@ -1,7 +1,7 @@
 """Criteria: an expectation with several parts, of which judges rule on each, with a quote that must have been said."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
@@ -14,12 +14,12 @@ from simeval.core.labelled_examples import LabelledExample
 from simeval.core.logs import log
 from simeval.core.preparation import Preparation
 from simeval.core.serialization import plain
-from simeval.core.settings import CriteriaCalls
+from simeval.core.settings import CriteriaCalls, JudgeReply
 from simeval.core.trial import Rating, Score
 from simeval.errors import CannotTell
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt, built_in
-from simeval.models.protocol.prompts import CriteriaRequest
+from simeval.models.protocol.prompts import CriteriaRequest, LabelRulingRequest
 from simeval.models.protocol.replies import Reasoning, Reply
 from simeval.models.protocol.transcripts import end_state
 from simeval.scorers.base import Scorer
@@ -30,6 +30,8 @@ from simeval.scorers.llm.quotes import stands_in
 
 ALL_MET, NOT_ALL_MET = 10.0, 1.0  # on the scale of ratings, so that what is held against a rating takes both
 SAID = {"met": "met", "not_met": "NOT met", "cannot_tell": "cannot be told"}
+Said = Literal["met", "not_met", "cannot_tell"]
+WORDS: Mapping[str, Said] = {"Yes": "met", "No": "not_met", "Unclear": "cannot_tell"}
 
 _RULING: Mapping[str, Any] = {
     "type": "object",
@@ -48,7 +50,7 @@ class CriterionRuling(Reply):
 
     reasoning: Reasoning
     quote: Annotated[str, Field(strict=True)] = ""
-    ruling: Literal["met", "not_met", "cannot_tell"]
+    ruling: Said
     json_schema: ClassVar[Mapping[str, Any]] = _RULING
 
 
@@ -98,7 +100,8 @@ class CriteriaScorer(Scorer):
     """Rates a conversation 10 where all `criteria` are met, else 1; each of the `judges` rules on them `repeats` times.
 
     They are asked about "all" in one call, or about "each" in one of its own. The rulings, with their quotes, are in
-    the score's details.
+    the score's details. Where the `reply` is a label, each criterion has a call, is ruled on by the more probable word
+    and has that word's probability in place of a quote.
     """
 
     judges: Sequence[Caller]
@@ -106,6 +109,7 @@ class CriteriaScorer(Scorer):
     reference: str = ""
     repeats: int = 1
     asked: CriteriaCalls = "all"
+    reply: JudgeReply = "json"
     most_tokens: int | None = None
     prompt: Prompt = field(default_factory=partial(built_in, "criteria"))
     examples: Sequence[LabelledExample] = ()
@@ -125,7 +129,8 @@ class CriteriaScorer(Scorer):
     @property
     def basis(self) -> Sequence[object]:
         """What its rulings depend on beside the scenario."""
-        return [self.prompt.identity, *self.criteria, self.reference, self.asked, *(each.key for each in self.examples)]
+        known = [self.prompt.name, self.prompt.identity, self.reference, self.asked]
+        return [*known, *self.criteria, *(each.key for each in self.examples)]
 
     def alone(self, judge: Caller, control: ControlKind) -> "CriteriaScorer":
         """Return the scorer by which one judge rules on a control once."""
@@ -152,6 +157,9 @@ class CriteriaScorer(Scorer):
 
         async def ask(judge: Caller, repeat: int, seed: int) -> tuple[Rating, list[Mapping[str, object]]]:
             rulings: dict[str, CriterionRuling] = {}
+            if self.reply == "label":
+                rulings = await self._by_label(judge, partial(LabelRulingRequest, **request.keywords, seed=seed))
+                return self._rating(judge, repeat, rulings), self._details(judge, repeat, rulings, texts)
             for numbered in self._calls():
                 kind = rulings_on(list(numbered), texts)
                 asked = request(criteria=numbered, reply=kind, seed=seed)
@@ -169,6 +177,16 @@ class CriteriaScorer(Scorer):
             ratings=score.ratings,
             details={"rulings": rulings, **left_out},
         )
+
+    async def _by_label(self, judge: Caller, request: Callable[..., LabelRulingRequest]) -> dict[str, CriterionRuling]:
+        """Return the rulings of a judge who answers in a word, by the numbers of their criteria."""
+        rulings: dict[str, CriterionRuling] = {}
+        for number, text in enumerate(self.criteria, 1):
+            chosen = await judge.choose(request(criterion=text), list(WORDS))
+            likeliest = max(chosen.probabilities, key=lambda word: chosen.probabilities[word])
+            share = chosen.probabilities[likeliest]
+            rulings[str(number)] = CriterionRuling(ruling=WORDS[likeliest], reasoning=f"{likeliest} ({share:.0%})")
+        return rulings
 
     def _calls(self) -> list[Mapping[str, str]]:
         """Return the criteria of each call, by their numbers."""

@@ -12,11 +12,12 @@ from simeval.core.labelled_examples import LabelledExample
 from simeval.core.logs import log
 from simeval.core.preparation import Preparation
 from simeval.core.run_records import RubricRecord
+from simeval.core.settings import JudgeReply
 from simeval.core.trial import Rating, Score, failure_of
 from simeval.errors import CannotTell, ModelError, ModelUnusable
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt, built_in
-from simeval.models.protocol.prompts import GradeRequest
+from simeval.models.protocol.prompts import GradeRequest, LabelGradeRequest
 from simeval.models.protocol.replies import Grade
 from simeval.scorers.base import Scorer
 from simeval.scorers.llm.controls import ExpectationControls
@@ -28,7 +29,8 @@ from simeval.scorers.llm.rubrics import RubricBook
 class RubricScorer(Scorer):
     """Rates how well an expected behaviour was met, by its `own_rubric`, or the one that `book` holds for it.
 
-    Each of the `judges` rates a conversation `repeats` times, all at once; the score is the mean of the ratings.
+    Each of the `judges` rates a conversation `repeats` times, all at once; the score is the mean of the ratings. Where
+    the `reply` is a label, a rating is the mean of all by their probabilities, as far as the judge's server sends them.
     """
 
     judges: Sequence[Caller]
@@ -40,6 +42,7 @@ class RubricScorer(Scorer):
     reference: str = ""
     most_tokens: int | None = None
     examples: Sequence[LabelledExample] = ()
+    reply: JudgeReply = "json"
     controls: ExpectationControls | None = None
     control: ControlKind | None = None
     timeout_seconds = None
@@ -63,7 +66,8 @@ class RubricScorer(Scorer):
     @property
     def basis(self) -> Sequence[object]:
         """What its ratings depend on beside the scenario and the rubric."""
-        return [self.prompt.identity, self.expected_behavior, self.reference, *(each.key for each in self.examples)]
+        known = [self.prompt.name, self.prompt.identity, self.expected_behavior, self.reference]
+        return [*known, *(each.key for each in self.examples)]
 
     def alone(self, judge: Caller, control: ControlKind) -> "RubricScorer":
         """Return the scorer by which one judge rates a control once."""
@@ -79,26 +83,35 @@ class RubricScorer(Scorer):
 
         Raises ModelError where one of them is missing, CannotTell where a judge says so.
         """
-        request = GradeRequest(
-            given=given,
-            when=when,
-            facts=facts_of(facts),
-            reference=self.reference,
-            examples=self.examples,
-            expected_behavior=self.expected_behavior,
-            levels=(await self.rubric(given, when)).levels,
-            conversation=conversation.messages,
-            most_tokens=self.most_tokens,
-            seed=seed,
-            prompt=self.prompt,
-            control=self.control,
-        )
+        levels = (await self.rubric(given, when)).levels
+        asked: dict[str, Any] = {
+            "given": given,
+            "when": when,
+            "facts": facts_of(facts),
+            "reference": self.reference,
+            "examples": self.examples,
+            "expected_behavior": self.expected_behavior,
+            "conversation": conversation.messages,
+            "most_tokens": self.most_tokens,
+            "seed": seed,
+            "prompt": self.prompt,
+            "control": self.control,
+        }
+        if self.reply == "label":
+            by_label = LabelGradeRequest(levels={_label(level): text for level, text in levels.items()}, **asked)
+            found = await of_each_judge(self.judges, self.repeats, seed, partial(_expected_rating, by_label))
+            shown = by_label.shown
+        else:
+            request = GradeRequest(levels=levels, **asked)
+            found = await of_each_judge(self.judges, self.repeats, seed, partial(_rating, request))
+            shown = request.shown
+        score = mean_rating(found)
+        return replace(score, details={"left_out": str(shown)}) if shown.left_out else score
 
-        async def rate(judge: Caller, repeat: int, seed: int) -> Rating:
-            return await _rating(judge, replace(request, seed=seed), repeat)
 
-        score = mean_rating(await of_each_judge(self.judges, self.repeats, seed, rate))
-        return replace(score, details={"left_out": str(request.shown)}) if request.shown.left_out else score
+def _label(level: str) -> str:
+    """Return the label of a level from 1 to 10: a single digit, as 1 and 10 may begin with the same token."""
+    return str(int(level) - 1)
 
 
 def mean_rating(ratings: Sequence[Rating]) -> Score:
@@ -119,10 +132,19 @@ def mean_rating(ratings: Sequence[Rating]) -> Score:
     )
 
 
-async def _rating(judge: Caller, request: GradeRequest, repeat: int) -> Rating:
-    grade = await judge.ask(request, Grade, quoted_texts=[message.content for message in request.conversation])
+async def _rating(request: GradeRequest, judge: Caller, repeat: int, seed: int) -> Rating:
+    heard = [message.content for message in request.conversation]
+    grade = await judge.ask(replace(request, seed=seed), Grade, quoted_texts=heard)
     reasoning = judge.redactor.clean(grade.reasoning)
     log.debug("grade", judge=judge.model.name, repeat=repeat, score=grade.score, reasoning=reasoning)
     if grade.score is None:
         raise CannotTell(judge.model.name, judge.redactor.clean(request.expected_behavior))
     return Rating(judge=judge.model.name, repeat=repeat, score=grade.score, reasoning=reasoning)
+
+
+async def _expected_rating(request: LabelGradeRequest, judge: Caller, repeat: int, seed: int) -> Rating:
+    """Return the mean of the ratings that labels stand for, by their probabilities."""
+    chosen = await judge.choose(replace(request, seed=seed), list(request.levels))
+    score = chosen.expected({label: float(label) + 1 for label in request.levels})
+    log.debug("grade", judge=judge.model.name, repeat=repeat, score=score, label=chosen.label)
+    return Rating(judge=judge.model.name, repeat=repeat, score=score)

@@ -86,8 +86,16 @@ def test_calls_at_most_are_those_of_every_trial_of_users_who_never_leave() -> No
 def test_typical_users_write_three_messages_but_not_more_than_they_may() -> None:
     found = forecast_of(scenario("One", max_turns=7), scenario("Two", max_turns=2))
 
-    assert found.typical["user"].calls == 40 * 3 + 40 * 2
+    assert found.typical["user"].calls == 40 * (3 + 1) + 40 * 2  # by one call more they leave
     assert found.at_most["user"].calls == 40 * 7 + 40 * 2
+
+
+def test_audits_are_counted_by_their_share() -> None:
+    found = forecast_of(scenario("One"), settings=replace(PLAIN, audit_users=0.25))
+
+    assert found.at_most["audit"].calls == 40 / 4
+    assert found.at_most["audit"].prompt_tokens > 0
+    assert "audit" not in forecast_of(scenario("One")).at_most
 
 
 def test_tokens_are_those_of_the_real_prompts() -> None:
@@ -175,8 +183,8 @@ def test_where_only_a_simulation_could_tell_all_trials_are_counted() -> None:
     found = forecast_of(scenario(then=bound), scenario("Two"))
 
     assert found.trials_expected is None
-    assert found.typical["user"].calls == 80 * 3
-    assert "; typically 320 calls, " in str(found)
+    assert found.typical["user"].calls == 80 * (3 + 1)
+    assert "; typically 400 calls, " in str(found)
     assert " tokens if every trial is run\n" in str(found)
 
 

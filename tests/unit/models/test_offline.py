@@ -133,6 +133,10 @@ def test_the_user_says_the_goals_one_a_turn() -> None:
     assert second.message == "I want the refund today."
 
 
+def test_the_user_passes_over_sentences_without_a_word() -> None:
+    assert say("I want a refund.", "Sure.", when="The user wants a refund. . And today.").message == "And today."
+
+
 def test_the_user_says_who_they_are_when_they_are_asked() -> None:
     asked = say("I want a refund.", "What is your order?", given="A customer who ordered shoes", held=True)
 

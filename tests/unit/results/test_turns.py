@@ -48,7 +48,8 @@ def test_a_suite_names_a_bound_with_its_metric(name: str) -> None:
 @pytest.mark.parametrize("name", ["turn_count <= 3", "latency <= 1"])
 def test_a_bound_on_what_is_no_metric_of_turns_is_refused(name: str) -> None:
     with pytest.raises(
-        DefinitionError, match="write METRIC <= NUMBER with one of response_latency and response_length"
+        DefinitionError,
+        match="write METRIC <= NUMBER with one of response_latency, time_to_first_token and response_length",
     ):
         find_metric(name)
 

@@ -59,6 +59,7 @@ def test_an_app_that_said_nothing_has_no_latency_and_no_turns() -> None:
 def test_metrics_are_known_by_their_names() -> None:
     assert list(METRICS) == [
         "response_latency",
+        "time_to_first_token",
         "response_length",
         "turn_count",
         "total_response_time",

@@ -89,7 +89,8 @@ def test_an_app_that_only_asks_cannot_hold_for_ever_whoever_tells_nothing_new() 
 
 
 def test_an_app_that_learns_something_new_may_ask_on() -> None:
-    said = [text for turn in range(6) for text in (f"It is {turn}{turn}", f"And your {'big ' * turn}number?")]
+    told = ("no", "emma.kim@example.com", "no", "F1001", "no", "May 20")
+    said = [text for turn, word in enumerate(told) for text in (word, f"And your {'big ' * turn}number?")]
 
     assert all(state(*said[: 2 * turn]).is_held for turn in range(1, 7))
 
@@ -110,6 +111,7 @@ def test_who_is_held_or_asks_something_stays(status: Status) -> None:
 
 def test_what_was_said_is_not_said_again_on_leaving() -> None:
     assert answered("satisfied", "cancel it!", "Cancel it", "It is done.") == ("", "goal_satisfied")
+    assert answered("satisfied", "Is it done?", "Is it done?", "It is done.") == ("", "goal_satisfied")
 
 
 def test_a_farewell_is_known_by_its_status_and_no_other_message_is_one() -> None:

@@ -1,0 +1,54 @@
+"""A choice: a model answers with one of a few labels, each a single token, and may say how probable it finds each.
+
+Labels are single characters or words, of which none begins another: of 1 and 10 the first token may be the same, so
+that its probability says nothing.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+
+from pydantic import ValidationError
+
+from simeval.errors import MalformedReply
+from simeval.models.protocol.model import Completion
+from simeval.models.protocol.replies import Reply
+
+LEAST_MASS = 0.5  # of all probability; where labels have less, the first token is another, such as a space
+
+
+class Choice(Reply):
+    """A label, and the probabilities of all of them, which sum to 1; 1 for the label alone where none were sent."""
+
+    label: str
+    probabilities: Mapping[str, float]
+
+    def expected(self, values: Mapping[str, float]) -> float:
+        """Return the mean of the labels' values by their probabilities."""
+        return sum(share * values[label] for label, share in self.probabilities.items())
+
+
+def read_choice(completion: Completion, labels: Sequence[str], *, model: str) -> Choice:
+    """Return the label that an answer begins with. Raises MalformedReply where it begins with none of them."""
+    text = completion.text.strip()
+    if text.startswith("{"):  # one that was kept with its probabilities
+        try:
+            return Choice.model_validate(json.loads(text))
+        except (ValueError, ValidationError):
+            pass
+    first = text.strip("*_`\"'([<").casefold()
+    said = next((label for label in labels if _begins(first, label.casefold())), None)
+    if said is None:
+        raise MalformedReply(model, problem=f"it begins with none of {', '.join(labels)}", reply=completion.text)
+    mass: dict[str, float] = {}
+    for token, share in completion.first_token.items():
+        label = next((each for each in labels if token.strip().casefold() == each.casefold()), None)
+        if label is not None:
+            mass[label] = mass.get(label, 0.0) + share
+    whole = sum(mass.values())
+    known = {label: share / whole for label, share in mass.items()} if whole >= LEAST_MASS else {said: 1.0}
+    return Choice(label=said, probabilities=known)
+
+
+def _begins(text: str, label: str) -> bool:
+    rest = text.removeprefix(label)
+    return rest != text and not rest[:1].isalnum()
