@@ -12,7 +12,7 @@ import anyio.lowlevel
 from simeval.core.validation import require
 from simeval.errors import ModelUnusable
 from simeval.models.protocol.model import Completion, Request
-from simeval.models.protocol.prompts import CriteriaRequest, JudgeRequest
+from simeval.models.protocol.prompts import CriteriaRequest, JudgeRequest, LabelGradeRequest, LabelRulingRequest
 from simeval.testing.behaviour import Role
 from simeval.testing.replies import audit_reply, judge_reply, rubric_reply
 
@@ -24,6 +24,10 @@ _ROLES: tuple[Role, ...] = get_args(Role)
 
 def _rated_well(request: Request) -> Answer:
     must_pass = isinstance(request, JudgeRequest) and request.control == "example"
+    if isinstance(request, LabelGradeRequest):
+        return max(request.levels) if must_pass else min(request.levels)
+    if isinstance(request, LabelRulingRequest):
+        return "yes" if must_pass else "no"
     if isinstance(request, CriteriaRequest):
         quote, ruling = (request.conversation[-1].content, "met") if must_pass else ("", "not_met")
         each = {"reasoning": "It is a control.", "quote": quote, "ruling": ruling}

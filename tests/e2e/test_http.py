@@ -91,7 +91,7 @@ async def test_calls_at_once_never_exceed_the_models_limit_which_suites_evaluate
             suites.start_soon(evaluate, engine, "other")
 
     assert llm.stats.peak_in_flight <= 8
-    assert sum(total(result.run.usage).calls for result in results) == llm.stats.requests == 2 * 121
+    assert sum(total(result.run.usage).calls for result in results) == llm.stats.requests == 2 * 123
 
 
 async def test_the_key_is_in_no_result_and_no_store(make_engine: MakeEngine, tmp_path: Path) -> None:

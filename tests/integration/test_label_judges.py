@@ -1,5 +1,6 @@
 """Judges that answer with a label: a rating is the mean by probabilities, and a criterion has one, too."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -110,3 +111,16 @@ async def test_a_kept_answer_has_the_same_probabilities(tmp_path: Any) -> None:
 
     assert scores[0] == scores[1] == pytest.approx([0.8 * 10 + 0.2 * 5] * 3, abs=0.01)
     assert sum("messages" in body for body in server.bodies) == 3
+
+
+@pytest.mark.parametrize("then", [RATED, RULED])
+async def test_controls_are_answered_with_labels_too(then: Expectation) -> None:
+    words = ["9"] if then is RATED else ["yes"]
+    shown = replace(then, example="I greet you, and track orders.")
+
+    strict = await evaluated(ScriptedModel({"judge": words}), shown, on_failed_control="refuse")
+    credulous = await evaluated(ScriptedModel({"judge": words, "control": words}), shown, on_failed_control="refuse")
+
+    assert [each.is_right for each in strict.expectations[0].prepared.controls] == [True] * 3  # type: ignore[union-attr]
+    assert strict.passed
+    assert "is not to be trusted here" in credulous.verdicts[0].explanation

@@ -85,3 +85,20 @@ async def test_the_probabilities_of_the_first_token_come_where_they_are_asked_fo
 
     assert len(made.first_token) == 5
     assert 0 < sum(made.first_token.values()) <= 1.0001
+
+
+async def test_the_tokens_counted_are_those_of_the_prompt_in_the_servers_own_template(
+    make: Make, base_url: str
+) -> None:
+    model = make()
+    made = await model.complete(COUNT)
+    await model.close()
+
+    server = base_url.removesuffix("/v1")
+    async with aiohttp.ClientSession() as session:
+        async with session.post(f"{server}/apply-template", json={"messages": COUNT.messages()}) as response:
+            prompt = (await response.json())["prompt"]
+        asked = {"content": prompt, "add_special": True, "parse_special": True}
+        async with session.post(f"{server}/tokenize", json=asked) as response:
+            tokens = (await response.json())["tokens"]
+    assert made.prompt_tokens == len(tokens)

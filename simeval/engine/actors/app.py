@@ -90,7 +90,12 @@ def model_handler(caller: Caller, *, timeout_seconds: float | None = None) -> Ca
 
     async def handle(messages: list[ChatMessage], state: int) -> ModelResponse:
         request = ChatRequest(history=messages, seed=state, timeout_seconds=timeout_seconds)
-        made = await caller.completed(request)
+        try:
+            made = await caller.completed(request)
+        except ModelError as error:
+            if error.kind == "timeout":
+                error.problem += "; with fewer at once it may answer in time (--app-concurrency)"
+            raise
         metadata = {"finish_reason": "length"} if made.is_cut else {}
         return ModelResponse(made.text, metadata=metadata, seconds=made.seconds or 0.0)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from simeval.core.labelled_examples import LabelledExample, expectation_key
 from simeval.core.serialization import Json, plain
-from simeval.core.settings import DEFAULTS, ROLES, JudgeReply, Settings
+from simeval.core.settings import ROLES, JudgeReply, Settings
 from simeval.core.writing_style import WritingStyleConfig
 from simeval.engine.plans.scenario_plan import Measure, RunPlan, ScenarioPlan
 from simeval.models.protocol.prompt_texts import Prompt
@@ -51,17 +51,9 @@ def define(
         "model options": _options(settings),
         "prompts": _prompts_read(plans, settings, prompts, judges=judges, user=user),
         "writing styles": _styles(settings.writing_style) if with_users else None,
-        "settings": {
-            **{name: getattr(settings, name) for name in _OF_VERDICTS},
-            **(_of_users(settings) if with_users else {}),
-        },
+        "settings": {name: getattr(settings, name) for name in (*_OF_VERDICTS, *(_OF_USERS if with_users else ()))},
         "scenarios": [_planned(plan) for plan in plans],
     }
-
-
-def _of_users(settings: Settings) -> Json:
-    """Return the settings of simulated users that are not the defaults: older runs have none of them."""
-    return {name: value for name in _OF_USERS if (value := getattr(settings, name)) != getattr(DEFAULTS, name)}
 
 
 def _options(settings: Settings) -> Json:

@@ -25,13 +25,11 @@ from simeval.core.conversation import LEFT, USER_FAULTS, Conversation, UserFault
 from simeval.core.stems import content_stems
 from simeval.engine.users.identifiers import Identifier, identifiers, squeezed
 from simeval.engine.users.languages import ANY, has_latin_letters, is_script, language_of, named_languages
-from simeval.engine.users.state import takes_leave
+from simeval.engine.users.state import is_held, read_state, takes_leave
 from simeval.engine.users.wording import (
     agrees,
-    asks,
     asks_again,
     assistant_phrase,
-    hands_over,
     is_empty,
     told_words,
     words,
@@ -159,12 +157,14 @@ def _left_while_asked(talk: _Talk) -> Iterator[UserFault]:
     if talk.conversation.ended not in LEFT:
         return
     last, text = talk.user[-1]
-    took_leave = takes_leave(talk.conversation.messages[last])
-    heard = talk.app_before(last) if took_leave else [said for _, said in talk.app]
-    is_tired = talk.conversation.ended == "gave_up" and len(heard) >= TRIED
-    if is_tired or not heard or not asks(heard[-1]) or (took_leave and not agrees(text)):
+    messages = talk.conversation.messages
+    took_leave = takes_leave(messages[last]) or last == len(messages) - 1
+    heard = messages[:last] if took_leave else messages
+    answers = sum(message.role == "assistant" for message in heard)
+    is_tired = talk.conversation.ended == "gave_up" and answers >= TRIED
+    if is_tired or not answers or (took_leave and not agrees(text)) or not is_held(talk.scenario, heard):
         return
-    if not hands_over(heard[-1]):
+    if read_state(talk.scenario, heard, patience=1).is_asked:
         yield UserFault("left_while_asked", last)
 
 

@@ -34,13 +34,11 @@ class UserState:
     """What a simulated user knows and feels before its next message.
 
     `untold` are the details of its situation and goal that it has not told yet; `is_asked` says that the app's last
-    message waits for an answer, `is_promised` that the app agreed to something and has not said that it is done;
-    `patience` is what is left of it.
+    message waits for an answer, `is_held` that the user cannot leave now; `patience` is what is left of it.
     """
 
     untold: tuple[str, ...]
     is_asked: bool
-    is_promised: bool
     is_held: bool
     patience: int
 
@@ -64,11 +62,11 @@ def read_state(scenario: ScenarioTest, history: Sequence[Message], *, patience: 
     """Return the state of a user who had so much patience and to whom this was said."""
     told = [message.content for message in history if message.role == "user"]
     answer = history[-1].content if history else ""
+    is_asked = bool(history) and asks(answer, after=told[-1] if told else "")
     return UserState(
         untold=_untold(scenario, told),
-        is_asked=asks(answer),
-        is_promised=promises(answer),
-        is_held=not history or (_holds(answer) and not _has_been_held(scenario, history)),
+        is_asked=is_asked,
+        is_held=not history or is_held(scenario, history),
         patience=patience - _spent(history),
     )
 
@@ -99,18 +97,29 @@ def takes_leave(message: Message) -> bool:
     return message.metadata.get(STATUS) in ENDINGS
 
 
-def _holds(answer: str) -> bool:
-    """Return whether a person would stay after this answer: it waits for one itself, or for what it promised."""
-    return (asks(answer) or promises(answer)) and not hands_over(answer)
+def is_held(scenario: ScenarioTest, history: Sequence[Message]) -> bool:
+    """Return whether a person would stay after the last answer: it waits for one itself, or has promised something.
 
-
-def _has_been_held(scenario: ScenarioTest, history: Sequence[Message]) -> bool:
-    """Return whether the last answers have held the user, who had nothing new to tell: no loop may arise."""
-    answers = [message.content for message in history if message.role == "assistant"]
+    No loop may arise: whoever has been held so by many answers in a row, and had nothing new to tell, may leave.
+    """
     said = [message.content for message in history if message.role == "user"]
-    if len(answers) <= LONGEST_HOLD or not all(map(_holds, answers[-LONGEST_HOLD - 1 :])):
+    held = _answers_that_hold(history)
+    if not held or not held[-1]:
         return False
-    return _untold(scenario, said[:-LONGEST_HOLD]) == _untold(scenario, said)
+    in_a_row = len(held) > LONGEST_HOLD and all(held[-LONGEST_HOLD - 1 :])
+    return not in_a_row or _untold(scenario, said[:-LONGEST_HOLD]) != _untold(scenario, said)
+
+
+def _answers_that_hold(history: Sequence[Message]) -> list[bool]:
+    """Say of each answer whether it waits for one, or promises something, and passes nobody on."""
+    held, said = [], ""
+    for message in history:
+        if message.role == "user":
+            said = message.content
+        else:
+            waits = asks(message.content, after=said) or promises(message.content)
+            held.append(waits and not hands_over(message.content))
+    return held
 
 
 def _untold(scenario: ScenarioTest, told: Sequence[str]) -> tuple[str, ...]:

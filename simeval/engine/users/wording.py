@@ -82,9 +82,13 @@ def _typed(text: str) -> str:
     return text.replace("’", "'")
 
 
-def asks(text: str) -> bool:
-    """Return whether a message asks for something that waits for an answer; "anything else?" does not."""
-    sentences = [each for each in _SENTENCE.findall(_QUOTED.sub(" ", _typed(text))) if each.strip()]
+def asks(text: str, *, after: str = "") -> bool:
+    """Return whether a message asks for something that waits for an answer; "anything else?" does not.
+
+    What it quotes is not asked, nor what it repeats of the message that it comes `after`.
+    """
+    own = text.replace(after, " ") if after.strip() else text
+    sentences = [each for each in _SENTENCE.findall(_QUOTED.sub(" ", _typed(own))) if each.strip()]
     for sentence in sentences[-_LAST_SENTENCES:]:
         if sentence.rstrip().endswith(("?", "？", "؟")) and not _COURTESY.search(sentence):
             return True

@@ -73,7 +73,7 @@ class StayingReply(UserReply):
 
     message: Text
     json_schema: ClassVar[Mapping[str, Any]] = _object(
-        status={"type": "string", "enum": list(STAYING)}, message={"type": "string"}
+        status={"type": "string", "enum": list(STAYING)}, message={"type": "string", "minLength": 1}
     )
 
 
@@ -82,7 +82,7 @@ class OpeningReply(UserReply):
 
     status: Status = "open"
     message: Text
-    json_schema: ClassVar[Mapping[str, Any]] = _object(message={"type": "string"})
+    json_schema: ClassVar[Mapping[str, Any]] = _object(message={"type": "string", "minLength": 1})
 
 
 class PlainReply(UserReply):

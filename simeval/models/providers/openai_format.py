@@ -49,13 +49,16 @@ class Dialect:
         if request.max_tokens is not None and (limit := self._first(LIMITS)) is not None:
             asked[limit] = request.max_tokens
         if request.reply is not None and (form := self._first(_FORMS if json_schema else _FORMS[1:])) is not None:
-            asked["response_format"] = _response_format(request.reply, form)
+            asked["response_format"] = _response_format(request.reply, form, bounded=MIN_LENGTH not in self.refused)
         if request.probabilities and "logprobs" not in self.refused:
             asked |= {"logprobs": True, "top_logprobs": MOST_LIKELY}
         return {"messages": request.messages(), **asked}
 
     def gives_up(self, asked: Mapping[str, Any], problem: str, *, json_schema: object) -> bool:
         """Take in a refusal, and return whether the call may succeed without what it names."""
+        if MIN_LENGTH.lower() in problem.lower() and MIN_LENGTH not in self.refused:
+            self.refused.add(MIN_LENGTH)
+            return True
         for name, named in _REFUSALS.items():
             if name in asked and named.search(problem):
                 refused = asked[name]["type"] if name == "response_format" else name
@@ -71,6 +74,7 @@ class Dialect:
 
 _FORMS = ("json_schema", "json_object")
 MOST_LIKELY = 20  # first tokens whose probabilities are asked for: the most that OpenAI and vLLM send
+MIN_LENGTH = "minLength"
 LIMITS = ("max_tokens", "max_completion_tokens")
 _REFUSALS = {
     "response_format": re.compile(r"response.?format|json.?schema|structured.?output|grammar|guided", re.IGNORECASE),
@@ -82,10 +86,18 @@ _REFUSALS = {
 }
 
 
-def _response_format(reply: type[Reply], form: str) -> dict[str, Any]:
+def _response_format(reply: type[Reply], form: str, *, bounded: bool) -> dict[str, Any]:
     if form == "json_object":
         return {"type": form}
-    return {"type": form, form: {"name": reply.__name__, "schema": reply.json_schema, "strict": True}}
+    schema = reply.json_schema if bounded else _unbounded(reply.json_schema)
+    return {"type": form, form: {"name": reply.__name__, "schema": schema, "strict": True}}
+
+
+def _unbounded(schema: Any) -> Any:
+    """Return a schema without the least lengths of texts, which some servers' strict mode does not take."""
+    if not isinstance(schema, Mapping):
+        return schema
+    return {name: _unbounded(each) for name, each in schema.items() if name != MIN_LENGTH}
 
 
 def is_cut(choice: Any) -> bool:

@@ -1,12 +1,13 @@
 """What a server refuses once is left out from then on, on both roads to it."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from simeval.errors import ModelError
-from simeval.models.protocol.prompts import ChatRequest
+from simeval.models.protocol.prompts import ChatRequest, UserTurn
 from simeval.models.providers.litellm_model import LiteLLMModel
 from simeval.models.providers.openai_compatible import CompatibleModel
 from tests.support.chat_server import Body, chat_server, refused, said
@@ -191,3 +192,21 @@ async def test_a_server_on_this_machine_needs_no_key(make: Make, monkeypatch: py
         await model.close()
 
     assert made.text == "hello"
+
+
+async def test_a_least_length_that_is_refused_is_left_out_of_the_schema(make: Make) -> None:
+    opening = UserTurn(given="a", when="b", writing_style=None, history=(), seed=1)
+
+    def answer(body: Body) -> tuple[int, Body]:
+        if "minLength" in json.dumps(body["response_format"]):
+            return refused("Invalid schema for response_format: 'minLength' is not permitted.")
+        return said('{"message": "hi"}')
+
+    async with chat_server(answer) as server:
+        model = make(server.base_url)
+        for _ in range(2):
+            await model.complete(opening)
+        await model.close()
+
+    assert forms_of(server.bodies) == ["json_schema"] * 3
+    assert server.bodies[-1]["response_format"]["json_schema"]["schema"]["properties"]["message"] == {"type": "string"}

@@ -318,3 +318,17 @@ def test_criteria_facts_and_a_reference_are_written_in_a_file(tmp_path: Path) ->
 )
 def test_criteria_that_cannot_be_used_are_refused(tmp_path: Path, then: str, says: str) -> None:
     assert says in str(mistake(tmp_path / "suite.yaml", suite(then=then)))
+
+
+def test_examples_can_be_written_as_an_answer_and_as_a_conversation(file: Path) -> None:
+    then = (
+        "      expected_behavior: It answers\n"
+        "      example: Here you are.\n"
+        "      counterexample: [{role: user, content: Hello}, {role: assistant, content: Go away.}]\n"
+    )
+    (scenario,) = load(file, suite(then=then))
+
+    shown = scenario.expectations[0].shown_controls
+    assert shown is not None
+    assert [message.content for message in shown.example] == ["Here you are."]
+    assert [message.content for message in shown.counterexample] == ["Hello", "Go away."]

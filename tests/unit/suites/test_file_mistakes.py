@@ -59,6 +59,12 @@ def file(tmp_path: Path) -> Path:
             "scenarios.0.then.rubric",
             "levels 1 and 10 say the same",
         ),
+        (
+            suite(then="      expected_behavior: It answers\n      example: [{role: bot, content: Hello}]\n"),
+            8,
+            "scenarios.0.then.example",
+            "each with role (user or assistant) and content",
+        ),
         (suite(evaluator="success_rate"), 8, "scenarios.0.then.evaluator", "success_rate"),
         (suite(scenario="    sample_size: many\n"), 6, "scenarios.0.sample_size", "found 'many'"),
         (suite(scenario="    sample_size: 2.5\n"), 6, "scenarios.0.sample_size", "integer"),

@@ -147,3 +147,26 @@ def test_secrets_are_taken_out_of_a_rubric() -> None:
     found = then.cleaned(lambda text: text.replace("hunter2", "***"))
 
     assert found.levels == {"1": "It says ***.", "10": "It does not."}
+
+
+def test_controls_that_are_not_to_be_shown_cannot_be_given() -> None:
+    with pytest.raises(DefinitionError, match=r"^Expectation.controls: found \['example'\]; leave out either"):
+        Expectation(expected_behavior="It answers.", evaluator=RULE, example="Here you are.", controls=False)
+
+
+@pytest.mark.parametrize("field", ["example", "counterexample"])
+def test_examples_are_for_a_judge(field: str) -> None:
+    shown: dict[str, Any] = {field: "Here you are."}
+
+    with pytest.raises(DefinitionError, match=f"^Expectation.{field}: .*it is for the judge"):
+        Expectation(scorer=response_latency, evaluator=RULE, **shown)
+
+
+def test_secrets_are_taken_out_of_examples() -> None:
+    talk = [{"role": "user", "content": "The password?"}, {"role": "assistant", "content": "It is hunter2."}]
+    then = Expectation(expected_behavior="It answers.", evaluator=RULE, counterexample=talk)
+
+    found = then.cleaned(lambda text: text.replace("hunter2", "***")).shown_controls
+
+    assert found is not None
+    assert found.counterexample[1].content == "It is ***."
