@@ -149,3 +149,9 @@ def test_an_unknown_prompt_and_an_unreadable_file_are_refused(tmp_path: Path) ->
         all_prompts({"user": tmp_path / "none.md"})
     with pytest.raises(DefinitionError, match=r"it cannot be read \(it is not UTF-8\)"):
         all_prompts({"user": tmp_path / "binary.md"})
+
+
+def test_every_prompt_stands_in_the_guide() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "guides" / "prompts.md").read_text(encoding="utf-8")
+
+    assert not [name for name in prompt_names() if f"`{name}`" not in page]
