@@ -1,5 +1,6 @@
 """Whole runs in which a real model is the simulated user and the app, or judges: protocol, accounting, ends, resume."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,13 +52,13 @@ def said(messages: tuple[Message, ...]) -> list[tuple[str, str]]:
 
 
 async def test_every_trial_ends_with_a_reason_and_every_call_is_counted(base_url: str, road: str) -> None:
-    result = await engine(base_url, road).evaluate(SCENARIO, f"{road}/{NAME}")
+    result = await engine(base_url, road).evaluate(replace(SCENARIO, sample_size=1), f"{road}/{NAME}")
 
     usage = result.run.usage
-    assert result.trials == 2
+    assert result.trials == 1
     assert {conversation.ended for conversation in result.conversations} <= ENDINGS
     assert usage["app"].calls == sum(len(each.responses) for each in result.conversations)
-    assert usage["user"].calls >= 2
+    assert usage["user"].calls >= 1
     assert usage["user"].completion_tokens <= 60 * 31 * usage["user"].calls
     assert usage["app"].completion_tokens <= 24 * usage["app"].calls
     assert total(usage).failed_calls == 0
@@ -68,7 +69,7 @@ async def test_a_run_that_is_stopped_and_resumed_says_what_a_whole_one_says(base
     whole = await engine(base_url, road).evaluate(SCENARIO, app)
 
     store = tmp_path / "runs.db"
-    cut = await engine(base_url, road, store=store, max_calls=3).evaluate(SCENARIO, app)
+    cut = await engine(base_url, road, store=store, max_calls=5).evaluate(SCENARIO, app)
     resumed = await engine(base_url, road, store=store, resume="last").evaluate(SCENARIO, app)
 
     assert cut.trials < 2

@@ -75,7 +75,7 @@ async def until_idle(base_url: str) -> None:
             async with session.get(f"{base_url.removesuffix('/v1')}/slots") as response:
                 if not any(slot["is_processing"] for slot in await response.json()):
                     return
-            await anyio.sleep(0.5)  # asked more often, the server is busy with the questions
+            await anyio.sleep(1)  # asked more often, the server is busy with the questions
 
 
 async def test_the_probabilities_of_the_first_token_come_where_they_are_asked_for(make: Make) -> None:
