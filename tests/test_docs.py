@@ -38,7 +38,7 @@ def test_a_snippet_runs(code: str, tmp_path: Path) -> None:
 
 
 def test_every_page_is_listed() -> None:
-    listed = set(re.findall(r": ([\w/]+\.md)", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
+    listed = set(re.findall(r": ([\w/-]+\.md)", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
 
     assert listed == {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
 

@@ -145,12 +145,7 @@ class Settings:
     )
     max_error_rate: float = field(
         default=0.1,
-        metadata=about(
-            VERDICTS,
-            "Share of trials that may be lost.",
-            flag="--max-error-rate",
-            check=require_part,
-        ),
+        metadata=about(VERDICTS, "Share of trials that may be lost.", flag="--max-error-rate", check=require_part),
     )
     user_format: UserFormat = field(
         default="json",

@@ -3,6 +3,7 @@ from .kinds import Embedding as Embedding
 from .local.service import LocalClassifier as LocalClassifier
 from .local.service import LocalEncoder as LocalEncoder
 from .local.vectors import TextEncoder as TextEncoder
+from .protocol.choices import Choice as Choice
 from .protocol.encoder import Encoder as Encoder
 from .protocol.model import Completion as Completion
 from .protocol.model import Model as Model

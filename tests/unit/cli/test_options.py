@@ -22,6 +22,7 @@ EXAMPLES: dict[str, tuple[list[str], object]] = {
     "gate": (["--gate", "not_fail"], "not_fail"),
     "joint": (["--joint"], True),
     "judge_repeats": (["--judge-repeats", "3"], 3),
+    "judge_reply": (["--judge-reply", "label"], "label"),
     "criteria_calls": (["--criteria-calls", "each"], "each"),
     "judge_examples": (["--judge-examples", "labels.csv"], "labels.csv"),
     "judge_context_tokens": (["--judge-context", "4000"], 4000),

@@ -3,17 +3,28 @@
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
 from simeval.core.settings import UserFormat
 from simeval.errors import DefinitionError
 from simeval.models.protocol.prompt_texts import DATA_NOTICE, Prompt, all_prompts, built_in, prompt_names, source_of
-from simeval.models.protocol.prompts import AuditRequest, CriteriaRequest, GradeRequest, RubricRequest, UserTurn
+from simeval.models.protocol.prompts import (
+    AuditRequest,
+    CriteriaRequest,
+    GradeRequest,
+    LabelGradeRequest,
+    LabelRulingRequest,
+    RubricRequest,
+    UserTurn,
+)
 from simeval.models.protocol.replies import LEVELS, Reply
 from tests.support.records import conversation
 
+Asked = (
+    AuditRequest | CriteriaRequest | GradeRequest | LabelGradeRequest | LabelRulingRequest | RubricRequest | UserTurn
+)
 USER = source_of("user")
 
 # What models read by each version: where a text or its rendering is changed, raise the version in its file, and then
@@ -22,6 +33,8 @@ READ = {
     "audit": ("1", "6a89816a0ef6"),
     "criteria": ("1", "4c66e307448e"),
     "judge": ("3", "181306ec53b3"),
+    "criterion_label": ("1", "81be3f652a91"),
+    "judge_label": ("1", "934ad6226205"),
     "rubric": ("2", "ff50379806d8"),
     "user": ("3", "25a9e646faa2"),
 }
@@ -29,12 +42,20 @@ READ = {
 
 def rendered() -> Mapping[str, str]:
     said = conversation("hi", "a & <b>").messages
-    requests: list[AuditRequest | CriteriaRequest | GradeRequest | RubricRequest | UserTurn] = [
+    rated: dict[str, Any] = {
+        "given": "G",
+        "when": "W",
+        "expected_behavior": "E",
+        "levels": dict.fromkeys(LEVELS, "L"),
+        "conversation": said,
+        "seed": 1,
+    }
+    requests: list[Asked] = [
         AuditRequest(given="G", when="W", conversation=said, ended="gave_up", seed=1),
         CriteriaRequest(given="G", when="W", criteria={"1": "C"}, reply=Reply, conversation=said, seed=1),
-        GradeRequest(
-            given="G", when="W", expected_behavior="E", levels=dict.fromkeys(LEVELS, "L"), conversation=said, seed=1
-        ),
+        GradeRequest(**rated),
+        LabelGradeRequest(**rated),
+        LabelRulingRequest(given="G", when="W", criterion="C", conversation=said, seed=1),
         RubricRequest(given="G", when="W", expected_behavior="E"),
         UserTurn(given="G", when="W", writing_style={"tone": "T"}, history=(), seed=1),
         *(
@@ -128,3 +149,9 @@ def test_an_unknown_prompt_and_an_unreadable_file_are_refused(tmp_path: Path) ->
         all_prompts({"user": tmp_path / "none.md"})
     with pytest.raises(DefinitionError, match=r"it cannot be read \(it is not UTF-8\)"):
         all_prompts({"user": tmp_path / "binary.md"})
+
+
+def test_every_prompt_stands_in_the_guide() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "guides" / "prompts.md").read_text(encoding="utf-8")
+
+    assert not [name for name in prompt_names() if f"`{name}`" not in page]
