@@ -19,7 +19,7 @@ _IDENTIFIER = re.compile(
 _TIME_OR_ORDINAL = re.compile(r"\d+(?:am|pm|st|nd|rd|th|k|m|gb|mb|tb|kg|cm|mm|ml|h|hrs?|mins?|usd|eur)", re.IGNORECASE)
 _RUN = re.compile(r"[a-z]+|\d+")
 LEAST_CHARACTERS = 5  # of an identifier: shorter ones are too often numbers of other things
-LEAST_DIGITS = 2
+LEAST_DIGITS = 2  # of it, but for codes such as JG7FMM
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,8 @@ def identifiers(text: str) -> Iterator[Identifier]:
 def _shape(code: str) -> str:
     """Return what identifiers of one kind have in common; "" for what is none."""
     digits = sum(letter.isdigit() for letter in code)
-    if digits < LEAST_DIGITS or len(code) < LEAST_CHARACTERS or _TIME_OR_ORDINAL.fullmatch(code):
+    is_code = digits >= LEAST_DIGITS or (code.isupper() and len(_RUN.findall(code.casefold())) > 2)
+    if not is_code or len(code) < LEAST_CHARACTERS or _TIME_OR_ORDINAL.fullmatch(code):
         return ""
     parts = re.split(r"[_-]", code)
     if all(part.isdigit() for part in parts) and len(parts) > 1:
