@@ -96,7 +96,7 @@ class TestBudgets:
         assert calls[0] <= 100 < calls[1] <= 150 < calls[2] == calls[3]
         assert [result.verdicts for result in rest] == [result.verdicts for result in whole]
 
-    @pytest.mark.parametrize("limit", [{"max_cost_usd": 1.0}, {"max_tokens": 10_000}], ids=["cost", "tokens"])
+    @pytest.mark.parametrize("limit", [{"max_cost_usd": 1.0}, {"max_tokens": 20_000}], ids=["cost", "tokens"])
     async def test_cost_and_tokens_end_it_near_their_limit(self, limit: dict[str, Any]) -> None:
         judge, user = Priced("offline/judge"), Priced("offline/user")
         engine = Engine(judge, user, store=None, concurrency=4, rubric_folder=None, **limit)
