@@ -346,8 +346,8 @@ class TestTheEmbeddedJudge:
 
 async def test_what_in_its_ratings_speaks_against_a_judge_is_in_every_report() -> None:
     model = ScriptedModel({"judge": [judge_reply(9, "Well done, all fine!")]}, "scripted/judge")
-    result = await Engine(model, "offline/user", rubric_folder=None, store=None, early_stopping=False).evaluate(
-        scenario(expectation(), 30), app
+    result = await Engine(model, "offline/user", rubric_folder=None, store=None, early_stopping=False, seed=1).evaluate(
+        scenario(expectation(), 60), app
     )
 
     [found] = encode_suite([result], result.run, version="1")["scenarios"][0]["expectations"]

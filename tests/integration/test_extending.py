@@ -104,7 +104,11 @@ class AcmeModel:
     name = "acme/large"
 
     async def complete(self, request: Request) -> Completion:
-        answers = {"user": '{"status": "satisfied", "message": "Hello"}', "judge": '{"reasoning": "fine", "score": 9}'}
+        answers = {
+            "user": '{"status": "satisfied", "message": "Hello"}',
+            "judge": '{"reasoning": "fine", "score": 9}',
+            "control": '{"reasoning": "it evades", "score": 1}',
+        }
         levels = ", ".join(f'"{level}": "level {level}"' for level in range(1, 11))
         return Completion(text=answers.get(request.role, f'{{"levels": {{{levels}}}}}'), cost_usd=0.5)
 
@@ -141,7 +145,7 @@ async def test_a_model_of_ones_own_plays_every_role_and_says_what_it_costs() -> 
     assert result.passed
     assert result.run.judge_model == "acme/large"
     costs = {role: usage.cost_usd for role, usage in result.run.usage.items()}
-    assert costs == {"user": 2.5, "judge": 2.5, "rubric": 0.5}
+    assert costs == {"user": 2.5, "judge": 2.5, "control": 1.0, "rubric": 0.5}
 
 
 @pytest.fixture

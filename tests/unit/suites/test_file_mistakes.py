@@ -81,7 +81,12 @@ def file(tmp_path: Path) -> Path:
         (suite(evaluator="{type: quantile, at_least: 1, at_most: 2}"), 8, "evaluator", "either at_least or at_most"),
         (suite(evaluator="{type: mean, at_least: 7}"), 8, "evaluator", "finite lowest and highest score"),
         (suite(evaluator="[]"), 8, "scenarios.0.then.evaluator", "one or more evaluators"),
-        (suite(then="      scorer: speed\n"), 7, "scenarios.0.then", "response_latency, response_length"),
+        (
+            suite(then="      scorer: speed\n"),
+            7,
+            "scenarios.0.then",
+            "response_latency, time_to_first_token, response_length",
+        ),
         (
             suite(then="      scorer: speed\n"),
             7,
