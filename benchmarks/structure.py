@@ -73,7 +73,7 @@ def way_of_a_trial() -> set[str]:
         when="The user asks what the bot can do",
         sample_size=1,
         max_turns=1,
-        then=Expectation(expected_behavior="Bot says it", evaluator=SuccessRateEvaluator(min_proportion=0.5)),
+        then=Expectation(expected_behavior="Bot tracks orders", evaluator=SuccessRateEvaluator(min_proportion=0.5)),
     )
 
     async def app(message: str) -> str:
