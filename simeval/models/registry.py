@@ -25,7 +25,8 @@ from simeval.models.providers.openai_compatible import COMPATIBLE_PREFIX
 from simeval.models.reply_cache import ReplyCache
 
 _SECRET = frozenset({"api_key"})  # of an address; no call is told apart by it
-OURS = frozenset({"model", "messages", "stream", "timeout", "num_retries", "max_retries", "seed"})
+STREAM = "stream"  # which an app may be asked for
+OURS = frozenset({"model", "messages", STREAM, "timeout", "num_retries", "max_retries", "seed"})
 _ADDRESS = ("api_", "base_url", "headers", "extra_headers", "organization", "aws_", "azure_", "vertex_", "region_name")
 SPARE_SECONDS = 10.0  # LiteLLM's own time-out is a little later than ours, which says more
 
@@ -35,7 +36,8 @@ class Models:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        for name in sorted(OURS & {name for role in ROLES for name in settings.options_of(role)}):
+        given = {name for role in ROLES for name in settings.options_of(role)}
+        for name in sorted((OURS & given) - ({STREAM} if _streams_the_app(settings) else set())):
             raise DefinitionError(
                 f"model option {name!r}", found="simeval sets this itself", do="use the engine's own setting"
             )
@@ -206,6 +208,11 @@ class Models:
         """Return whether something of an address was given for all models."""
         shared = address_of(self._settings.model_options or {})
         return any(address.get(name) == value for name, value in shared.items())
+
+
+def _streams_the_app(settings: Settings) -> bool:
+    """Return whether streaming is asked for of the app alone: what others answer is read as a whole."""
+    return not any(STREAM in settings.options_of(role) for role in (None, *ROLES) if role != "app")
 
 
 def redactor_of(settings: Settings) -> Redactor:

@@ -102,3 +102,13 @@ async def test_the_tokens_counted_are_those_of_the_prompt_in_the_servers_own_tem
         async with session.post(f"{server}/tokenize", json=asked) as response:
             tokens = (await response.json())["tokens"]
     assert made.prompt_tokens == len(tokens)
+
+
+async def test_a_streamed_answer_is_the_same_and_says_when_it_began(make: Make) -> None:
+    model = make()
+    whole = await model.complete(COUNT)
+    streamed = await model.complete(COUNT.addressed({"stream": True}))
+    await model.close()
+
+    assert (streamed.text, streamed.completion_tokens) == (whole.text, whole.completion_tokens)
+    assert streamed.first_text_seconds is not None

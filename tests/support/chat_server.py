@@ -9,7 +9,7 @@ from typing import Any
 from aiohttp import web
 
 Body = Mapping[str, Any]
-Answer = Callable[[Body], tuple[int, Body]]
+Answer = Callable[[Body], tuple[int, Body | str]]
 
 
 @dataclass(slots=True)
@@ -29,6 +29,8 @@ async def chat_server(answer: Answer) -> AsyncIterator[ChatServer]:
         body = json.loads(await request.read() or "{}")
         running.bodies.append({**body, "path": request.path})
         status, said = answer(body)
+        if isinstance(said, str):
+            return web.Response(text=said, status=status, content_type="text/event-stream")
         return web.json_response(said, status=status)
 
     runner = web.ServerRunner(web.Server(handle, access_log=None), shutdown_timeout=0.2)
@@ -53,6 +55,13 @@ def said(text: str | None, *, finish_reason: str = "stop", prompt_tokens: int = 
         "choices": [choice],
         "usage": usage,
     }
+
+
+def streamed(*events: Body) -> tuple[int, str]:
+    """Return the answer that comes as these events."""
+    head = {"id": "1", "object": "chat.completion.chunk", "created": 0, "model": "m"}
+    lines = [json.dumps({**head, **event}) for event in events]
+    return 200, "".join(f"data: {line}\n\n" for line in [*lines, "[DONE]"])
 
 
 def refused(message: str, *, status: int = 400, **more: Any) -> tuple[int, Body]:

@@ -14,7 +14,7 @@ import anyio.to_thread
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
 from simeval.core.capture import Caught, LeftError, capture, guarded, guarded_call, place_of
-from simeval.core.conversation import UNCHANGED, AppResponse, Beginning, ChatMessage, Message
+from simeval.core.conversation import FIRST_TEXT, UNCHANGED, AppResponse, Beginning, ChatMessage, Message
 from simeval.engine.actors.streaming import joined, joined_in_thread
 from simeval.engine.flow.demand import TrialScope
 from simeval.errors import AppError, DefinitionError, ModelError
@@ -96,7 +96,9 @@ def model_handler(caller: Caller, *, timeout_seconds: float | None = None) -> Ca
             if error.kind == "timeout":
                 error.problem += "; with fewer at once it may answer in time (--app-concurrency)"
             raise
-        metadata = {"finish_reason": "length"} if made.is_cut else {}
+        metadata: dict[str, Any] = {"finish_reason": "length"} if made.is_cut else {}
+        if made.first_text_seconds is not None:
+            metadata[FIRST_TEXT] = made.first_text_seconds
         return ModelResponse(made.text, metadata=metadata, seconds=made.seconds or 0.0)
 
     return handle

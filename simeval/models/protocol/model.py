@@ -60,8 +60,9 @@ class Request(Protocol):
 class Completion:
     """What a model answered, the tokens it counted, and the cost in US dollars where it is known.
 
-    `is_cut` says that the reply ended at its limit of tokens; `seconds` is how long the call took, without any wait
-    for its turn; `first_token` holds the probabilities of the likeliest first tokens, where they were asked for.
+    `is_cut` says that the reply ended at its limit of tokens; `seconds` is how long the call took, without any wait for
+    its turn, `first_text_seconds` how long the first text took of one that was streamed. `first_token` holds the
+    probabilities of the likeliest first tokens, where they were asked for.
     """
 
     text: str
@@ -70,6 +71,7 @@ class Completion:
     cost_usd: float | None = None
     is_cut: bool = False
     seconds: float | None = None
+    first_text_seconds: float | None = None
     first_token: Mapping[str, float] = field(default_factory=dict)
 
 

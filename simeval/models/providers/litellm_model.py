@@ -10,12 +10,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from time import perf_counter
 from types import ModuleType
 from typing import Any, cast
 from urllib.parse import urlsplit
 
 import anyio
 
+from simeval.core.conversation import FIRST_TEXT
 from simeval.errors import DefinitionError, ModelError, ModelErrorKind, ModelUnusable
 from simeval.models.protocol.model import Completion, Request
 from simeval.models.providers.litellm_session import close_session, open_session
@@ -116,6 +118,7 @@ class LiteLLMModel:
             cost_usd=getattr(response, "_hidden_params", {}).get("response_cost"),
             is_cut=is_cut(choice),
             first_token=first_token_of(choice),
+            first_text_seconds=getattr(response, "_hidden_params", {}).get(FIRST_TEXT),
         )
 
     async def context_tokens(self) -> int | None:
@@ -141,10 +144,13 @@ class LiteLLMModel:
         self._open(litellm)
         options = {**self.options, **request.options}
         schema = options.pop(SCHEMA, "auto")
+        if options.get("stream"):
+            options.setdefault("stream_options", {"include_usage": True})
         while True:
             asked = self._dialect.asked(request, schema)
             try:
-                return await litellm.acompletion(**self._arguments({**asked, "max_retries": 0, **options}))
+                response = await litellm.acompletion(**self._arguments({**asked, "max_retries": 0, **options}))
+                return await _whole(litellm, response) if options.get("stream") else response
             except litellm.exceptions.BadRequestError as error:
                 refusal = self._translated(error)
                 if refusal.kind != "bad_request" or not self._dialect.gives_up(
@@ -202,6 +208,18 @@ class LiteLLMModel:
             return ModelUnusable(self.name, kind=kind, problem=problem)
         headers = getattr(error, "litellm_response_headers", None) or {}
         return ModelError(self.name, kind=kind, problem=problem, retry_after=seconds_of(headers.get("retry-after")))
+
+
+async def _whole(litellm: ModuleType, chunks: Any) -> Any:
+    """Return a streamed response as if it had come in one piece, with the seconds until its first text."""
+    clock, first, found = perf_counter(), None, []
+    async for chunk in chunks:
+        found.append(chunk)
+        if first is None and chunk.choices and chunk.choices[0].delta.content:
+            first = perf_counter() - clock
+    response = litellm.stream_chunk_builder(found)
+    response._hidden_params = {**getattr(response, "_hidden_params", {}), FIRST_TEXT: first}
+    return response
 
 
 def _choice(response: Any) -> Mapping[str, Any]:

@@ -7,7 +7,7 @@ LiteLLM remains the way to everything else, and to prices.
 import json
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -27,6 +27,7 @@ from simeval.models.providers.openai_format import (
     kind_of,
     seconds_of,
 )
+from simeval.models.providers.openai_stream import STREAMED, StreamedAnswer
 
 OK = 200
 LOOKUP_SECONDS = 2.0
@@ -66,11 +67,14 @@ class CompatibleModel:
         options = {**self.options, **request.options}
         schema = options.get("json_schema", "auto")
         rest = {name: value for name, value in options.items() if name not in _OURS}
+        if rest.get("stream"):
+            rest.setdefault("stream_options", {"include_usage": True})
         while True:
             asked = self._asked(request, schema)
-            status, text, retry_after = await self._post({"model": self._model, **asked, **rest})
+            answer = StreamedAnswer()
+            status, text, retry_after = await self._post({"model": self._model, **asked, **rest}, answer)
             if status == OK:
-                return self._read(text)
+                return replace(self._read(text), first_text_seconds=answer.first_seconds)
             refusal = self._refusal(status, text, retry_after)
             if refusal.kind != "bad_request" or not self._dialect.gives_up(asked, refusal.problem, json_schema=schema):
                 raise refusal
@@ -86,18 +90,21 @@ class CompatibleModel:
         except (aiohttp.ClientError, OSError, ValueError):  # TimeoutError is an OSError
             return None
 
-    async def _post(self, body: Mapping[str, Any]) -> tuple[int, str, str | None]:
-        """Return the status, the body and the Retry-After of an answer."""
+    async def _post(self, body: Mapping[str, Any], streamed: StreamedAnswer) -> tuple[int, str, str | None]:
+        """Return the status, the body and the Retry-After of an answer; one that comes in pieces is `streamed`."""
         try:
             async with self._open().post(
                 f"{self._base()}{self.path}", data=json.dumps(body), headers=self._headers()
             ) as response:
+                if response.content_type == STREAMED and response.status == OK:
+                    await streamed.read(response.content)
+                    return response.status, streamed.body, None
                 return response.status, await response.text(), response.headers.get("Retry-After")
         except (aiohttp.ClientError, OSError) as error:
             problem = str(error) or type(error).__name__
             raise ModelError(self.name, kind="connection", problem=problem) from None
-        except UnicodeDecodeError as error:
-            raise ModelError(self.name, kind="malformed", problem="the body is not text") from error
+        except ValueError as error:  # UnicodeDecodeError and JSONDecodeError among them
+            raise ModelError(self.name, kind="malformed", problem="the body is not text, or no JSON") from error
 
     async def close(self) -> None:
         """Close the connections."""

@@ -78,6 +78,13 @@ def test_what_simeval_sets_itself_is_refused_for_every_role(role: str) -> None:
         Models(Settings().overridden({f"{role}_options": {"seed": 1}}))
 
 
+@pytest.mark.parametrize("role", ["model", "judge", "user"])
+def test_only_an_app_may_be_asked_for_a_stream(role: str) -> None:
+    Models(Settings(app_options={"stream": True}))
+    with pytest.raises(DefinitionError, match="'stream': simeval sets this itself"):
+        Models(Settings().overridden({f"{role}_options": {"stream": True}}))
+
+
 @pytest.mark.parametrize("role", ["model", "judge", "user", "app"])
 def test_keys_of_every_role_are_kept_out_of_texts(role: str) -> None:
     models = Models(Settings().overridden({f"{role}_options": {"api_key": "K-12345678"}}))

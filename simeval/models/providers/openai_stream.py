@@ -1,0 +1,48 @@
+"""An answer that comes as server-sent events, put together as if it had come in one piece."""
+
+import json
+from collections.abc import AsyncIterable
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+STREAMED = "text/event-stream"
+_DATA = b"data:"
+_END = b"[DONE]"
+
+
+@dataclass(slots=True)
+class StreamedAnswer:
+    """The pieces of an answer, and the seconds until the first that has a text; `body` is the whole, in JSON."""
+
+    texts: list[str] = field(default_factory=list)
+    finish_reason: str | None = None
+    usage: dict[str, Any] = field(default_factory=dict)
+    error: Any = None
+    first_seconds: float | None = None
+    _clock: float = field(default_factory=lambda: perf_counter())
+
+    @property
+    def body(self) -> str:
+        """The answer as an endpoint gives it that does not stream."""
+        if self.error is not None:
+            return json.dumps({"error": self.error})
+        choice = {"message": {"content": "".join(self.texts)}, "finish_reason": self.finish_reason}
+        return json.dumps({"choices": [choice], "usage": self.usage})
+
+    async def read(self, lines: AsyncIterable[bytes]) -> None:
+        """Take in events up to their end. Raises ValueError for one that is no JSON."""
+        async for line in lines:
+            data = line.strip().removeprefix(_DATA).strip() if line.startswith(_DATA) else b""
+            if data and data != _END:
+                self._take(json.loads(data))
+
+    def _take(self, event: dict[str, Any]) -> None:
+        self.usage = event.get("usage") or self.usage
+        self.error = event.get("error", self.error)
+        for choice in event.get("choices", ())[:1]:
+            self.finish_reason = choice.get("finish_reason") or self.finish_reason
+            text = (choice.get("delta") or {}).get("content") or ""
+            if text and self.first_seconds is None:
+                self.first_seconds = perf_counter() - self._clock
+            self.texts.append(text)

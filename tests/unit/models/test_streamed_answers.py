@@ -1,0 +1,73 @@
+"""An app that is a model behind a server that streams: the answer is put together, and its first text timed."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from simeval.errors import ModelError
+from simeval.models.protocol.prompts import ChatRequest
+from simeval.models.providers.litellm_model import LiteLLMModel
+from simeval.models.providers.openai_compatible import CompatibleModel
+from tests.support.chat_server import Body, chat_server, said, streamed
+
+pytestmark = pytest.mark.anyio
+
+HELLO = ChatRequest(history=[{"role": "user", "content": "hi"}], options={"stream": True})
+USAGE = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
+Make = Callable[[str], CompatibleModel | LiteLLMModel]
+
+
+def piece(text: str | None, finish_reason: str | None = None) -> Body:
+    return {"choices": [{"index": 0, "delta": {"role": "assistant", "content": text}, "finish_reason": finish_reason}]}
+
+
+EVENTS = (piece(""), piece("I can "), piece("help."), piece(None, "length"), {"choices": [], "usage": USAGE})
+
+
+@pytest.fixture(params=["openai", "openai-compatible"])
+def make(request: pytest.FixtureRequest) -> Make:
+    """Return what makes a model behind a base URL, on either road."""
+
+    def made(base_url: str) -> CompatibleModel | LiteLLMModel:
+        kind: Any = CompatibleModel if request.param == "openai-compatible" else LiteLLMModel
+        found: CompatibleModel | LiteLLMModel = kind(
+            f"{request.param}/small", {"api_base": base_url, "api_key": "none"}
+        )
+        return found
+
+    return made
+
+
+async def test_the_pieces_are_one_answer_with_its_tokens_and_the_seconds_to_its_first_text(make: Make) -> None:
+    async with chat_server(lambda _: streamed(*EVENTS)) as server:
+        model = make(server.base_url)
+        made = await model.complete(HELLO)
+        await model.close()
+
+    assert (made.text, made.prompt_tokens, made.completion_tokens, made.is_cut) == ("I can help.", 7, 3, True)
+    assert made.first_text_seconds is not None
+    assert server.bodies[-1]["stream"] is True
+
+
+async def test_a_server_that_answers_in_one_piece_all_the_same_is_understood() -> None:
+    async with chat_server(lambda _: said("hello")) as server:
+        model = CompatibleModel("openai-compatible/small", {"api_base": server.base_url})
+        made = await model.complete(HELLO)
+        await model.close()
+
+    assert (made.text, made.first_text_seconds) == ("hello", None)
+
+
+@pytest.mark.parametrize(
+    "answer", [streamed({"error": {"message": "out of memory"}}), (200, "data: {broken\n\n"), (200, "data: [DONE]\n\n")]
+)
+async def test_a_stream_that_holds_no_answer_is_malformed(answer: tuple[int, str]) -> None:
+    async with chat_server(lambda _: answer) as server:
+        model = CompatibleModel("openai-compatible/small", {"api_base": server.base_url})
+        if answer[1].endswith("[DONE]\n\n") and "error" not in answer[1]:
+            assert not (await model.complete(HELLO)).text  # and so it is asked for again
+        else:
+            with pytest.raises(ModelError, match="malformed"):
+                await model.complete(HELLO)
+        await model.close()
