@@ -15,7 +15,7 @@ from simeval.models.protocol.prompts import ChatRequest, GradeRequest, RubricReq
 from simeval.models.protocol.replies import LEVELS
 from tests.real.conftest import Make
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]
 
 SITUATION: Mapping[str, Any] = {"given": "A schoolchild", "when": "The user asks what the capital of France is"}
 EXPECTED = "The assistant says Paris"

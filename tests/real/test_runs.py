@@ -11,7 +11,7 @@ from simeval.core.conversation import Message
 from simeval.core.usage import total
 from tests.support.real_model import NAME
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]
 
 LEVELS = ("It says nothing of Paris.", "It names Paris among others.", "It says that Paris is the capital.")
 THEN = Expectation(

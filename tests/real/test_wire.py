@@ -15,7 +15,7 @@ from tests.real.conftest import Make
 from tests.real.test_roles import SITUATION
 from tests.support.real_model import NAME
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]
 
 COUNT = ChatRequest(history=[{"role": "user", "content": "Count to five."}], max_tokens=12, seed=3)
 
