@@ -9,10 +9,10 @@ to the letter.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from html import escape
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from simeval.core.controls import ControlKind
 from simeval.core.conversation import ChatMessage, Message
@@ -331,6 +331,10 @@ class ChatRequest(ModelRequest):
 
     def first_messages(self) -> Sequence[ChatMessage]:
         return self.history
+
+    def again(self, attempt: int, problem: str) -> Self:  # noqa: ARG002
+        """Return the request with another seed alone: what an app is told, and how warm it is, is its own."""
+        return replace(self, seed=self.further_seed(attempt))
 
 
 def _chat(system: str, user: str) -> list[ChatMessage]:

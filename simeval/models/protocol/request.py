@@ -7,7 +7,7 @@ from typing import Any, Self
 from simeval.core import seeds
 from simeval.core.conversation import ChatMessage
 
-LIMIT = "max_tokens"  # the option
+LIMIT, TEMPERATURE = "max_tokens", "temperature"  # options
 WARM = 0.5  # the least temperature of a further try: at 0 a server says the same again, whatever the seed
 
 
@@ -52,8 +52,15 @@ class ModelRequest:
 
         Another seed, a temperature and a word on the problem: a deterministic server says the same otherwise.
         """
-        seed = seeds.derive(self.seed, "attempt", attempt)
-        return replace(self, seed=seed, temperature=max(WARM, self.temperature), problem=problem)
+        options, given = self.options, self.options.get(TEMPERATURE)
+        if isinstance(given, int | float):
+            options = {**options, TEMPERATURE: max(WARM, given)}
+        temperature = max(WARM, self.temperature)
+        return replace(self, seed=self.further_seed(attempt), temperature=temperature, options=options, problem=problem)
+
+    def further_seed(self, attempt: int) -> int:
+        """Return the seed of a further try."""
+        return seeds.derive(self.seed, "attempt", attempt)
 
     def with_room(self, times: int) -> Self:
         """Return the request with so many times the tokens for its reply."""

@@ -11,7 +11,7 @@ from simeval.core.usage import Ledger
 from simeval.errors import ModelError
 from simeval.models.caller import Caller
 from simeval.models.protocol.model import Completion, Request
-from simeval.models.protocol.prompts import GradeRequest
+from simeval.models.protocol.prompts import ChatRequest, GradeRequest
 from simeval.models.protocol.replies import Grade
 from simeval.models.registry import Models
 from simeval.models.reply_cache import ReplyCache
@@ -108,6 +108,26 @@ async def test_a_cut_reply_that_is_whole_in_itself_is_taken() -> None:
     model = ScriptedModel([Completion(text=json.dumps(GOOD) + " and so", is_cut=True)])
 
     assert (await Caller(model, AT_ONCE).ask(grading(), Grade)).score == 8
+
+
+async def test_a_temperature_that_was_given_is_raised_too() -> None:
+    model = ScriptedModel([BAD, BAD, GOOD])
+
+    await Caller(model, AT_ONCE, options={"temperature": 0}).ask(grading(), Grade)
+
+    assert [request.options["temperature"] for request in model.requests] == [0, 0.5, 0.5]
+
+
+async def test_an_app_is_asked_again_in_its_own_words() -> None:
+    model = ScriptedModel(["", "hello"])
+    request = ChatRequest(history=[{"role": "user", "content": "hi"}], temperature=0, seed=1)
+
+    assert await Caller(model, AT_ONCE).text(request) == "hello"
+
+    first, second = model.requests
+    assert second.messages() == first.messages()
+    assert (first.temperature, second.temperature) == (0, 0)
+    assert first.seed != second.seed
 
 
 async def test_replies_of_no_use_are_counted_by_role() -> None:
