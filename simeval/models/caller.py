@@ -55,7 +55,9 @@ class Caller:
         """Return the model's answer as `kind`; what `quoted_texts` holds is no answer where the model repeats it."""
         return await self._attempt(
             request,
-            lambda made: read_reply(made.text, kind, model=self.model.name, quoted_texts=quoted_texts),
+            lambda made: read_reply(
+                made.text, kind, model=self.model.name, quoted_texts=quoted_texts, was_cut=made.is_cut
+            ),
         )
 
     async def choose(self, request: Request, labels: Sequence[str]) -> Choice:

@@ -12,7 +12,7 @@ from simeval.errors import ModelError
 from simeval.models.caller import Caller
 from simeval.models.protocol.model import Completion, Request
 from simeval.models.protocol.prompts import ChatRequest, GradeRequest
-from simeval.models.protocol.replies import Grade
+from simeval.models.protocol.replies import Grade, PlainReply
 from simeval.models.registry import Models
 from simeval.models.reply_cache import ReplyCache
 from simeval.testing import ScriptedModel
@@ -108,6 +108,20 @@ async def test_a_cut_reply_that_is_whole_in_itself_is_taken() -> None:
     model = ScriptedModel([Completion(text=json.dumps(GOOD) + " and so", is_cut=True)])
 
     assert (await Caller(model, AT_ONCE).ask(grading(), Grade)).score == 8
+
+
+async def test_plain_text_that_was_cut_is_asked_for_with_more_room_unless_its_end_is_seen() -> None:
+    cut = Completion(text="I would like to send back the", is_cut=True)
+    model = ScriptedModel([cut, "I would like to send back the boots."])
+    caller = Caller(model, AT_ONCE)
+
+    assert (await caller.ask(grading(), PlainReply)).message == "I would like to send back the boots."
+    assert [request.max_tokens for request in model.requests] == [800, 1600]
+    assert caller.ledger.of(grading().role).malformed_calls == 1
+
+    for text in ("Thanks. [END] And", "Thanks.\nAssistant: You are"):
+        marked = ScriptedModel([Completion(text=text, is_cut=True)])
+        assert (await Caller(marked, AT_ONCE).ask(grading(), PlainReply)).message == "Thanks."
 
 
 async def test_a_temperature_that_was_given_is_raised_too() -> None:
