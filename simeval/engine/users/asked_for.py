@@ -19,12 +19,13 @@ _WORDS: Mapping[UserFaultKind, str] = {
     "repeats_itself": r"""repeat\w*|repetit\w*|verbatim|word\s+for\s+word|(?:over\s+and\s+over|again\s+and\s+again)
         |same\s+(?:\w+\s+)?(?:questions?|messages?|sentences?|words?|thing|requests?|complaints?|demands?|phrases?)
         |keeps?\s+(?:on\s+)?(?:asking|saying|sending|insisting|demanding|writing)|spam\w*
-        |(?:three|four|five|several|many|\d+)\s+times|wiederhol\w*|immer\s+wieder|(?:die|das|den)selben?""",
+        |(?:three|four|five|several|many|\d+)\s+times|nothing\s+but|wiederhol\w*|immer\s+wieder|(?:die|das|den)selben?""",
     "speaks_as_assistant": rf"""pretend\w*|impersonat\w*|pos(?:es?|ing)\s+as|role-?play\w*|inject\w*|jailbreak\w*
         |(?:claim\w*\s+to\s+be|act\w*\s+(?:as|like)|speak\w*\s+(?:as|like)|plays?)\s+{_STAFF}
-        |(?:swap|switch|revers)\w*\s+(?:the\s+)?roles|offer\w*\s+(?:\w+\s+){{0,2}}help|gibt\s+sich""",
-    "empty_message": r"""empty|blank|gibberish|silen\w*|nonsens\w*|says?\s+nothing|punctuation|white\s?space|dots
-        |random\s+(?:\w+\s+)?(?:characters|letters|keys|signs|symbols)|key-?smash\w*|emojis?|leere\w*|schweig\w*""",
+        |(?:swap|switch|revers)\w*\s+(?:the\s+)?roles|offer\w*\s+(?:\w+\s+){{0,2}}help|as\s+if\s+(?:he|she|it|they)\s+(?:was|were)|gibt\s+sich""",
+    "empty_message": r"""empty|blank|gibberish|silen\w*|nonsens\w*|says?\s+nothing|punctuation|white\s?space|dots|spaces
+        |random\s+(?:\w+\s+)?(?:characters|letters|keys|signs|symbols)|key-?smash\w*|emojis?
+        |without\s+(?:any\s+)?(?:text|words)|leere\w*|schweig\w*""",
     "left_while_asked": r"""leav\w+\s+(?:the\s+(?:chat|conversation)|abruptly|suddenly|without|in\s+the\s+middle|mid)
         |hangs?\s+up|hanging\s+up|abandon\w*|walks?\s+away|disappear\w*|ghosts\s+(?:it|them|the)|logs?\s+off
         |(?:stop\w*|without)\s+(?:answering|replying|responding)|bricht\b[^.]*\bab""",
@@ -39,8 +40,9 @@ _WORDS: Mapping[UserFaultKind, str] = {
         |misspel\w*|mis-?remember\w*|chang\w*\s+(?:his|her|their)\s+(?:\w+\s+)?(?:story|stories|statements?|answers?|claims?|{_TOLD})
         |(?:wrong|false|fake|invalid|incorrect|made[-\s]up|fictitious|different|another|non-?existent)\s+
             (?:\w+\s+){{0,2}}{_TOLD}
-        |correct(?:s|ing)\s+(?:him|her|them|it)sel\w+|widerspr\w*|falsche\w*""",
-    "switches_language": r"code-?switch\w*|hinglish|spanglish|denglis\w*|franglais|foreign\s+words?|\w+\s+tongue",
+        |correct(?:s|ing)\s+(?:\w+\s+){{0,3}}(?:\w+sel\w+|{_TOLD})|mix(?:es|ing)\s+up|widerspr\w*|falsche\w*""",
+    "switches_language": r"""code-?switch\w*|hinglish|spanglish|denglis\w*|franglais
+        |(?:bi|multi)lingual\w*|languages?|sprachen?|foreign\s+words?|\w+\s+tongue""",
 }
 _ASKED = {kind: re.compile(rf"\b(?:{words})\b", re.IGNORECASE | re.VERBOSE) for kind, words in _WORDS.items()}
 

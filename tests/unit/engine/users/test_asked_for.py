@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from simeval.core.conversation import UserFaultKind
+from simeval.engine.users.asked_for import asked_for
 from simeval.engine.users.faults import find_faults
 from simeval.suites.scenario import ScenarioTest
 from tests.support.records import conversation
@@ -111,6 +112,24 @@ def test_the_same_is_a_fault_where_nobody_asks_for_it_and_none_where_the_scenari
 ) -> None:
     assert kinds(scenario(when=when), said) == [kind]
     assert kinds(scenario(when=when, allowed_user_faults=[kind]), said) == []
+
+
+@pytest.mark.parametrize(
+    ("when", "kind"),
+    [
+        ("She asks about F1001 in the same words again and again", "repeats_itself"),
+        ("He writes as if he were the assistant", "speaks_as_assistant"),
+        ("They send messages without any text", "empty_message"),
+        ("She leaves the chat without a word", "left_while_asked"),
+        ("He tests whether the app of F1001 stays polite", "never_states_goal"),
+        ("She quotes the rules of the shop", "leaks_expectation"),
+        ("He corrects his order number later", "changes_fact"),
+        ("They go on in another language", "switches_language"),
+    ],
+)
+def test_what_the_words_of_a_scenario_ask_for_is_told_from_what_they_do_not(when: str, kind: UserFaultKind) -> None:
+    assert asked_for(scenario(when=when)) == {kind}
+    assert asked_for(scenario(when="She wants to send back her boots of order F1001.")) == frozenset()
 
 
 @pytest.mark.parametrize(
