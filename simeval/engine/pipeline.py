@@ -208,11 +208,7 @@ class Pipeline(Generic[R]):
         return self.spending.admits(in_flight=self.demand.slots.taken - 1, finished=self._paid)
 
     def _is_known(self, trial: Trial) -> bool:
-        """Return whether all that a trial can come to is known."""
-        held = self.known.conversation(trial)
-        if held is None:
-            return False
-        return held.failure is not None or len(self.known.scores_of(trial)) == len(self.plans[trial.scenario].measures)
+        return self.known.is_whole(trial, len(self.plans[trial.scenario].measures))
 
     async def _hold(self, trial: Trial) -> TrialConversation:
         known = self.known.conversation(trial)

@@ -59,7 +59,7 @@ class _Work(Generic[R]):
     roles: Sequence[tuple[str, str]]
     forecast: Callable[[], Forecast]
     source: Callable[[Demand, Mapping[TrialKey, Start]], Source]  # of what is needed, and the trials that go on
-    conclusion: Callable[..., Conclusion[R]]  # of `demand` and `on_trial`
+    conclusion: Callable[..., Conclusion[R]]  # of `demand`, `on_trial` and `recalled`
     requirements: Mapping[tuple[str, str], int] = field(default_factory=dict)
     user: str = ""
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -205,7 +205,9 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
             plans=plans,
             demand=demand,
             conversations=work.source(demand, known.begun),
-            statistician=work.conclusion(demand=demand, on_trial=progress.advance),
+            statistician=work.conclusion(
+                demand=demand, on_trial=progress.advance, recalled=[known.first_whole(plan) for plan in plans]
+            ),
             recorder=context.recorder,
             stop=context.stop,
             spending=spending,
