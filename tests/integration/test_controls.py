@@ -9,7 +9,6 @@ import pytest
 
 from simeval import Engine, Expectation, RetryConfig, ScenarioTest, SuccessRateEvaluator
 from simeval.core.controls import EVASIVE, OFF_TOPIC
-from simeval.core.trial import Score
 from simeval.errors import DefinitionError
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompts import JudgeRequest
@@ -18,17 +17,12 @@ from simeval.results.junit import junit_xml
 from simeval.results.suite import EvaluationResult
 from simeval.testing import MemoryJournal, ScriptedModel, judge_reply
 from tests.support.doubles import failure
-from tests.support.experiments import sums
 
 pytestmark = pytest.mark.anyio
 
 RULE = SuccessRateEvaluator(min_proportion=0.5)
 CREDULOUS = [judge_reply(10, "It is as it should be.")]
 ANSWER = "It is Paris, on the Seine."
-STARTED_AND_RESUMED: list[dict[str, Any]] = [
-    {"seed": 1, "on_failed_control": "off"},
-    {"resume": "last", "on_failed_control": "refuse"},
-]
 
 
 def expectation(**fields: Any) -> Expectation:
@@ -301,53 +295,6 @@ class TestTheyArePaidForOnce:
         found = [entry for entry in entries if entry["type"] == "control"]
         assert sorted(entry["control"] for entry in found) == ["evasive", "off_topic"]
         assert all(entry["reasoning"] and entry["judge"] == "scripted/judge" for entry in json.loads(json.dumps(found)))
-
-
-class TestAJudgeThatIsRefusedAfterTrials:
-    """A run that began without controls goes on with them, and its judge is wrong about them."""
-
-    @pytest.fixture
-    def options(self, tmp_path: Path) -> dict[str, Any]:
-        return {"rubric_folder": None, "store": tmp_path / "store.db", "concurrency": 1}
-
-    async def test_known_trials_stay_visible_and_nothing_more_is_paid_for(self, options: dict[str, Any]) -> None:
-        first, again = (Engine(judge(CREDULOUS), "offline/user", **options, **more) for more in STARTED_AND_RESUMED)
-        begun = 0
-
-        async def stops(message: str, state: Any) -> str:
-            nonlocal begun
-            begun += 1
-            if begun == 3:
-                first.stop("enough")
-            return ANSWER
-
-        stopped = await first.evaluate(scenario(expectation(), 30), stops)
-        result = await again.evaluate(scenario(expectation(), 30), stops)
-
-        assert (stopped.trials, result.trials, begun) == (3, 3, 3)
-        assert [each.value for each in result.expectations[0].results if isinstance(each, Score)] == [9, 9, 9]
-        assert (result.outcome, result.verdicts[0].n, result.run.stopped) == ("error", 0, "")
-        assert "so nothing is concluded on the 3 trials there are" in result.verdicts[0].explanation
-        assert result.run.usage["judge"] == stopped.run.usage["judge"]
-
-    async def test_known_answers_of_a_dataset_do_too(self, options: dict[str, Any]) -> None:
-        first, again = (Engine(judge(CREDULOUS), **options, **more) for more in STARTED_AND_RESUMED)
-        dataset = sums(9)
-        begun = 0
-
-        def stops(n: int) -> str:
-            nonlocal begun
-            begun += 1
-            if begun == 3:
-                first.stop("enough")
-            return ANSWER
-
-        stopped = await first.evaluate(dataset, stops, then=expectation())
-        result = await again.evaluate(dataset, stops, then=expectation())
-
-        assert (stopped.answers, result.answers, begun) == (3, 3, 3)
-        assert (result.outcome, result.run.stopped) == ("error", "")
-        assert "so nothing is concluded on the 3 trials there are" in result.verdicts[0].explanation
 
 
 class TestBudgets:
