@@ -31,6 +31,7 @@ from simeval.models.registry import Models
 from simeval.scorers.llm.panel import repeat_seed
 from simeval.scorers.llm.preference import Preference
 
+CANNOT_TELL = 0.0  # in place of a canary's rating: below all that there are
 GAIN = 2.0  # points by which padding may not lift a rating
 
 T = TypeVar("T")
@@ -46,6 +47,18 @@ class _Judge:
 
     async def rate(self, case: Case, repeat: int = 0) -> Rating | None:
         """Return the rating of an answer; None where there is none, or the judge cannot tell. Raises ModelUnusable."""
+        try:
+            grade = await self.grade(case, repeat)
+        except ModelUnusable:
+            raise
+        except ModelError:
+            return None
+        if grade.score is None:
+            return None
+        return Rating(judge=self.caller.model.name, repeat=repeat, score=grade.score, reasoning=grade.reasoning)
+
+    async def grade(self, case: Case, repeat: int) -> Grade:
+        """Return what the judge replies about an answer. Raises ModelError."""
         situation = case.situation
         request = GradeRequest(
             given=situation.given,
@@ -56,15 +69,7 @@ class _Judge:
             seed=repeat_seed(self.seed, repeat),
             prompt=self.prompt,
         )
-        try:
-            grade = await self.caller.ask(request, Grade, quoted_texts=[case.answer])
-        except ModelUnusable:
-            raise
-        except ModelError:
-            return None
-        if grade.score is None:
-            return None
-        return Rating(judge=self.caller.model.name, repeat=repeat, score=grade.score, reasoning=grade.reasoning)
+        return await self.caller.ask(request, Grade, quoted_texts=[case.answer])
 
 
 async def judge_test(
@@ -97,11 +102,17 @@ async def judge_test(
 async def ask_canary(caller: Caller, prompt: Prompt, folder: Path) -> CanaryFinding:
     """Ask a judge about the canaries, and hold its answers against those that are kept. Raises as `compare`.
 
-    They are never answered from a cache.
+    They are never answered from a cache. The first call without a reply ends the others: of answers that are not whole
+    nothing is kept or concluded. Raises ModelUnusable.
     """
     judge = _Judge(caller=replace(caller, cache=None), prompt=prompt, seed=0)
-    grades = await at_once([partial(judge.rate, case, repeat) for case in canaries() for repeat in range(REPEATS)])
-    answers = [(0.0, "") if grade is None else (grade.score, grade.reasoning) for grade in grades]
+    try:
+        grades = await at_once([partial(judge.grade, case, repeat) for case in canaries() for repeat in range(REPEATS)])
+    except ModelUnusable:
+        raise
+    except ModelError as error:
+        return CanaryFinding(judge=caller.model.name, problem=str(error))
+    answers = [(CANNOT_TELL if grade.score is None else grade.score, grade.reasoning) for grade in grades]
     replies: list[Replies] = [answers[place : place + REPEATS] for place in range(0, len(answers), REPEATS)]
     made_from = [material.VERSION, prompt.identity, dict(caller.options)]
     return await anyio.to_thread.run_sync(compare, folder, caller.model.name, made_from, replies)
