@@ -59,17 +59,36 @@ class _Judge:
 
     async def grade(self, case: Case, repeat: int) -> Grade:
         """Return what the judge replies about an answer. Raises ModelError."""
-        situation = case.situation
-        request = GradeRequest(
-            given=situation.given,
-            when=situation.when,
-            expected_behavior=situation.expected,
-            levels=material.RUBRIC,
-            conversation=case.messages,
-            seed=repeat_seed(self.seed, repeat),
-            prompt=self.prompt,
-        )
+        request = _request(GradeRequest, case, prompt=self.prompt, seed=repeat_seed(self.seed, repeat))
         return await self.caller.ask(request, Grade, quoted_texts=[case.answer])
+
+
+class _CanaryRequest(GradeRequest):
+    """Asks a judge about a canary, in the very same words."""
+
+    __slots__ = ()
+    role = "canary"
+
+
+def _request(kind: type[GradeRequest], case: Case, *, prompt: Prompt, seed: int) -> GradeRequest:
+    situation = case.situation
+    return kind(
+        given=situation.given,
+        when=situation.when,
+        expected_behavior=situation.expected,
+        levels=material.RUBRIC,
+        conversation=case.messages,
+        seed=seed,
+        prompt=prompt,
+    )
+
+
+def canary_requests(prompt: Prompt) -> list[GradeRequest]:
+    """Return what a judge is asked about all canaries."""
+    seeds_of_repeats = [repeat_seed(0, repeat) for repeat in range(REPEATS)]
+    return [
+        _request(_CanaryRequest, case, prompt=prompt, seed=seed) for case in canaries() for seed in seeds_of_repeats
+    ]
 
 
 async def judge_test(
@@ -105,9 +124,12 @@ async def ask_canary(caller: Caller, prompt: Prompt, folder: Path) -> CanaryFind
     They are never answered from a cache. The first call without a reply ends the others: of answers that are not whole
     nothing is kept or concluded. Raises ModelUnusable.
     """
-    judge = _Judge(caller=replace(caller, cache=None), prompt=prompt, seed=0)
+    uncached, requests = replace(caller, cache=None), canary_requests(prompt)
+    said = [[request.conversation[-1].content] for request in requests]
     try:
-        grades = await at_once([partial(judge.grade, case, repeat) for case in canaries() for repeat in range(REPEATS)])
+        grades = await at_once(
+            [partial(uncached.ask, each, Grade, quoted_texts=text) for each, text in zip(requests, said, strict=True)]
+        )
     except ModelUnusable:
         raise
     except ModelError as error:
