@@ -185,6 +185,7 @@ _STAGE_OF_ROLE: Mapping[str, Stage] = {
     "audit": "simulator",
     "judge": "judge",
     "control": "judge",
+    "canary": "judge",
     "rubric": "rubric",
     "scorer": "scorer",
     "app": "app",

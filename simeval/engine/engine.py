@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, Unpack, cast, overload
@@ -161,11 +162,14 @@ class Engine:
 
         A group of errors is raised as its first.
         """
+        shared = self._engine_resources
+        if not keeps:  # what is not kept has no cache, and nothing to go on with
+            shared = replace(shared, settings=replace(self.settings, cache=False, resume=None))
         stop = StopSignal()
         self._signals.append(stop)
         try:
             async with self._resources(stop, self.settings.store if keeps else None) as store:
-                result = await work(await RunContext.open(self._engine_resources, store, stop))
+                result = await work(await RunContext.open(shared, store, stop))
         except ExceptionGroup as group:
             raise first_leaf(group) from group
         finally:

@@ -20,7 +20,7 @@ The actors stand in engine/actors, within [conversations] the pair of simulator 
 and slots have one owner, Demand in engine/flow, where stop is too; the budget and what is resumed are in engine/plans.
 """
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -92,7 +92,8 @@ class Pipeline(Generic[R]):
     """The actors of one run, joined by channels.
 
     `recorded` conversations, and `quick` scores, need not be safe before they are counted: nothing was paid for them.
-    Of all others the start is safe before they begin, so that it is known later which were under way.
+    Of all others the start is safe before they begin, so that it is known later which were under way. `before_trials`
+    gives further notes for the run's record; no trial is dealt before, and an end or a stop ends it, too.
     """
 
     plans: Sequence[RunPlan]
@@ -105,10 +106,12 @@ class Pipeline(Generic[R]):
     known: RestoredTrials
     on_app_error: OnAppError
     clean: Callable[[str], str]
+    before_trials: Callable[[], Awaitable[Sequence[str]]]
     recorded: bool = False
     quick: bool = False
     _judge: Judge = field(init=False)
     _paid: int = field(default=0, init=False)  # trials that were finished at the run's expense
+    _noted: Sequence[str] = field(default=(), init=False)  # before trials
     _reached: set[int] = field(default_factory=set, init=False)  # scenarios whose new cut has been dealt
 
     def __post_init__(self) -> None:
@@ -129,7 +132,7 @@ class Pipeline(Generic[R]):
                 has_begun = True
                 failure = await self._work(workers)
             stopped = "" if self.statistician.is_done else self.stop.reason
-            notes = (*run.notes, *self.conversations.notes, *self.known.cut_note(self._reached))
+            notes = (*run.notes, *self._noted, *self.conversations.notes, *self.known.cut_note(self._reached))
             run = replace(run, **measured(), stopped=stopped, notes=notes)
             result = self.statistician.result(run)
             if has_begun and not isinstance(failure, StoreError):
@@ -169,13 +172,13 @@ class Pipeline(Generic[R]):
         judged, judgements = anyio.create_memory_object_stream[Judgement | Prepared](workers)
         pool = partial(run_pool, workers=workers)
         deals = partial(deal, demand=self.demand, stop=self.stop, trial_of=self._trial, admit=self._admit)
-        deals = partial(deals, self.plans, on_deal=self._keep_cut)
+        deals = partial(deals, self.plans, outbox=dealt, on_deal=self._keep_cut)
         async with AsyncExitStack() as ends:
             for stream in (dealt, trials, said, held, judged, judgements):
                 await ends.enter_async_context(stream)
             prepared = await ends.enter_async_context(judged.clone())
             async with anyio.create_task_group() as line:
-                line.start_soon(self._begin_trials, partial(deals, outbox=dealt), prepared, workers)
+                line.start_soon(self._begin_trials, deals, dealt, prepared, workers)
                 line.start_soon(
                     partial(pool, self._hold, inbox=trials, outbox=said, on_error=self._conversation_failure)
                 )
@@ -183,14 +186,20 @@ class Pipeline(Generic[R]):
                 await self.statistician.conclude(inbox=judgements)
 
     async def _begin_trials(
-        self, deals: Callable[[], Coroutine[Any, Any, None]], prepared: MemoryObjectSendStream[Prepared], workers: int
+        self,
+        deals: Callable[[], Coroutine[Any, Any, None]],
+        dealt: MemoryObjectSendStream[Trial],
+        prepared: MemoryObjectSendStream[Prepared],
+        workers: int,
     ) -> None:
         """Prepare scenarios and deal their trials, until the run is stopped."""
         preparer = Preparer(self.plans, self.demand)
-        with self.stop.dealing:
-            async with prepared, anyio.create_task_group() as beginning:
-                beginning.start_soon(partial(preparer.prepare, at_once=workers, outbox=prepared))
-                beginning.start_soon(deals)
+        async with dealt, prepared:
+            with self.stop.dealing:
+                self._noted = await self.before_trials()
+                async with anyio.create_task_group() as beginning:
+                    beginning.start_soon(partial(preparer.prepare, at_once=workers, outbox=prepared))
+                    beginning.start_soon(deals)
 
     def _trial(self, position: int, index: int) -> Trial:
         return self.plans[position].trial(index, self.known.times_dealt(position, index))
@@ -208,11 +217,7 @@ class Pipeline(Generic[R]):
         return self.spending.admits(in_flight=self.demand.slots.taken - 1, finished=self._paid)
 
     def _is_known(self, trial: Trial) -> bool:
-        """Return whether all that a trial can come to is known."""
-        held = self.known.conversation(trial)
-        if held is None:
-            return False
-        return held.failure is not None or len(self.known.scores_of(trial)) == len(self.plans[trial.scenario].measures)
+        return self.known.is_whole(trial, len(self.plans[trial.scenario].measures))
 
     async def _hold(self, trial: Trial) -> TrialConversation:
         known = self.known.conversation(trial)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -21,16 +21,15 @@ from simeval.engine.actors.statistician import Statistician
 from simeval.engine.actors.tabulator import Tabulator, record_of
 from simeval.engine.actors.targets import Target
 from simeval.engine.flow.demand import Demand
-from simeval.engine.judge_test.battery import ask_canary
+from simeval.engine.judge_test.run_canaries import RunCanaries
 from simeval.engine.pipeline import Conclusion, Pipeline, Source
 from simeval.engine.plans.budget import Spending
-from simeval.engine.plans.cost_forecast import CostForecast, ExperimentForecast, forecast, forecast_experiment, too_long
+from simeval.engine.plans.cost_forecast import CostForecast, ExperimentForecast, forecast, forecast_experiment
 from simeval.engine.plans.dataset_plan import Experiment, make_dataset_plan
 from simeval.engine.plans.scenario_plan import RunPlan, make_plans, rubric_requests
 from simeval.engine.progress import progress_bar
-from simeval.engine.run_context import AppHandler, RunContext, embedded_notes, replaced_notes
+from simeval.engine.run_context import AppHandler, RunContext, embedded_notes, replaced_notes, too_long
 from simeval.engine.watchdog import watching
-from simeval.models.provider_table import is_embedded
 from simeval.results.experiment import ExperimentResult
 from simeval.results.suite import SuiteResult
 from simeval.store.journal import RunResult
@@ -57,9 +56,9 @@ class _Work(Generic[R]):
     plans: Sequence[RunPlan]
     target: Target | None
     roles: Sequence[tuple[str, str]]
-    forecast: Callable[[], Forecast]
+    forecast: Callable[..., Forecast]  # of `canaries`
     source: Callable[[Demand, Mapping[TrialKey, Start]], Source]  # of what is needed, and the trials that go on
-    conclusion: Callable[..., Conclusion[R]]  # of `demand` and `on_trial`
+    conclusion: Callable[..., Conclusion[R]]  # of `demand`, `on_trial` and `recalled`
     requirements: Mapping[tuple[str, str], int] = field(default_factory=dict)
     user: str = ""
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -182,14 +181,14 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
     shared, meter, plans = context.shared, context.meter, work.plans
     app_name = work.target.name if work.target else RECORDED
     await context.models.check()
-    foreseen = await anyio.to_thread.run_sync(work.forecast)
+    canaries = _canaries(context, plans)
+    foreseen = await anyio.to_thread.run_sync(partial(work.forecast, canaries=canaries.requests()))
     contexts = await context.models.contexts(foreseen.longest)
     warnings = [*too_long(foreseen.longest, contexts), *(warning for plan in plans for warning in plan.warnings())]
     notes = [*embedded_notes([*work.roles, ("app", app_name)]), *replaced_notes(shared.prompts), *warnings]
     is_recorded = work.target is None
     run, known = context.begin(plans, app_name, user=work.user, notes=notes, recorded=is_recorded, **work.fields)
-    spending = await _spending(context, plans, foreseen)
-    run = replace(run, notes=(*run.notes, *await _canaries(context, plans)))
+    spending = await _spending(context, plans, foreseen, canaries)
     log.info(f"{work.kind} started", run=run.run_id, **work.summary)
     log.info(str(foreseen))
     for (requirement, acceptance), times in work.requirements.items():
@@ -205,13 +204,16 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
             plans=plans,
             demand=demand,
             conversations=work.source(demand, known.begun),
-            statistician=work.conclusion(demand=demand, on_trial=progress.advance),
+            statistician=work.conclusion(
+                demand=demand, on_trial=progress.advance, recalled=[known.first_whole(plan) for plan in plans]
+            ),
             recorder=context.recorder,
             stop=context.stop,
             spending=spending,
             known=known,
             on_app_error=context.settings.on_app_error,
             clean=context.clean,
+            before_trials=partial(canaries.ask, spending),
             recorded=is_recorded,
             quick=work.quick,
         )
@@ -219,21 +221,20 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
             return await pipeline.run(run, min(context.settings.concurrency, trials), meter.measured)
 
 
-async def _canaries(context: RunContext, plans: Sequence[RunPlan]) -> list[str]:
-    """Say of each judge whether another model answers by its name than before, where canaries are kept."""
+def _canaries(context: RunContext, plans: Sequence[RunPlan]) -> RunCanaries:
+    """Return what says of each judge whether another model answers by its name than before, where answers are kept."""
     folder = context.settings.canary_folder
-    if folder is None or not any(plan.judged for plan in plans):
-        return []
-    prompt = context.shared.prompts["judge"]
-    asked = [judge for judge in context.judges if not is_embedded(judge.model.name)]
-    found = [await ask_canary(judge, prompt, Path(folder)) for judge in asked]
-    for each in found:
-        if each.has_changed:
-            log.warning(str(each))
-    return [str(each) for each in found]
+    is_wanted = folder is not None and any(plan.judged for plan in plans)
+    return RunCanaries(
+        judges=context.judges,
+        prompt=context.shared.prompts["judge"],
+        folder=Path(folder) if folder is not None and is_wanted else None,
+    )
 
 
-async def _spending(context: RunContext, plans: Sequence[RunPlan], foreseen: Forecast) -> Spending:
+async def _spending(
+    context: RunContext, plans: Sequence[RunPlan], foreseen: Forecast, canaries: RunCanaries
+) -> Spending:
     """Return what a budget is held against. Raises DefinitionError where it cannot pay for one trial."""
     shared = context.shared
     spending = Spending(
@@ -245,6 +246,8 @@ async def _spending(context: RunContext, plans: Sequence[RunPlan], foreseen: For
         rubrics_left=await context.book.unwritten(rubric_requests(plans, shared.prompts["rubric"])),
         usage=context.meter.usage,
         seconds=context.meter.seconds,
+        canary=foreseen.canary,
+        is_canary_asked=lambda: canaries.is_over,
     )
     spending.check([name for name in foreseen.unpriced if not context.models.tells_cost(name)])
     return spending

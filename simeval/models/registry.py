@@ -44,6 +44,7 @@ class Models:
         self._families: dict[str, dict[str, str]] = {}  # who gets an option's address: first names, by whose they are
         self._bases: dict[Hashable, Model] = {}  # by name, and those of other kinds than chat by their key
         self._bounded: dict[Hashable, SharedModel] = {}
+        self._addresses: dict[Hashable, Mapping[str, Any]] = {}  # of those that were made from a name
         self._turn = anyio.Lock()
         self._users = 0
 
@@ -58,7 +59,9 @@ class Models:
         base = self._base(named, address)
         if isinstance(named, str) and not is_embedded(named):
             self._note_family(named, role, address)
-        key = _key(base.name, address if isinstance(named, str) else {})
+        address = address if isinstance(named, str) else {}
+        key = _key(base.name, address)
+        self._addresses[key] = address
         known = self._bases.setdefault(key, base)
         if known is not base and not isinstance(named, str):
             raise DefinitionError(
@@ -90,15 +93,17 @@ class Models:
     ) -> Caller:
         """Return what asks a model in a role, retries, and counts in `ledger`; it looks into `cache` first.
 
-        Without a `redactor` it makes one of its own.
+        The cache tells answers apart by where the model itself is: the user may sit at the judge's address. Without a
+        `redactor` it makes one of its own.
         """
         options = self._settings.options_of(role)
         address = address_of(options)
+        asked_at = next((self._addresses.get(key, {}) for key, kept in self._bounded.items() if kept is model), {})
         return Caller(
             Metered(model, ledger),
             self._settings.retry,
             redactor or self.redactor(),
-            cache and replace(cache, address={name: str(address[name]) for name in address if name not in _SECRET}),
+            cache and replace(cache, address={name: str(asked_at[name]) for name in asked_at if name not in _SECRET}),
             {name: value for name, value in options.items() if name not in address},
             ledger,
         )

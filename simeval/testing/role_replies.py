@@ -43,7 +43,7 @@ def reply_of(role: Role, messages: Sequence[Mapping[str, str]], behaviour: Behav
             return scorer_reply(messages[0]["content"], prompt)
         case "user":
             return _user(messages, behaviour)
-        case "judge":
+        case "judge" | "canary":
             return judge_reply(_rating(prompt) if behaviour.reads else behaviour.score)
         case "control":
             return judge_reply(behaviour.score if behaviour.credulous else 1)

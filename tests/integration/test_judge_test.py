@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from simeval import Engine, Expectation, ScenarioTest, SuccessRateEvaluator
+from simeval import Engine, Expectation, RetryConfig, ScenarioTest, SuccessRateEvaluator
 from simeval.core.settings import Settings
 from simeval.engine.judge_test.battery import judge_test
+from simeval.engine.judge_test.cases import canaries
 from simeval.engine.judge_test.report import JudgeTestResult
 from simeval.errors import DefinitionError, ModelError
 from simeval.models.protocol.prompt_texts import source_of
@@ -133,6 +134,43 @@ async def test_a_model_that_is_swapped_behind_its_name_is_noticed(tmp_path: Path
     assert (first.canary.p_value, same.canary.p_value) == (None, 1.0)
     assert other.canary.has_changed
     assert "THE MODEL BEHIND THIS NAME HAS CHANGED" in str(other)
+
+
+@pytest.mark.parametrize(
+    "reply", [ModelError("scripted/model", kind="timeout", problem="too late"), "no JSON"], ids=str
+)
+async def test_of_a_canary_with_a_call_without_reply_nothing_is_kept_or_concluded(tmp_path: Path, reply: Any) -> None:
+    canary = canaries()[3].answer
+
+    def failing(request: GradeRequest) -> Any:
+        return reply if request.conversation[-1].content == canary else strict(request)
+
+    settings = replace(SETTINGS, retry_config=RetryConfig(enabled=False))
+    unkept = await judge_test(model(failing), settings, canary=tmp_path)
+    files = list(tmp_path.iterdir())  # noqa: ASYNC240
+    kept = await judge_test(model(strict), settings, canary=tmp_path)
+    again = await judge_test(model(failing), settings, canary=tmp_path)
+
+    for found in (unkept.canary, again.canary):
+        assert found is not None
+        assert (found.has_changed, found.p_value) == (False, None)
+        assert "it could not be asked (scripted/model failed" in str(found)
+    assert files == []
+    assert kept.canary is not None
+    assert "its answers are kept from now on" in str(kept.canary)
+
+
+async def test_that_a_judge_cannot_tell_is_an_answer_to_a_canary(tmp_path: Path) -> None:
+    def unsure(request: GradeRequest) -> Mapping[str, Any]:
+        return {"reasoning": "it cannot be told", "score": None}
+
+    first = await judge_test(model(strict), SETTINGS, canary=tmp_path)
+    other = await judge_test(model(unsure), SETTINGS, canary=tmp_path)
+
+    assert first.canary is not None
+    assert other.canary is not None
+    assert other.canary.mean_now == 0
+    assert other.canary.has_changed
 
 
 async def test_another_prompt_is_another_canary(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,6 +52,17 @@ async def test_what_was_written_once_is_kept_and_shown(tmp_path: Path) -> None:
     assert again[1].rubric is not None
     assert (again[1].rubric.levels, again[1].rubric.model) == (LEVELS, "scripted/model")
     assert judge.calls == 1
+
+
+@pytest.mark.parametrize("option", [{"cache": True}, {"resume": "last"}], ids=["cache", "resume"])
+async def test_options_of_a_store_are_of_no_account_where_nothing_is_kept(option: dict[str, Any]) -> None:
+    engine = Engine(ScriptedModel({"rubric": [{"levels": LEVELS}]}), rubric_folder=None, **option)
+
+    own, written = await engine.rubrics([SCENARIO], write=True)
+
+    assert own.rubric is not None
+    assert written.rubric is not None
+    assert written.rubric.levels == LEVELS
 
 
 async def test_why_one_could_not_be_written_is_said() -> None:

@@ -28,13 +28,14 @@ class _Tally:
 
     `failed` counts each expectation's lost trials, `faulty` those that its simulated users' faults cost. `tests` holds
     one for each evaluator of each expectation; `prepared` is what was made ready for it. `extras` are judgements that
-    came after the end.
+    came after the end. `recalled` counts the first trials of which all is known: they cost nothing.
     """
 
     plan: ScenarioPlan
     tests: tuple[tuple[RunningTest, ...], ...]
     failed: list[int]
     faulty: list[int]
+    recalled: int = 0
     prepared: dict[int, Preparation] = field(default_factory=dict)
     order: InOrder[Judgement] = field(default_factory=InOrder)
     judgements: list[Judgement] = field(default_factory=list)
@@ -48,6 +49,11 @@ class _Tally:
         """Return why an expectation cannot be judged; None where it can be."""
         prepared = self.prepared.get(position)
         return prepared.failure if prepared else None
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether any expectation cannot be judged."""
+        return any(map(self.refusal, self.prepared))
 
     def ended_by(self) -> list[str]:
         """Say which requirement ended the scenario before the others had their verdicts, if one did."""
@@ -77,7 +83,8 @@ class Statistician:
     goes on; and anywhere, when so many of its trials are lost that each of its expectations can only be an "error". No
     more of its trials are started than its verdicts can need, and those under way that come after the end are ended
     and not concluded on. A run that is stopped leaves scenarios without their verdicts; those are inconclusive and say
-    why.
+    why. `recalled` says how many of each scenario's first trials are known: also where it cannot be judged any more,
+    they are shown.
     """
 
     def __init__(
@@ -88,11 +95,12 @@ class Statistician:
         demand: Demand,
         stop: StopSignal,
         on_trial: Callable[[int, int], None],
+        recalled: Sequence[int],
     ) -> None:
         self._settings, self._demand, self._stop, self._on_trial = settings, demand, stop, on_trial
         self._tallies = [
-            _Tally(plan, plan.tests(settings.stop_mode), [0] * len(plan.measures), [0] * len(plan.measures))
-            for plan in plans
+            _Tally(plan, plan.tests(settings.stop_mode), [0] * len(plan.measures), [0] * len(plan.measures), known)
+            for plan, known in zip(plans, recalled, strict=True)
         ]
 
     async def conclude(self, *, inbox: MemoryObjectReceiveStream[Judgement | Prepared]) -> None:
@@ -118,11 +126,20 @@ class Statistician:
             self._demand.settle(tally.plan.position, place)
             failure = tally.refusal(place)
             log.warning(f"{tally.plan.title}: {tally.plan.measures[place].label}: {failure and failure.error}")
-        if refused and not self._is_closed(tally) and self._has_ended(tally):
+        if self._is_closed(tally):
+            return
+        if tally.is_refused and self._needs_no_more(tally):
+            self._end_without_new(tally)
+        elif found.is_ready:
+            self._demand.grant(tally.plan.position, self._trials_needed(tally).trials)
+
+    def _end_without_new(self, tally: _Tally) -> None:
+        """Pay for no trial; those that are known come, and end the scenario."""
+        if tally.recalled:
+            self._demand.grant(tally.plan.position, tally.recalled)
+        else:
             self._on_trial(0, tally.plan.sample_size)
             self._demand.close(tally.plan.position, 0)
-        if found.is_ready and not self._is_closed(tally):
-            self._demand.grant(tally.plan.position, self._trials_needed(tally).trials)
 
     @property
     def is_done(self) -> bool:
@@ -138,7 +155,7 @@ class Statistician:
 
     def _grant(self, tally: _Tally) -> None:
         """Grant as many trials as the verdicts can need by what is known now."""
-        if self._is_closed(tally) or self._stop.reason:
+        if self._is_closed(tally) or self._stop.reason or self._needs_no_more(tally):
             return
         needed = self._trials_needed(tally)
         change = self._demand.end_beyond if needed.ends else self._demand.grant
@@ -182,10 +199,15 @@ class Statistician:
             tally.extras += tally.order.waiting.values()
 
     def _has_ended(self, tally: _Tally) -> bool:
+        is_recalling = tally.is_refused and len(tally.judgements) < tally.recalled
+        return not is_recalling and self._needs_no_more(tally)
+
+    def _needs_no_more(self, tally: _Tally) -> bool:
+        """Return whether no trial that would be paid for is needed."""
         going = tally.unsettled
         if all(self._has_too_many_lost(tally, position) for position, _ in going):
             return True
-        not_passed = any(map(tally.refusal, tally.prepared)) or any(
+        not_passed = tally.is_refused or any(
             test.settled and not test.passes for tests in tally.tests for test in tests
         )
         at_gate = self._settings.stop_mode != "verdict" and not any(test.needs_full_sample for _, test in going)
@@ -235,13 +257,15 @@ class Statistician:
 
     def _expectation(self, tally: _Tally, position: int, measure: Measure, run: RunRecord) -> ExpectationResult:
         taken = max(test.index for test in tally.tests[position])
-        results = tuple(
-            judgement.results[position] if index < taken else UNNEEDED
-            for index, judgement in enumerate(tally.judgements)
-        )
         refusal = tally.refusal(position)
+        found = [judgement.results[position] for judgement in tally.judgements]
+        results = tuple(
+            result if index < taken or (refusal and isinstance(result, Score)) else UNNEEDED
+            for index, result in enumerate(found)
+        )
+        trials = len(found) + len(self._extras(tally))
         verdicts = [
-            refused(test.verdict(), refusal) if refusal else self._verdict(test, tally, results, run)
+            refused(test.verdict(), refusal, trials) if refusal else self._verdict(test, tally, results, run)
             for test in tally.tests[position]
         ]
         return ExpectationResult(
@@ -308,9 +332,11 @@ def in_error(
     return _without_conclusion(verdict, explanation, n=trials, missing=len(lost))
 
 
-def refused(verdict: Verdict, failure: Failure) -> Verdict:
-    """Turn a verdict into an error: the expectation cannot be judged, so no trial is concluded on."""
-    return _without_conclusion(verdict, f"{failure.stage}: {failure.error}; so no trial was paid for", n=0, missing=0)
+def refused(verdict: Verdict, failure: Failure, trials: int) -> Verdict:
+    """Turn a verdict into an error: the expectation cannot be judged, so none of the `trials` is concluded on."""
+    there_are = "the one trial there is" if trials == 1 else f"the {trials} trials there are"
+    so = f"so nothing is concluded on {there_are}" if trials else "so no trial was paid for"
+    return _without_conclusion(verdict, f"{failure.stage}: {failure.error}; {so}", n=0, missing=0)
 
 
 def _without_conclusion(verdict: Verdict, explanation: str, *, n: int, missing: int) -> Verdict:

@@ -45,6 +45,7 @@ class Tabulator:
         reader: ExampleReader,
         clean: Callable[[str], str],
         on_trial: Callable[[int, int], None],
+        recalled: Sequence[int],
     ) -> None:
         self._plan, self._settings, self._demand = plan, settings, demand
         self._reader, self._clean, self._on_trial = reader, clean, on_trial
@@ -53,6 +54,7 @@ class Tabulator:
         ]
         self._crashed = bytearray(plan.sample_size)
         self._failures: Counter[str] = Counter()
+        self._recalled = recalled[plan.position]  # how many of the first answers are known
         self._came = 0
 
     async def conclude(self, *, inbox: MemoryObjectReceiveStream[Judgement | Prepared]) -> None:
@@ -67,15 +69,16 @@ class Tabulator:
                 self._on_trial(1, 0)
 
     def _prepare(self, found: Prepared) -> None:
-        """Take what was made ready; where nothing can be measured, no answer is asked for."""
+        """Take what was made ready; where nothing can be measured, only the answers come that are known."""
         for place, prepared in found.found.items():
             self._columns[place].prepared = prepared
             if prepared.failure is not None:
                 self._demand.settle(self._plan.position, place)
-        if self._is_refused:
+        answers = self._recalled if self._is_refused else self._plan.sample_size
+        if not answers:
             self._demand.close(self._plan.position, 0)
-        elif found.is_ready:
-            self._demand.grant(self._plan.position, self._plan.sample_size)
+        elif self._is_refused or found.is_ready:
+            self._demand.grant(self._plan.position, answers)
             self._demand.grant_no_more()
 
     @property
@@ -189,7 +192,7 @@ class Tabulator:
         failed = [each for each in column.results if isinstance(each, Failure) and not each.is_cut]
         lost = [each for each in failed if each.stage != "app"]
         if column.refusal is not None:
-            return refused(verdict, column.refusal)
+            return refused(verdict, column.refusal, self._came)
         if len(lost) > self._settings.max_error_rate * len(column.results) + ROUNDING:
             return in_error(verdict, lost, len(column.results), self._settings)
         if run.stopped and not verdict.passed:

@@ -16,7 +16,7 @@ from simeval.core.trial import Rating
 from simeval.core.usage import Ledger, total
 from simeval.engine.judge_test import material
 from simeval.engine.judge_test.canary import REPEATS, CanaryFinding, Replies, compare
-from simeval.engine.judge_test.cases import Case, Check, canaries, checks, pairs, repeated
+from simeval.engine.judge_test.cases import Case, JudgeCheck, canaries, checks, pairs, repeated
 from simeval.engine.judge_test.material import Situation
 from simeval.engine.judge_test.report import ALLOWED, CheckResult, JudgeTestResult, shown
 from simeval.errors import DefinitionError, ModelError, ModelUnusable
@@ -31,6 +31,7 @@ from simeval.models.registry import Models
 from simeval.scorers.llm.panel import repeat_seed
 from simeval.scorers.llm.preference import Preference
 
+CANNOT_TELL = 0.0  # in place of a canary's rating: below all that there are
 GAIN = 2.0  # points by which padding may not lift a rating
 
 T = TypeVar("T")
@@ -46,18 +47,8 @@ class _Judge:
 
     async def rate(self, case: Case, repeat: int = 0) -> Rating | None:
         """Return the rating of an answer; None where there is none, or the judge cannot tell. Raises ModelUnusable."""
-        situation = case.situation
-        request = GradeRequest(
-            given=situation.given,
-            when=situation.when,
-            expected_behavior=situation.expected,
-            levels=material.RUBRIC,
-            conversation=case.messages,
-            seed=repeat_seed(self.seed, repeat),
-            prompt=self.prompt,
-        )
         try:
-            grade = await self.caller.ask(request, Grade, quoted_texts=[case.answer])
+            grade = await self.grade(case, repeat)
         except ModelUnusable:
             raise
         except ModelError:
@@ -65,6 +56,39 @@ class _Judge:
         if grade.score is None:
             return None
         return Rating(judge=self.caller.model.name, repeat=repeat, score=grade.score, reasoning=grade.reasoning)
+
+    async def grade(self, case: Case, repeat: int) -> Grade:
+        """Return what the judge replies about an answer. Raises ModelError."""
+        request = _request(GradeRequest, case, prompt=self.prompt, seed=repeat_seed(self.seed, repeat))
+        return await self.caller.ask(request, Grade, quoted_texts=[case.answer])
+
+
+class _CanaryRequest(GradeRequest):
+    """Asks a judge about a canary, in the very same words."""
+
+    __slots__ = ()
+    role = "canary"
+
+
+def _request(kind: type[GradeRequest], case: Case, *, prompt: Prompt, seed: int) -> GradeRequest:
+    situation = case.situation
+    return kind(
+        given=situation.given,
+        when=situation.when,
+        expected_behavior=situation.expected,
+        levels=material.RUBRIC,
+        conversation=case.messages,
+        seed=seed,
+        prompt=prompt,
+    )
+
+
+def canary_requests(prompt: Prompt) -> list[GradeRequest]:
+    """Return what a judge is asked about all canaries."""
+    seeds_of_repeats = [repeat_seed(0, repeat) for repeat in range(REPEATS)]
+    return [
+        _request(_CanaryRequest, case, prompt=prompt, seed=seed) for case in canaries() for seed in seeds_of_repeats
+    ]
 
 
 async def judge_test(
@@ -97,11 +121,20 @@ async def judge_test(
 async def ask_canary(caller: Caller, prompt: Prompt, folder: Path) -> CanaryFinding:
     """Ask a judge about the canaries, and hold its answers against those that are kept. Raises as `compare`.
 
-    They are never answered from a cache.
+    They are never answered from a cache. The first call without a reply ends the others: of answers that are not whole
+    nothing is kept or concluded. Raises ModelUnusable.
     """
-    judge = _Judge(caller=replace(caller, cache=None), prompt=prompt, seed=0)
-    grades = await at_once([partial(judge.rate, case, repeat) for case in canaries() for repeat in range(REPEATS)])
-    answers = [(0.0, "") if grade is None else (grade.score, grade.reasoning) for grade in grades]
+    uncached, requests = replace(caller, cache=None), canary_requests(prompt)
+    said = [[request.conversation[-1].content] for request in requests]
+    try:
+        grades = await at_once(
+            [partial(uncached.ask, each, Grade, quoted_texts=text) for each, text in zip(requests, said, strict=True)]
+        )
+    except ModelUnusable:
+        raise
+    except ModelError as error:
+        return CanaryFinding(judge=caller.model.name, problem=str(error))
+    answers = [(CANNOT_TELL if grade.score is None else grade.score, grade.reasoning) for grade in grades]
     replies: list[Replies] = [answers[place : place + REPEATS] for place in range(0, len(answers), REPEATS)]
     made_from = [material.VERSION, prompt.identity, dict(caller.options)]
     return await anyio.to_thread.run_sync(compare, folder, caller.model.name, made_from, replies)
@@ -141,7 +174,7 @@ async def at_once(asks: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
     return [found[place] for place in range(len(asks))]
 
 
-def _checked(check: Check, grades: Mapping[Case, Rating | None], allowed: float) -> CheckResult:
+def _checked(check: JudgeCheck, grades: Mapping[Case, Rating | None], allowed: float) -> CheckResult:
     plain = {case.answer: grade for case, grade in grades.items() if case.against is None}
     wrong = [case for case in check.cases if _is_wrong(case, grades[case], plain.get(case.against or ""))]
     missing = sum(grades[case] is None for case in check.cases)

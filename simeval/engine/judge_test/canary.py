@@ -17,6 +17,7 @@ from pathlib import Path
 from statistics import mean
 
 from simeval.core import seeds
+from simeval.core.drafts import write_whole
 from simeval.errors import DefinitionError
 
 ALPHA = 0.01  # the chance that a model which is the same is called changed
@@ -30,10 +31,14 @@ Statistic = Callable[[Replies, Replies], float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CanaryFinding:
-    """Whether a judge answers as it did; `p_value` is None where nothing was kept before."""
+    """Whether a judge answers as it did; `p_value` is None where nothing was kept before.
+
+    `problem` says why it could not be asked: then nothing is kept, and nothing is known.
+    """
 
     judge: str
-    kept: str
+    kept: str = ""
+    problem: str = ""
     p_value: float | None = None
     mean_then: float | None = None
     mean_now: float | None = None
@@ -44,6 +49,8 @@ class CanaryFinding:
         return self.p_value is not None and self.p_value <= ALPHA
 
     def __str__(self) -> str:
+        if self.problem:
+            return f"canary of {self.judge}: it could not be asked ({self.problem}); nothing is kept or compared"
         if self.p_value is None:
             return f"canary of {self.judge}: its answers are kept from now on"
         means = f"mean rating {self.mean_then:.1f} then, {self.mean_now:.1f} now; p = {self.p_value:.2g}"
@@ -110,9 +117,8 @@ def compare(folder: Path, judge: str, made_from: Sequence[object], answers: Sequ
     path, now = folder / f"{key}.json", datetime.now(UTC)
     try:
         if not path.exists():
-            folder.mkdir(parents=True, exist_ok=True)
             said = {"judge": judge, "kept": f"{now:%Y-%m-%d}", "answers": answers}
-            path.write_text(json.dumps(said, ensure_ascii=False, indent=1), encoding="utf-8")
+            write_whole(path, json.dumps(said, ensure_ascii=False, indent=1))
             return CanaryFinding(judge=judge, kept=f"{now:%Y-%m-%d}")
         kept = json.loads(path.read_text(encoding="utf-8"))
         then = [[(float(rating), str(text)) for rating, text in replies] for replies in kept["answers"]]

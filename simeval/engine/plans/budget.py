@@ -1,14 +1,14 @@
 """Budgets: what a run may spend at most, and whether one more trial can be paid for."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 from simeval.core.settings import Settings
 from simeval.core.usage import Usage, total
 from simeval.errors import DefinitionError
 
 Admission = str  # "go", "wait" until a trial in flight has ended, or the reason why the run stops
-BEFORE_TRIALS = ("rubric", "control")  # the roles of calls that belong to no trial
+BEFORE_TRIALS = ("rubric", "control", "canary")  # the roles of calls that belong to no trial
 MARGIN = 1.25  # times the mean of the trials that have ended: the tokens and the cost that are kept for one to come
 
 
@@ -72,9 +72,9 @@ class Spending:
     is that of `trial` until one has ended, then the mean of those that have (with all that those in flight have used by
     then) and a margin; so only the last few can exceed the limit, by as much as they are dearer than that.
 
-    `rubric` is what one rubric takes, `rubrics_left` gives how many are still to be written; `control` and
-    `controls_left` say the same of controls. `usage` gives what the run has used by role and `seconds` how long it has
-    taken, both with the attempts before this one.
+    `canary` is what all canaries take, until `is_canary_asked`. `rubric` is what one rubric takes, `rubrics_left` gives
+    how many are still to be written; `control` and `controls_left` say the same of controls. `usage` gives what the run
+    has used by role and `seconds` how long it has taken, both with the attempts before this one.
     """
 
     budget: Budget
@@ -85,9 +85,11 @@ class Spending:
     controls_left: Callable[[], int]
     usage: Callable[[], Mapping[str, Usage]]
     seconds: Callable[[], float]
+    canary: Cost = field(default_factory=Cost)
+    is_canary_asked: Callable[[], bool] = lambda: True
 
     def check(self, unpriced: Sequence[str] = ()) -> None:
-        """Raise DefinitionError where rubrics, controls and one trial cannot be paid for, whatever was spent before.
+        """Raise DefinitionError where all before trials and one of them cannot be paid for, whatever was spent before.
 
         Also where there is a limit on the cost, and models whose price is not known.
         """
@@ -133,7 +135,8 @@ class Spending:
 
     def _before_trials(self) -> Cost:
         """Return what is kept for all that is asked before a scenario's trials begin."""
-        return self.rubric * self.rubrics_left() + self.control * self.controls_left()
+        canary = Cost() if self.is_canary_asked() else self.canary
+        return canary + self.rubric * self.rubrics_left() + self.control * self.controls_left()
 
     def _limits(self, *, spent: Cost, before: Cost, trial: Cost) -> list["_Limit"]:
         budget, parts = self.budget, (spent, before, trial)
@@ -142,7 +145,8 @@ class Spending:
             ("max_tokens", budget.max_tokens, [part.tokens for part in parts]),
             ("max_cost_usd", budget.max_cost_usd, [part.cost_usd for part in parts]),
         )
-        return [_Limit(name, most, *each) for name, most, each in amounts if most is not None]
+        kept_for = "rubrics and controls" if self.canary == Cost() else "canaries, rubrics and controls"
+        return [_Limit(name, most, kept_for, *each) for name, most, each in amounts if most is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +155,7 @@ class _Limit:
 
     name: str
     most: float
+    kept_for: str  # what comes before trials
     spent: float
     before: float
     trial: float
@@ -161,13 +166,13 @@ class _Limit:
 
     def reason(self) -> str:
         """Say why there is no further trial."""
-        kept = f", {self._show(self.before)} kept for rubrics and controls" if self.before else ""
+        kept = f", {self._show(self.before)} kept for {self.kept_for}" if self.before else ""
         spent = f"{self._show(self.spent)} spent{kept}"
         return f"{self.name} of {self._show(self.most)} is reached ({spent}; the next trial may take {self._trial})"
 
     def too_little(self) -> str:
         """Say what it cannot pay for."""
-        before = f" after rubrics and controls, which take {self._show(self.before)}" if self.before else ""
+        before = f" after {self.kept_for}, which take {self._show(self.before)}" if self.before else ""
         return f"{self._show(self.most)} cannot pay one trial, which may take {self._trial}{before}"
 
     @property

@@ -74,7 +74,8 @@ class CostForecast:
     tokens and costs at most are so only for messages of the guessed length.
 
     `trial` is what a budget keeps for one trial: the calls of the longest, the typical tokens and cost of the
-    dearest; `rubric` and `control` are what the dearest rubric and the dearest control take. `unpriced`
+    dearest; `rubric` and `control` are what the dearest rubric and the dearest control take, `canary` is what all
+    canaries do. `unpriced`
     are the models whose price is not known, the embedded ones apart. `longest` are the tokens of each model's longest
     prompt with its reply, by the model's name.
     """
@@ -88,6 +89,7 @@ class CostForecast:
     control: Cost
     unpriced: tuple[str, ...]
     longest: Mapping[str, float] = field(default_factory=dict)
+    canary: Cost = field(default_factory=Cost)
 
     def __str__(self) -> str:
         guesses = [f"{TYPICAL_MESSAGES} messages a user", f"{MESSAGE_TOKENS} tokens a message", "no hidden reasoning"]
@@ -113,15 +115,18 @@ def forecast(
     user_model: str,
     app_model: str | None,
     prices: Callable[[str], Price | None] = price_of,
+    canaries: Sequence[Request] = (),
 ) -> CostForecast:
     """Forecast a run of these plans with the models of these names; `app_model` is None where the app is a handler.
 
-    `prices` gives the price of a model. What the app and scorers of the user's own cost is not known here.
+    `prices` gives the price of a model, `canaries` are what each judge is asked before the trials. What the app and
+    scorers of the user's own cost is not known here.
     """
     names = dict.fromkeys([*judges, user_model, *([app_model] if app_model else [])])
     price = {name: prices(name) for name in names}
     cast = _Cast(settings, prompts, judges, user_model, app_model)
     rubrics, controls = cast.rubrics(plans), cast.controls(plans)
+    flown = _canaries(canaries, judges)
     expected = _expected_trials([plan.scenario for plan in plans], settings)
     longest = [cast.longest(plan) for plan in plans]
     usual = [cast.trial(plan, min(TYPICAL_MESSAGES, plan.scenario.max_turns)) for plan in plans]
@@ -136,19 +141,20 @@ def forecast(
     return CostForecast(
         trials_at_most=sum(plan.sample_size for plan in plans),
         trials_expected=sum(known) if len(known) == len(plans) else None,
-        at_most=_by_role([*at_most, *rubrics, *controls], price),
-        typical=_by_role([*typical, *rubrics, *controls], price),
+        at_most=_by_role([*at_most, *rubrics, *controls, *flown], price),
+        typical=_by_role([*typical, *rubrics, *controls, *flown], price),
         trial=replace(_dearest(usual, price), calls=round(most_calls)),
         rubric=_dearest([[rubric] for rubric in rubrics], price),
         control=_dearest([[control] for control in controls], price),
         unpriced=tuple(name for name in names if price[name] is None and not is_embedded(name)),
         longest=_longest(work for trial in longest for work in trial),
+        canary=_dearest([flown], price),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExperimentForecast:
-    """What an experiment will come to, retries apart; `trial`, `rubric`, `control`, `unpriced` as in a CostForecast.
+    """What an experiment will come to, retries apart; `trial`, `rubric` and all else as in a CostForecast.
 
     How long examples are is not known before they are read, so each call is guessed to take as many tokens.
     """
@@ -159,9 +165,10 @@ class ExperimentForecast:
     control: Cost
     unpriced: tuple[str, ...]
     longest: Mapping[str, float] = field(default_factory=dict)  # nothing is known of examples before they are read
+    canary: Cost = field(default_factory=Cost)
 
     def __str__(self) -> str:
-        calls = self.answers * self.trial.calls
+        calls = self.answers * self.trial.calls + self.canary.calls
         return f"forecast: {self.answers:,} answers, {calls:,.0f} model calls (without retries)"
 
 
@@ -172,10 +179,11 @@ def forecast_experiment(
     judges: Sequence[str],
     app_model: str | None,
     prices: Callable[[str], Price | None] = price_of,
+    canaries: Sequence[Request] = (),
 ) -> ExperimentForecast:
     """Forecast an experiment: for each answer, the calls of its scorers, its judges and, where that is one, its model.
 
-    `app_model` and `prices` are those of `forecast`.
+    `app_model`, `prices` and `canaries` are those of `forecast`.
     """
     scorers = {id(measure.scorer): measure.scorer.calls for measure in plan.measures}
     each = sum(judge_calls(measure, settings) for measure in plan.judged)
@@ -190,17 +198,8 @@ def forecast_experiment(
         rubric=Cost(calls=1, tokens=CALL_TOKENS, cost_usd=dearest),
         control=Cost(calls=1, tokens=CALL_TOKENS, cost_usd=dearest),
         unpriced=tuple(name for name in sorted(names) if price[name] is None),
+        canary=_dearest([_canaries(canaries, judges)], price) if plan.judged else Cost(),
     )
-
-
-def too_long(longest: Mapping[str, float], contexts: Mapping[str, int]) -> list[str]:
-    """Say of which models the longest prompt may not fit into the context, both in tokens by the model's name."""
-    return [
-        f"{name} takes {contexts[name]:,} tokens, and its longest prompt may have about {tokens:,.0f}: what does not "
-        "fit is refused, and such trials are missing; lower max_turns, or give its server a larger context"
-        for name, tokens in longest.items()
-        if name in contexts and tokens > contexts[name]
-    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,6 +336,12 @@ def _expected_trials(scenarios: Sequence[ScenarioTest], settings: Settings) -> l
         known = [each for each in trials if each is not None]
         found.append(max(known) if len(known) == count else None)
     return found
+
+
+def _canaries(requests: Sequence[Request], judges: Sequence[str]) -> list[_Work]:
+    """Return the work of the canaries of each judge that is no heuristic."""
+    sizes = sum(map(_tokens, requests)), len(requests) * (REASONING_TOKENS + FRAME_TOKENS)
+    return [_Work("canary", judge, len(requests), *sizes) for judge in judges if requests and not is_embedded(judge)]
 
 
 def _longest(works: Iterable[_Work]) -> Mapping[str, float]:

@@ -71,6 +71,17 @@ class RestoredTrials:
         later = f"{aside} that were dealt later and finished are set aside, and were dealt anew"
         return [f"the run was cut off in {missing} {were} as missing; {later}"]
 
+    def is_whole(self, trial: Trial, measures: int) -> bool:
+        """Return whether all that a trial of so many measures can come to is known."""
+        held = self.conversation(trial)
+        return held is not None and (held.failure is not None or len(self.scores_of(trial)) == measures)
+
+    def first_whole(self, plan: RunPlan) -> int:
+        """Count the first trials of a plan of which all is known: they cost nothing."""
+        measures = len(plan.measures)
+        indices = range(plan.sample_size)
+        return next((index for index in indices if not self.is_whole(plan.trial(index), measures)), plan.sample_size)
+
     def scores_of(self, trial: Trial) -> Mapping[int, Score]:
         """Return the scores of a trial that are known."""
         return self.scores.get((trial.scenario, trial.index), {})

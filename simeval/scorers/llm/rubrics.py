@@ -1,16 +1,15 @@
 """Rubrics: the levels of each expectation, given by its suite, or written once and kept by what they were made from."""
 
 import json
-import os
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from threading import get_ident
 
 import anyio
 
+from simeval.core.drafts import write_whole
 from simeval.core.logs import log
 from simeval.core.run_records import RubricRecord
 from simeval.errors import ModelError, ModelUnusable
@@ -129,11 +128,7 @@ def given_key(levels: Mapping[str, str]) -> str:
 
 
 def _store(path: Path, levels: Mapping[str, str]) -> None:
-    """Write a rubric so that no reader ever sees half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(f".{os.getpid()}.{get_ident()}.tmp")
-    draft.write_text(json.dumps({"levels": dict(levels)}, ensure_ascii=False, indent=1), encoding="utf-8")
-    draft.replace(path)
+    write_whole(path, json.dumps({"levels": dict(levels)}, ensure_ascii=False, indent=1))
 
 
 def _kept(folder: Path, keys: Collection[str]) -> set[str]:

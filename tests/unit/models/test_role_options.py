@@ -2,11 +2,13 @@
 
 import pytest
 
+from simeval.core.run_records import ReplyRecord
 from simeval.core.settings import Settings
 from simeval.core.usage import Ledger
 from simeval.errors import DefinitionError
-from simeval.models.protocol.prompts import ChatRequest
+from simeval.models.protocol.prompts import ChatRequest, UserTurn
 from simeval.models.registry import Models
+from simeval.models.reply_cache import ReplyCache
 from tests.support.chat_server import chat_server, said
 
 pytestmark = pytest.mark.anyio
@@ -35,6 +37,31 @@ def test_roles_at_one_address_share_one_model_with_its_limits() -> None:
     models = Models(Settings(model_options={"api_base": "http://x/v1"}, judge_options={"max_tokens": 9}))
 
     assert models.get(NAME, "judge") is models.get(NAME, "user") is models.get(NAME, "app")
+
+
+class Shelf(dict[str, ReplyRecord]):
+    """Replies that are kept by their keys."""
+
+    def reply(self, key: str) -> ReplyRecord | None:
+        return self.get(key)
+
+    async def keep(self, reply: ReplyRecord) -> None:
+        self[reply.key] = reply
+
+
+async def test_a_user_at_the_judges_address_is_never_answered_from_the_cache_of_another_server() -> None:
+    turn = UserTurn(given="A user", when="They ask", writing_style=None, history=[], seed=1, format="text")
+    shelf, texts = Shelf(), []
+    async with chat_server(lambda _: said("from A")) as first, chat_server(lambda _: said("from B")) as second:
+        for server in (first, second, first):
+            models = Models(Settings(judge_options={"api_base": server.base_url}))
+            models.open()
+            cache = ReplyCache(shelf=shelf, note=shelf.keep, ledger=Ledger(), clean=str)
+            texts.append(await models.caller(models.get(NAME, "judge"), Ledger(), cache, role="user").text(turn))
+            await models.close()
+
+    assert texts == ["from A", "from B", "from A"]
+    assert (len(first.bodies), len(second.bodies)) == (1, 1)
 
 
 @pytest.mark.parametrize("option", ["api_key", "api_base", "organization", "extra_headers"])

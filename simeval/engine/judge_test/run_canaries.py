@@ -1,0 +1,51 @@
+"""The canaries of a run: each of its judges is asked once, before the first trial."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from simeval.core.logs import log
+from simeval.engine.judge_test.battery import ask_canary, canary_requests
+from simeval.engine.plans.budget import Spending
+from simeval.models.caller import Caller
+from simeval.models.protocol.prompt_texts import Prompt
+from simeval.models.protocol.prompts import GradeRequest
+from simeval.models.provider_table import is_embedded
+
+
+@dataclass(slots=True, kw_only=True)
+class RunCanaries:
+    """Asks each judge of a run that is no heuristic, where there is a `folder` of kept answers.
+
+    `is_over` says that nothing more is asked.
+    """
+
+    judges: Sequence[Caller]
+    prompt: Prompt
+    folder: Path | None
+    is_over: bool = False
+
+    def requests(self) -> Sequence[GradeRequest]:
+        """Return what each judge is asked."""
+        return [] if self.folder is None else canary_requests(self.prompt)
+
+    async def ask(self, spending: Spending) -> list[str]:
+        """Return what is found of each judge; nobody is asked where no trial could be paid for after that.
+
+        Raises as `ask_canary`.
+        """
+        try:
+            return [] if self.folder is None else await self._asked(self.folder, spending)
+        finally:
+            self.is_over = True
+
+    async def _asked(self, folder: Path, spending: Spending) -> list[str]:
+        admission = spending.admits(in_flight=0, finished=0)
+        if admission != "go":
+            return [f"canaries were not asked: {admission}"]
+        judges = [judge for judge in self.judges if not is_embedded(judge.model.name)]
+        found = [await ask_canary(judge, self.prompt, folder) for judge in judges]
+        for each in found:
+            if each.has_changed or each.problem:
+                log.warning(str(each))
+        return [str(each) for each in found]
