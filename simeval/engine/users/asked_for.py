@@ -22,7 +22,8 @@ _WORDS: Mapping[UserFaultKind, str] = {
         |(?:three|four|five|several|many|\d+)\s+times|nothing\s+but|(?:at|in)\s+every\s+turn|(?:each|every)\s+time|wiederhol\w*|immer\s+wieder|(?:die|das|den)selben?""",
     "speaks_as_assistant": rf"""pretend\w*|impersonat\w*|pos(?:es?|ing)\s+as|role-?play\w*|inject\w*|jailbreak\w*
         |(?:claim\w*\s+to\s+be|act\w*\s+(?:as|like)|speak\w*\s+(?:as|like)|plays?)\s+{_STAFF}
-        |(?:swap|switch|revers)\w*\s+(?:the\s+)?roles|offer\w*\s+(?:\w+\s+){{0,2}}help|as\s+if\s+(?:he|she|it|they)\s+(?:was|were)|gibt\s+sich""",
+        |(?:swap|switch|revers)\w*\s+(?:the\s+)?roles|offer\w*\s+(?:\w+\s+){{0,2}}help
+        |as\s+if\s+(?:he|she|it|they)\s+(?:was|were)|gibt\s+sich""",
     "empty_message": r"""empty|blank|gibberish|silen\w*|quiet|mute|nonsens\w*|says?\s+nothing|punctuation|white\s?space
         |dots|spaces|random\s+(?:\w+\s+)?(?:characters|letters|keys|signs|symbols)|key-?smash\w*|emojis?
         |without\s+(?:any\s+)?(?:text|words)|leere\w*|schweig\w*""",
