@@ -19,12 +19,13 @@ _WORDS: Mapping[UserFaultKind, str] = {
     "repeats_itself": r"""repeat\w*|repetit\w*|verbatim|word\s+for\s+word|(?:over\s+and\s+over|again\s+and\s+again)
         |same\s+(?:\w+\s+)?(?:questions?|messages?|sentences?|words?|thing|requests?|complaints?|demands?|phrases?)
         |keeps?\s+(?:on\s+)?(?:asking|saying|sending|insisting|demanding|writing)|spam\w*
-        |(?:three|four|five|several|many|\d+)\s+times|nothing\s+but|wiederhol\w*|immer\s+wieder|(?:die|das|den)selben?""",
+        |(?:three|four|five|several|many|\d+)\s+times|nothing\s+but|(?:at|in)\s+every\s+turn|(?:each|every)\s+time|wiederhol\w*|immer\s+wieder|(?:die|das|den)selben?""",
     "speaks_as_assistant": rf"""pretend\w*|impersonat\w*|pos(?:es?|ing)\s+as|role-?play\w*|inject\w*|jailbreak\w*
         |(?:claim\w*\s+to\s+be|act\w*\s+(?:as|like)|speak\w*\s+(?:as|like)|plays?)\s+{_STAFF}
-        |(?:swap|switch|revers)\w*\s+(?:the\s+)?roles|offer\w*\s+(?:\w+\s+){{0,2}}help|as\s+if\s+(?:he|she|it|they)\s+(?:was|were)|gibt\s+sich""",
-    "empty_message": r"""empty|blank|gibberish|silen\w*|nonsens\w*|says?\s+nothing|punctuation|white\s?space|dots|spaces
-        |random\s+(?:\w+\s+)?(?:characters|letters|keys|signs|symbols)|key-?smash\w*|emojis?
+        |(?:swap|switch|revers)\w*\s+(?:the\s+)?roles|offer\w*\s+(?:\w+\s+){{0,2}}help
+        |as\s+if\s+(?:he|she|it|they)\s+(?:was|were)|gibt\s+sich""",
+    "empty_message": r"""empty|blank|gibberish|silen\w*|quiet|mute|nonsens\w*|says?\s+nothing|punctuation|white\s?space
+        |dots|spaces|random\s+(?:\w+\s+)?(?:characters|letters|keys|signs|symbols)|key-?smash\w*|emojis?
         |without\s+(?:any\s+)?(?:text|words)|leere\w*|schweig\w*""",
     "left_while_asked": r"""leav\w+\s+(?:the\s+(?:chat|conversation)|abruptly|suddenly|without|in\s+the\s+middle|mid)
         |hangs?\s+up|hanging\s+up|abandon\w*|walks?\s+away|disappear\w*|ghosts\s+(?:it|them|the)|logs?\s+off
@@ -34,7 +35,7 @@ _WORDS: Mapping[UserFaultKind, str] = {
         |(?:never|not|without)\s+(?:\w+\s+)?(?:say(?:s|ing)?|stat(?:es?|ing)|nam(?:es?|ing))\s+(?:what|why|its|his|her|their)
         |gibberish|nonsens\w*|empty|silen\w*|inject\w*|jailbreak\w*|prompts?|contradict\w*|repeat\w*|pretend\w*
         |(?:chang|switch)\w*\s+(?:the\s+)?(?:subject|topic)|evad\w*|tests?\s+(?:whether|if|how)|provok\w*|manipulat\w*|trick\w*|threat\w*
-        |suicid\w*|self-?harm\w*|beleidig\w*|deutet""",
+        |complain\w*|rant(?:s|ing)?|flirt\w*|jok(?:es?|ing)|leading|political\w*|controversial\w*|suicid\w*|self-?harm\w*|beleidig\w*|deutet""",
     "leaks_expectation": rf"(?:quot|recit|cit|past|copi|read)(?:e|es|s|ing)\s+(?:out\s+)?{_RULES}|zitier\w*",
     "changes_fact": rf"""contradict\w*|inconsisten\w*|ma(?:kes?|king)\s+up|invent\w*|guess\w*|mistyp\w*|typos?
         |misspel\w*|mis-?remember\w*|chang\w*\s+(?:his|her|their)\s+(?:\w+\s+)?(?:story|stories|statements?|answers?|claims?|{_TOLD})
