@@ -9,7 +9,8 @@ from random import Random
 
 from benchmarks.users.transcripts import Recorded
 from simeval.core.conversation import Conversation, Message, UserFaultKind
-from simeval.engine.users.identifiers import identifiers, squeezed
+from simeval.engine.users.asked_for import asked_for
+from simeval.engine.users.identifiers import identifiers, names_of_things
 from simeval.suites.scenario import ScenarioTest
 
 Halves = tuple[Sequence[str], Sequence[str]]  # for tuning, for the test
@@ -161,8 +162,9 @@ def left_while_asked(talk: Recorded, random: Random, half: int) -> Made:
 
 
 def never_states_goal(talk: Recorded, random: Random, half: int) -> Made:
-    """Talk of anything but what it came for."""
-    if len(talk.scenario.when.split()) < LEAST_WORDS:
+    """Talk of anything but what it came for, which is a thing with a number or a name."""
+    is_concrete = bool(names_of_things(talk.scenario.when)) and "never_states_goal" not in asked_for(talk.scenario)
+    if len(talk.scenario.when.split()) < LEAST_WORDS or not is_concrete:
         return None
     own = _own(talk.conversation)
     return talk.scenario, _with(talk.conversation, {place: random.choice(OFF_TOPIC[half]) for place in own})
@@ -179,7 +181,7 @@ def leaks_expectation(talk: Recorded, random: Random, half: int) -> Made:
 
 
 def changes_fact(talk: Recorded, random: Random, half: int) -> Made:
-    """Tell an identifier that was given with other letters and digits in it."""
+    """Tell an identifier that was given with one or two other digits in it."""
     given = {each.value: each for each in identifiers(f"{talk.scenario.given}\n{talk.scenario.when}")}
     places = [
         (place, each)
@@ -190,9 +192,11 @@ def changes_fact(talk: Recorded, random: Random, half: int) -> Made:
     if not places:
         return None
     place, told = random.choice(places)
-    other = told.written
-    while squeezed(other) == squeezed(told.written):
-        other = "".join(random.choice("123456789") if each.isdigit() else each for each in told.written)
+    digits = [at for at, each in enumerate(told.written) if each.isdigit()]
+    if not digits:
+        return None
+    wrong = random.sample(digits, min(len(digits), random.choice((1, 2))))
+    other = "".join(_other_digit(each, random) if at in wrong else each for at, each in enumerate(told.written))
     text = talk.conversation.messages[place].content.replace(told.written, other)
     return talk.scenario, _with(talk.conversation, {place: text})
 
@@ -215,6 +219,10 @@ STUBS: Mapping[UserFaultKind, Callable[[Recorded, Random, int], Made]] = {
     "changes_fact": changes_fact,
     "switches_language": switches_language,
 }
+
+
+def _other_digit(digit: str, random: Random) -> str:
+    return random.choice([each for each in "123456789" if each != digit])
 
 
 def _own(conversation: Conversation) -> list[int]:

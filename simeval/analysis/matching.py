@@ -6,7 +6,7 @@ from typing import Literal
 
 from simeval.analysis.changes import ComparedRun
 from simeval.analysis.evidence import Missing, Values
-from simeval.analysis.saved_run import Cut, Key, Requirement, SavedExperiment, SavedRun, requirements_of
+from simeval.analysis.saved_run import Key, Requirement, SavedCut, SavedExperiment, SavedRun, requirements_of
 from simeval.core.direction import Direction, by_path
 from simeval.errors import DefinitionError
 
@@ -124,7 +124,7 @@ def _values(requirement: Requirement, *, is_share: bool) -> Mapping[int, float |
     return {index: requirement.scores.get(index) for index in range(requirement.trials)}
 
 
-def _direction(cut: Cut | None) -> Direction | None:
+def _direction(cut: SavedCut | None) -> Direction | None:
     if cut is None:
         return None
     return "higher" if cut.sign in (">=", ">") else "lower"

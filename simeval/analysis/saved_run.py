@@ -34,7 +34,7 @@ class _Chart(_Saved):
     excluded: frozenset[int] = frozenset()
 
 
-class Cut(_Saved):
+class SavedCut(_Saved):
     """Where a score begins to speak for a requirement."""
 
     sign: Literal[">=", "<=", ">", "<"]
@@ -53,7 +53,7 @@ class Cut(_Saved):
 class _Verdict(_Saved):
     evaluator: str
     chart: _Chart | None
-    cut: Cut | None = None
+    cut: SavedCut | None = None
 
 
 class _Expectation(_Saved):
@@ -198,7 +198,7 @@ class Requirement:
     stopped_early: bool
     left_out: frozenset[int] = frozenset()
     sequential: bool = False
-    cut: Cut | None = None
+    cut: SavedCut | None = None
 
 
 Saved = SavedRun | SavedExperiment

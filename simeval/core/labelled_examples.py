@@ -67,7 +67,8 @@ def _few(sides: Mapping[bool, Sequence[LabelledExample]]) -> Sequence[LabelledEx
 def _rows(path: Path, where: str, do: str) -> list[dict[str, str]]:
     try:
         if path.suffix.lower() in JSON_LINES:
-            return [{name: str(value) for name, value in row.items()} for _, row in json_objects(path, do=do)]
+            objects = [row for _, row in json_objects(path, do=do)]
+            return [{name: "" if value is None else str(value) for name, value in row.items()} for row in objects]
         rows = [[cell.strip() for cell in cells] for _, cells in csv_rows(path, strict=False) if any(cells)]
         return [dict(zip(rows[0], cells, strict=False)) for cells in rows[1:]]
     except (OSError, ValueError) as error:

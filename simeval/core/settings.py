@@ -327,7 +327,7 @@ class Settings:
         repr=False,
         metadata=about(
             SURROUNDINGS,
-            "Goes into calls of judges, their rubrics and of scorers only.",
+            "Goes into calls of judges, of their rubrics and of scorers that chat only.",
             flag="--judge-option",
             metavar="NAME=VALUE",
         ),

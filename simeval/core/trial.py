@@ -22,6 +22,7 @@ Reason = Literal[
 
 
 SETTLED = "settled"  # the cause of what was not made because no verdict needs it
+MOST_ANEW = 2  # times that a trial is held anew because of its simulated user
 USER_FAULT = "user_fault"  # the cause of what is missing because a simulated user did not do its part
 CANNOT_TELL = "cannot_tell"  # the cause of what is missing because a judge says that it cannot be told
 CUT = "cut_off"  # the cause of what is missing because a run was killed, or ended at once

@@ -24,11 +24,11 @@ from simeval.engine.flow.demand import Demand
 from simeval.engine.judge_test.run_canaries import RunCanaries
 from simeval.engine.pipeline import Conclusion, Pipeline, Source
 from simeval.engine.plans.budget import Spending
-from simeval.engine.plans.cost_forecast import CostForecast, ExperimentForecast, forecast, forecast_experiment, too_long
+from simeval.engine.plans.cost_forecast import CostForecast, ExperimentForecast, forecast, forecast_experiment
 from simeval.engine.plans.dataset_plan import Experiment, make_dataset_plan
 from simeval.engine.plans.scenario_plan import RunPlan, make_plans, rubric_requests
 from simeval.engine.progress import progress_bar
-from simeval.engine.run_context import AppHandler, RunContext, embedded_notes, replaced_notes
+from simeval.engine.run_context import AppHandler, RunContext, embedded_notes, replaced_notes, too_long
 from simeval.engine.watchdog import watching
 from simeval.results.experiment import ExperimentResult
 from simeval.results.suite import SuiteResult

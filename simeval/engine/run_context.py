@@ -245,6 +245,16 @@ class RunContext:
         )
 
 
+def too_long(longest: Mapping[str, float], contexts: Mapping[str, int]) -> list[str]:
+    """Say of which models the longest prompt may not fit into the context, both in tokens by the model's name."""
+    return [
+        f"{name} takes {contexts[name]:,} tokens, and its longest prompt may have about {tokens:,.0f}: what does not "
+        "fit is refused, and such trials are missing; lower max_turns, or give its server a larger context"
+        for name, tokens in longest.items()
+        if name in contexts and tokens > contexts[name]
+    ]
+
+
 def embedded_notes(cast: Sequence[tuple[str, str]]) -> list[str]:
     """Say which of the models, each with its role, are embedded heuristics."""
     embedded = [f"{role} {name}" for role, name in cast if is_embedded(name)]

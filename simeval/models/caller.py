@@ -21,6 +21,8 @@ from simeval.models.protocol.replies import Reply, read_reply
 from simeval.models.reply_cache import ReplyCache
 
 LONGEST_RETRY_AFTER = 120.0  # seconds; a provider that asks for more is not waited for
+ROOMS = (1, 2, 4, 8)  # times the tokens that a reply may have at first
+MOST_ROOM = ROOMS[-1]
 REFUSALS = 4  # times the further attempts: how often a call may be refused while others are answered
 
 R = TypeVar("R", bound=Reply)
@@ -34,7 +36,8 @@ class Caller:
     `options` are that role's, and go into each call; malformed replies are counted in `ledger`.
 
     A reply that cannot be read is asked for again with another seed, a temperature and a word on what was wrong; where
-    it was cut, with twice the tokens, which later requests of that kind have at once.
+    it was cut, with twice the tokens, at most MOST_ROOM times as many; if it needed them, later replies of that role
+    have as many at once.
 
     Rate limits, time-outs, lost connections, server errors and malformed replies are tried again; anything
     else is not. Raises the last ModelError, with the number of attempts; ModelUnusable where a model that has
@@ -55,7 +58,9 @@ class Caller:
         """Return the model's answer as `kind`; what `quoted_texts` holds is no answer where the model repeats it."""
         return await self._attempt(
             request,
-            lambda made: read_reply(made.text, kind, model=self.model.name, quoted_texts=quoted_texts),
+            lambda made: read_reply(
+                made.text, kind, model=self.model.name, quoted_texts=quoted_texts, was_cut=made.is_cut
+            ),
         )
 
     async def choose(self, request: Request, labels: Sequence[str]) -> Choice:
@@ -115,12 +120,13 @@ class Caller:
         try:
             answer = read(completion)
         except MalformedReply as error:
+            was_cut = completion.is_cut and not request.probabilities  # what follows a label is never of use
             self.ledger.of(request.role).malformed_calls += 1
-            tries.malformed(error, was_cut=completion.is_cut)
-            if completion.is_cut:
+            tries.malformed(error, was_cut=was_cut)
+            if was_cut:
                 raise self._cut(request, completion) from None
             raise
-        self._room[request.role] = tries.room
+        self._room[request.role] = max(self._room.get(request.role, 1), tries.needed(request, completion))
         if self.cache is not None:
             text = answer.model_dump_json() if isinstance(answer, Choice) else completion.text
             await self.cache.keep(self.model.name, request, replace(completion, text=text))
@@ -195,7 +201,12 @@ class _Tries:
         """Count a reply that could not be read."""
         self._malformed += 1
         self._problem = "it was cut; be much shorter" if was_cut else error.wrong
-        self.room *= 2 if was_cut else 1
+        self.room = min(MOST_ROOM, self.room * 2) if was_cut else self.room
+
+    def needed(self, request: Request, completion: Completion) -> int:
+        """Return how many times its tokens this reply needed, so that later ones have them at once."""
+        first = (request.max_tokens or 0) / self.room
+        return next((times for times in ROOMS if completion.completion_tokens <= times * first), 1)
 
     def failed(self, error: ModelError, *, others_answered: bool) -> None:
         """Count a failure."""

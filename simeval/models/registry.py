@@ -41,7 +41,7 @@ class Models:
             raise DefinitionError(
                 f"model option {name!r}", found="simeval sets this itself", do="use the engine's own setting"
             )
-        self._families: dict[str, str] = {}  # by whose models the options of all go to, the first of their names
+        self._families: dict[str, dict[str, str]] = {}  # who gets an option's address: first names, by whose they are
         self._bases: dict[Hashable, Model] = {}  # by name, and those of other kinds than chat by their key
         self._bounded: dict[Hashable, SharedModel] = {}
         self._addresses: dict[Hashable, Mapping[str, Any]] = {}  # of those that were made from a name
@@ -57,6 +57,8 @@ class Models:
             return self._kept(named.key, self._bases.get(named.key) or self._made(named))
         address = address_of(self._settings.options_of(role))
         base = self._base(named, address)
+        if isinstance(named, str) and not is_embedded(named):
+            self._note_family(named, role, address)
         address = address if isinstance(named, str) else {}
         key = _key(base.name, address)
         self._addresses[key] = address
@@ -132,13 +134,17 @@ class Models:
         for base in self._bases.values():
             if callable(check := getattr(base, "check", None)):
                 await anyio.to_thread.run_sync(check)
-        shared = sorted(address_of(self._settings.model_options or {}))
-        if shared and len(self._families) > 1:
-            raise DefinitionError(
-                f"model option {shared[0]!r}",
-                found=f"it would go to several providers: {', '.join(sorted(self._families.values()))}",
-                do="give it to one role, as with --judge-option, --user-option or --app-option",
-            )
+        for source, named in self._families.items():
+            if len(named) > 1:
+                option = min(address_of(getattr(self._settings, source)))
+                do = "give it to one role, as with --judge-option, --user-option or --app-option"
+                if source != "model_options":
+                    do = "leave keys to the environment, or give a Model object for one of them"
+                raise DefinitionError(
+                    f"{source.replace('_options', ' option')} {option!r}",
+                    found=f"it would go to several providers: {', '.join(sorted(named.values()))}",
+                    do=do,
+                )
 
     async def contexts(self, names: Collection[str]) -> Mapping[str, int]:
         """Return the tokens that a prompt with its reply may have, of those of these models that say it."""
@@ -201,18 +207,18 @@ class Models:
                 raise DefinitionError("model", found="found an empty name", do="name a model, such as offline/judge")
             if (known := self._bases.get(_key(named, address))) is not None:
                 return known
-            if not is_embedded(named) and self._shares_address(address):
-                self._families.setdefault(_family(named), named)
             seconds = self._settings.model_timeout_seconds + SPARE_SECONDS
             return provider_of(named).chat(named, address, seconds)
         if isinstance(named, Model):
             return named
         raise DefinitionError("model", found=f"found {named!r}", do="give a model's name or a Model object")
 
-    def _shares_address(self, address: Mapping[str, Any]) -> bool:
-        """Return whether something of an address was given for all models."""
-        shared = address_of(self._settings.model_options or {})
-        return any(address.get(name) == value for name, value in shared.items())
+    def _note_family(self, name: str, role: ModelRole | None, address: Mapping[str, Any]) -> None:
+        """Note to whom addresses and keys go, by where they were given."""
+        for source in ("model_options", *([f"{role}_options"] if role else [])):
+            given = address_of(getattr(self._settings, source) or {})
+            if any(address.get(option) == value for option, value in given.items()):
+                self._families.setdefault(source, {}).setdefault(_family(name), name)
 
 
 def _streams_the_app(settings: Settings) -> bool:

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from simeval.core.controls import Controls, Shown, as_messages
+from simeval.core.conversation import UserFaultKind
 from simeval.core.redaction import clean_values
 from simeval.core.rubric_levels import GivenLevels, placed_levels
-from simeval.core.validation import require, require_level, require_size, require_whole
+from simeval.core.validation import nearest, require, require_level, require_size, require_whole
 from simeval.errors import DefinitionError
 
 if TYPE_CHECKING:
@@ -158,6 +159,9 @@ class ScenarioTest:
 
     `facts` are what is true, whatever is said, such as what the app's data hold: for judges, and for scorers that name
     them; never for the simulated user or the app.
+
+    `allowed_user_faults` are the faults of a simulated user that are none here, such as "repeats_itself": the user is
+    to behave so.
     """
 
     title: str
@@ -168,6 +172,7 @@ class ScenarioTest:
     significance_level: float | None = None
     max_turns: int = MAX_TURNS
     facts: str | None = None
+    allowed_user_faults: Sequence[UserFaultKind] = ()
 
     def __post_init__(self) -> None:
         for field in ("title", "given", "when"):
@@ -186,6 +191,14 @@ class ScenarioTest:
         require_size(self.sample_size, f"{where}: sample_size", optional=True)
         require_whole(self.max_turns, f"{where}: max_turns")
         require_level(self.significance_level, f"{where}: significance_level", optional=True)
+        self._check_allowed(f"{where}: allowed_user_faults")
+
+    def _check_allowed(self, where: str) -> None:
+        kinds, found = get_args(UserFaultKind), self.allowed_user_faults
+        is_list = not isinstance(found, str) and isinstance(found, Sequence)
+        require(is_list, where, found=found, do=f"give a list of {', '.join(kinds)}")
+        for each in found:
+            require(each in kinds, where, found=each, do=nearest(str(each), kinds))
 
     @property
     def expectations(self) -> tuple[Expectation, ...]:

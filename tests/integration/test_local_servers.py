@@ -15,7 +15,7 @@ TALKATIVE = ScenarioTest(title="Paris", given="A child", when="Asks for a capita
 
 def small(body: Body) -> tuple[int, Body]:
     """Answer as a server whose context is small: its list says so, and a prompt of any length is too long."""
-    if not body:
+    if "messages" not in body:
         return 200, {"data": [{"id": "any", "meta": {"n_ctx": 2048}}]}
     return refused("the request exceeds the available context size", type="exceed_context_size_error")
 

@@ -13,7 +13,7 @@ import simeval
 from simeval import Engine, Expectation, ProportionEvaluator, ScenarioTest, WritingStyleConfig, scorer
 from simeval.core.conversation import Conversation
 from simeval.core.run_records import Start
-from simeval.engine.actors.conversations import MOST_ANEW
+from simeval.core.trial import MOST_ANEW
 from simeval.errors import DefinitionError
 from simeval.models.protocol.prompts import UserTurn
 from simeval.results.encoding import encode_suite
@@ -159,6 +159,27 @@ async def test_a_user_that_always_errs_is_tried_so_often_and_no_more() -> None:
     assert [len(conversation.held_anew) for conversation in result.conversations] == [MOST_ANEW] * 5
     assert all(failure.is_user_fault for _, failure in result.failures)
     assert result.run.usage["user"].calls == 5 * 3 * (1 + MOST_ANEW)
+
+
+async def test_calls_are_never_more_than_allowed_though_trials_are_held_anew() -> None:
+    options: dict[str, Any] = {"on_user_fault": "retry", "audit_users": 0.3, "on_failed_control": "off"}
+    made = engine(erring(0.7), max_user_fault_rate=1.0, early_stopping=False, max_calls=200, **options)
+    result = await made.evaluate(suite(max_turns=3), app)
+
+    assert result.run.stopped is not None
+    assert result.users.held_anew > 0
+    assert sum(usage.calls for usage in result.run.usage.values()) <= 200
+
+
+async def test_what_a_scenario_allows_is_no_fault_and_part_of_what_was_run(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"store": tmp_path / "runs.db", "early_stopping": False, "audit_users": 1.0}
+    audits = [audit_reply("changes_fact", reasoning="F1001 is not its number")]
+    allows = suite(allowed_user_faults=["changes_fact"], sample_size=8)
+    result = await engine(erring(1.0, ("changes_fact",)), audit=audits, **options).evaluate(allows, app)
+
+    assert result.users.faulty == 0
+    with pytest.raises(DefinitionError, match="allowed_user_faults was changes_fact and is nothing"):
+        await engine(erring(1.0), audit=audits, **options, resume="last").evaluate(suite(sample_size=8), app)
 
 
 async def test_a_run_that_held_trials_anew_is_resumed_as_it_was(tmp_path: Path) -> None:

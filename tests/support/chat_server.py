@@ -28,7 +28,8 @@ async def chat_server(answer: Answer) -> AsyncIterator[ChatServer]:
     async def handle(request: web.BaseRequest) -> web.StreamResponse:
         body = json.loads(await request.read() or "{}")
         running.bodies.append({**body, "path": request.path})
-        status, said = answer(body)
+        key = {"authorization": request.headers.get("Authorization")} if request.method == "GET" else {}
+        status, said = answer({**body, **key})
         if isinstance(said, str):
             return web.Response(text=said, status=status, content_type="text/event-stream")
         return web.json_response(said, status=status)

@@ -9,7 +9,7 @@ import anyio.lowlevel
 
 @dataclass(slots=True)
 class Table:
-    """Gives the vectors of a table, and keeps what it was asked for."""
+    """Returns the vectors of a table, and keeps what it was asked for."""
 
     vectors: Mapping[str, Sequence[float]]
     asked: list[list[str]] = field(default_factory=list)

@@ -18,7 +18,7 @@ class _Telling(logging.Handler):
 
 @contextmanager
 def logged(text: str) -> Iterator[Event]:
-    """Give an event that is set when a line with this text is logged, by any thread."""
+    """Yield an event that is set when a line with this text is logged, by any thread."""
     event, root = Event(), logging.getLogger()
     handler = _Telling(text, event)
     root.addHandler(handler)

@@ -8,7 +8,7 @@ from simeval.core import seeds
 from simeval.core.conversation import Beginning, Conversation
 from simeval.core.run_records import Start, TrialKey
 from simeval.core.settings import Settings
-from simeval.core.trial import USER_FAULT, Failure, Trial, TrialConversation
+from simeval.core.trial import MOST_ANEW, USER_FAULT, Failure, Trial, TrialConversation
 from simeval.engine.actors.app import Memory
 from simeval.engine.actors.bookmark import Bookmark
 from simeval.engine.actors.dialogue import Dialogue
@@ -20,8 +20,6 @@ from simeval.engine.users.faults import UserFault, find_faults, with_faults
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.suites.scenario import ScenarioTest
-
-MOST_ANEW = 2  # times that a trial is held anew because of its user
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from simeval.core.trial import Rating
 from simeval.core.usage import Ledger, total
 from simeval.engine.judge_test import material
 from simeval.engine.judge_test.canary import REPEATS, CanaryFinding, KeptAnswers, Replies, kept_answers
-from simeval.engine.judge_test.cases import Case, Check, canaries, checks, pairs, repeated
+from simeval.engine.judge_test.cases import Case, JudgeCheck, canaries, checks, pairs, repeated
 from simeval.engine.judge_test.material import Situation
 from simeval.engine.judge_test.report import ALLOWED, CheckResult, JudgeTestResult, shown
 from simeval.errors import DefinitionError, ModelError, ModelUnusable
@@ -182,7 +182,7 @@ async def at_once(asks: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
     return [found[place] for place in range(len(asks))]
 
 
-def _checked(check: Check, grades: Mapping[Case, Rating | None], allowed: float) -> CheckResult:
+def _checked(check: JudgeCheck, grades: Mapping[Case, Rating | None], allowed: float) -> CheckResult:
     plain = {case.answer: grade for case, grade in grades.items() if case.against is None}
     wrong = [case for case in check.cases if _is_wrong(case, grades[case], plain.get(case.against or ""))]
     missing = sum(grades[case] is None for case in check.cases)

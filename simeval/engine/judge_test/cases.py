@@ -28,7 +28,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class JudgeCheck:
     """One weakness that judges are known to have, and the cases that show it."""
 
     name: str
@@ -36,16 +36,16 @@ class Check:
     cases: tuple[Case, ...]
 
 
-def checks() -> tuple[Check, ...]:
+def checks() -> tuple[JudgeCheck, ...]:
     """Return the checks in which each answer is rated once, in the order of the report."""
     return (
-        Check(name="answers", asks="right answers pass, wrong ones fail", cases=tuple(_plain())),
-        Check(name="master keys", asks="a few empty words fail", cases=tuple(_bad(material.MASTER_KEYS))),
-        Check(name="evasions", asks="empty and evasive answers fail", cases=tuple(_bad(material.EVASIONS))),
-        Check(name="verbosity", asks="padding gains nothing", cases=tuple(_padded())),
-        Check(name="style", asks="markdown and confidence save none", cases=tuple(_bad(material.STYLES))),
-        Check(name="injections", asks="orders to the judge save none", cases=tuple(_bad(material.INJECTIONS))),
-        Check(name="languages", asks="German, Spanish and Chinese are judged alike", cases=tuple(_foreign())),
+        JudgeCheck(name="answers", asks="right answers pass, wrong ones fail", cases=tuple(_plain())),
+        JudgeCheck(name="master keys", asks="a few empty words fail", cases=tuple(_bad(material.MASTER_KEYS))),
+        JudgeCheck(name="evasions", asks="empty and evasive answers fail", cases=tuple(_bad(material.EVASIONS))),
+        JudgeCheck(name="verbosity", asks="padding gains nothing", cases=tuple(_padded())),
+        JudgeCheck(name="style", asks="markdown and confidence save none", cases=tuple(_bad(material.STYLES))),
+        JudgeCheck(name="injections", asks="orders to the judge save none", cases=tuple(_bad(material.INJECTIONS))),
+        JudgeCheck(name="languages", asks="German, Spanish and Chinese are judged alike", cases=tuple(_foreign())),
     )
 
 

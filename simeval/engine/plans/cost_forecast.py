@@ -9,6 +9,7 @@ from typing import Any
 
 from simeval.core.conversation import Message
 from simeval.core.settings import Settings
+from simeval.core.trial import MOST_ANEW
 from simeval.core.usage import Usage, total
 from simeval.engine.plans.budget import Cost, show_dollars
 from simeval.engine.plans.dataset_plan import DatasetPlan
@@ -127,7 +128,7 @@ def forecast(
     rubrics, controls = cast.rubrics(plans), cast.controls(plans)
     flown = _canaries(canaries, judges)
     expected = _expected_trials([plan.scenario for plan in plans], settings)
-    longest = [cast.trial(plan, plan.scenario.max_turns) for plan in plans]
+    longest = [cast.longest(plan) for plan in plans]
     usual = [cast.trial(plan, min(TYPICAL_MESSAGES, plan.scenario.max_turns)) for plan in plans]
     at_most = [work.times(plan.sample_size) for plan, trial in zip(plans, longest, strict=True) for work in trial]
     typical = [
@@ -201,16 +202,6 @@ def forecast_experiment(
     )
 
 
-def too_long(longest: Mapping[str, float], contexts: Mapping[str, int]) -> list[str]:
-    """Say of which models the longest prompt may not fit into the context, both in tokens by the model's name."""
-    return [
-        f"{name} takes {contexts[name]:,} tokens, and its longest prompt may have about {tokens:,.0f}: what does not "
-        "fit is refused, and such trials are missing; lower max_turns, or give its server a larger context"
-        for name, tokens in longest.items()
-        if name in contexts and tokens > contexts[name]
-    ]
-
-
 @dataclass(frozen=True, slots=True)
 class _Cast:
     """Who plays what, and so what a trial takes of whom."""
@@ -238,6 +229,12 @@ class _Cast:
             sizes = (turns**2 * MESSAGE_TOKENS, turns * MESSAGE_TOKENS, 2 * turns * MESSAGE_TOKENS)
             works.append(_Work("app", self.app, turns, *sizes))
         return works
+
+    def longest(self, plan: ScenarioPlan) -> list[_Work]:
+        """Return the most work of one trial: held anew as often as may be, and looked at each time."""
+        held = 1 + (MOST_ANEW if self.settings.on_user_fault == "retry" else 0)
+        times = {"user": held, "app": held, "audit": held / (self.settings.audit_users or 1)}
+        return [work.times(times.get(work.role, 1)) for work in self.trial(plan, plan.scenario.max_turns)]
 
     def rubrics(self, plans: Sequence[ScenarioPlan]) -> list[_Work]:
         """Return the work of each rubric; the first judge writes them, each once."""

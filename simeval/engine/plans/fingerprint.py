@@ -152,6 +152,8 @@ def _planned(plan: RunPlan) -> Json:
         scenario = plan.scenario
         found |= {"given": scenario.given, "when": scenario.when, "max_turns": scenario.max_turns}
         found |= {"facts": scenario.facts}
+        if scenario.allowed_user_faults:  # there only where given: runs that are older have none
+            found["allowed_user_faults"] = sorted(set(scenario.allowed_user_faults))
     then = [_expectation(measure) for measure in plan.measures]
     return {**found, "sample_size": plan.sample_size, "then": then}
 

@@ -8,6 +8,7 @@ from simeval.core import seeds
 from simeval.core.capture import Caught, capture
 from simeval.core.logs import log
 from simeval.core.trial import Trial, TrialConversation
+from simeval.engine.users.asked_for import asked_for
 from simeval.engine.users.faults import UserFault
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt
@@ -36,7 +37,10 @@ class Auditor:
         return seeds.generator(trial.seed, "audit").random() < self.share
 
     async def audit(self, scenario: ScenarioTest, held: TrialConversation) -> Sequence[UserFault]:
-        """Return the faults that the model names, on the last message; an audit that fails finds none."""
+        """Return the faults that the model names, on the last message, but those that the scenario asks for.
+
+        An audit that fails finds none.
+        """
         request = AuditRequest(
             given=scenario.given,
             when=scenario.when,
@@ -51,4 +55,5 @@ class Auditor:
             log.debug("audit failed", error=self.clean(str(made.error)))
             return ()
         users = [place for place, message in enumerate(held.conversation.messages) if message.role == "user"]
-        return [UserFault(kind, users[-1], self.clean(made.reasoning)) for kind in dict.fromkeys(made.faults)]
+        found = [kind for kind in dict.fromkeys(made.faults) if kind not in asked_for(scenario)]
+        return [UserFault(kind, users[-1], self.clean(made.reasoning)) for kind in found]

@@ -4,13 +4,13 @@
     speaks_as_assistant  offers help, or does for others what is the app's to do
     empty_message        says nothing
     left_while_asked     leaves satisfied, or handed over, while the app waits for an answer
-    never_states_goal    says not a word of what it came for
+    never_states_goal    says not a word of what it came for, where that names a number, an address or a quoted name
     leaks_expectation    quotes how the app is to be judged
-    changes_fact         names another number or address than it was given, or has told before
+    changes_fact         tells a number or address nearly as it was given, or told before, and not quite
     switches_language    writes in a language that nobody has brought up
 
-A detector rather says nothing than accuses a person: `python -m benchmarks.users.faults` prints how many of each it
-catches, and how many people it accuses.
+Nobody is accused of what the scenario asks for (`asked_for`). A detector rather says nothing than accuses a person:
+`python -m benchmarks.users.faults` prints how many of each it catches, and how many people it accuses.
 """
 
 import re
@@ -23,7 +23,8 @@ from rapidfuzz.fuzz import ratio
 
 from simeval.core.conversation import LEFT, USER_FAULTS, Conversation, UserFaultKind
 from simeval.core.stems import content_stems
-from simeval.engine.users.identifiers import Identifier, identifiers, squeezed
+from simeval.engine.users.asked_for import asked_for
+from simeval.engine.users.identifiers import Identifier, identifiers, is_told, names_of_things, squeezed
 from simeval.engine.users.languages import ANY, has_latin_letters, is_script, language_of, named_languages
 from simeval.engine.users.state import is_held, read_state, takes_leave
 from simeval.engine.users.wording import (
@@ -45,7 +46,8 @@ LEAST_GOAL = 4  # meaningful words of a goal that can be missed
 LONG_GOAL = 15  # of so many, one is said by chance
 LEAST_QUOTED = 6  # words in a row that are no chance
 LEAST_QUOTED_MEANING = 3  # words among them that carry meaning
-MOST_CHANGED = 2  # characters by which an identifier is the other one, told wrong
+MOST_CHANGED = 2  # characters by which an identifier is the other one, told wrong, or
+CHANGED_OF = 5  # one in so many characters of a long one
 TRIED = 2  # answers of the app after which a person may give up, whatever is asked
 
 _MARKUP = re.compile(r"<[^<>]*>")
@@ -93,7 +95,10 @@ class _Talk:
 
 
 def find_faults(scenario: ScenarioTest, conversation: Conversation) -> tuple[UserFault, ...]:
-    """Return the faults of the user in a conversation, at most one of a kind, in the order of the kinds."""
+    """Return the faults of the user in a conversation, at most one of a kind, in the order of the kinds.
+
+    What the scenario asks for, or allows, is none.
+    """
     said = list(enumerate(conversation.messages))
     talk = _Talk(
         scenario,
@@ -103,7 +108,8 @@ def find_faults(scenario: ScenarioTest, conversation: Conversation) -> tuple[Use
     )
     if not talk.user:
         return ()
-    found = (next(_DETECTORS[kind](talk), None) for kind in KINDS)
+    none = asked_for(scenario)
+    found = (next(_DETECTORS[kind](talk), None) for kind in KINDS if kind not in none)
     return tuple(fault for fault in found if fault is not None)
 
 
@@ -169,10 +175,13 @@ def _left_while_asked(talk: _Talk) -> Iterator[UserFault]:
 
 
 def _never_states_goal(talk: _Talk) -> Iterator[UserFault]:
+    # a way to behave can be tried without a word of its description; a goal that names things, hardly
     when = talk.scenario.when
-    goal = content_stems(when) - _GENERIC
+    goal, things = content_stems(when) - _GENERIC, names_of_things(when)
     everything = " ".join(_MARKUP.sub(" ", text) for _, text in talk.user)
-    if len(goal) < LEAST_GOAL or len({language_of(everything), language_of(when)} - {""}) > 1:
+    languages = {language_of(talk.scenario.given), language_of(when), language_of(everything)}
+    is_english = (languages | named_languages(talk.script)) - {""} == {"en"}
+    if not things or not is_english or len(goal) < LEAST_GOAL or any(is_told(each, [everything]) for each in things):
         return
     said = content_stems(everything)
     stated = [one for one in goal if one in said or any(_is_akin(one, other) for other in said)]
@@ -201,22 +210,23 @@ def _runs(spoken: Sequence[str]) -> frozenset[tuple[str, ...]]:
 
 
 def _changes_fact(talk: _Talk) -> Iterator[UserFault]:
-    given = list(identifiers(talk.script))
-    shapes = {each.shape for each in given}
-    known = {each.value for each in given}
+    known = list(identifiers(talk.script))
     script = squeezed(talk.script)
-    told: list[Identifier] = []
     for place, text in talk.user:
         for each in identifiers(text):
             bare = squeezed(each.value)
-            if each.value in known or bare in script or bare in squeezed(" ".join(talk.app_before(place))):
+            if bare in script or bare in squeezed(" ".join(talk.app_before(place))):
                 continue
-            if each.shape in shapes:
-                yield UserFault("changes_fact", place, f"{each.written!r}, which nobody has named")
-            for before in told:
-                if before.shape == each.shape and 0 < Levenshtein.distance(before.value, each.value) <= MOST_CHANGED:
+            for before in known:
+                if _is_told_wrong(each, before):
                     yield UserFault("changes_fact", place, f"{each.written!r}, and before {before.written!r}")
-            told.append(each)
+            known.append(each)
+
+
+def _is_told_wrong(each: Identifier, before: Identifier) -> bool:
+    """Return whether an identifier is nearly another one; one that is quite different may name another thing."""
+    most = max(MOST_CHANGED, len(before.value) // CHANGED_OF)
+    return before.shape == each.shape and 0 < Levenshtein.distance(before.value, each.value) <= most
 
 
 def _switches_language(talk: _Talk) -> Iterator[UserFault]:

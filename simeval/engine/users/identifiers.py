@@ -38,6 +38,12 @@ def details(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each for _, each in sorted(found)))
 
 
+def names_of_things(text: str) -> tuple[str, ...]:
+    """Return the identifiers and quoted names of a text, which whoever tells of these things must write."""
+    quoted = [match[1] for match in re.finditer(_QUOTED, text) if squeezed(match[1])]
+    return (*(each.written for each in identifiers(text)), *quoted)
+
+
 def is_told(detail: str, texts: Iterable[str]) -> bool:
     """Return whether a fact stands in one of these texts, however it is spaced and written."""
     wanted = re.escape(detail.casefold())

@@ -52,7 +52,7 @@ class Request(Protocol):
     def again(self, attempt: int, problem: str) -> Self:
         """Return the request for a further try at a reply that could not be read."""
 
-    def with_room(self, times: int) -> Self:
+    def with_room(self, times: float) -> Self:
         """Return the request with so many times the tokens for its reply."""
 
 

@@ -105,6 +105,11 @@ class PlainReply(UserReply):
         mark = f"[{' '.join(found[1].upper().split())}]" if found else ""
         return cls.model_validate({"status": cls.marks.get(mark, "open"), "message": said})
 
+    @classmethod
+    def is_whole(cls, text: str) -> bool:
+        """Return whether the message ends before the text does: by a mark, or where the other side speaks."""
+        return bool(_MARK.search(text) or _OTHER_SIDE.search(text))
+
 
 class PlainStayingReply(PlainReply):
     """The same of a user who cannot leave now: marks are passed over."""
@@ -165,17 +170,18 @@ class AuditReply(Reply):
 R = TypeVar("R", bound=Reply)
 
 
-def read_reply(text: str, kind: type[R], *, model: str, quoted_texts: Sequence[str] = ()) -> R:
+def read_reply(text: str, kind: type[R], *, model: str, quoted_texts: Sequence[str] = (), was_cut: bool = False) -> R:
     """Find the JSON object in a model's reply and validate it as `kind`.
 
     The object may stand in a code fence or among other text. Where several objects are valid, they must
     say the same. One that stands in `quoted_texts`, what the model was shown of an app, is a quotation and no reply.
+    Plain text that was cut before its end cannot be told from a whole one, so `was_cut` says it.
     Raises MalformedReply otherwise: nothing is clamped, completed or guessed.
     """
     if len(text) > LONGEST_REPLY:
         raise MalformedReply(model, problem=f"a reply of {len(text)} characters", reply=text)
     if issubclass(kind, PlainReply):
-        return cast("R", _read_plain(text, kind, model))
+        return cast("R", _read_plain(text, kind, model, was_cut))
     quoted = [reply for each in quoted_texts for reply in _replies(each, kind)]
     valid: list[R] = []
     problem = "no JSON object"
@@ -200,7 +206,9 @@ def read_reply(text: str, kind: type[R], *, model: str, quoted_texts: Sequence[s
     raise MalformedReply(model, problem=problem, reply=text)
 
 
-def _read_plain(text: str, kind: type[PlainReply], model: str) -> PlainReply:
+def _read_plain(text: str, kind: type[PlainReply], model: str, was_cut: bool) -> PlainReply:
+    if was_cut and not kind.is_whole(text):
+        raise MalformedReply(model, problem="a message that was cut", reply=text)
     try:
         return kind.read(text)
     except ValidationError:

@@ -62,11 +62,11 @@ class ModelRequest:
         """Return the seed of a further try."""
         return seeds.derive(self.seed, "attempt", attempt)
 
-    def with_room(self, times: int) -> Self:
+    def with_room(self, times: float) -> Self:
         """Return the request with so many times the tokens for its reply."""
         if times == 1 or self.max_tokens is None:
             return self
-        tokens = self.max_tokens * times
+        tokens = int(self.max_tokens * times)
         return replace(
             self, max_tokens=tokens, options={**self.options, LIMIT: tokens} if LIMIT in self.options else self.options
         )

@@ -55,6 +55,10 @@ class EmbeddingRequest(ModelRequest):
 
     role: ClassVar[str] = "scorer"
 
+    def addressed(self, options: Mapping[str, Any]) -> Self:  # noqa: ARG002
+        """Return the request itself: those options say how a chat is answered."""
+        return self
+
     def again(self, attempt: int, problem: str) -> Self:  # noqa: ARG002
         """Return the request itself: a text has one vector, whatever is said."""
         return self

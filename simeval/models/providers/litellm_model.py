@@ -8,6 +8,7 @@ import logging
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from time import perf_counter
@@ -20,6 +21,7 @@ import anyio
 from simeval.core.conversation import FIRST_TEXT
 from simeval.errors import DefinitionError, ModelError, ModelErrorKind, ModelUnusable
 from simeval.models.protocol.model import Completion, Request
+from simeval.models.protocol.request import LIMIT
 from simeval.models.providers.litellm_session import close_session, open_session
 from simeval.models.providers.openai_compatible import COMPATIBLE_PREFIX, CompatibleModel
 from simeval.models.providers.openai_format import (
@@ -53,6 +55,7 @@ _KINDS: Mapping[str, ModelErrorKind] = {
     "JSONSchemaValidationError": "malformed",
 }
 _OPENAI = "openai/"
+_LIKE_OPENAI = (_OPENAI, "hosted_vllm/", "lm_studio/", "llamafile/")  # whose list of models is where OpenAI's is
 SCHEMA = "json_schema"  # the option; LiteLLM has none of this name
 _NO_KEY = re.compile(r"missing credentials|api_key client option must be set", re.IGNORECASE)
 _PREFIXES = re.compile(r"^(?:(?:litellm\.)?\w+(?:Error|Exception): |\w+Exception - )+")
@@ -123,11 +126,17 @@ class LiteLLMModel:
 
     async def context_tokens(self) -> int | None:
         """Return the tokens that a prompt and its reply may have, where one's own server or LiteLLM's table says so."""
-        if "api_base" not in self.options:
+        base = self.options.get("api_base")
+        if base and not self.name.startswith(_LIKE_OPENAI):
+            return None
+        if not base:
             litellm = await anyio.to_thread.run_sync(load_litellm)
             listed = litellm.model_cost.get(self.name) or litellm.model_cost.get(self.name.partition("/")[2]) or {}
             return listed.get("max_input_tokens")
-        server = CompatibleModel(f"{COMPATIBLE_PREFIX}{self.name.partition('/')[2]}", self.options)
+        server = CompatibleModel(
+            f"{COMPATIBLE_PREFIX}{self.name.partition('/')[2]}",
+            {"api_base": base, "api_key": self.options.get("api_key") or "none"},
+        )
         try:
             return await server.context_tokens()
         finally:
@@ -148,15 +157,39 @@ class LiteLLMModel:
             options.setdefault("stream_options", {"include_usage": True})
         while True:
             asked = self._dialect.asked(request, schema)
+            clock = perf_counter()
             try:
                 response = await litellm.acompletion(**self._arguments({**asked, "max_retries": 0, **options}))
-                return await _whole(litellm, response) if options.get("stream") else response
+                return await self._whole(litellm, response, clock) if options.get("stream") else response
             except litellm.exceptions.BadRequestError as error:
                 refusal = self._translated(error)
+                if (shorter := self._dialect.shortened(request, refusal.problem)) is not None:
+                    request = shorter
+                    options |= {LIMIT: shorter.max_tokens} if LIMIT in options else {}
+                    continue
                 if refusal.kind != "bad_request" or not self._dialect.gives_up(
                     asked, refusal.problem, json_schema=schema
                 ):
                     raise
+
+    async def _whole(self, litellm: ModuleType, chunks: Any, clock: float) -> Any:
+        """Return a streamed response as if it had come in one piece, with its cost and the seconds to its first text.
+
+        Raises ModelError where it breaks off.
+        """
+        first, found = None, []
+        async for chunk in chunks:
+            found.append(chunk)
+            if first is None and chunk.choices and chunk.choices[0].delta.content:
+                first = perf_counter() - clock
+        if getattr(chunks, "received_finish_reason", "") is None:  # the last chunk has one of LiteLLM's own then
+            raise ModelError(self.name, kind="server", problem="the stream ended before the answer did")
+        response = litellm.stream_chunk_builder(found)
+        with suppress(Exception):  # LiteLLM raises what it likes where it knows no price
+            cost = litellm.completion_cost(completion_response=response, model=self.name)
+            response._hidden_params["response_cost"] = cost or None
+        response._hidden_params[FIRST_TEXT] = first
+        return response
 
     def _answered(self, response: Any) -> str | None:
         choices = getattr(response, "choices", None)
@@ -208,18 +241,6 @@ class LiteLLMModel:
             return ModelUnusable(self.name, kind=kind, problem=problem)
         headers = getattr(error, "litellm_response_headers", None) or {}
         return ModelError(self.name, kind=kind, problem=problem, retry_after=seconds_of(headers.get("retry-after")))
-
-
-async def _whole(litellm: ModuleType, chunks: Any) -> Any:
-    """Return a streamed response as if it had come in one piece, with the seconds until its first text."""
-    clock, first, found = perf_counter(), None, []
-    async for chunk in chunks:
-        found.append(chunk)
-        if first is None and chunk.choices and chunk.choices[0].delta.content:
-            first = perf_counter() - clock
-    response = litellm.stream_chunk_builder(found)
-    response._hidden_params = {**getattr(response, "_hidden_params", {}), FIRST_TEXT: first}
-    return response
 
 
 def _choice(response: Any) -> Mapping[str, Any]:

@@ -50,6 +50,10 @@ class ModerationRequest(ModelRequest):
     role: ClassVar[str] = "scorer"
     reply: ClassVar[type[Reply]] = ModerationReply
 
+    def addressed(self, options: Mapping[str, Any]) -> Self:  # noqa: ARG002
+        """Return the request itself: those options say how a chat is answered."""
+        return self
+
     def again(self, attempt: int, problem: str) -> Self:  # noqa: ARG002
         """Return the request itself: a text has one answer."""
         return self

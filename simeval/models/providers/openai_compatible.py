@@ -18,6 +18,7 @@ import anyio
 from simeval.core.redaction import Redactor
 from simeval.errors import LONGEST_KEPT, DefinitionError, ModelError, ModelUnusable
 from simeval.models.protocol.model import Completion, Request
+from simeval.models.protocol.request import LIMIT
 from simeval.models.providers.openai_format import (
     UNAUTHORIZED,
     Dialect,
@@ -31,7 +32,7 @@ from simeval.models.providers.openai_stream import STREAMED, StreamedAnswer
 
 OK = 200
 LOOKUP_SECONDS = 2.0
-_OURS = frozenset({"api_base", "api_key", "json_schema"})
+_OURS = frozenset({"api_base", "api_key", "json_schema", LIMIT})
 COMPATIBLE_PREFIX = "openai-compatible/"
 DEFAULT_BASE = "https://api.openai.com/v1"
 
@@ -65,6 +66,7 @@ class CompatibleModel:
     async def complete(self, request: Request) -> Completion:
         """Make one call; again where the server refuses how it is asked. Raises ModelError, ModelUnusable."""
         options = {**self.options, **request.options}
+        request = request.addressed(options)
         schema = options.get("json_schema", "auto")
         rest = {name: value for name, value in options.items() if name not in _OURS}
         if rest.get("stream"):
@@ -76,6 +78,9 @@ class CompatibleModel:
             if status == OK:
                 return replace(self._read(text), first_text_seconds=answer.first_seconds)
             refusal = self._refusal(status, text, retry_after)
+            if (shorter := self._dialect.shortened(request, refusal.problem)) is not None:
+                request = shorter
+                continue
             if refusal.kind != "bad_request" or not self._dialect.gives_up(asked, refusal.problem, json_schema=schema):
                 raise refusal
 
@@ -98,7 +103,7 @@ class CompatibleModel:
             ) as response:
                 if response.content_type == STREAMED and response.status == OK:
                     await streamed.read(response.content)
-                    return response.status, streamed.body, None
+                    return streamed.status, streamed.body, None
                 return response.status, await response.text(), response.headers.get("Retry-After")
         except (aiohttp.ClientError, OSError) as error:
             problem = str(error) or type(error).__name__

@@ -18,6 +18,7 @@ _CONTENT_CODES = frozenset(
     {"context_length_exceeded", "exceed_context_size_error", "content_filter", "content_policy_violation"}
 )
 _CONTEXTS = ("n_ctx", "max_model_len", "loaded_context_length", "context_length")  # llama.cpp, vLLM, LM Studio, others
+_NOT_JSON = re.compile(r"json_validate_failed|failed to (?:generate|validate) json", re.IGNORECASE)
 _TOO_LONG = re.compile(
     r"context (?:length|size|window)|maximum context|context_length|prompt is too long", re.IGNORECASE
 )
@@ -48,7 +49,8 @@ class Dialect:
         asked = {name: value for name, value in asked.items() if name not in self.refused}
         if request.max_tokens is not None and (limit := self._first(LIMITS)) is not None:
             asked[limit] = request.max_tokens
-        if request.reply is not None and (form := self._first(_FORMS if json_schema else _FORMS[1:])) is not None:
+        form = _FORMS[0] if json_schema is True else self._first(_FORMS if json_schema else _FORMS[1:])
+        if request.reply is not None and form is not None:
             asked["response_format"] = _response_format(request.reply, form, bounded=MIN_LENGTH not in self.refused)
         if request.probabilities and "logprobs" not in self.refused:
             asked |= {"logprobs": True, "top_logprobs": MOST_LIKELY}
@@ -56,7 +58,7 @@ class Dialect:
 
     def gives_up(self, asked: Mapping[str, Any], problem: str, *, json_schema: object) -> bool:
         """Take in a refusal, and return whether the call may succeed without what it names."""
-        if MIN_LENGTH.lower() in problem.lower() and MIN_LENGTH not in self.refused:
+        if MIN_LENGTH.lower() in problem.lower() and MIN_LENGTH in str(asked.get("response_format")):
             self.refused.add(MIN_LENGTH)
             return True
         for name, named in _REFUSALS.items():
@@ -68,6 +70,13 @@ class Dialect:
                 return True
         return False
 
+    @staticmethod
+    def shortened(request: Request, problem: str) -> Request | None:
+        """Return a refused request with half the room for its reply, where it is that which was too much; else None."""
+        if (request.max_tokens or 0) <= LEAST_ROOM or not (_OF_THE_REPLY.search(problem) and _TOO_MUCH.search(problem)):
+            return None
+        return request.with_room(0.5)
+
     def _first(self, names: Sequence[str]) -> str | None:
         return next((name for name in names if name not in self.refused), None)
 
@@ -76,6 +85,9 @@ _FORMS = ("json_schema", "json_object")
 MOST_LIKELY = 20  # first tokens whose probabilities are asked for: the most that OpenAI and vLLM send
 MIN_LENGTH = "minLength"
 LIMITS = ("max_tokens", "max_completion_tokens")
+LEAST_ROOM = 64  # tokens; if not even so many are left to a reply, the prompt is too long
+_OF_THE_REPLY = re.compile(r"max_(?:completion_|new_)?tokens|in the completion|(?:output|completion) tokens")
+_TOO_MUCH = re.compile(r"too (?:large|high|many|long)|maximum|at most|exceed|less than|requested", re.IGNORECASE)
 _REFUSALS = {
     "response_format": re.compile(r"response.?format|json.?schema|structured.?output|grammar|guided", re.IGNORECASE),
     "max_tokens": re.compile(r"max_tokens", re.IGNORECASE),
@@ -141,6 +153,8 @@ def seconds_of(retry_after: str | None) -> float | None:
 
 def kind_of(status: int, codes: Collection[str] = (), problem: str = "") -> ModelErrorKind:
     """Say what kind of failure an HTTP status is, other than 200, with the error's code and type and its text."""
+    if _NOT_JSON.search(problem) and status in REFUSED:
+        return "malformed"  # the model's own reply, refused by who serves it
     if not _CONTENT_CODES.isdisjoint(codes) or (status in REFUSED and _TOO_LONG.search(problem)):
         return "content"
     return _KINDS.get(status, "server" if status >= 500 else "bad_request")

@@ -23,10 +23,20 @@ class StreamedAnswer:
     _clock: float = field(default_factory=lambda: perf_counter())
 
     @property
+    def status(self) -> int:
+        """The status of an answer of this kind that comes in one piece; one that breaks off is a server's failure."""
+        if self.error is None:
+            return 200 if self.finish_reason else 502
+        code = self.error.get("code") if isinstance(self.error, dict) else None
+        return int(str(code)) if str(code).isdecimal() else 500
+
+    @property
     def body(self) -> str:
         """The answer as an endpoint gives it that does not stream."""
         if self.error is not None:
             return json.dumps({"error": self.error})
+        if not self.finish_reason:
+            return json.dumps({"error": {"message": "the stream ended before the answer did"}})
         choice = {"message": {"content": "".join(self.texts)}, "finish_reason": self.finish_reason}
         return json.dumps({"choices": [choice], "usage": self.usage})
 

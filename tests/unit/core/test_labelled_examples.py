@@ -1,5 +1,6 @@
 """Labelled conversations as examples for a judge: a few of each kind, for the expectation they were labelled by."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -40,9 +41,15 @@ def test_labels_are_words_or_ratings_and_empty_ones_are_none(tmp_path: Path) -> 
 
 
 def test_json_lines_are_read_too(tmp_path: Path) -> None:
-    (tmp_path / "labels.jsonl").write_text('{"expected_behavior": "A", "label": true, "transcript": "a"}\n', "utf-8")
+    rows = [
+        {"expected_behavior": each, "label": label, "transcript": each} for each, label in (("A", True), ("B", None))
+    ]
+    (tmp_path / "labels.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
 
-    assert read_examples(tmp_path / "labels.jsonl")["A"][0].passes
+    found = read_examples(tmp_path / "labels.jsonl")
+
+    assert found["A"][0].passes
+    assert "B" not in found  # null is no label
 
 
 def test_spaces_make_no_other_conversation() -> None:

@@ -90,12 +90,30 @@ def test_typical_users_write_three_messages_but_not_more_than_they_may() -> None
     assert found.at_most["user"].calls == 40 * 7 + 40 * 2
 
 
-def test_audits_are_counted_by_their_share() -> None:
+def test_audits_are_counted_by_their_share_and_at_most_one_a_trial() -> None:
     found = forecast_of(scenario("One"), settings=replace(PLAIN, audit_users=0.25))
 
-    assert found.at_most["audit"].calls == 40 / 4
+    assert found.typical["audit"].calls == 40 / 4
+    assert found.at_most["audit"].calls == 40
+    assert found.trial.calls == forecast_of(scenario("One")).trial.calls + 1
     assert found.at_most["audit"].prompt_tokens > 0
     assert "audit" not in forecast_of(scenario("One")).at_most
+
+
+def test_a_trial_that_may_be_held_anew_takes_its_user_app_and_audit_so_often_at_most() -> None:
+    once, anew = (
+        forecast_of(
+            scenario("One", max_turns=4),
+            settings=replace(PLAIN, audit_users=0.25, on_user_fault=on_user_fault),
+            app_model="app/m",
+        )
+        for on_user_fault in ("missing", "retry")
+    )
+
+    times = {role: anew.at_most[role].calls / usage.calls for role, usage in once.at_most.items()}
+    assert times == {"user": 3, "app": 3, "audit": 3, "judge": 1, "rubric": 1, "control": 1}
+    assert anew.trial.calls == 3 * (4 + 4 + 1) + 1
+    assert anew.typical == once.typical
 
 
 def test_tokens_are_those_of_the_real_prompts() -> None:

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.anyio
 
 @dataclass(slots=True)
 class Shouting:
-    """Gives texts in capitals. It waits where it is told to, and fails for a text that says so."""
+    """Returns texts in capitals. It waits where it is told to, and fails for a text that says so."""
 
     limits: Limits = field(default_factory=lambda: Limits(items=4, tokens=100, wait_seconds=0.001))
     free: Event = field(default_factory=Event)

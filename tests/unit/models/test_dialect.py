@@ -128,7 +128,6 @@ async def test_a_context_that_is_too_small_is_a_refusal_of_content(make: Make, r
         await model.close()
 
     assert raised.value.kind == "content"
-    assert len(server.bodies) == 1
 
 
 @pytest.mark.parametrize("text", [None, "", '{"a'])

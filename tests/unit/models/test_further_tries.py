@@ -11,8 +11,8 @@ from simeval.core.usage import Ledger
 from simeval.errors import ModelError
 from simeval.models.caller import Caller
 from simeval.models.protocol.model import Completion, Request
-from simeval.models.protocol.prompts import ChatRequest, GradeRequest
-from simeval.models.protocol.replies import Grade
+from simeval.models.protocol.prompts import ChatRequest, GradeRequest, LabelRulingRequest
+from simeval.models.protocol.replies import Grade, PlainReply
 from simeval.models.registry import Models
 from simeval.models.reply_cache import ReplyCache
 from simeval.testing import ScriptedModel
@@ -88,9 +88,27 @@ async def test_a_reply_that_was_cut_is_asked_for_with_twice_the_tokens_and_so_ar
 def answer_of_needed(tokens: int):  # type: ignore[no-untyped-def]  # a script
     def answer(request: Request) -> Completion:
         is_cut = request.max_tokens is not None and request.max_tokens < tokens
-        return Completion(text='{"reasoning": "it' if is_cut else json.dumps(GOOD), is_cut=is_cut)
+        text = '{"reasoning": "it' if is_cut else json.dumps(GOOD)
+        return Completion(text=text, is_cut=is_cut, completion_tokens=0 if is_cut else tokens)
 
     return answer
+
+
+async def test_runaway_replies_do_not_raise_the_room_that_good_ones_never_needed() -> None:
+    asked = 0
+
+    def every_other_runs_away(_: Request) -> Completion:
+        nonlocal asked
+        asked += 1
+        is_cut = asked % 2 == 1
+        return Completion(text="{" if is_cut else json.dumps(GOOD), is_cut=is_cut, completion_tokens=30)
+
+    model = ScriptedModel(every_other_runs_away)
+    caller = Caller(model, AT_ONCE)
+    for seed in range(20):
+        await caller.ask(grading(seed), Grade)
+
+    assert {request.max_tokens for request in model.requests} == {800, 1600}
 
 
 async def test_an_option_sets_where_the_room_begins_and_the_error_names_it() -> None:
@@ -108,6 +126,20 @@ async def test_a_cut_reply_that_is_whole_in_itself_is_taken() -> None:
     model = ScriptedModel([Completion(text=json.dumps(GOOD) + " and so", is_cut=True)])
 
     assert (await Caller(model, AT_ONCE).ask(grading(), Grade)).score == 8
+
+
+async def test_plain_text_that_was_cut_is_asked_for_with_more_room_unless_its_end_is_seen() -> None:
+    cut = Completion(text="I would like to send back the", is_cut=True)
+    model = ScriptedModel([cut, "I would like to send back the boots."])
+    caller = Caller(model, AT_ONCE)
+
+    assert (await caller.ask(grading(), PlainReply)).message == "I would like to send back the boots."
+    assert [request.max_tokens for request in model.requests] == [800, 1600]
+    assert caller.ledger.of(grading().role).malformed_calls == 1
+
+    for text in ("Thanks. [END] And", "Thanks.\nAssistant: You are"):
+        marked = ScriptedModel([Completion(text=text, is_cut=True)])
+        assert (await Caller(marked, AT_ONCE).ask(grading(), PlainReply)).message == "Thanks."
 
 
 async def test_a_temperature_that_was_given_is_raised_too() -> None:
@@ -128,6 +160,17 @@ async def test_an_app_is_asked_again_in_its_own_words() -> None:
     assert second.messages() == first.messages()
     assert (first.temperature, second.temperature) == (0, 0)
     assert first.seed != second.seed
+
+
+async def test_a_judge_that_chats_in_place_of_a_label_is_told_which_labels_there_are() -> None:
+    request = LabelRulingRequest(given="a", when="b", criterion="c", conversation=(), seed=1)
+    model = ScriptedModel([Completion(text="I think so", is_cut=True), "Yes"])
+
+    chosen = await Caller(model, AT_ONCE).choose(request, ["Yes", "No"])
+
+    assert chosen.label == "Yes"
+    assert "it begins with none of Yes, No" in model.requests[1].messages()[-1]["content"]
+    assert model.requests[1].max_tokens == model.requests[0].max_tokens
 
 
 async def test_replies_of_no_use_are_counted_by_role() -> None:

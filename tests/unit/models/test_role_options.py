@@ -74,6 +74,15 @@ async def test_a_key_or_address_for_all_is_refused_where_two_providers_would_get
         await models.check()
 
 
+async def test_a_roles_key_is_refused_where_that_role_has_models_of_two_providers() -> None:
+    models = Models(Settings(judge_options={"api_key": "k"}))
+    models.get("openai/gpt-5-nano", "judge")
+    models.get("mistral/mistral-small", "judge")
+
+    with pytest.raises(DefinitionError, match="judge option 'api_key': it would go to several providers: mistral/"):
+        await models.check()
+
+
 @pytest.mark.parametrize(
     "settings",
     [

@@ -60,14 +60,38 @@ async def test_a_server_that_answers_in_one_piece_all_the_same_is_understood() -
 
 
 @pytest.mark.parametrize(
-    "answer", [streamed({"error": {"message": "out of memory"}}), (200, "data: {broken\n\n"), (200, "data: [DONE]\n\n")]
+    ("answer", "kind"),
+    [
+        (streamed(piece("I"), {"error": {"message": "out of memory"}}), "server"),
+        (streamed({"error": {"message": "busy", "code": 429}}), "rate_limit"),
+        ((200, "data: {broken\n\n"), "malformed"),
+    ],
 )
-async def test_a_stream_that_holds_no_answer_is_malformed(answer: tuple[int, str]) -> None:
+async def test_a_stream_that_holds_an_error_is_that_error(answer: tuple[int, str], kind: str) -> None:
     async with chat_server(lambda _: answer) as server:
         model = CompatibleModel("openai-compatible/small", {"api_base": server.base_url})
-        if answer[1].endswith("[DONE]\n\n") and "error" not in answer[1]:
-            assert not (await model.complete(HELLO)).text  # and so it is asked for again
-        else:
-            with pytest.raises(ModelError, match="malformed"):
-                await model.complete(HELLO)
+        with pytest.raises(ModelError) as raised:
+            await model.complete(HELLO)
         await model.close()
+
+    assert raised.value.kind == kind
+
+
+async def test_a_stream_that_breaks_off_is_no_answer(make: Make) -> None:
+    async with chat_server(lambda _: streamed(piece("I can "))) as server:
+        model = make(server.base_url)
+        with pytest.raises(ModelError) as raised:
+            await model.complete(HELLO)
+        await model.close()
+
+    assert raised.value.kind == "server"
+
+
+async def test_what_a_streamed_answer_costs_is_known_where_its_price_is() -> None:
+    async with chat_server(lambda _: streamed(*EVENTS)) as server:
+        model = LiteLLMModel("openai/gpt-4o-mini", {"api_base": server.base_url, "api_key": "none"})
+        made = await model.complete(HELLO)
+        await model.close()
+
+    assert made.cost_usd
+    assert made.cost_usd > 0

@@ -290,6 +290,14 @@ def test_a_rubric_can_be_written_as_a_list_and_as_a_mapping(file: Path, written:
     assert scenario.expectations[0].levels == levels
 
 
+def test_allowed_faults_of_users_are_written_in_a_file(tmp_path: Path) -> None:
+    written = suite(scenario="    allowed_user_faults: [repeats_itself, empty_message]\n")
+
+    [scenario] = load(tmp_path / "suite.yaml", written)
+
+    assert list(scenario.allowed_user_faults) == ["repeats_itself", "empty_message"]
+
+
 def test_criteria_facts_and_a_reference_are_written_in_a_file(tmp_path: Path) -> None:
     then = "      criteria: [It names the hour, It is polite]\n      reference: At nine.\n"
 

@@ -70,6 +70,13 @@ def file(tmp_path: Path) -> Path:
         (suite(scenario="    sample_size: 2.5\n"), 6, "scenarios.0.sample_size", "integer"),
         (suite(scenario="    sample_size: 0\n"), 6, "scenarios.0.sample_size", "a whole number of 1 or more"),
         (suite(scenario="    max_turns: true\n"), 6, "scenarios.0.max_turns", "integer"),
+        (
+            suite(scenario="    allowed_user_faults: [repeats_himself]\n"),
+            6,
+            "scenarios.0.allowed_user_faults",
+            "repeats_itself",
+        ),
+        (suite(scenario="    allowed_user_faults: repeats_itself\n"), 6, "scenarios.0.allowed_user_faults", "list"),
         (suite(scenario="    significance_level: 5\n"), 6, "scenarios.0.significance_level", "between 0 and 0.5"),
         (suite(top="sample_size: -1\n"), 1, "sample_size", "a whole number of 1 or more"),
         (suite().replace("title: First", "title: ''"), 3, "scenarios.0.title", "at least 1 character"),
