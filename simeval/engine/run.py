@@ -182,6 +182,7 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
     app_name = work.target.name if work.target else RECORDED
     await context.models.check()
     canaries = _canaries(context, plans)
+    await canaries.check()
     foreseen = await anyio.to_thread.run_sync(partial(work.forecast, canaries=canaries.requests()))
     contexts = await context.models.contexts(foreseen.longest)
     warnings = [*too_long(foreseen.longest, contexts), *(warning for plan in plans for warning in plan.warnings())]

@@ -111,7 +111,19 @@ async def test_an_end_or_a_stop_ends_them(tmp_path: Path, way: str) -> None:
 
     assert (result.trials, result.run.stopped) == (0, "enough")
     assert result.run.usage["canary"].ended_calls > 0
-    assert not (tmp_path / "kept").exists()
+    assert list((tmp_path / "kept").iterdir()) == []
+
+
+async def test_a_kept_file_that_is_damaged_is_named_before_any_call(tmp_path: Path) -> None:
+    await engine(judge(), tmp_path).evaluate(SCENARIO, app)
+    [kept] = tmp_path.glob("*.json")  # noqa: ASYNC240
+    kept.write_text(kept.read_text()[:-9], encoding="utf-8")
+    model = judge()
+
+    with pytest.raises(DefinitionError, match=r"canary .*\.json: it cannot be used"):
+        await engine(model, tmp_path).evaluate(SCENARIO, app)
+
+    assert model.calls == 0
 
 
 async def test_a_run_goes_on_where_they_have_no_reply(tmp_path: Path) -> None:

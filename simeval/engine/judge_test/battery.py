@@ -15,7 +15,7 @@ from simeval.core.settings import Settings
 from simeval.core.trial import Rating
 from simeval.core.usage import Ledger, total
 from simeval.engine.judge_test import material
-from simeval.engine.judge_test.canary import REPEATS, CanaryFinding, Replies, compare
+from simeval.engine.judge_test.canary import REPEATS, CanaryFinding, KeptAnswers, Replies, kept_answers
 from simeval.engine.judge_test.cases import Case, JudgeCheck, canaries, checks, pairs, repeated
 from simeval.engine.judge_test.material import Situation
 from simeval.engine.judge_test.report import ALLOWED, CheckResult, JudgeTestResult, shown
@@ -108,6 +108,8 @@ async def judge_test(
     models.open()
     try:
         caller = models.caller(model, ledger, role="judge")
+        if canary is not None:
+            await kept_canary(caller, prompt, canary)
         judge = _Judge(caller=caller, prompt=prompt, seed=settings.seed or 0)
         found = await _battery(judge, allowed)
         flown = None if canary is None else await ask_canary(caller, prompt, canary)
@@ -119,11 +121,12 @@ async def judge_test(
 
 
 async def ask_canary(caller: Caller, prompt: Prompt, folder: Path) -> CanaryFinding:
-    """Ask a judge about the canaries, and hold its answers against those that are kept. Raises as `compare`.
+    """Ask a judge about the canaries, and hold its answers against those that are kept.
 
     They are never answered from a cache. The first call without a reply ends the others: of answers that are not whole
-    nothing is kept or concluded. Raises ModelUnusable.
+    nothing is kept or concluded. Raises ModelUnusable, and before any call DefinitionError for what cannot be used.
     """
+    kept = await kept_canary(caller, prompt, folder)
     uncached, requests = replace(caller, cache=None), canary_requests(prompt)
     said = [[request.conversation[-1].content] for request in requests]
     try:
@@ -136,8 +139,13 @@ async def ask_canary(caller: Caller, prompt: Prompt, folder: Path) -> CanaryFind
         return CanaryFinding(judge=caller.model.name, problem=str(error))
     answers = [(CANNOT_TELL if grade.score is None else grade.score, grade.reasoning) for grade in grades]
     replies: list[Replies] = [answers[place : place + REPEATS] for place in range(0, len(answers), REPEATS)]
+    return await anyio.to_thread.run_sync(kept.compare, replies)
+
+
+async def kept_canary(caller: Caller, prompt: Prompt, folder: Path) -> KeptAnswers:
+    """Return what is kept of a judge's answers to the canaries. Raises DefinitionError where that cannot be used."""
     made_from = [material.VERSION, prompt.identity, dict(caller.options)]
-    return await anyio.to_thread.run_sync(compare, folder, caller.model.name, made_from, replies)
+    return await anyio.to_thread.run_sync(kept_answers, folder, caller.model.name, made_from, len(canaries()))
 
 
 async def _battery(judge: _Judge, allowed: float) -> list[CheckResult]:

@@ -107,24 +107,51 @@ def _replies_apart(then: Replies, now: Replies) -> float:
     return 1 + within / max(1, len(old) * (len(old) - 1)) - between / (len(old) * len(new))  # never below 0
 
 
-def compare(folder: Path, judge: str, made_from: Sequence[object], answers: Sequence[Replies]) -> CanaryFinding:
-    """Hold a judge's answers against those that are kept in a folder; keep them where there are none yet.
+@dataclass(frozen=True, slots=True)
+class KeptAnswers:
+    """A judge's answers in a file; `then` is None where none are kept yet."""
 
-    `made_from` is all that answers depend on: another prompt or option is another canary. Raises DefinitionError for a
-    folder that cannot be used.
+    judge: str
+    path: Path
+    since: str = ""
+    then: Sequence[Replies] | None = None
+
+    def compare(self, answers: Sequence[Replies]) -> CanaryFinding:
+        """Hold new answers against those that are kept; keep them where there are none. Raises DefinitionError."""
+        if self.then is None:
+            today = f"{datetime.now(UTC):%Y-%m-%d}"
+            said = {"judge": self.judge, "kept": today, "answers": answers}
+            try:
+                write_whole(self.path, json.dumps(said, ensure_ascii=False, indent=1))
+            except OSError as error:
+                raise _unusable(self.path, error) from error
+            return CanaryFinding(judge=self.judge, kept=today)
+        p = p_of_change(self.then, answers)
+        means = [mean(rating for replies in each for rating, _ in replies) for each in (self.then, answers)]
+        return CanaryFinding(judge=self.judge, kept=self.since, p_value=p, mean_then=means[0], mean_now=means[1])
+
+
+def kept_answers(folder: Path, judge: str, made_from: Sequence[object], conversations: int) -> KeptAnswers:
+    """Return what a folder has of a judge's answers to so many conversations.
+
+    `made_from` is all that answers depend on: another prompt or option is another canary. Raises DefinitionError for
+    a folder that cannot be used.
     """
     key = sha256(json.dumps([judge, *made_from], sort_keys=True, default=str).encode()).hexdigest()
-    path, now = folder / f"{key}.json", datetime.now(UTC)
+    path = folder / f"{key}.json"
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         if not path.exists():
-            said = {"judge": judge, "kept": f"{now:%Y-%m-%d}", "answers": answers}
-            write_whole(path, json.dumps(said, ensure_ascii=False, indent=1))
-            return CanaryFinding(judge=judge, kept=f"{now:%Y-%m-%d}")
+            return KeptAnswers(judge, path)
         kept = json.loads(path.read_text(encoding="utf-8"))
         then = [[(float(rating), str(text)) for rating, text in replies] for replies in kept["answers"]]
-        p = p_of_change(then, answers)
+        if [len(replies) for replies in then] != [REPEATS] * conversations:
+            raise ValueError(f"it has not {REPEATS} answers to each of {conversations} conversations")
+        return KeptAnswers(judge, path, str(kept["kept"]), then)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        do = "name another folder, or remove the file"
-        raise DefinitionError(f"canary {path}", found=f"it cannot be used ({error})", do=do) from error
-    means = [mean(rating for replies in each for rating, _ in replies) for each in (then, answers)]
-    return CanaryFinding(judge=judge, kept=kept["kept"], p_value=p, mean_then=means[0], mean_now=means[1])
+        raise _unusable(path, error) from error
+
+
+def _unusable(path: Path, error: Exception) -> DefinitionError:
+    do = "name another folder, or remove the file"
+    return DefinitionError(f"canary {path}", found=f"it cannot be used ({error})", do=do)

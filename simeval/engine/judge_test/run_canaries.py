@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simeval.core.logs import log
-from simeval.engine.judge_test.battery import ask_canary, canary_requests
+from simeval.engine.judge_test.battery import ask_canary, canary_requests, kept_canary
 from simeval.engine.plans.budget import Spending
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt
@@ -25,9 +25,19 @@ class RunCanaries:
     folder: Path | None
     is_over: bool = False
 
+    @property
+    def _asked_judges(self) -> Sequence[Caller]:
+        return [judge for judge in self.judges if not is_embedded(judge.model.name)]
+
     def requests(self) -> Sequence[GradeRequest]:
         """Return what each judge is asked."""
         return [] if self.folder is None else canary_requests(self.prompt)
+
+    async def check(self) -> None:
+        """Raise DefinitionError where what is kept of a judge cannot be used."""
+        if self.folder is not None:
+            for judge in self._asked_judges:
+                await kept_canary(judge, self.prompt, self.folder)
 
     async def ask(self, spending: Spending) -> list[str]:
         """Return what is found of each judge; nobody is asked where no trial could be paid for after that.
@@ -43,8 +53,7 @@ class RunCanaries:
         admission = spending.admits(in_flight=0, finished=0)
         if admission != "go":
             return [f"canaries were not asked: {admission}"]
-        judges = [judge for judge in self.judges if not is_embedded(judge.model.name)]
-        found = [await ask_canary(judge, self.prompt, folder) for judge in judges]
+        found = [await ask_canary(judge, self.prompt, folder) for judge in self._asked_judges]
         for each in found:
             if each.has_changed or each.problem:
                 log.warning(str(each))
