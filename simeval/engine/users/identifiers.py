@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 _EMAIL = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec)[a-z]*\.?"
@@ -31,6 +32,7 @@ class Identifier:
     shape: str
 
 
+@lru_cache(maxsize=1_000)  # what a scenario says is read again at every turn
 def details(text: str) -> tuple[str, ...]:
     """Return the facts of a text that can be told one by one, each once, in order."""
     found = [(match.start(), match[0].strip("#")) for match in _DETAIL.finditer(text)]
@@ -52,6 +54,7 @@ def is_told(detail: str, texts: Iterable[str]) -> bool:
     return any(squeezed(detail) in squeezed(text) for text in texts)
 
 
+@lru_cache(maxsize=1_000)
 def squeezed(text: str) -> str:
     """Return the letters and digits of a text, in small letters."""
     return re.sub(r"[\W_]+", "", text.casefold())

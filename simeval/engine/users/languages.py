@@ -115,6 +115,7 @@ def _script(text: str) -> str:
     return found.most_common(1)[0][0]
 
 
+@lru_cache(maxsize=1_000)  # what a scenario says is read again with every conversation
 def named_languages(text: str) -> frozenset[str]:
     """Return the languages that a text names; ANY is among them where it speaks of languages as such."""
     return frozenset(language for names, language in _NAMED.items() if names.search(text))
