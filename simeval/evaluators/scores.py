@@ -295,11 +295,12 @@ class MeanEvaluator(_BarEvaluator):
     def check(self) -> None:
         self.require_one_bar()
         low, high = self.bounds
-        if self.bar in (low, high):
-            do = (
-                f"put the bar between them: no mean of such scores lies beyond {self.bar:g}, so nothing is to be proven"
-            )
-            require(False, f"{type(self).__name__}.bounds", found=self.bounds, do=do)
+        require(
+            self.bar not in (low, high),
+            f"{type(self).__name__}.bounds",
+            found=self.bounds,
+            do=f"put the bar between them: no mean of such scores lies beyond {self.bar:g}, so nothing is to be proven",
+        )
         require(
             -inf < low < self.bar < high < inf,
             f"{type(self).__name__}.bounds",

@@ -1,16 +1,13 @@
 """The battery: asks a judge about conversations of which it is known what they are worth."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
-import anyio
 import anyio.to_thread
 
 from simeval.core import seeds
-from simeval.core.capture import first_leaf
 from simeval.core.settings import Settings
 from simeval.core.trial import Rating
 from simeval.core.usage import Ledger, total
@@ -28,13 +25,11 @@ from simeval.models.protocol.prompts import GradeRequest
 from simeval.models.protocol.replies import Grade
 from simeval.models.provider_table import is_embedded
 from simeval.models.registry import Models
-from simeval.scorers.llm.panel import repeat_seed
+from simeval.scorers.llm.panel import at_once, repeat_seed
 from simeval.scorers.llm.preference import Preference
 
 CANNOT_TELL = 0.0  # in place of a canary's rating: below all that there are
 GAIN = 2.0  # points by which padding may not lift a rating
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,22 +159,6 @@ async def _battery(judge: _Judge, allowed: float) -> list[CheckResult]:
         _noise(ratings, allowed),
         _position(orders, allowed),
     ]
-
-
-async def at_once(asks: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
-    """Return what each of these calls returns, in their order; the models bound how many are made at once."""
-    found: dict[int, T] = {}
-
-    async def one(place: int) -> None:
-        found[place] = await asks[place]()
-
-    try:
-        async with anyio.create_task_group() as asking:
-            for place in range(len(asks)):
-                asking.start_soon(one, place)
-    except ExceptionGroup as group:
-        raise first_leaf(group) from group
-    return [found[place] for place in range(len(asks))]
 
 
 def _checked(check: JudgeCheck, grades: Mapping[Case, Rating | None], allowed: float) -> CheckResult:

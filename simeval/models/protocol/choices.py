@@ -30,11 +30,8 @@ class Choice(Reply):
 def read_choice(completion: Completion, labels: Sequence[str], *, model: str) -> Choice:
     """Return the label that an answer begins with. Raises MalformedReply where it begins with none of them."""
     text = completion.text.strip()
-    if text.startswith("{"):  # one that was kept with its probabilities
-        try:
-            return Choice.model_validate(json.loads(text))
-        except (ValueError, ValidationError):
-            pass
+    if kept := _kept(text, labels):
+        return kept
     first = text.strip("*_`\"'([<").casefold()
     said = next((label for label in labels if _begins(first, label.casefold())), None)
     if said is None:
@@ -47,6 +44,17 @@ def read_choice(completion: Completion, labels: Sequence[str], *, model: str) ->
     whole = sum(mass.values())
     known = {label: share / whole for label, share in mass.items()} if whole >= LEAST_MASS else {said: 1.0}
     return Choice(label=said, probabilities=known)
+
+
+def _kept(text: str, labels: Sequence[str]) -> Choice | None:
+    """Return the choice that was kept with its probabilities, if the text is one of these labels."""
+    if not text.startswith("{"):
+        return None
+    try:
+        kept = Choice.model_validate(json.loads(text))
+    except (ValueError, ValidationError):
+        return None
+    return kept if {kept.label, *kept.probabilities} <= set(labels) else None
 
 
 def _begins(text: str, label: str) -> bool:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import anyio
@@ -21,23 +22,27 @@ async def of_each_judge(
 
     The first that fails ends the others, and is raised: fewer ratings would be another criterion.
     """
-    places = [(judge, repeat) for judge in judges for repeat in range(repeats)]
+    asks = [partial(ask, judge, repeat, repeat_seed(seed, repeat)) for judge in judges for repeat in range(repeats)]
+    return [await asks[0]()] if len(asks) == 1 else await at_once(asks)
+
+
+async def at_once(asks: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
+    """Return what each of these calls returns, in their order; the models bound how many are made at once.
+
+    The first that fails ends the others, and is raised.
+    """
     found: dict[int, T] = {}
 
     async def one(place: int) -> None:
-        judge, repeat = places[place]
-        found[place] = await ask(judge, repeat, repeat_seed(seed, repeat))
+        found[place] = await asks[place]()
 
-    if len(places) == 1:
-        await one(0)
-    else:
-        try:
-            async with anyio.create_task_group() as asking:
-                for place in range(len(places)):
-                    asking.start_soon(one, place)
-        except ExceptionGroup as group:
-            raise first_leaf(group) from group
-    return [found[place] for place in range(len(places))]
+    try:
+        async with anyio.create_task_group() as asking:
+            for place in range(len(asks)):
+                asking.start_soon(one, place)
+    except ExceptionGroup as group:
+        raise first_leaf(group) from group
+    return [found[place] for place in range(len(asks))]
 
 
 def facts_of(found: Any) -> str:

@@ -46,3 +46,12 @@ def test_one_that_was_kept_is_read_with_its_probabilities() -> None:
     kept = Choice(label="7", probabilities={"7": 0.75, "9": 0.25})
 
     assert read_choice(Completion(text=kept.model_dump_json()), DIGITS, model="m") == kept
+
+
+@pytest.mark.parametrize("choice", [("great", {"great": 1.0}), ("7", {"great": 1.0})])
+def test_a_reply_in_the_form_of_a_kept_one_with_other_labels_is_malformed(choice: tuple[str, dict[str, float]]) -> None:
+    label, probabilities = choice
+    reply = Choice(label=label, probabilities=probabilities).model_dump_json()
+
+    with pytest.raises(MalformedReply, match="it begins with none of 0, 1"):
+        read_choice(Completion(text=reply), DIGITS, model="m")
