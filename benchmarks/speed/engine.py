@@ -24,10 +24,11 @@ TRIALS, TURNS, IN_FLIGHT = 30, 3, 100
 TRIALS_IN_FLIGHT = 130  # a trial is in the app for a part of its time, so more of them keep the model busy
 MODEL_SECONDS, APP_SECONDS = 0.050, 0.020
 ROOT = Path(__file__).resolve().parents[2]
+BARE = "bare"
 WAYS = {
-    "simeval, LiteLLM openai/": "openai/",
-    "simeval, LiteLLM hosted_vllm/": "hosted_vllm/",
-    "simeval, openai-compatible/": "openai-compatible/",
+    "aiohttp alone": BARE,
+    "simeval, openai/": "openai/",
+    "simeval, transport=litellm": "litellm:openai/",
 }
 HEADER = (
     "system",
@@ -37,6 +38,7 @@ HEADER = (
     "bound s",
     "wall/bound",
     "CPU ms/call",
+    "/aiohttp",
     "app p50",
     "app p95",
     "RSS MB",
@@ -46,7 +48,7 @@ SIGMAEVAL_PROMPTS = (
     ("You are an expert evaluator", "judge"),
     ("You are an expert at creating", "rubric"),
 )
-FORM = "{:30} {:>9} {:>6} {:>7} {:>7} {:>10} {:>11} {:>8} {:>8} {:>6}"
+FORM = "{:26} {:>9} {:>6} {:>7} {:>7} {:>10} {:>11} {:>8} {:>7} {:>7} {:>6}"
 
 
 def main() -> None:

@@ -2,24 +2,23 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import cast
 
 from simeval.core.validation import is_number, require
 
 
 def require_seconds(value: object, name: str) -> None:
     """Raise a DefinitionError unless a value is a number of seconds above 0."""
-    require(is_number(value) and cast("float", value) > 0, name, found=value, do="use more than 0 seconds")
+    require(is_number(value) and value > 0, name, found=value, do="use more than 0 seconds")
 
 
 def require_amount(value: object, name: str) -> None:
     """Raise a DefinitionError unless a value is a number above 0."""
-    require(is_number(value) and cast("float", value) > 0, name, found=value, do="use a number above 0")
+    require(is_number(value) and value > 0, name, found=value, do="use a number above 0")
 
 
 def require_part(value: object, name: str) -> None:
     """Raise a DefinitionError unless a value is a share, 0 and 1 among them."""
-    require(is_number(value) and 0 <= cast("float", value) <= 1, name, found=value, do="use a share from 0 to 1")
+    require(is_number(value) and 0 <= value <= 1, name, found=value, do="use a share from 0 to 1")
 
 
 def require_seed(value: object, name: str) -> None:

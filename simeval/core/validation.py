@@ -1,6 +1,7 @@
 """Checks of arguments: each raises DefinitionError, which says where, what was found and what to do."""
 
 from collections.abc import Mapping, Sequence
+from typing import TypeGuard
 
 from simeval.errors import DefinitionError
 
@@ -17,7 +18,7 @@ def require(condition: bool, where: str, *, found: object, do: str) -> None:
         raise DefinitionError(where, found=f"found {found!r}", do=do)
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Return whether a value is a number: no boolean, no NaN, nothing that merely looks like one."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
 

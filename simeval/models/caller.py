@@ -4,11 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from logging import DEBUG
+from random import uniform
 from typing import Any, TypeVar
 
 import anyio
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
-from tenacity.wait import wait_random_exponential
 
 from simeval.core.logs import log
 from simeval.core.redaction import Redactor
@@ -89,19 +88,29 @@ class Caller:
         """Return what `read` makes of a reply that it can read."""
         request = request.addressed(self.options)
         tries = _Tries(self.retry.max_attempts if self.retry.enabled else 1, self._room.get(request.role, 1))
-        try:
-            async for attempt in self._retrying(request, tries):
-                with attempt:
-                    asked = tries.next(request)
-                    kept = await self._kept(asked, read)
-                    return await self._asked(asked, read, tries) if kept is None else kept
-        except ModelError as error:
-            error.clean(self.redactor.clean)
-            error.attempts, error.role = attempt.retry_state.attempt_number, request.role
-            if error.kind == "connection" and error.attempts > 1 and not self.model.answers:
-                raise ModelUnusable(self.model.name, kind=error.kind, problem=error.problem) from None
-            raise
-        raise AssertionError("tenacity re-raises the last error")
+        while True:
+            asked = tries.next(request)
+            try:
+                kept = await self._kept(asked, read) if self.cache is not None else None
+                return await self._asked(asked, read, tries) if kept is None else kept
+            except ModelError as error:
+                error.clean(self.redactor.clean)
+                tries.attempts += 1
+                if not _may_pass(error) or tries.are_spent:
+                    error.attempts, error.role = tries.attempts, request.role
+                    if error.kind == "connection" and error.attempts > 1 and not self.model.answers:
+                        raise ModelUnusable(self.model.name, kind=error.kind, problem=error.problem) from None
+                    raise
+                seconds = self._wait(error, tries)
+                log.debug(
+                    "retry",
+                    role=request.role,
+                    model=self.model.name,
+                    attempt=tries.attempts,
+                    wait_seconds=round(seconds, 2),
+                    error=str(error),
+                )
+            await anyio.sleep(seconds)
 
     async def _kept(self, request: Request, read: Callable[[Completion], T]) -> T | None:
         """Return what was answered to a request before, where that is kept and can be read."""
@@ -153,29 +162,13 @@ class Caller:
     def _log(self, event: str, request: Request, text: str) -> None:
         log.debug(event, role=request.role, model=self.model.name, text=self.redactor.clean(text))
 
-    def _retrying(self, request: Request, tries: "_Tries") -> AsyncRetrying:
-        def before_sleep(state: RetryCallState) -> None:
-            log.debug(
-                "retry",
-                role=request.role,
-                model=self.model.name,
-                attempt=state.attempt_number,
-                wait_seconds=round(state.upcoming_sleep, 2),
-                error=self.redactor.clean(str(_error(state))),
-            )
-
-        return AsyncRetrying(
-            sleep=anyio.sleep,
-            stop=lambda state: tries.are_spent(state.attempt_number),
-            wait=lambda state: _retry_after(state) if tries.is_unlucky else self._wait(state),
-            retry=retry_if_exception(_may_pass),
-            before_sleep=before_sleep,
-            reraise=True,
-        )
-
-    def _wait(self, state: RetryCallState) -> float:
-        backoff = wait_random_exponential(self.retry.backoff_multiplier, self.retry.max_backoff_seconds)(state)
-        return max(backoff, _retry_after(state))
+    def _wait(self, error: ModelError, tries: "_Tries") -> float:
+        """Return the seconds until the next attempt: at random up to a bound that doubles, or what the model asks."""
+        asked = error.retry_after or 0.0
+        if tries.is_unlucky:
+            return asked
+        bound = min(self.retry.max_backoff_seconds, self.retry.backoff_multiplier * 2.0 ** (tries.attempts - 1))
+        return max(asked, uniform(0.0, bound))
 
 
 @dataclass(slots=True)
@@ -187,6 +180,7 @@ class _Tries:
 
     most: int
     room: int = 1
+    attempts: int = 0
     is_unlucky: bool = False
     _unlucky: int = 0
     _malformed: int = 0
@@ -213,26 +207,16 @@ class _Tries:
         self.is_unlucky = error.kind == "rate_limit" and others_answered
         self._unlucky += self.is_unlucky
 
-    def are_spent(self, attempts: int) -> bool:
-        """Return whether there may be no further attempt."""
-        return attempts - self._unlucky >= self.most or self._unlucky > REFUSALS * (self.most - 1)
+    @property
+    def are_spent(self) -> bool:
+        """Whether there may be no further attempt."""
+        return self.attempts - self._unlucky >= self.most or self._unlucky > REFUSALS * (self.most - 1)
 
 
 def _rendered(request: Request) -> str:
     return "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in request.messages())
 
 
-def _error(state: RetryCallState) -> BaseException | None:
-    return state.outcome.exception() if state.outcome else None
-
-
-def _retry_after(state: RetryCallState) -> float:
-    error = _error(state)
-    return error.retry_after or 0.0 if isinstance(error, ModelError) else 0.0
-
-
-def _may_pass(error: BaseException) -> bool:
+def _may_pass(error: ModelError) -> bool:
     """Return whether it is worth calling again: the cause may pass, and in a time that can be waited for."""
-    if not isinstance(error, ModelError) or error.waited_out:
-        return False
-    return error.retryable and (error.retry_after or 0.0) <= LONGEST_RETRY_AFTER
+    return not error.waited_out and error.retryable and (error.retry_after or 0.0) <= LONGEST_RETRY_AFTER

@@ -1,31 +1,64 @@
-"""The providers there are, and whose a model is by its name. A new one is a module and a row here."""
+"""The providers there are, and whose a model is by its name. A new one is a module and a row here.
+
+One that speaks OpenAI's protocol is a row of ENDPOINTS in `providers/endpoints`.
+"""
+
+from collections.abc import Mapping
+from typing import Any
 
 from simeval.models.protocol.model import Model
-from simeval.models.protocol.provider import Provider
+from simeval.models.protocol.provider import Make, Provider
 from simeval.models.providers.embedding import CompatibleEmbedding, LiteLLMEmbedding
+from simeval.models.providers.endpoints import COMPATIBLE, ENDPOINTS, Endpoint
 from simeval.models.providers.litellm_model import LiteLLMModel
 from simeval.models.providers.moderation import CompatibleModeration, LiteLLMModeration
 from simeval.models.providers.offline import OFFLINE_PREFIX, OfflineModel
-from simeval.models.providers.openai_compatible import COMPATIBLE_PREFIX, CompatibleModel
+from simeval.models.providers.openai_compatible import CompatibleModel
+
+_OPENAI = "openai/"
+
+
+def _direct(endpoint: Endpoint) -> Provider:
+    """Return the provider behind an endpoint: asked directly, where its options do not need LiteLLM."""
+
+    def road(direct: type[CompatibleModel], indirect: type[LiteLLMModel]) -> Make:
+        def made(name: str, options: Mapping[str, Any], seconds: float) -> Model:
+            if endpoint.needs_litellm(options):
+                return indirect(name, options, seconds)
+            return direct(name, options, endpoint)
+
+        return made
+
+    return Provider(
+        prefix=endpoint.prefix,
+        model=(CompatibleModel, LiteLLMModel),
+        chat=road(CompatibleModel, LiteLLMModel),
+        embedding=road(CompatibleEmbedding, LiteLLMEmbedding) if endpoint.embeds else LiteLLMEmbedding,
+        moderation=road(CompatibleModeration, LiteLLMModeration) if endpoint.prefix == _OPENAI else LiteLLMModeration,
+        has_prices=True,
+        needs_litellm=endpoint.needs_litellm,
+    )
+
 
 # the first whose prefix a name has; LiteLLM takes all others
 PROVIDERS = (
     Provider(
         prefix=OFFLINE_PREFIX,
-        model=OfflineModel,
+        model=(OfflineModel,),
         chat=lambda name, _options, _seconds: OfflineModel(name),
         is_embedded=True,
     ),
     Provider(
-        prefix=COMPATIBLE_PREFIX,
-        model=CompatibleModel,
+        prefix=COMPATIBLE.prefix,
+        model=(CompatibleModel,),
         chat=lambda name, options, _seconds: CompatibleModel(name, options),
         embedding=lambda name, options, _seconds: CompatibleEmbedding(name, options),
         moderation=lambda name, options, _seconds: CompatibleModeration(name, options),
     ),
+    *map(_direct, ENDPOINTS),
     Provider(
         prefix="",
-        model=LiteLLMModel,
+        model=(LiteLLMModel,),
         chat=LiteLLMModel,
         embedding=LiteLLMEmbedding,
         moderation=LiteLLMModeration,
@@ -40,8 +73,9 @@ def provider_of(name: str) -> Provider:
 
 
 def maker_of(model: Model) -> Provider | None:
-    """Return the provider whose class a model is of; None for an object of the user's own."""
-    return next((provider for provider in PROVIDERS if isinstance(model, provider.model)), None)
+    """Return the provider of a model that was made from its name; None for an object of the user's own."""
+    provider = provider_of(model.name)
+    return provider if isinstance(model, provider.model) else None
 
 
 def is_embedded(name: str) -> bool:

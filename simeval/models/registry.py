@@ -21,13 +21,24 @@ from simeval.models.prices import Price, price_of
 from simeval.models.protocol.model import Model, ModelKind, SharedModel
 from simeval.models.protocol.provider import Provider
 from simeval.models.provider_table import is_embedded, maker_of, provider_of
-from simeval.models.providers.openai_compatible import COMPATIBLE_PREFIX
+from simeval.models.providers.endpoints import COMPATIBLE, LITELLM, TRANSPORT
 from simeval.models.reply_cache import ReplyCache
 
-_SECRET = frozenset({"api_key"})  # of an address; no call is told apart by it
+_SAME_ANSWERS = frozenset({"api_key", TRANSPORT})  # of an address; no call is told apart by them
 STREAM = "stream"  # which an app may be asked for
 OURS = frozenset({"model", "messages", STREAM, "timeout", "num_retries", "max_retries", "seed"})
-_ADDRESS = ("api_", "base_url", "headers", "extra_headers", "organization", "aws_", "azure_", "vertex_", "region_name")
+_ADDRESS = (
+    "api_",
+    "base_url",
+    TRANSPORT,
+    "headers",
+    "extra_headers",
+    "organization",
+    "aws_",
+    "azure_",
+    "vertex_",
+    "region_name",
+)
 SPARE_SECONDS = 10.0  # LiteLLM's own time-out is a little later than ours, which says more
 
 
@@ -55,7 +66,8 @@ class Models:
         """
         if isinstance(named, ModelKind):
             return self._kept(named.key, self._bases.get(named.key) or self._made(named))
-        address = address_of(self._settings.options_of(role))
+        options = self._settings.options_of(role)
+        address = {**address_of(options), **_road_of(named, options)}
         base = self._base(named, address)
         if isinstance(named, str) and not is_embedded(named):
             self._note_family(named, role, address)
@@ -103,7 +115,8 @@ class Models:
             Metered(model, ledger),
             self._settings.retry,
             redactor or self.redactor(),
-            cache and replace(cache, address={name: str(asked_at[name]) for name in asked_at if name not in _SECRET}),
+            cache
+            and replace(cache, address={name: str(asked_at[name]) for name in asked_at if name not in _SAME_ANSWERS}),
             {name: value for name, value in options.items() if name not in address},
             ledger,
         )
@@ -113,7 +126,7 @@ class Models:
         return redactor_of(self._settings)
 
     def price(self, name: str) -> Price | None:
-        """Return the price of a model, where its provider has prices and one is known; may load LiteLLM."""
+        """Return the price of a model, where its provider has prices and one is known."""
         return price_of(name) if any(maker.has_prices for maker in self._makers(name)) else None
 
     def tells_cost(self, name: str) -> bool:
@@ -131,9 +144,6 @@ class Models:
 
         Makes no call.
         """
-        for base in self._bases.values():
-            if callable(check := getattr(base, "check", None)):
-                await anyio.to_thread.run_sync(check)
         for source, named in self._families.items():
             if len(named) > 1:
                 option = min(address_of(getattr(self._settings, source)))
@@ -145,6 +155,11 @@ class Models:
                     found=f"it would go to several providers: {', '.join(sorted(named.values()))}",
                     do=do,
                 )
+        for base in self._bases.values():
+            if callable(check := getattr(base, "check", None)):
+                await anyio.to_thread.run_sync(check)
+            if callable(check_key := getattr(base, "check_key", None)) and not self._settings.cache:
+                check_key()  # where replies are kept it may not be needed
 
     async def contexts(self, names: Collection[str]) -> Mapping[str, int]:
         """Return the tokens that a prompt with its reply may have, of those of these models that say it."""
@@ -217,7 +232,7 @@ class Models:
         """Note to whom addresses and keys go, by where they were given."""
         for source in ("model_options", *([f"{role}_options"] if role else [])):
             given = address_of(getattr(self._settings, source) or {})
-            if any(address.get(option) == value for option, value in given.items()):
+            if any(option != TRANSPORT and address.get(option) == value for option, value in given.items()):
                 self._families.setdefault(source, {}).setdefault(_family(name), name)
 
 
@@ -237,6 +252,12 @@ def address_of(options: Mapping[str, Any]) -> Mapping[str, Any]:
     return {name: value for name, value in options.items() if name.startswith(_ADDRESS)}
 
 
+def _road_of(named: str | Model, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return that a model is asked through LiteLLM, where one of its options says so or only LiteLLM knows it."""
+    provider = provider_of(named) if isinstance(named, str) else None
+    return {TRANSPORT: LITELLM} if provider and provider.needs_litellm(options) else {}
+
+
 def _key(name: str, address: Mapping[str, Any]) -> Hashable:
     return (name, repr(sorted(address.items()))) if address else name
 
@@ -244,4 +265,4 @@ def _key(name: str, address: Mapping[str, Any]) -> Hashable:
 def _family(name: str) -> str:
     """Return whose a model of this name is: those of one family may get one key."""
     family = name.partition("/")[0] if "/" in name else "openai"
-    return "openai" if family == COMPATIBLE_PREFIX.rstrip("/") else family
+    return "openai" if family == COMPATIBLE.prefix.rstrip("/") else family

@@ -15,15 +15,17 @@ def _litellm() -> None:
     load_litellm()
 
 
-@pytest.fixture(params=["openai", "openai-compatible"])
+@pytest.fixture(params=["litellm", "openai-compatible"])
 def make_engine(request: pytest.FixtureRequest) -> MakeEngine:
     """Return what makes an engine whose models are played by a server."""
 
+    prefix, road = ("openai", {"transport": "litellm"}) if request.param == "litellm" else (request.param, {})
+
     def make(handle: FakeEndpoint, **options: Any) -> Engine:
         defaults: dict[str, Any] = {
-            "judge_model": f"{request.param}/test-judge",
-            "user_simulator_model": f"{request.param}/test-user",
-            "model_options": {"api_base": handle.base_url, "api_key": KEY},
+            "judge_model": f"{prefix}/test-judge",
+            "user_simulator_model": f"{prefix}/test-user",
+            "model_options": {"api_base": handle.base_url, "api_key": KEY, **road},
             "rubric_folder": None,
             "store": None,
             "early_stopping": False,

@@ -1,6 +1,6 @@
 """Whole runs over real HTTP: simeval, a client, and a server that answers, delays, fails and hangs as told.
 
-Every test runs twice: through LiteLLM ("openai/...") and through simeval's own client ("openai-compatible/...").
+Every test runs twice: through LiteLLM (transport="litellm") and through simeval's own client ("openai-compatible/...").
 """
 
 import json

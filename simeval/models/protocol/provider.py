@@ -13,15 +13,17 @@ Make = Callable[[str, Mapping[str, Any], float], Model]  # of a name, options, a
 class Provider:
     """A family of models, told by the `prefix` of their names.
 
-    `model` is their class; `chat` makes one that chats, `embedding` and `moderation` one of that kind, where there is
-    any. `has_prices` says whether LiteLLM's table has prices of them; `is_embedded`, that they are heuristics of this
-    package, which ask nobody, cost nothing and judge nothing.
+    `model` are their classes; `chat` makes one that chats, `embedding` and `moderation` one of that kind, where there
+    is any. `has_prices` says whether LiteLLM's table has prices of them; `is_embedded`, that they are heuristics of
+    this package, which ask nobody, cost nothing and judge nothing; `needs_litellm`, whether options send a call through
+    LiteLLM that could be made without.
     """
 
     prefix: str
-    model: type[Model]
+    model: tuple[type[Model], ...]
     chat: Make
     embedding: Make | None = None
     moderation: Make | None = None
     has_prices: bool = False
     is_embedded: bool = False
+    needs_litellm: Callable[[Mapping[str, Any]], bool] = lambda _options: False

@@ -22,10 +22,11 @@ from simeval.core.conversation import FIRST_TEXT
 from simeval.errors import DefinitionError, ModelError, ModelErrorKind, ModelUnusable
 from simeval.models.protocol.model import Completion, Request
 from simeval.models.protocol.request import LIMIT
+from simeval.models.providers.endpoints import TRANSPORT
 from simeval.models.providers.litellm_session import close_session, open_session
+from simeval.models.providers.litellm_table import listed
 from simeval.models.providers.openai_compatible import COMPATIBLE_PREFIX, CompatibleModel
 from simeval.models.providers.openai_format import (
-    LIMITS,
     UNAUTHORIZED,
     Dialect,
     first_token_of,
@@ -130,9 +131,7 @@ class LiteLLMModel:
         if base and not self.name.startswith(_LIKE_OPENAI):
             return None
         if not base:
-            litellm = await anyio.to_thread.run_sync(load_litellm)
-            listed = litellm.model_cost.get(self.name) or litellm.model_cost.get(self.name.partition("/")[2]) or {}
-            return listed.get("max_input_tokens")
+            return listed(self.name).get("max_input_tokens")
         server = CompatibleModel(
             f"{COMPATIBLE_PREFIX}{self.name.partition('/')[2]}",
             {"api_base": base, "api_key": self.options.get("api_key") or "none"},
@@ -152,6 +151,7 @@ class LiteLLMModel:
         """Make the call; `_answered` gives the text of what it returned, None where there is none."""
         self._open(litellm)
         options = {**self.options, **request.options}
+        options.pop(TRANSPORT, None)
         schema = options.pop(SCHEMA, "auto")
         if options.get("stream"):
             options.setdefault("stream_options", {"include_usage": True})
@@ -203,8 +203,7 @@ class LiteLLMModel:
             is_listed = not litellm.model_cost.keys().isdisjoint((self.name, self.name.partition("/")[2]))
             if is_listed and not litellm.supports_response_schema(self.name):
                 self._dialect.refused.add("json_schema")
-            if is_listed and litellm.supports_reasoning(self.name):
-                self._dialect.refused.update(LIMITS)  # what it thinks would count too
+            self._dialect.thinks = is_listed and litellm.supports_reasoning(self.name)
 
     def _arguments(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         ours = {
@@ -214,7 +213,7 @@ class LiteLLMModel:
             "drop_params": True,
             "shared_session": self._session,
         }
-        options = {name: value for name, value in self.options.items() if name != SCHEMA}
+        options = {name: value for name, value in self.options.items() if name not in (SCHEMA, TRANSPORT)}
         if self._is_here and not os.environ.get("OPENAI_API_KEY"):
             options.setdefault("api_key", "none")  # a server of one's own takes any; without one its client refuses
         return {**options, **ours, **asked}

@@ -1,24 +1,26 @@
-"""An OpenAI-compatible endpoint, called directly: a tenth of the CPU of the way through LiteLLM.
+"""An endpoint that speaks OpenAI's protocol, called directly: a fifth of the CPU of the way through LiteLLM.
 
-For one's own servers (vLLM, llama.cpp, Ollama, gateways) and load; names are "openai-compatible/MODEL".
-LiteLLM remains the way to everything else, and to prices.
+One's own servers are "openai-compatible/MODEL"; the providers that LiteLLM knows have LiteLLM's names.
 """
 
 import json
-import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import anyio
+from multidict import CIMultiDict
 
+from simeval.core.logs import warn_all
 from simeval.core.redaction import Redactor
 from simeval.errors import LONGEST_KEPT, DefinitionError, ModelError, ModelUnusable
 from simeval.models.protocol.model import Completion, Request
 from simeval.models.protocol.request import LIMIT
+from simeval.models.providers.endpoints import COMPATIBLE, LITELLM, TRANSPORT, Endpoint
+from simeval.models.providers.litellm_table import cost_of, listed
 from simeval.models.providers.openai_format import (
     UNAUTHORIZED,
     Dialect,
@@ -31,80 +33,106 @@ from simeval.models.providers.openai_format import (
 from simeval.models.providers.openai_stream import STREAMED, StreamedAnswer
 
 OK = 200
+TOLD = frozenset({"temperature", "seed"})  # what is told when it is given up: without it runs differ
 LOOKUP_SECONDS = 2.0
-_OURS = frozenset({"api_base", "api_key", "json_schema", LIMIT})
-COMPATIBLE_PREFIX = "openai-compatible/"
-DEFAULT_BASE = "https://api.openai.com/v1"
+_ADDRESS = frozenset({"api_base", "base_url", "api_key", "organization", "headers", "extra_headers", TRANSPORT})
+_OURS = frozenset({"json_schema", LIMIT, "extra_body"})
+COMPATIBLE_PREFIX = COMPATIBLE.prefix
 
 
 @dataclass(slots=True)
 class CompatibleModel:
-    """A model behind an OpenAI-compatible endpoint.
+    """A model behind an endpoint that speaks OpenAI's protocol.
 
-    Options: `api_base` (else the environment's OPENAI_BASE_URL, else OpenAI's own), `api_key` (else OPENAI_API_KEY),
-    `json_schema` ("auto": replies are asked for by their schema until the server refuses one; True: always; False:
-    never); all others go into the body of every request. A request's own options come on top.
+    Options: `api_base` and `api_key` (else those of the environment, else the provider's own URL), `organization`,
+    `extra_headers`, `extra_body`, `json_schema` ("auto": replies are asked for by their schema until the server refuses
+    one; True: always; False: never); all others go into the body of every request. A request's own options come on
+    top.
     """
 
     name: str
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    _dialect: Dialect = field(default_factory=Dialect, init=False, repr=False)
+    endpoint: Endpoint = field(default=COMPATIBLE, repr=False)
+    _dialect: Dialect = field(init=False, repr=False)
+    _entry: Mapping[str, Any] = field(default_factory=dict, init=False, repr=False)  # of LiteLLM's table
+    _asks: Mapping[str, Any] = field(init=False, repr=False)  # its options that are no address
     _session: aiohttp.ClientSession | None = field(default=None, init=False, repr=False)
+    _url: str = field(default="", init=False, repr=False)
     path: ClassVar[str] = "/chat/completions"
 
+    def __post_init__(self) -> None:
+        self._asks = {name: value for name, value in self.options.items() if name not in _ADDRESS}
+        self._dialect = Dialect({*self.endpoint.without})
+
     def check(self) -> None:
-        """Raise DefinitionError where the name or the base URL cannot be used. Makes no call."""
-        if not self.name.removeprefix(COMPATIBLE_PREFIX):
-            raise DefinitionError(f"model {self.name!r}", found="found no model's name", do="write it behind the slash")
-        if not self._base().startswith(("http://", "https://")):
-            raise DefinitionError(
-                f"model {self.name!r}",
-                found=f"found api_base {Redactor().clean(self._base())!r}",
-                do="give an http or https URL",
-            )
+        """Raise DefinitionError where the name, the transport or the base URL cannot be used. Makes no call."""
+        where, base = f"model {self.name!r}", self.endpoint.url(self.options)
+        if not self._model:
+            raise DefinitionError(where, found="found no model's name", do="write it behind the slash")
+        if self.options.get(TRANSPORT, LITELLM) != LITELLM:
+            found = f"found transport {self.options[TRANSPORT]!r}"
+            raise DefinitionError(where, found=found, do=f"write {LITELLM!r}, or leave it out")
+        if not base:
+            do = f"give the option api_base, or set {self.endpoint.bases[0]}"
+            raise DefinitionError(where, found="found no address of its server", do=do)
+        if not base.startswith(("http://", "https://")):
+            found = f"found api_base {Redactor().clean(base)!r}"
+            raise DefinitionError(where, found=found, do="give an http or https URL")
+
+    def check_key(self) -> None:
+        """Raise DefinitionError where the provider wants a key and there is none. Makes no call."""
+        if self.endpoint.key_for(self.options) is None:
+            do = f"set {self.endpoint.keys[0]}, or give the option api_key"
+            raise DefinitionError(f"model {self.name!r}", found="found no key", do=do)
 
     async def complete(self, request: Request) -> Completion:
         """Make one call; again where the server refuses how it is asked. Raises ModelError, ModelUnusable."""
-        options = {**self.options, **request.options}
-        request = request.addressed(options)
+        session = self._session or self._open()
+        options = {**self._asks, **request.options} if self._asks else request.options
+        if self._asks:
+            request = request.addressed(options)
         schema = options.get("json_schema", "auto")
         rest = {name: value for name, value in options.items() if name not in _OURS}
         if rest.get("stream"):
             rest.setdefault("stream_options", {"include_usage": True})
+        rest |= {**self.endpoint.body, **options.get("extra_body", {})}
         while True:
             asked = self._asked(request, schema)
-            answer = StreamedAnswer()
-            status, text, retry_after = await self._post({"model": self._model, **asked, **rest}, answer)
-            if status == OK:
-                return replace(self._read(text), first_text_seconds=answer.first_seconds)
-            refusal = self._refusal(status, text, retry_after)
+            named = {self.endpoint.renamed.get(name, name): value for name, value in asked.items()}
+            answer = await self._post(session, {"model": self._model, **named, **rest})
+            if answer.status == OK:
+                return self._read(answer.text, answer.first_text_seconds)
+            refusal = self._refusal(answer)
             if (shorter := self._dialect.shortened(request, refusal.problem)) is not None:
                 request = shorter
                 continue
-            if refusal.kind != "bad_request" or not self._dialect.gives_up(asked, refusal.problem, json_schema=schema):
+            if refusal.kind != "bad_request" or not self._gives_up(asked, refusal.problem, schema):
                 raise refusal
 
     async def context_tokens(self) -> int | None:
-        """Return the tokens that a prompt and its reply may have, where one's own server says so; else None."""
-        if not self.options.get("api_base"):
-            return None
+        """Return the tokens that a prompt and its reply may have, where its server or LiteLLM's table says; else None.
+
+        Only a server of one's own is asked.
+        """
+        if not (self.options.get("api_base") or self.options.get("base_url")):
+            return listed(self.name).get("max_input_tokens") if self.endpoint.is_listed else None
         try:
             with anyio.fail_after(LOOKUP_SECONDS):
-                async with self._open().get(f"{self._base()}/models", headers=self._headers()) as response:
+                session = self._session or self._open()
+                async with session.get(f"{self.endpoint.url(self.options)}/models") as response:
                     return context_of(await response.json(), self._model)
         except (aiohttp.ClientError, OSError, ValueError):  # TimeoutError is an OSError
             return None
 
-    async def _post(self, body: Mapping[str, Any], streamed: StreamedAnswer) -> tuple[int, str, str | None]:
-        """Return the status, the body and the Retry-After of an answer; one that comes in pieces is `streamed`."""
+    async def _post(self, session: aiohttp.ClientSession, body: Mapping[str, Any]) -> "_Answer":
+        """Return what the endpoint answers; one that comes in pieces as if it had come in one."""
         try:
-            async with self._open().post(
-                f"{self._base()}{self.path}", data=json.dumps(body), headers=self._headers()
-            ) as response:
+            async with session.post(self._url, data=json.dumps(body).encode()) as response:
                 if response.content_type == STREAMED and response.status == OK:
+                    streamed = StreamedAnswer()
                     await streamed.read(response.content)
-                    return streamed.status, streamed.body, None
-                return response.status, await response.text(), response.headers.get("Retry-After")
+                    return _Answer(streamed.status, streamed.body, first_text_seconds=streamed.first_seconds)
+                return _Answer(response.status, await response.text(), response.headers.get("Retry-After"))
         except (aiohttp.ClientError, OSError) as error:
             problem = str(error) or type(error).__name__
             raise ModelError(self.name, kind="connection", problem=problem) from None
@@ -117,26 +145,44 @@ class CompatibleModel:
         if session is not None:
             await session.close()
 
-    def _base(self) -> str:
-        base = self.options.get("api_base") or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE
-        return str(base).rstrip("/")
-
     def _open(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0),
-                timeout=aiohttp.ClientTimeout(total=None),
-                proxy=_proxy(self._base()),
-            )
+        """Open the connections, and look up what LiteLLM's table says of the model."""
+        base = self.endpoint.url(self.options)
+        self._url = f"{base}{self.path}"
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers=self._headers(),
+            timeout=aiohttp.ClientTimeout(total=None),
+            proxy=_proxy(base),
+        )
+        self._entry = listed(self.name) if self.endpoint.is_listed else {}
+        self._dialect.thinks = bool(self._entry.get("supports_reasoning"))
         return self._session
 
-    def _headers(self) -> dict[str, str]:
-        key = self.options.get("api_key") or os.environ.get("OPENAI_API_KEY")
-        return {"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
+    def _headers(self) -> CIMultiDict[str]:
+        key, organization = self.endpoint.key_for(self.options), self.options.get("organization")
+        return CIMultiDict(
+            {
+                "Content-Type": "application/json",
+                **({"Authorization": f"Bearer {key}"} if key else {}),
+                **({"OpenAI-Organization": str(organization)} if organization else {}),
+                **self.options.get("headers", {}),
+                **self.options.get("extra_headers", {}),
+            }
+        )
 
     @property
     def _model(self) -> str:
-        return self.name.removeprefix(COMPATIBLE_PREFIX)
+        return self.name.removeprefix(self.endpoint.prefix)
+
+    def _gives_up(self, asked: Mapping[str, Any], problem: str, json_schema: object) -> bool:
+        """Return whether the call may succeed without what a refusal names; say so once where results depend on it."""
+        known = {*self._dialect.refused}
+        gives_up = self._dialect.gives_up(asked, problem, json_schema=json_schema)
+        for name in sorted((self._dialect.refused - known) & TOLD):
+            warn_all(f"{self.name} takes no {name}: it is asked without")
+        return gives_up
 
     def _asked(self, request: Request, json_schema: object) -> dict[str, Any]:
         """Return what a request asks, in the form of the endpoint; `_answered` reads what it answers."""
@@ -147,7 +193,7 @@ class CompatibleModel:
         content = choice["message"]["content"]
         return "" if content is None and is_cut(choice) else _text(content)
 
-    def _read(self, text: str) -> Completion:
+    def _read(self, text: str, first_text_seconds: float | None = None) -> Completion:
         try:
             answer = json.loads(text)
             said = self._answered(answer)
@@ -159,18 +205,27 @@ class CompatibleModel:
                 first_token=first_token_of(choice),
                 prompt_tokens=int(usage.get("prompt_tokens") or 0),
                 completion_tokens=int(usage.get("completion_tokens") or 0),
+                cost_usd=cost_of(self._entry, usage),
+                first_text_seconds=first_text_seconds,
             )
         except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
             problem = f"not what {self.path} answers: {text[:LONGEST_KEPT]!r}"
             raise ModelError(self.name, kind="malformed", problem=problem) from error
 
-    def _refusal(self, status: int, text: str, retry_after: str | None) -> ModelError:
-        codes, message = _error_of(text)
-        kind = kind_of(status, codes, message)
-        problem = f"HTTP {status}: {message}"
-        if status == UNAUTHORIZED:
+    def _refusal(self, answer: "_Answer") -> ModelError:
+        codes, message = _error_of(answer.text)
+        kind = kind_of(answer.status, codes, message)
+        problem = f"HTTP {answer.status}: {message}"
+        if answer.status == UNAUTHORIZED:
             return ModelUnusable(self.name, kind=kind, problem=problem)
-        return ModelError(self.name, kind=kind, problem=problem, retry_after=seconds_of(retry_after))
+        return ModelError(self.name, kind=kind, problem=problem, retry_after=seconds_of(answer.retry_after))
+
+
+class _Answer(NamedTuple):
+    status: int
+    text: str
+    retry_after: str | None = None
+    first_text_seconds: float | None = None
 
 
 def _proxy(base: str) -> str | None:

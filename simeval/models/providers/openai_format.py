@@ -11,6 +11,7 @@ from typing import Any
 from simeval.errors import ModelErrorKind
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.replies import Reply
+from simeval.models.protocol.request import LIMIT
 
 UNAUTHORIZED = 401  # no call with this key can succeed
 REFUSED = frozenset({400, 413, 422})  # what was asked is refused, not who asks
@@ -37,17 +38,20 @@ _KINDS: Mapping[int, ModelErrorKind] = {
 class Dialect:
     """What an endpoint takes of what it is asked: what it refuses once is left out from then on.
 
-    A reply is asked for by its schema, then as any JSON object, then by the prompt alone; its length by `max_tokens`,
-    then by `max_completion_tokens`; temperature and seed may be refused, too.
+    A reply is asked for by its schema, without its least lengths, as any JSON object, then by the prompt alone; its
+    length by `max_tokens`, then by `max_completion_tokens`; temperature, seed and probabilities may be refused, too.
+    A model that `thinks` has no limit but one of the user's: what it thinks would count.
     """
 
     refused: set[str] = field(default_factory=set)
+    thinks: bool = False
 
     def asked(self, request: Request, json_schema: object) -> dict[str, Any]:
         """Return what a request asks, as the endpoint takes it; `json_schema` is True, False or "auto"."""
         asked: dict[str, Any] = {"temperature": request.temperature, "seed": request.seed % 2**31}
         asked = {name: value for name, value in asked.items() if name not in self.refused}
-        if request.max_tokens is not None and (limit := self._first(LIMITS)) is not None:
+        is_limited = request.max_tokens is not None and (not self.thinks or LIMIT in request.options)
+        if is_limited and (limit := self._first(LIMITS)) is not None:
             asked[limit] = request.max_tokens
         form = _FORMS[0] if json_schema is True else self._first(_FORMS if json_schema else _FORMS[1:])
         if request.reply is not None and form is not None:

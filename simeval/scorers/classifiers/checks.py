@@ -105,7 +105,7 @@ class Check(ColumnScorer):
     def proper(self, expected: object, what: str) -> float:
         """Return a number that the gauge could give. Raises DefinitionError for any other."""
         lowest, highest = self.by.bounds
-        within = is_number(expected) and lowest <= cast("float", expected) <= highest
+        within = is_number(expected) and lowest <= expected <= highest
         do = f"give a number from {lowest:g} to {highest:g}"
         require(within, f"{self.where}: {what}", found=expected, do=do)
         return cast("float", expected)

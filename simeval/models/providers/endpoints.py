@@ -1,0 +1,173 @@
+"""Who speaks OpenAI's protocol: where each is, and what it wants of a request.
+
+Names, addresses and keys are those of LiteLLM, so that a name means the same on both roads; a test compares them.
+A provider that has a protocol of its own is asked through LiteLLM.
+"""
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+NO_KEY = "fake-api-key"  # what LiteLLM sends to servers of one's own that want none
+V1 = "/v1"
+TRANSPORT = "transport"  # the option that says who makes the calls
+LITELLM = "litellm"  # its only value
+_LITELLMS_OWN = frozenset(  # options that LiteLLM reads itself, and no provider
+    {"additional_drop_params", "allowed_openai_params", "api_version", "base_model", "cache", "caching", "drop_params"}
+    | {"custom_llm_provider", "deployment_id", "fallbacks", "metadata", "mock_response", "ssl_verify"}
+    | {"input_cost_per_token", "output_cost_per_token"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """A provider's endpoint, for all its models.
+
+    `prefix` begins the names of its models. `base` is its URL, "" where it must be given; `bases` and `keys` are the
+    environment's variables that hold another URL and a key, of which the first that is set counts. `key` is sent where
+    there is none; without it a missing key is an error. `renamed` are parameters that go by another name there,
+    `without` those that it does not take, `body` what goes into every request. `own_options` it takes in a protocol of
+    its own alone. `embeds` says that it has embedding models behind the same protocol, `is_listed` that LiteLLM's table
+    has its prices; `suffix` is what its URL ends with where that is left out.
+    """
+
+    prefix: str
+    base: str = ""
+    bases: Sequence[str] = ()
+    keys: Sequence[str] = ()
+    key: str | None = None
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    without: Sequence[str] = ()
+    body: Mapping[str, Any] = field(default_factory=dict)
+    own_options: Collection[str] = ()
+    embeds: bool = False
+    is_listed: bool = True
+    suffix: str = ""
+
+    def url(self, options: Mapping[str, Any]) -> str:
+        """Return the base URL, as options, the environment or the provider say; "" where none does."""
+        bare = str(self._given(options) or self.base).rstrip("/")
+        return f"{bare}{self.suffix}" if bare and not bare.endswith(self.suffix) else bare
+
+    def key_for(self, options: Mapping[str, Any]) -> str | None:
+        """Return the key that is sent, "" for none; None where one is missing: servers of one's own often want none."""
+        if key := options.get("api_key") or _first_set(self.keys):
+            return str(key)
+        return NO_KEY if self.key is None and self._given(options) else self.key
+
+    def _given(self, options: Mapping[str, Any]) -> object:
+        return options.get("api_base") or options.get("base_url") or _first_set(self.bases)
+
+    def needs_litellm(self, options: Mapping[str, Any]) -> bool:
+        """Return whether calls with these options are LiteLLM's: it is asked for, or alone knows what they mean."""
+        return options.get(TRANSPORT) == LITELLM or not options.keys().isdisjoint({*_LITELLMS_OWN, *self.own_options})
+
+
+def _first_set(names: Sequence[str]) -> str | None:
+    return next((found for name in names if (found := os.environ.get(name))), None)
+
+
+_LOGPROBS = "logprobs"
+_SEED = "seed"
+COMPATIBLE = Endpoint(
+    prefix="openai-compatible/",
+    base="https://api.openai.com/v1",
+    bases=("OPENAI_BASE_URL",),
+    keys=("OPENAI_API_KEY",),
+    key="",
+    is_listed=False,
+)
+ENDPOINTS = (
+    Endpoint(
+        prefix="openai/",
+        base="https://api.openai.com/v1",
+        bases=("OPENAI_BASE_URL", "OPENAI_API_BASE"),
+        keys=("OPENAI_API_KEY",),
+        embeds=True,
+    ),
+    Endpoint(
+        prefix="cerebras/",
+        base="https://api.cerebras.ai/v1",
+        bases=("CEREBRAS_API_BASE",),
+        keys=("CEREBRAS_API_KEY",),
+        without=(_LOGPROBS,),
+    ),
+    Endpoint(
+        prefix="deepinfra/",
+        base="https://api.deepinfra.com/v1/openai",
+        keys=("DEEPINFRA_API_KEY",),
+        without=(_SEED, _LOGPROBS),
+    ),
+    Endpoint(
+        prefix="deepseek/",
+        base="https://api.deepseek.com/beta",
+        bases=("DEEPSEEK_API_BASE",),
+        keys=("DEEPSEEK_API_KEY",),
+        own_options=("reasoning_effort", "thinking"),  # LiteLLM turns the one into the other
+    ),
+    Endpoint(prefix="groq/", base="https://api.groq.com/openai/v1", bases=("GROQ_API_BASE",), keys=("GROQ_API_KEY",)),
+    Endpoint(
+        prefix="hosted_vllm/",
+        bases=("HOSTED_VLLM_API_BASE",),
+        keys=("HOSTED_VLLM_API_KEY",),
+        key=NO_KEY,
+        embeds=True,
+    ),
+    Endpoint(prefix="litellm_proxy/", bases=("LITELLM_PROXY_API_BASE",), keys=("LITELLM_PROXY_API_KEY",), key=NO_KEY),
+    Endpoint(
+        prefix="llamafile/",
+        base="http://127.0.0.1:8080/v1",
+        bases=("LLAMAFILE_API_BASE",),
+        keys=("LLAMAFILE_API_KEY",),
+        key=NO_KEY,
+    ),
+    Endpoint(prefix="lm_studio/", bases=("LM_STUDIO_API_BASE",), keys=("LM_STUDIO_API_KEY",), key=NO_KEY, embeds=True),
+    Endpoint(
+        prefix="mistral/",
+        base="https://api.mistral.ai/v1",
+        keys=("MISTRAL_API_KEY",),
+        renamed={_SEED: "random_seed"},
+        without=(_LOGPROBS,),
+    ),
+    Endpoint(
+        prefix="nvidia_nim/",
+        base="https://integrate.api.nvidia.com/v1",
+        bases=("NVIDIA_NIM_API_BASE",),
+        keys=("NVIDIA_NIM_API_KEY",),
+        without=(_LOGPROBS,),
+    ),
+    Endpoint(
+        prefix="ollama_chat/",
+        base="http://localhost:11434",
+        bases=("OLLAMA_API_BASE",),
+        keys=("OLLAMA_API_KEY",),
+        key=NO_KEY,
+        own_options=(
+            *("format", "keep_alive", "min_p", "mirostat", "mirostat_eta", "mirostat_tau", "num_batch", "num_ctx"),
+            *("num_gpu", "num_predict", "num_thread", "repeat_last_n", "repeat_penalty", "tfs_z", "think", "top_k"),
+        ),
+        suffix=V1,
+    ),
+    Endpoint(
+        prefix="openrouter/",
+        base="https://openrouter.ai/api/v1",
+        bases=("OPENROUTER_API_BASE",),
+        keys=("OPENROUTER_API_KEY", "OR_API_KEY"),
+        body={"usage": {"include": True}},
+    ),
+    Endpoint(
+        prefix="sambanova/",
+        base="https://api.sambanova.ai/v1",
+        bases=("SAMBANOVA_API_BASE",),
+        keys=("SAMBANOVA_API_KEY",),
+        without=(_SEED, _LOGPROBS),
+    ),
+    Endpoint(
+        prefix="together_ai/",
+        base="https://api.together.xyz/v1",
+        bases=("TOGETHER_AI_API_BASE",),
+        keys=("TOGETHER_API_KEY", "TOGETHER_AI_API_KEY", "TOGETHERAI_API_KEY", "TOGETHER_AI_TOKEN"),
+    ),
+    Endpoint(prefix="xai/", base="https://api.x.ai/v1", bases=("XAI_API_BASE",), keys=("XAI_API_KEY",)),
+)

@@ -1,0 +1,63 @@
+"""LiteLLM's table of models: their prices and sizes. It is read from its file; LiteLLM itself is not imported."""
+
+import json
+import re
+import sys
+from collections.abc import Mapping
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from simeval.core.validation import is_number
+
+_FILE = "model_prices_and_context_window_backup.json"
+_ABOVE = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
+
+
+def table() -> Mapping[str, Any]:
+    """Return the table: LiteLLM's own, with prices registered there, where LiteLLM is loaded; else its file."""
+    loaded = getattr(sys.modules.get("litellm"), "model_cost", None)
+    return loaded if loaded is not None else _file()
+
+
+@cache
+def _file() -> Mapping[str, Any]:
+    found = find_spec("litellm")
+    folders = (found.submodule_search_locations or ()) if found else ()
+    files = [path for folder in folders if (path := Path(folder) / _FILE).is_file()]
+    return json.loads(files[0].read_text(encoding="utf-8")) if files else {}
+
+
+def listed(name: str) -> Mapping[str, Any]:
+    """Return what the table says of a model by its LiteLLM name; nothing where it has none.
+
+    The name is looked up as it stands, or without its provider where the table has that model from the same one.
+    """
+    known = table()
+    if name in known:
+        return known[name]  # type: ignore[no-any-return]
+    provider, _, model = name.partition("/")
+    entry = known.get(model, {})
+    return entry if str(entry.get("litellm_provider", "")).startswith(provider) else {}
+
+
+def cost_of(entry: Mapping[str, Any], usage: Mapping[str, Any]) -> float | None:
+    """Return what a call cost, in US dollars, by its `usage`; None where that is not known.
+
+    What the provider says counts, then the table: tokens that were read from a cache have a price of their own, long
+    prompts another.
+    """
+    if is_number(said := usage.get("cost")):
+        return float(said)
+    prompt, completion = int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
+    above = [int(found[1]) for name in entry if (found := _ABOVE.fullmatch(name)) and prompt > 1000 * int(found[1])]
+    tier = f"_above_{max(above)}k_tokens" if above else ""
+    prices = [entry.get(f"{name}_cost_per_token{tier}") for name in ("input", "output")]
+    paid, said_price = prices
+    if not (is_number(paid) and is_number(said_price)):
+        return None
+    cached = min(prompt, int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0))
+    kept = entry.get(f"cache_read_input_token_cost{tier}", entry.get("cache_read_input_token_cost"))
+    kept_price = kept if is_number(kept) else paid
+    return (prompt - cached) * paid + cached * kept_price + completion * said_price
