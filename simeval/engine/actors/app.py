@@ -1,4 +1,4 @@
-"""The app under test: an actor around the user's handler."""
+"""The app under test, around the user's handler."""
 
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
@@ -11,7 +11,6 @@ from typing import Any, cast
 
 import anyio
 import anyio.to_thread
-from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
 from simeval.core.capture import Caught, LeftError, capture, guarded, guarded_call, place_of
 from simeval.core.conversation import FIRST_TEXT, UNCHANGED, AppResponse, Beginning, ChatMessage, Message
@@ -131,31 +130,14 @@ class App:
         """Return the state that the handler gets at the first turn of a trial."""
         return seed if self.is_model else {}
 
-    async def run(
-        self,
-        *,
-        beginning: Beginning,
-        memory: Memory,
-        inbox: ObjectReceiveStream[Message],
-        outbox: ObjectSendStream[Message],
-        scope: TrialScope,
-    ) -> None:
-        """Answer until the user leaves, or `scope` ends. Raises AppError at the first turn that fails.
+    def open(self, beginning: Beginning, memory: Memory, scope: TrialScope) -> "AppSession":
+        """Return a conversation with the app that goes on from a beginning, until `scope` ends."""
+        return AppSession(self, memory, scope, beginning.turns, _as_chat(beginning))
 
-        Raises ModelError where the app is a model that could not be asked.
-        """
-        turn, history = beginning.turns, _as_chat(beginning)
-        async with inbox, outbox:
-            async for message in inbox:
-                turn += 1
-                history.append({"role": "user", "content": message.content})
-                answer, memory.state = await self._answer(turn, history, memory.state, scope)
-                history.append({"role": "assistant", "content": answer.content})
-                await outbox.send(answer)
-
-    async def _answer(
+    async def answer(
         self, turn: int, history: Sequence[ChatMessage], state: Any, scope: TrialScope
     ) -> tuple[Message, Any]:
+        """Answer one turn, and return the state that the handler wants back. Raises AppError, ModelError."""
         heard = [{**each} for each in history] if self.handler.takes_history else history[-1]["content"]
         arguments = (heard, state) if self.handler.takes_state else (heard,)
         async with self.slots:
@@ -196,6 +178,28 @@ class App:
             returned, more = await _timed_answer(returned)
             seconds += more
         return returned, seconds
+
+
+@dataclass(slots=True)
+class AppSession:
+    """One conversation with an app: how many turns it has had, and what was said."""
+
+    app: App
+    memory: Memory
+    scope: TrialScope
+    turn: int
+    history: list[ChatMessage]
+
+    async def answer(self, message: Message) -> Message:
+        """Answer a message of the user's. Raises AppError where the app fails at this turn.
+
+        Raises ModelError where the app is a model that could not be asked.
+        """
+        self.turn += 1
+        self.history.append({"role": "user", "content": message.content})
+        answer, self.memory.state = await self.app.answer(self.turn, self.history, self.memory.state, self.scope)
+        self.history.append({"role": "assistant", "content": answer.content})
+        return answer
 
 
 async def _timed_answer(answer: Any) -> tuple[Any, float]:

@@ -1,52 +1,32 @@
-"""A dialogue: the user's side and the app as two actors over a pair of channels, in a task group that a worker owns.
+"""A dialogue: the user's side says its messages and hears the app's answers; what both say is the transcript."""
 
-[user] ─outbox─► transcript ─inbox─► [app]
-   ▲                                   │
-   └─inbox─ transcript ◄─outbox────────┘
-"""
-
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from logging import DEBUG
-from typing import Any, Protocol
+from typing import Protocol
 
-import anyio
-from anyio.abc import ObjectReceiveStream, ObjectSendStream
-from anyio.streams.memory import MemoryObjectSendStream
 from structlog.contextvars import bound_contextvars
 
-from simeval.core.capture import STOPS_THE_RUN, first_leaf
+from simeval.core.capture import STOPS_THE_RUN
 from simeval.core.conversation import Beginning, Conversation, Ending, Message
 from simeval.core.logs import log
 from simeval.core.redaction import cleaned
 from simeval.core.trial import UNNEEDED, Failure, Trial, TrialConversation, failure_of
-from simeval.engine.actors.app import App, Memory
+from simeval.engine.actors.app import App, AppSession, Memory
 from simeval.engine.flow.demand import Demand
 from simeval.errors import AppError, ModelError
 
 NOTHING_SAID = Beginning()
 
 
+Exchange = Callable[[Message], Awaitable[Message]]
+
+
 class UserSide(Protocol):
     """Whoever writes the user's messages."""
 
-    async def run(self, *, inbox: ObjectReceiveStream[Message], outbox: ObjectSendStream[Message]) -> Ending:
-        """Talk to the end, and say how it ended."""
-
-
-class _Transcribed(ObjectSendStream[Message]):
-    """An actor's outbox: what is sent stands in the transcript from then on, so that no failure loses it."""
-
-    def __init__(self, stream: MemoryObjectSendStream[Message], transcript: list[Message]) -> None:
-        self._stream, self._transcript = stream, transcript
-
-    async def send(self, item: Message) -> None:
-        self._transcript.append(item)
-        await self._stream.send(item)
-
-    async def aclose(self) -> None:
-        self._stream.close()
+    async def run(self, exchange: Exchange) -> Ending:
+        """Talk to the end, and say how it ended; `exchange` says a message and returns the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,39 +57,27 @@ class Dialogue:
         said = list(beginning.messages)
         with bound_contextvars(scenario=title, trial=trial.index):
             with self.demand.scope(trial) as scope:
-                answering = partial(self.app.run, beginning=beginning, memory=memory, scope=scope)
-                ended, failure = await self._held(user, answering, said)
+                ended, failure = await self._held(user, self.app.open(beginning, memory, scope), said)
             conversation = Conversation(messages=tuple(said), writing_style=writing_style, ended=ended)
             held = TrialConversation(trial, cleaned(conversation, self.clean), failure)
             if log.isEnabledFor(DEBUG):
                 log.debug("conversation", transcript=_as_lines(held), ended=held.conversation.ended)
         return held
 
-    async def _held(
-        self, user: UserSide, answering: Callable[..., Coroutine[Any, Any, None]], said: list[Message]
-    ) -> tuple[Ending, Failure | None]:
-        failure: Failure | None = None
-        ended: Ending = "settled"
+    async def _held(self, user: UserSide, session: AppSession, said: list[Message]) -> tuple[Ending, Failure | None]:
+        async def exchange(message: Message) -> Message:
+            said.append(message)  # from here on no failure loses it
+            answer = await session.answer(message)
+            said.append(answer)
+            return answer
+
         try:
-            ended = await _talk(user, answering, said)
-        except* STOPS_THE_RUN:
+            return await user.run(exchange), None
+        except STOPS_THE_RUN:
             raise
-        except* (AppError, ModelError) as group:
-            failure = failure_of(first_leaf(group), "simulator", clean=self.clean)
-            ended = "app_error" if failure.stage == "app" else "model_error"
-        if ended == "app_error" and failure is None:
-            failure = Failure(stage="app", error="the app hung up", cause="app")
-        return ended, failure
-
-
-async def _talk(user: UserSide, answering: Callable[..., Coroutine[Any, Any, None]], said: list[Message]) -> Ending:
-    """Let both sides talk, what they say going into `said`."""
-    to_app, from_user = anyio.create_memory_object_stream[Message](1)
-    to_user, from_app = anyio.create_memory_object_stream[Message](1)
-    async with to_app, from_user, to_user, from_app, anyio.create_task_group() as actors:
-        actors.start_soon(partial(answering, inbox=from_user, outbox=_Transcribed(to_user, said)))
-        ended = await user.run(inbox=from_app, outbox=_Transcribed(to_app, said))
-    return ended  # noqa: RET504  (inside the block, type checkers expect another return after it)
+        except (AppError, ModelError) as error:
+            failure = failure_of(error, "simulator", clean=self.clean)
+            return "app_error" if failure.stage == "app" else "model_error", failure
 
 
 def _as_lines(held: TrialConversation) -> str:

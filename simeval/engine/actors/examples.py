@@ -8,7 +8,6 @@ from typing import Any
 
 import anyio
 import anyio.to_thread
-from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
 from simeval.core.conversation import Beginning, Conversation, Ending, Message, Speaker
 from simeval.core.redaction import cleaned
@@ -16,8 +15,7 @@ from simeval.core.serialization import nested
 from simeval.core.trial import Failure, Trial, TrialConversation
 from simeval.datasets.dataset import RETURNED, Dataset, Example, text_of
 from simeval.engine.actors.app import Memory
-from simeval.engine.actors.dialogue import Dialogue
-from simeval.engine.actors.simulator import exchange
+from simeval.engine.actors.dialogue import Dialogue, Exchange
 from simeval.engine.actors.targets import OWN_COLUMNS
 from simeval.errors import DatasetChanged, SimevalError
 
@@ -130,13 +128,10 @@ class Replay:
 
     texts: Sequence[str]
 
-    async def run(self, *, inbox: ObjectReceiveStream[Message], outbox: ObjectSendStream[Message]) -> Ending:
-        async with inbox, outbox:
-            for text in self.texts:
-                message = Message(role="user", content=text, started=datetime.now(UTC), seconds=0.0)
-                if await exchange(message, inbox=inbox, outbox=outbox) is None:
-                    return "app_error"
-            return "recorded"
+    async def run(self, exchange: Exchange) -> Ending:
+        for text in self.texts:
+            await exchange(Message(role="user", content=text, started=datetime.now(UTC), seconds=0.0))
+        return "recorded"
 
 
 def _beginning(example: Example, *, takes_history: bool) -> tuple[Beginning, Sequence[str]]:

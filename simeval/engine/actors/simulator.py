@@ -1,16 +1,14 @@
-"""The simulated user: an actor that writes messages and reads the app's answers."""
+"""The simulated user: it writes messages and reads the app's answers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from time import perf_counter
 
-import anyio
-from anyio.abc import ObjectReceiveStream, ObjectSendStream
-
 from simeval.core.conversation import HELD_ANEW, Beginning, Ending, Message
 from simeval.core.settings import UserFormat
 from simeval.engine.actors.bookmark import Bookmark
+from simeval.engine.actors.dialogue import Exchange
 from simeval.engine.users.state import UserState, decide, draw_patience, read_state
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt
@@ -35,30 +33,26 @@ class Simulator:
     bookmark: Bookmark
     prompt: Prompt
 
-    async def run(self, *, inbox: ObjectReceiveStream[Message], outbox: ObjectSendStream[Message]) -> Ending:
+    async def run(self, exchange: Exchange) -> Ending:
         """Talk until the user leaves or `max_turns` messages are written; say how it ended.
 
         What stands before counts. The user leaves after reading an answer, with a last message or without one. The app
-        answers every message, the last one too; one that hangs up ends the talk. Raises ModelError.
+        answers every message, the last one too. Raises ModelError, and what `exchange` raises.
         """
         said, patience = list(self.beginning.messages), draw_patience(self.seed)
-        async with inbox, outbox:
-            for _ in range(self.beginning.turns, self.scenario.max_turns):
-                state = read_state(self.scenario, said, patience=patience)
-                if state.has_had_enough:
-                    return "gave_up"
-                message, ending = await self._write(state, tuple(said))
-                if ending and not message.content:
-                    return ending
-                await self.bookmark.take_out()
-                answer = await exchange(message, inbox=inbox, outbox=outbox)
-                if answer is None:
-                    return "app_error"
-                said += (message, answer)
-                if ending:
-                    return ending
-                await self.bookmark.put_in(said)
-            return "turn_limit"
+        for _ in range(self.beginning.turns, self.scenario.max_turns):
+            state = read_state(self.scenario, said, patience=patience)
+            if state.has_had_enough:
+                return "gave_up"
+            message, ending = await self._write(state, tuple(said))
+            if ending and not message.content:
+                return ending
+            await self.bookmark.take_out()
+            said += (message, await exchange(message))
+            if ending:
+                return ending
+            await self.bookmark.put_in(said)
+        return "turn_limit"
 
     async def _write(self, state: UserState, history: tuple[Message, ...]) -> tuple[Message, Ending | None]:
         started, clock = datetime.now(UTC), perf_counter()
@@ -80,14 +74,3 @@ class Simulator:
         if self.held_anew and not history:
             message = replace(message, metadata={HELD_ANEW: list(self.held_anew)})
         return replace(message, started=started, seconds=seconds), ending
-
-
-async def exchange(
-    message: Message, *, inbox: ObjectReceiveStream[Message], outbox: ObjectSendStream[Message]
-) -> Message | None:
-    """Say one message of a user's and return the answer; None where the app hung up."""
-    try:
-        await outbox.send(message)
-        return await inbox.receive()
-    except (anyio.EndOfStream, anyio.BrokenResourceError):
-        return None

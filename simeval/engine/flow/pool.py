@@ -23,28 +23,23 @@ async def run_pool(
 ) -> None:
     """Work through the inbox with `workers` at once; close the outbox when the inbox has ended.
 
-    What `work` raises becomes a value through `on_error`, except errors that end the run. Workers are
-    started as items come, so a pool costs no more tasks than it has items.
+    What `work` raises becomes a value through `on_error`, except errors that end the run. Each item has a task of its
+    own, so that what code of the user's leaves behind there (context variables) reaches no other item.
     """
+    places = anyio.Semaphore(workers, fast_acquire=True)
 
-    async def worker(first: In) -> None:
-        item: In | None = first
-        async with inbox.clone() as mine, outbox.clone() as out:
-            while item is not None:
-                made = await capture(partial(work, item))
-                await out.send(on_error(item, made.error) if isinstance(made, Caught) else made)
-                item = await _next(mine)
+    async def worker(item: In) -> None:
+        try:
+            made = await capture(partial(work, item))
+            await outbox.send(on_error(item, made.error) if isinstance(made, Caught) else made)
+        finally:
+            places.release()
 
     async with inbox, outbox, anyio.create_task_group() as pool:
-        for _ in range(workers):
-            item = await _next(inbox)
-            if item is None:
+        while True:
+            await places.acquire()
+            try:
+                item = await inbox.receive()
+            except anyio.EndOfStream:
                 return
             pool.start_soon(worker, item)
-
-
-async def _next(inbox: MemoryObjectReceiveStream[In]) -> In | None:
-    try:
-        return await inbox.receive()
-    except anyio.EndOfStream:
-        return None

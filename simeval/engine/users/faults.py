@@ -16,6 +16,7 @@ Nobody is accused of what the scenario asks for (`asked_for`). A detector rather
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import get_args
 
 from rapidfuzz.distance import Levenshtein
@@ -204,7 +205,8 @@ def _leaks_expectation(talk: _Talk) -> Iterator[UserFault]:
                 yield UserFault("leaks_expectation", place, repr(" ".join(run)))
 
 
-def _runs(spoken: Sequence[str]) -> frozenset[tuple[str, ...]]:
+@lru_cache(maxsize=10_000)
+def _runs(spoken: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
     """Return all runs of so many words of a text."""
     return frozenset(tuple(spoken[at : at + LEAST_QUOTED]) for at in range(len(spoken) - LEAST_QUOTED + 1))
 

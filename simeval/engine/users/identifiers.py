@@ -18,6 +18,7 @@ _IDENTIFIER = re.compile(
     rf"(?P<email>{_EMAIL})|(?<![\w@.$€£:/-])#?(?P<code>[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*)(?![\w@%:]|[.,/]\d)"
 )
 _TIME_OR_ORDINAL = re.compile(r"\d+(?:am|pm|st|nd|rd|th|k|m|gb|mb|tb|kg|cm|mm|ml|h|hrs?|mins?|usd|eur)", re.IGNORECASE)
+_DIGIT_OR_AT = re.compile(r"[\d@]")
 _RUN = re.compile(r"[a-z]+|\d+")
 LEAST_CHARACTERS = 5  # of an identifier: shorter ones are too often numbers of other things
 LEAST_DIGITS = 2  # of it, but for codes such as JG7FMM
@@ -54,15 +55,20 @@ def is_told(detail: str, texts: Iterable[str]) -> bool:
     return any(squeezed(detail) in squeezed(text) for text in texts)
 
 
-@lru_cache(maxsize=1_000)
+@lru_cache(maxsize=10_000)
 def squeezed(text: str) -> str:
     """Return the letters and digits of a text, in small letters."""
     return re.sub(r"[\W_]+", "", text.casefold())
 
 
-def identifiers(text: str) -> Iterator[Identifier]:
+@lru_cache(maxsize=10_000)
+def identifiers(text: str) -> tuple[Identifier, ...]:
     """Return the e-mail addresses, codes and long numbers of a text, in order; no dates, times and amounts."""
-    if not any(character.isdigit() or character == "@" for character in text):
+    return tuple(_identifiers(text))
+
+
+def _identifiers(text: str) -> Iterator[Identifier]:
+    if not _DIGIT_OR_AT.search(text):
         return
     for match in _IDENTIFIER.finditer(text):
         if match["email"]:

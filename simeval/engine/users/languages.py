@@ -82,6 +82,8 @@ _NAMES = {
     r"chinese|mandarin|cantonese": "Chinese or Japanese",
     r"bilingual|multilingual|languages?|sprachen?|translat\w+": ANY,
 }
+_ANY_NAME = re.compile(rf"\b(?:{'|'.join(_NAMES)})\b", re.IGNORECASE)
+NONE: frozenset[str] = frozenset()
 _NAMED = {re.compile(rf"\b(?:{names})\b", re.IGNORECASE): language for names, language in _NAMES.items()}
 
 
@@ -115,10 +117,14 @@ def _script(text: str) -> str:
     return found.most_common(1)[0][0]
 
 
-@lru_cache(maxsize=1_000)  # what a scenario says is read again with every conversation
+@lru_cache(maxsize=10_000)  # what a scenario says is read again with every conversation
 def named_languages(text: str) -> frozenset[str]:
     """Return the languages that a text names; ANY is among them where it speaks of languages as such."""
-    return frozenset(language for names, language in _NAMED.items() if names.search(text))
+    return (
+        frozenset(language for names, language in _NAMED.items() if names.search(text))
+        if _ANY_NAME.search(text)
+        else NONE
+    )
 
 
 def has_latin_letters(text: str) -> bool:

@@ -5,6 +5,9 @@ language is spoken a question is still known by its mark.
 """
 
 import re
+from functools import lru_cache
+
+_REMEMBERED = lru_cache(maxsize=10_000)  # a message is read again at every turn, and by several detectors
 
 _SENTENCE = re.compile(r"[^.!?？！。؟\n]+[.!?？！。؟]*")
 _QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|„[^“\n]*“|«[^»\n]*»")  # a question that is only quoted is not asked
@@ -82,6 +85,7 @@ def _typed(text: str) -> str:
     return text.replace("’", "'")
 
 
+@_REMEMBERED
 def asks(text: str, *, after: str = "") -> bool:
     """Return whether a message asks for something that waits for an answer; "anything else?" does not.
 
@@ -97,17 +101,20 @@ def asks(text: str, *, after: str = "") -> bool:
     return False
 
 
+@_REMEMBERED
 def promises(text: str) -> bool:
     """Return whether a message says that something will be done, and not that it is."""
     text = _typed(text)
     return bool(_PROMISE.search(text)) and not _DONE.search(text)
 
 
+@_REMEMBERED
 def hands_over(text: str) -> bool:
     """Return whether a message passes the person on to somebody else."""
     return bool(_HANDS_OVER.search(_typed(text)))
 
 
+@_REMEMBERED
 def assistant_phrase(text: str) -> str:
     """Return words of a message that an assistant says and a person who wants something does not; "" without any."""
     found = _SAID_BY_ASSISTANTS.search(_typed(text))
@@ -138,27 +145,33 @@ _COURTEOUS = re.compile(
 )
 
 
+@_REMEMBERED
 def agrees(text: str) -> bool:
     """Return whether a message tells the other side to go on with something."""
     return bool(_AGREES.search(_typed(text)))
 
 
-def told_words(text: str) -> list[str]:
+@_REMEMBERED
+def told_words(text: str) -> tuple[str, ...]:
     """Return the words of a message that are no courtesy: what people say again and again is."""
     return words(_COURTEOUS.sub(" ", _typed(text)))
 
 
-def words(text: str) -> list[str]:
+@_REMEMBERED
+def words(text: str) -> tuple[str, ...]:
     """Return the words of a message in small letters; of scripts without spaces, each sign."""
-    return _WORD.findall(_UNSPACED.sub(r" \g<0> ", _typed(text)).casefold())
+    typed = _typed(text)
+    return tuple(_WORD.findall((typed if text.isascii() else _UNSPACED.sub(r" \g<0> ", typed)).casefold()))
 
 
+@_REMEMBERED
 def is_empty(text: str) -> bool:
     """Return whether a message says nothing: no letter, digit, sign or question, marks such as [END] apart."""
     text = _MARKS.sub("", text)
     return not any(letter.isalnum() or letter in "?!？！" or ord(letter) > 0x2190 for letter in text)
 
 
+@_REMEMBERED
 def asks_again(text: str) -> bool:
     """Return whether a message asks for what was said before."""
     return bool(_AGAIN.search(_typed(text)))

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -59,9 +59,14 @@ class Prompt:
     def render(self, part: str, **texts: str | None) -> str:
         """Return a part with a text in each of its places; None leaves out the paragraph that it would stand in."""
         known = {"data_notice": DATA_NOTICE, **texts}
-        paragraphs = _PARAGRAPHS.split(self.parts[part])
-        shown = (each for each in paragraphs if all(known[name] is not None for name in _placeholders(each)))
-        return _PLACE.sub(lambda place: str(known[place[1]]), "\n\n".join(shown))
+        shown = (
+            paragraph
+            for paragraph in _taken_apart(self.parts[part])
+            if all(known[name] is not None for _, name in paragraph[:-1])
+        )
+        return "\n\n".join(
+            "".join([f"{before}{known[name] if name else ''}" for before, name in paragraph]) for paragraph in shown
+        )
 
     def replaced(self, text: str, *, where: str) -> "Prompt":
         """Return the prompt with a text of the user's. Raises DefinitionError where that cannot take its place."""
@@ -81,6 +86,15 @@ class Prompt:
             named = ", ".join(f"{{{name}}}" for name in self.placeholders if name in absent)
             raise DefinitionError(where, found=f"{named} is missing", do="put it where its text shall stand")
         return made
+
+
+@lru_cache(maxsize=1_000)  # at every call of a model
+def _taken_apart(text: str) -> Sequence[Sequence[tuple[str, str]]]:
+    """Return of each paragraph what stands before each placeholder, with its name, and what stands after the last."""
+    return [
+        list(zip(pieces[::2], [*pieces[1::2], ""], strict=True))
+        for pieces in map(_PLACE.split, _PARAGRAPHS.split(text))
+    ]
 
 
 def _placeholders(text: str) -> Sequence[str]:
