@@ -2,7 +2,7 @@
 
     python -m benchmarks.speed.overhead [--postgres URL]
 
-50 scenarios x 30 trials, 3 turns each and a judgement, through `openai-compatible/` (the way that costs the run the
+50 scenarios x 30 trials, 3 turns each and a judgement, through `openai/` (the way that costs the run the
 least CPU, so the store's share is at its largest), 100 trials in flight. CPU is that of this process.
 """
 
@@ -32,8 +32,8 @@ async def app(message: str) -> str:
 async def run(url: str, store: str | None) -> tuple[float, float]:
     """Run the suite; give seconds and CPU seconds."""
     engine = Engine(
-        "openai-compatible/judge",
-        "openai-compatible/user",
+        "openai/judge",
+        "openai/user",
         seed=1,
         concurrency=IN_FLIGHT,
         model_concurrency=IN_FLIGHT,

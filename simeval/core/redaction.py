@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, SupportsFloat
 from urllib.parse import quote
 
-from simeval.core.conversation import Conversation
+from simeval.core.conversation import Conversation, Message
 from simeval.core.serialization import nested, plain
 from simeval.errors import DefinitionError
 
@@ -121,16 +121,19 @@ def clean_values(value: object, clean: Callable[[str], str]) -> Any:
 
 def cleaned(conversation: Conversation, clean: Callable[[str], str]) -> Conversation:
     """Return a conversation clean of secrets, in the form that a journal gives back."""
-    messages = tuple(
-        replace(
-            message,
-            content=clean(message.content),
-            tool_calls=tuple(clean_values(plain(call), clean) for call in message.tool_calls),
-            metadata=clean_values(plain(message.metadata), clean) if message.metadata else {},
-        )
-        for message in conversation.messages
+    return replace(conversation, messages=tuple(_cleaned_message(message, clean) for message in conversation.messages))
+
+
+def _cleaned_message(message: Message, clean: Callable[[str], str]) -> Message:
+    content = clean(message.content)
+    if content == message.content and not message.tool_calls and not message.metadata:
+        return message  # as most are
+    return replace(
+        message,
+        content=content,
+        tool_calls=tuple(clean_values(plain(call), clean) for call in message.tool_calls),
+        metadata=clean_values(plain(message.metadata), clean) if message.metadata else {},
     )
-    return replace(conversation, messages=messages)
 
 
 def _unused(name: str, taken: Mapping[str, Any]) -> str:

@@ -91,8 +91,8 @@ class Engine:
             prompts=all_prompts(self.settings.prompts),
             examples={} if examples is None else read_examples(Path(examples)),
             rubric_folder=Path(folder) if folder is not None and not embedded_judge else None,
-            in_flight=anyio.Semaphore(concurrency),
-            app_slots=anyio.Semaphore(self.settings.app_concurrency or concurrency),
+            in_flight=anyio.Semaphore(concurrency, fast_acquire=True),
+            app_slots=anyio.Semaphore(self.settings.app_concurrency or concurrency, fast_acquire=True),
         )
 
     @overload

@@ -10,7 +10,7 @@ to the letter.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from html import escape
 from typing import ClassVar, Self
 
@@ -134,14 +134,10 @@ class UserTurn(ModelRequest):
 
     def messages(self) -> list[ChatMessage]:
         form = "first" if not self.history else "held" if self.is_held else "free"
-        fenced = user_chat.Fence(self.given, self.when, *(self.writing_style or {}).values())
-        style = "\n".join(f"{axis}: {text}" for axis, text in (self.writing_style or {}).items())
+        fenced, texts = _told(self.given, self.when, tuple((self.writing_style or {}).items()))
         system = self.prompt.render(
             "system",
-            fence=fenced.notice,
-            given=fenced(self.given),
-            when=fenced(self.when),
-            writing_style=fenced(style) if style else None,
+            **texts,
             untold=fenced(", ".join(self.untold)) if self.untold else None,
             form=self.prompt.render(f"{self.format}_{form}"),
         )
@@ -151,6 +147,17 @@ class UserTurn(ModelRequest):
             {"role": "system", "content": system},
             *user_chat.reversed_roles(self.history, opener=self.prompt.render("opener"), format=self.format),
         ]
+
+
+@lru_cache(maxsize=10_000)  # at each turn of a conversation it is the same
+def _told(
+    given: str, when: str, writing_style: tuple[tuple[str, str], ...]
+) -> tuple[user_chat.Fence, Mapping[str, str | None]]:
+    """Return the fence around what a simulated user is told, and the texts within it."""
+    fenced = user_chat.Fence(given, when, *(text for _, text in writing_style))
+    style = "\n".join(f"{axis}: {text}" for axis, text in writing_style)
+    told = {"given": fenced(given), "when": fenced(when), "writing_style": fenced(style) if style else None}
+    return fenced, {"fence": fenced.notice, **told}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
