@@ -1,6 +1,5 @@
 """The command line: options here, what they do in `commands`, which is imported only when it is needed."""
 
-import gc
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ from simeval.cli.options import GroupedCommand, setting_options, store_option
 from simeval.core.settings import DEFAULTS, MARGIN, POWER
 from simeval.core.version import __version__
 
-COLLECTED_AFTER = (50_000, 20, 50)  # allocations, and younger collections
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -18,8 +16,6 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 @click.version_option(__version__)
 def main() -> None:
     """Simulate users against a conversational AI app, judge the conversations, conclude with statistics."""
-    gc.freeze()  # what is loaded stays; looking through it again and again costs a tenth of a run's CPU
-    gc.set_threshold(*COLLECTED_AFTER)
 
 
 @main.command(context_settings=CONTEXT, cls=GroupedCommand)

@@ -21,6 +21,7 @@ from simeval.engine.actors.statistician import Statistician
 from simeval.engine.actors.tabulator import Tabulator, record_of
 from simeval.engine.actors.targets import Target
 from simeval.engine.flow.demand import Demand
+from simeval.engine.garbage import collected_seldom
 from simeval.engine.judge_test.run_canaries import RunCanaries
 from simeval.engine.pipeline import Conclusion, Pipeline, Source
 from simeval.engine.plans.budget import Spending
@@ -198,6 +199,7 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
         log.warning(warning)
     trials = sum(plan.sample_size for plan in plans)
     with (
+        collected_seldom(),
         progress_bar(trials, show=context.settings.progress) as progress,
         Demand(len(plans), largest=trials, shared=shared.in_flight) as demand,
     ):
