@@ -56,12 +56,12 @@ def rows_of(run_id: str, entries: Iterable[Entry], *, now: str) -> Batch:
     for entry in entries:
         match entry:
             case Start():
-                starts[entry.trial] = entry
+                starts[entry.trial.scenario, entry.trial.index] = entry
             case TrialConversation():
                 if entry.failure is None or not entry.failure.is_unneeded:
-                    helds[entry.trial] = entry
+                    helds[entry.trial.scenario, entry.trial.index] = entry
             case Judgement():
-                judgements[entry.trial] = entry
+                judgements[entry.trial.scenario, entry.trial.index] = entry
             case RubricRecord():
                 rubrics.append(_rubric(run_id, entry))
             case ControlRecord():

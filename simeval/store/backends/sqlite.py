@@ -4,12 +4,13 @@ import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from time import monotonic, sleep
 
 from sqlalchemy import URL, BindParameter, Connection, NullPool, Table, bindparam, create_engine
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy.dialects.sqlite import dialect, insert
 from sqlalchemy.exc import DBAPIError
 
 from simeval.errors import StoreError
@@ -39,7 +40,6 @@ class SqliteFile:
             connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False},
             hide_parameters=True,
         )
-        self._upserts: dict[tuple[Table, int], str] = {}
         self._file: tuple[int, int] | None = None
 
     def connect(self) -> Connection:
@@ -64,7 +64,7 @@ class SqliteFile:
         driver: sqlite3.Connection = driver_connection(connection)
         for table, rows in batch.items():
             for some in _in_powers_of_two(rows):
-                driver.execute(self._upsert(table, len(some)), tuple(chain.from_iterable(some)))
+                driver.execute(_upsert_of(table, len(some)), tuple(chain.from_iterable(some)))
 
     @contextmanager
     def durable(self, connection: Connection) -> Iterator[None]:
@@ -93,14 +93,19 @@ class SqliteFile:
             return None
         return found.st_dev, found.st_ino
 
-    def _upsert(self, table: Table, rows: int) -> str:
-        if (table, rows) not in self._upserts:
-            values: dict[str, BindParameter[object]] = {name: bindparam(name) for name in names_of(table)}
-            one = upsert(insert(table).values(values), table, self._engine.dialect)
-            # SQLAlchemy writes the same text in 21 ms for 64 rows, 0.1 s for all sizes of a run's tables
-            row = f"({', '.join('?' * len(values))})"
-            self._upserts[table, rows] = one.replace(f"VALUES {row}", f"VALUES {', '.join([row] * rows)}")
-        return self._upserts[table, rows]
+
+@cache
+def _upsert_of(table: Table, rows: int) -> str:
+    """Return the statement for so many rows; SQLAlchemy writes it for one, which takes it a millisecond."""
+    one = _upsert_of_one(table)
+    row = f"({', '.join('?' * len(table.columns))})"
+    return one.replace(f"VALUES {row}", f"VALUES {', '.join([row] * rows)}")
+
+
+@cache
+def _upsert_of_one(table: Table) -> str:
+    values: dict[str, BindParameter[object]] = {name: bindparam(name) for name in names_of(table)}
+    return upsert(insert(table).values(values), table, dialect())
 
 
 def _in_powers_of_two(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
