@@ -11,6 +11,7 @@ from simeval.models.protocol.provider import Make, Provider
 from simeval.models.providers.embedding import CompatibleEmbedding, LiteLLMEmbedding
 from simeval.models.providers.endpoints import COMPATIBLE, ENDPOINTS, Endpoint
 from simeval.models.providers.litellm_model import LiteLLMModel
+from simeval.models.providers.litellm_table import listed
 from simeval.models.providers.moderation import CompatibleModeration, LiteLLMModeration
 from simeval.models.providers.offline import OFFLINE_PREFIX, OfflineModel
 from simeval.models.providers.openai_compatible import CompatibleModel
@@ -68,7 +69,9 @@ PROVIDERS = (
 
 
 def provider_of(name: str) -> Provider:
-    """Return the provider of the models that have such a name."""
+    """Return the provider of the models that have such a name; LiteLLM takes OpenAI's without its own, too."""
+    if "/" not in name and listed(name).get("litellm_provider") == "openai":
+        name = f"{_OPENAI}{name}"
     return next(provider for provider in PROVIDERS if name.startswith(provider.prefix))
 
 

@@ -89,6 +89,10 @@ def test_addresses_and_keys_are_those_of_litellm(endpoint: Endpoint, monkeypatch
         monkeypatch.delenv(variable)
 
 
+def test_a_model_of_openais_needs_no_provider_in_its_name() -> None:
+    assert isinstance(provider_of("gpt-4o-mini").chat("gpt-4o-mini", {}, 60.0), CompatibleModel)
+
+
 def test_ollama_is_asked_where_it_speaks_openais_protocol() -> None:
     model = provider_of("ollama_chat/llama3").chat("ollama_chat/llama3", {"api_base": "http://here:11434"}, 60.0)
 
@@ -104,6 +108,7 @@ def test_ollama_is_asked_where_it_speaks_openais_protocol() -> None:
         ("ollama_chat/llama3", {"num_ctx": 8192}),
         ("deepseek/deepseek-chat", {"reasoning_effort": "low"}),
         ("anthropic/claude-haiku-4-5", {}),
+        ("claude-haiku-4-5", {}),
     ],
 )
 def test_what_litellm_alone_knows_goes_through_litellm(name: str, options: dict[str, Any]) -> None:
