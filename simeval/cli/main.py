@@ -262,6 +262,24 @@ def show(run: str, store: str, json_path: str | None) -> None:
 
 
 @main.command(context_settings=CONTEXT)
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@store_option("Where the merged run is kept, and where runs are that are no stores.")
+@click.option("--allow-missing", is_flag=True, help="Merge although shards are missing; the merged run is no pass.")
+@click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
+@click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
+def merge(runs: tuple[str, ...], store: str, **options: Any) -> None:
+    """Make one run of the runs of a suite's shards (`simeval run --shard 1/8` to 8/8).
+
+    Each RUN is a run of the store (its id, or the beginning of it), or a store (a file or a URL) whose last run is
+    meant. The merged run is concluded on as if one process had done all of it, and is read like any other. Exit
+    status: that of `simeval run`; 2 where the runs do not belong together.
+    """
+    from simeval.cli.merge import merge_runs
+
+    raise SystemExit(merge_runs(runs, store, **options))
+
+
+@main.command(context_settings=CONTEXT)
 @store_option("A SQLite file or a PostgreSQL URL.")
 def datasets(store: str) -> None:
     """List the datasets that a store has, with their versions and tags."""

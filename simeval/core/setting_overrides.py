@@ -60,6 +60,7 @@ class SettingOverrides(TypedDict, total=False):
     max_tokens: int | None
     max_seconds: float | None
     store: "Path | str | Journal | None"
+    shard: str | None
     resume: str | None
     accept_changes: bool
     cache: bool

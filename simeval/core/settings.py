@@ -17,6 +17,7 @@ from simeval.core.setting_checks import (
     require_seed,
 )
 from simeval.core.setting_field import BUDGET, LIMITS, SURROUNDINGS, VERDICTS, about, check
+from simeval.core.shard import require_shard
 from simeval.core.validation import nearest, require_level, require_size, require_whole
 from simeval.core.writing_style import WritingStyleConfig
 from simeval.errors import DefinitionError
@@ -62,11 +63,7 @@ class Settings:
     )
     early_stopping: EarlyStopping = field(
         default=True,
-        metadata=about(
-            VERDICTS,
-            "End a scenario as soon as its verdicts are settled.",
-            flag="--early-stopping",
-        ),
+        metadata=about(VERDICTS, "End a scenario as soon as its verdicts are settled.", flag="--early-stopping"),
     )
     stop: StopAt | None = field(
         default=None,
@@ -282,6 +279,17 @@ class Settings:
             unset="nowhere",
         ),
     )
+    shard: str | None = field(
+        default=None,
+        metadata=about(
+            SURROUNDINGS,
+            "Run only this part of the suite's scenarios, such as 3/8; `simeval merge` joins the runs of all parts.",
+            flag="--shard",
+            metavar="I/N",
+            unset="all of it",
+            check=require_shard,
+        ),
+    )
     resume: str | None = field(
         default=None,
         metadata=about(
@@ -294,9 +302,7 @@ class Settings:
     accept_changes: bool = field(
         default=False,
         metadata=about(
-            SURROUNDINGS,
-            "Resume although something has changed: a new run takes over.",
-            flag="--accept-changes",
+            SURROUNDINGS, "Resume although something has changed: a new run takes over.", flag="--accept-changes"
         ),
     )
     cache: bool = field(
@@ -349,12 +355,7 @@ class Settings:
     secret_patterns: Sequence[str] = field(
         default=(),
         repr=False,
-        metadata=about(
-            SURROUNDINGS,
-            "What is kept out of all texts.",
-            flag="--secret-pattern",
-            metavar="REGEX",
-        ),
+        metadata=about(SURROUNDINGS, "What is kept out of all texts.", flag="--secret-pattern", metavar="REGEX"),
     )
     progress: bool | None = field(
         default=None, metadata=about(SURROUNDINGS, "Show a progress bar.", unset="where standard error is a terminal")

@@ -20,6 +20,7 @@ from simeval.engine.flow.stop import StopSignal
 from simeval.engine.pipeline import END_SECONDS
 from simeval.engine.plans.budget import Budget
 from simeval.engine.plans.dataset_plan import Experiment
+from simeval.engine.plans.shards import shared_out
 from simeval.engine.rubrics import ExpectationRubric, rubrics_of
 from simeval.engine.run import experiment, simulate
 from simeval.engine.run_context import AppHandler, EngineResources, RunContext
@@ -72,7 +73,8 @@ class Engine:
         **overrides: Unpack[SettingOverrides],
     ) -> None:
         self.settings = (settings or DEFAULTS).overridden(overrides)
-        self._models = Models(self.settings)
+        bounded = shared_out(self.settings)
+        self._models = Models(bounded)
         panel = self._models.panel(DEFAULT_JUDGE if judge_model is None else judge_model)
         embedded_judge = is_embedded(panel[0].name)
         if user_simulator_model is None and not embedded_judge and not address_of(self.settings.user_options or {}):
@@ -87,7 +89,7 @@ class Engine:
             models=self._models,
             panel=panel,
             user=user,
-            budget=Budget.of(self.settings),
+            budget=Budget.of(bounded),
             prompts=all_prompts(self.settings.prompts),
             examples={} if examples is None else read_examples(Path(examples)),
             rubric_folder=Path(folder) if folder is not None and not embedded_judge else None,

@@ -13,7 +13,9 @@ from simeval.core.logs import log
 from simeval.core.redaction import clean_values
 from simeval.core.run_records import Start, TrialKey
 from simeval.core.serialization import plain
+from simeval.core.shard import Shard
 from simeval.core.usage import total
+from simeval.core.validation import require
 from simeval.engine.actors.conversations import Conversations
 from simeval.engine.actors.dialogue import Dialogue
 from simeval.engine.actors.examples import ExampleReader, Examples
@@ -26,10 +28,13 @@ from simeval.engine.pipeline import Conclusion, Pipeline, Source
 from simeval.engine.plans.budget import Spending
 from simeval.engine.plans.cost_forecast import CostForecast, ExperimentForecast, forecast, forecast_experiment
 from simeval.engine.plans.dataset_plan import Experiment, make_dataset_plan
-from simeval.engine.plans.scenario_plan import RunPlan, make_plans, rubric_requests
+from simeval.engine.plans.scenario_plan import RunPlan, ScenarioPlan, make_plans, rubric_requests
+from simeval.engine.plans.shards import ShardPlan, plan_shard
 from simeval.engine.progress import progress_bar
 from simeval.engine.run_context import AppHandler, RunContext, embedded_notes, replaced_notes, too_long
 from simeval.engine.watchdog import watching
+from simeval.errors import DefinitionError
+from simeval.models.prices import Price
 from simeval.results.experiment import ExperimentResult
 from simeval.results.suite import SuiteResult
 from simeval.store.journal import RunResult
@@ -46,9 +51,9 @@ class _Work(Generic[R]):
     """What tells one run from another: where its conversations come from, what is concluded, and what that costs.
 
     Without a `target` the answers are those that were recorded. `roles` are those that models play beside the app,
-    each with its model's name; `fields` are further ones of the run's record. `kind` and `summary` are for the log,
-    and so is `requirements`, each with what passes it. Where `quick`, scores cost nothing and are counted before they
-    are kept.
+    each with its model's name; `fields` are further ones of the run's record. `part` says of which suite the plans are
+    a shard. `kind` and `summary` are for the log, and so is `requirements`, each with what passes it. Where `quick`,
+    scores cost nothing and are counted before they are kept.
     """
 
     kind: str
@@ -61,6 +66,7 @@ class _Work(Generic[R]):
     conclusion: Callable[..., Conclusion[R]]  # of `demand`, `on_trial` and `recalled`
     requirements: Mapping[tuple[str, str], int] = field(default_factory=dict)
     user: str = ""
+    part: ShardPlan | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
     quick: bool = False
 
@@ -76,7 +82,17 @@ async def simulate(context: RunContext, suite: Sequence[ScenarioTest], app_handl
         callers=context.scorer_caller,
     )
     target = context.target(app_handler)
-
+    foresee = partial(
+        forecast,
+        settings=settings,
+        prompts=context.shared.prompts,
+        judges=judges,
+        user_model=user.name,
+        app_model=target.model,
+    )
+    part = await _part(context, plans, partial(foresee, prices=_nothing))
+    if part is not None:
+        plans, suite = part.plans, [suite[place] for place in part.places]
     auditor = context.auditor()
 
     def source(demand: Demand, begun: Mapping[TrialKey, Start]) -> Source:
@@ -109,25 +125,37 @@ async def simulate(context: RunContext, suite: Sequence[ScenarioTest], app_handl
         target=target,
         user=user.name,
         roles=[*(("judge", name) for name in judges), ("user", user.name)],
-        forecast=partial(
-            forecast,
-            plans,
-            settings,
-            prompts=context.shared.prompts,
-            judges=judges,
-            user_model=user.name,
-            app_model=target.model,
-            prices=context.models.price,
-        ),
+        part=part,
+        forecast=partial(foresee, plans, prices=context.models.price),
         source=source,
         conclusion=partial(Statistician, plans, settings, stop=context.stop),
     )
     return await _run(context, work)
 
 
+async def _part(
+    context: RunContext, plans: Sequence[ScenarioPlan], foresee: Callable[[Sequence[ScenarioPlan]], CostForecast]
+) -> ShardPlan | None:
+    """Return the part of a suite that is to be run; None for all of it. Raises DefinitionError."""
+    if context.settings.shard is None:
+        return None
+    if context.settings.seed is None and context.past is None:
+        do = "give all shards the same seed (--seed)"
+        raise DefinitionError("shard", found="each shard would draw a seed of its own", do=do)
+    shard = Shard.read(context.settings.shard)
+    return await anyio.to_thread.run_sync(plan_shard, plans, shard, foresee)
+
+
+def _nothing(name: str) -> Price | None:  # noqa: ARG001
+    """Return no price: tables of prices differ from machine to machine."""
+    return None
+
+
 async def experiment(context: RunContext, asked: Experiment) -> ExperimentResult:
     """Answer, measure and conclude. Raises DefinitionError before any call is made."""
     settings, judges, clean = context.settings, context.judge_names, context.clean
+    do = "leave it out: only suites of scenarios are shared out"
+    require(settings.shard is None, "shard", found=asked.dataset.name, do=do)
     plan = make_dataset_plan(
         asked,
         settings=settings,
@@ -187,8 +215,11 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
     contexts = await context.models.contexts(foreseen.longest)
     warnings = [*too_long(foreseen.longest, contexts), *(warning for plan in plans for warning in plan.warnings())]
     notes = [*embedded_notes([*work.roles, ("app", app_name)]), *replaced_notes(shared.prompts), *warnings]
+    notes += [work.part.note] if work.part else []
     is_recorded = work.target is None
-    run, known = context.begin(plans, app_name, user=work.user, notes=notes, recorded=is_recorded, **work.fields)
+    run, known = context.begin(
+        plans, app_name, user=work.user, notes=notes, recorded=is_recorded, part=work.part, **work.fields
+    )
     spending = await _spending(context, plans, foreseen, canaries)
     log.info(f"{work.kind} started", run=run.run_id, **work.summary)
     log.info(str(foreseen))

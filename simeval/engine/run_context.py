@@ -24,6 +24,7 @@ from simeval.engine.plans.budget import Budget
 from simeval.engine.plans.fingerprint import CRITERIA_PROMPTS, JUDGE_PROMPTS, define
 from simeval.engine.plans.resume import RestoredTrials, restore
 from simeval.engine.plans.scenario_plan import RunPlan
+from simeval.engine.plans.shards import ShardPlan
 from simeval.engine.users.audit import Auditor
 from simeval.errors import DefinitionError
 from simeval.models.caller import Caller
@@ -184,14 +185,16 @@ class RunContext:
         user: str,
         notes: Sequence[str] = (),
         recorded: bool = False,
+        part: ShardPlan | None = None,
         **more: Any,
     ) -> tuple[RunRecord, RestoredTrials]:
         """Return the record of the run, new or resumed, and what of it is known. Raises DefinitionError.
 
-        `recorded` says that there is no app, `more` are further fields of the record.
+        `recorded` says that there is no app, `part` of which suite these plans are a shard; `more` are further fields
+        of the record.
         """
         definition = define(
-            plans,
+            part.suite if part else plans,
             self.settings,
             prompts=self.shared.prompts,
             examples=self.shared.examples,
@@ -201,6 +204,7 @@ class RunContext:
             user=user,
         )
         definition = clean_values(definition, self.clean)
+        definition = part.definition(definition) if part else definition
         past, known = self.past, RestoredTrials()
         if past is not None:
             known = restore(
