@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from simeval.cli.options import GroupedCommand, setting_options, store_option
+from simeval.cli.options import GroupedCommand, log_options, setting_options, store_option, suite_options
 from simeval.core.settings import DEFAULTS, MARGIN, POWER
 from simeval.core.version import __version__
 
@@ -19,25 +19,10 @@ def main() -> None:
 
 
 @main.command(context_settings=CONTEXT, cls=GroupedCommand)
-@click.argument("suite")
-@click.option("--app", default=None, help="The app: MODULE:HANDLER, or a model's name.  [default: offline/app]")
-@click.option(
-    "--judge-model",
-    multiple=True,
-    help="LiteLLM name of the judge; given several times, a panel whose mean rating counts.  [default: offline/judge]",
-)
-@click.option("--user-model", help="LiteLLM name of the simulated user.  [default: the judge's]")
-@click.option("--samples", type=click.IntRange(1), help="Trials for each scenario, whatever the suite says.")
+@suite_options
 @click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
 @click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
-@click.option(
-    "--log-level",
-    type=click.Choice(["debug", "info", "warning", "error"], case_sensitive=False),
-    default="info",
-    show_default=True,
-    help="debug shows every prompt, reply and judge's reasoning.",
-)
-@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@log_options
 @setting_options()
 @click.pass_context
 def run(context: click.Context, /, **options: Any) -> None:
@@ -53,6 +38,32 @@ def run(context: click.Context, /, **options: Any) -> None:
     from simeval.cli.run import leave, run_suite
 
     leave(run_suite(context, **options))
+
+
+@main.command(context_settings=CONTEXT, cls=GroupedCommand)
+@suite_options
+@click.option(
+    "--lease",
+    type=click.FloatRange(0.5),
+    default=30.0,
+    show_default=True,
+    help="Seconds without a sign of life after which this worker's trials are lost.",
+)
+@click.option("--idle", type=click.FloatRange(0), help="End after so many seconds without a trial.  [default: never]")
+@log_options
+@setting_options()
+@click.pass_context
+def worker(context: click.Context, /, **options: Any) -> None:
+    """Hold and measure trials for runs of SUITE that others conduct (`simeval run SUITE --executor workers`).
+
+    It takes them from the store they share, a PostgreSQL server. Start it with the command of the run, `worker` in
+    place of `run`, on as many machines as you like; keys are read from its own environment. Ctrl-C finishes what is
+    under way. Exit status: 0, 2 where the command, suite or app could not be used, 3 where the store was lost.
+    """
+    from simeval.cli.run import leave
+    from simeval.cli.worker import work
+
+    leave(work(context, **options))
 
 
 @main.command(context_settings=CONTEXT)

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from simeval.core.executors import RayExecutor, require_executor
 from simeval.core.retry_config import RetryConfig as RetryConfig
 from simeval.core.setting_checks import (
     require_amount,
@@ -16,7 +17,7 @@ from simeval.core.setting_checks import (
     require_seconds,
     require_seed,
 )
-from simeval.core.setting_field import BUDGET, LIMITS, SURROUNDINGS, VERDICTS, about, check
+from simeval.core.setting_field import BUDGET, LIMITS, SURROUNDINGS, VERDICTS, about, check, options_of_calls
 from simeval.core.shard import require_shard
 from simeval.core.validation import nearest, require_level, require_size, require_whole
 from simeval.core.writing_style import WritingStyleConfig
@@ -279,6 +280,15 @@ class Settings:
             unset="nowhere",
         ),
     )
+    executor: str | RayExecutor = field(
+        default="local",
+        metadata=about(
+            SURROUNDINGS,
+            "Where trials are run: local, workers (those of the store: `simeval worker`) or ray.",
+            flag="--executor",
+            check=require_executor,
+        ),
+    )
     shard: str | None = field(
         default=None,
         metadata=about(
@@ -323,34 +333,25 @@ class Settings:
             unset="not asked",
         ),
     )
-    model_options: Mapping[str, Any] | None = field(
-        default=None,
-        repr=False,  # keys are among them
-        metadata=about(SURROUNDINGS, "Goes into every call to a model.", flag="--model-option", metavar="NAME=VALUE"),
+    model_options: Mapping[str, Any] | None = field(  # keys are among options
+        default=None, repr=False, metadata=options_of_calls("--model-option", "Goes into every call to a model.")
     )
     judge_options: Mapping[str, Any] | None = field(
         default=None,
         repr=False,
-        metadata=about(
-            SURROUNDINGS,
-            "Goes into calls of judges, of their rubrics and of scorers that chat only.",
-            flag="--judge-option",
-            metavar="NAME=VALUE",
+        metadata=options_of_calls(
+            "--judge-option", "Goes into calls of judges, of their rubrics and of scorers that chat only."
         ),
     )
     user_options: Mapping[str, Any] | None = field(
         default=None,
         repr=False,
-        metadata=about(
-            SURROUNDINGS, "Goes into calls of the simulated user only.", flag="--user-option", metavar="NAME=VALUE"
-        ),
+        metadata=options_of_calls("--user-option", "Goes into calls of the simulated user only."),
     )
     app_options: Mapping[str, Any] | None = field(
         default=None,
         repr=False,
-        metadata=about(
-            SURROUNDINGS, "Goes into calls of an app that is a model only.", flag="--app-option", metavar="NAME=VALUE"
-        ),
+        metadata=options_of_calls("--app-option", "Goes into calls of an app that is a model only."),
     )
     secret_patterns: Sequence[str] = field(
         default=(),

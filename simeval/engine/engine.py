@@ -16,6 +16,7 @@ from simeval.core.setting_overrides import SettingOverrides
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.validation import require
 from simeval.datasets.dataset import Dataset
+from simeval.engine.executors.protocol import LEASE_SECONDS
 from simeval.engine.flow.stop import StopSignal
 from simeval.engine.pipeline import END_SECONDS
 from simeval.engine.plans.budget import Budget
@@ -24,6 +25,7 @@ from simeval.engine.plans.shards import shared_out
 from simeval.engine.rubrics import ExpectationRubric, rubrics_of
 from simeval.engine.run import experiment, simulate
 from simeval.engine.run_context import AppHandler, EngineResources, RunContext
+from simeval.engine.workers.named import workers_of
 from simeval.models.protocol.model import Model
 from simeval.models.protocol.prompt_texts import all_prompts
 from simeval.models.provider_table import is_embedded
@@ -74,7 +76,8 @@ class Engine:
     ) -> None:
         self.settings = (settings or DEFAULTS).overridden(overrides)
         bounded = shared_out(self.settings)
-        self._models = Models(bounded)
+        elsewhere = workers_of(self.settings.executor)
+        self._models = Models(bounded, elsewhere.limits if elsewhere else None)
         panel = self._models.panel(DEFAULT_JUDGE if judge_model is None else judge_model)
         embedded_judge = is_embedded(panel[0].name)
         if user_simulator_model is None and not embedded_judge and not address_of(self.settings.user_options or {}):
@@ -95,6 +98,7 @@ class Engine:
             rubric_folder=Path(folder) if folder is not None and not embedded_judge else None,
             in_flight=anyio.Semaphore(concurrency),
             app_slots=anyio.Semaphore(self.settings.app_concurrency or concurrency),
+            elsewhere=elsewhere,
         )
 
     @overload
@@ -158,6 +162,26 @@ class Engine:
         judge cannot be asked, and DefinitionError.
         """
         return await self._run(partial(rubrics_of, suite=scenarios, write=write), keeps=False)
+
+    async def work(
+        self,
+        scenarios: Sequence[ScenarioTest],
+        app_handler: AppHandler,
+        *,
+        lease_seconds: float = LEASE_SECONDS,
+        idle_seconds: float | None = None,
+    ) -> None:
+        """Hold and measure trials for runs of these scenarios in the store, which must be a PostgreSQL server.
+
+        Such runs are conducted elsewhere, and have the executor "workers", which this engine must have too: by that the
+        limits of models hold for all together. It goes on until `stop`, after which what is
+        under way is finished, or `end`, or for `idle_seconds` without a trial. A worker that gives no sign of life for
+        `lease_seconds` is lost, and its trials are missing. Raises DefinitionError and StoreError.
+        """
+        from simeval.engine.workers.serving import serve  # SQLAlchemy takes a while to load
+
+        leased = partial(serve, lease_seconds=lease_seconds, idle_seconds=idle_seconds)
+        await self._run(partial(leased, suite=scenarios, app_handler=app_handler))
 
     async def _run(self, work: Callable[[RunContext], Awaitable[T]], *, keeps: bool = True) -> T:
         """Do the work of an evaluation with the models open, and the store where it `keeps` anything.
