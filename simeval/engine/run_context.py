@@ -130,7 +130,7 @@ class RunContext:
 
         database = as_database(store, "resume")
         past = await anyio.to_thread.run_sync(load_run, database, shared.settings.resume)
-        if not past.owner and await anyio.to_thread.run_sync(take_in, database, past.run_id):
+        if not past.owner and await anyio.to_thread.run_sync(take_in, database, past):
             past = await anyio.to_thread.run_sync(load_run, database, past.run_id)
         return cls(shared, store, stop, past)
 

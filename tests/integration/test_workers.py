@@ -205,7 +205,13 @@ async def test_a_model_that_a_worker_cannot_use_ends_the_run(where: str) -> None
 async def test_all_take_from_one_allowance_for_each_model(where: str) -> None:
     suite = [ScenarioTest(title="A", given="a", when="b", sample_size=8, max_turns=1, then=SUITE[0].expectations[1])]
     models = [ScriptedModel({"user": [user_reply("What can you do?")]}) for _ in range(3)]
-    options: dict[str, Any] = {"progress": False, "seed": 5, "store": where, "executor": "workers"}
+    options: dict[str, Any] = {
+        "progress": False,
+        "seed": 5,
+        "store": where,
+        "executor": "workers",
+        "early_stopping": False,
+    }
     conductor, *engines = [simeval.Engine(model, requests_per_minute=60_000, **options) for model in models]
 
     async with anyio.create_task_group() as tasks:
