@@ -22,6 +22,8 @@ def main() -> None:
 @suite_options
 @click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
 @click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
+@click.option("--address", help="Of --executor ray: its cluster.  [default: RAY_ADDRESS, or one started here]")
+@click.option("--actors", type=click.IntRange(1), help="Of --executor ray: how many actors.  [default: 4]")
 @log_options
 @setting_options()
 @click.pass_context

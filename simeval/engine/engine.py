@@ -11,7 +11,6 @@ import anyio
 import anyio.to_thread
 
 from simeval.core.capture import first_leaf
-from simeval.core.labelled_examples import read_examples
 from simeval.core.setting_overrides import SettingOverrides
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.validation import require
@@ -19,17 +18,12 @@ from simeval.datasets.dataset import Dataset
 from simeval.engine.executors.protocol import LEASE_SECONDS
 from simeval.engine.flow.stop import StopSignal
 from simeval.engine.pipeline import END_SECONDS
-from simeval.engine.plans.budget import Budget
 from simeval.engine.plans.dataset_plan import Experiment
-from simeval.engine.plans.shards import shared_out
 from simeval.engine.rubrics import ExpectationRubric, rubrics_of
 from simeval.engine.run import experiment, simulate
 from simeval.engine.run_context import AppHandler, EngineResources, RunContext
 from simeval.engine.workers.named import workers_of
 from simeval.models.protocol.model import Model
-from simeval.models.protocol.prompt_texts import all_prompts
-from simeval.models.provider_table import is_embedded
-from simeval.models.registry import Models, address_of
 from simeval.results.experiment import ExperimentResult
 from simeval.results.suite import EvaluationResult, SuiteResult
 from simeval.store.journal import Journal
@@ -38,7 +32,7 @@ from simeval.suites.scenario import Expectation, ScenarioTest
 
 T = TypeVar("T")
 
-DEFAULT_JUDGE, DEFAULT_USER, DEFAULT_APP = "offline/judge", "offline/user", "offline/app"
+DEFAULT_APP = "offline/app"
 CLOSING_SECONDS = 5.0  # how long connections and files may take to close, cancelled or not
 
 
@@ -75,31 +69,10 @@ class Engine:
         **overrides: Unpack[SettingOverrides],
     ) -> None:
         self.settings = (settings or DEFAULTS).overridden(overrides)
-        bounded = shared_out(self.settings)
         elsewhere = workers_of(self.settings.executor)
-        self._models = Models(bounded, elsewhere.limits if elsewhere else None)
-        panel = self._models.panel(DEFAULT_JUDGE if judge_model is None else judge_model)
-        embedded_judge = is_embedded(panel[0].name)
-        if user_simulator_model is None and not embedded_judge and not address_of(self.settings.user_options or {}):
-            user = panel[0]  # at the judge's address
-        else:
-            user = self._models.get(user_simulator_model or (DEFAULT_USER if embedded_judge else panel[0].name), "user")
-        folder, concurrency = self.settings.rubric_folder, self.settings.concurrency
-        examples = self.settings.judge_examples
+        self._engine_resources = EngineResources.of(judge_model, user_simulator_model, self.settings, elsewhere)
+        self._models = self._engine_resources.models
         self._signals: list[StopSignal] = []
-        self._engine_resources = EngineResources(
-            settings=self.settings,
-            models=self._models,
-            panel=panel,
-            user=user,
-            budget=Budget.of(bounded),
-            prompts=all_prompts(self.settings.prompts),
-            examples={} if examples is None else read_examples(Path(examples)),
-            rubric_folder=Path(folder) if folder is not None and not embedded_judge else None,
-            in_flight=anyio.Semaphore(concurrency),
-            app_slots=anyio.Semaphore(self.settings.app_concurrency or concurrency),
-            elsewhere=elsewhere,
-        )
 
     @overload
     async def evaluate(self, scenarios: ScenarioTest, app_handler: AppHandler) -> EvaluationResult: ...

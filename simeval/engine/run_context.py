@@ -6,12 +6,12 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import anyio
 import anyio.to_thread
 
-from simeval.core.labelled_examples import LabelledExample, expectation_key
+from simeval.core.labelled_examples import LabelledExample, expectation_key, read_examples
 from simeval.core.redaction import clean_values
 from simeval.core.run_records import ResumableRun, RubricRecord
 from simeval.core.settings import ModelRole, Settings
@@ -26,16 +26,16 @@ from simeval.engine.plans.budget import Budget
 from simeval.engine.plans.fingerprint import CRITERIA_PROMPTS, JUDGE_PROMPTS, define
 from simeval.engine.plans.resume import RestoredTrials, restore
 from simeval.engine.plans.scenario_plan import RunPlan
-from simeval.engine.plans.shards import ShardPlan
+from simeval.engine.plans.shards import ShardPlan, shared_out
 from simeval.engine.users.audit import Auditor
 from simeval.errors import DefinitionError
 from simeval.models.caller import Caller
 from simeval.models.limits.allowances import Allowances
-from simeval.models.protocol.model import SharedModel
-from simeval.models.protocol.prompt_texts import Prompt
+from simeval.models.protocol.model import Model, SharedModel
+from simeval.models.protocol.prompt_texts import Prompt, all_prompts
 from simeval.models.provider_table import is_embedded
 from simeval.models.providers.offline import NOTICE
-from simeval.models.registry import Models
+from simeval.models.registry import Models, address_of
 from simeval.models.reply_cache import ReplyCache
 from simeval.results.suite import RunRecord
 from simeval.scorers.llm.controls import ControlBook, ExpectationControls
@@ -47,6 +47,7 @@ from simeval.store.opening import as_database, load_run
 from simeval.suites.scenario import Expectation, ScenarioTest
 
 AppHandler = Callable[..., Any] | str
+DEFAULT_JUDGE, DEFAULT_USER = "offline/judge", "offline/user"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +68,38 @@ class EngineResources:
     in_flight: anyio.Semaphore
     app_slots: anyio.Semaphore
     elsewhere: "RemoteWorkers | None" = None
+
+    @classmethod
+    def of(
+        cls,
+        judge_model: str | Model | Sequence[str | Model] | None,
+        user_model: str | Model | None,
+        settings: Settings,
+        elsewhere: "RemoteWorkers | None" = None,
+    ) -> Self:
+        """Return what an engine with these models and settings has. Raises DefinitionError."""
+        bounded = shared_out(settings)
+        models = Models(bounded, elsewhere.limits if elsewhere else None)
+        panel = models.panel(DEFAULT_JUDGE if judge_model is None else judge_model)
+        embedded_judge = is_embedded(panel[0].name)
+        if user_model is None and not embedded_judge and not address_of(settings.user_options or {}):
+            user = panel[0]  # at the judge's address
+        else:
+            user = models.get(user_model or (DEFAULT_USER if embedded_judge else panel[0].name), "user")
+        folder, concurrency, examples = settings.rubric_folder, settings.concurrency, settings.judge_examples
+        return cls(
+            settings=settings,
+            models=models,
+            panel=panel,
+            user=user,
+            budget=Budget.of(bounded),
+            prompts=all_prompts(settings.prompts),
+            examples={} if examples is None else read_examples(Path(examples)),
+            rubric_folder=Path(folder) if folder is not None and not embedded_judge else None,
+            in_flight=anyio.Semaphore(concurrency),
+            app_slots=anyio.Semaphore(settings.app_concurrency or concurrency),
+            elsewhere=elsewhere,
+        )
 
 
 @dataclass(frozen=True, slots=True)

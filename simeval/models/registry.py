@@ -208,6 +208,12 @@ class Models:
             return governed
         return Allowed(governed, _account(base.name, self._addresses.get(key, {})), self._allowances)
 
+    def given(self, model: SharedModel) -> str | Model:
+        """Return what a model was asked for by: its name, or the object of the user's own."""
+        key = next(key for key, kept in self._bounded.items() if kept is model)
+        base = self._bases[key]
+        return base if maker_of(base) is None else base.name
+
     @property
     def accounts(self) -> Sequence[str]:
         """Whose limits are shared with other processes."""

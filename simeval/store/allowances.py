@@ -1,43 +1,15 @@
-"""What may still be asked of a model by all workers together: one row for each model and account, that all take from.
-
-Two buckets that fill up by the second and hold one second's worth: requests, of which each call takes one, and tokens,
-of which a call is let in while there are any, is charged what calls use on average, and then what it used.
-"""
+"""What may still be asked of a model by all workers together: a row for each model and account, that all take from."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from math import ceil, floor, inf
-from typing import Any
 
 from sqlalchemy import Connection, delete, func, select, update
 
+from simeval.models.limits.buckets import Bucket, Buckets
 from simeval.store.database import Database
 from simeval.store.schema import ALLOWANCES
 
 _NOW = func.extract("epoch", func.clock_timestamp())
-
-
-@dataclass(frozen=True, slots=True)
-class Bucket:
-    """How many there are a minute, None for any number, and how many there are now."""
-
-    per_minute: float | None
-    level: float
-
-    def after(self, seconds: float) -> "Bucket":
-        """Return it as it is so much later."""
-        if self.per_minute is None:
-            return Bucket(None, inf)
-        per_second = self.per_minute / 60
-        return Bucket(self.per_minute, min(max(1.0, per_second), self.level + seconds * per_second))
-
-    def taken(self, count: float) -> "Bucket":
-        """Return it with so many less."""
-        return Bucket(self.per_minute, self.level - count)
-
-    def seconds_until(self, level: float) -> float:
-        """Return how long it takes until it has so many."""
-        return 0.0 if self.per_minute is None else max(0.0, (level - self.level) * 60 / self.per_minute)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +45,12 @@ class AllowanceBook:
             if row is None:
                 return wanted, 0.0
             seconds = max(0.0, float(row["now"]) - row["updated"])
-            requests = Bucket(row["requests_per_minute"], row["requests"]).after(seconds)
-            tokens = Bucket(row["tokens_per_minute"], row["tokens"] - correction).after(seconds)
-            granted = _granted(requests, tokens, wanted, tokens_each)
-            values: dict[str, Any] = {"updated": float(row["now"])}
-            for name, bucket, used in (("requests", requests, granted), ("tokens", tokens, granted * tokens_each)):
-                values[name] = row[name] if bucket.per_minute is None else bucket.taken(used).level
+            there = Buckets(
+                Bucket(row["requests_per_minute"], row["requests"]), Bucket(row["tokens_per_minute"], row["tokens"])
+            )
+            granted, wait, left = there.take(wanted, tokens_each=tokens_each, correction=correction, after=seconds)
+            values = {"updated": float(row["now"]), "requests": left.requests.level, "tokens": left.tokens.level}
             connection.execute(update(ALLOWANCES).where(ALLOWANCES.c.model == account).values(values))
-            return granted, 0.0 if granted else max(requests.seconds_until(1.0), tokens.seconds_until(1.0))
+            return granted, wait
 
         return self.database.write(work)
-
-
-def _granted(requests: Bucket, tokens: Bucket, wanted: int, tokens_each: float) -> int:
-    """Return how many calls are let in."""
-    by_requests = wanted if requests.level == inf else floor(requests.level)
-    by_tokens = wanted if tokens.level == inf else ceil(max(0.0, tokens.level) / tokens_each)
-    return max(0, min(wanted, by_requests, by_tokens))

@@ -10,4 +10,8 @@ def workers_of(executor: str | RayExecutor) -> RemoteWorkers | None:
         from simeval.engine.workers.store_workers import StoreWorkers  # SQLAlchemy takes a while to load
 
         return StoreWorkers()
-    return None
+    if executor == "local":
+        return None
+    from simeval.engine.workers.ray_workers import RayWorkers
+
+    return RayWorkers(executor if isinstance(executor, RayExecutor) else RayExecutor())

@@ -1,11 +1,11 @@
 """Allowances: one row for each model and account, that all workers take from."""
 
 from collections.abc import Iterator
-from math import inf
 
 import pytest
 
-from simeval.store.allowances import AllowanceBook, Bucket
+from simeval.models.limits.buckets import Bucket
+from simeval.store.allowances import AllowanceBook
 from simeval.store.database import Database
 from tests.support.postgres import PostgresHandle
 
@@ -58,4 +58,4 @@ def test_a_bucket_fills_up_by_the_second_and_holds_a_seconds_worth() -> None:
     assert Bucket(120, 0.0).after(60).level == 2.0
     assert Bucket(6, 0.0).after(60).level == 1.0
     assert Bucket(120, 0.0).seconds_until(1.0) == 0.5
-    assert Bucket(None, 0.0).after(0).level == inf
+    assert Bucket(None, 0.0).after(60) == Bucket(None, 0.0)
