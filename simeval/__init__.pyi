@@ -16,6 +16,7 @@ from .core.conversation import AppResponse as AppResponse
 from .core.conversation import ChatMessage as ChatMessage
 from .core.conversation import Conversation as Conversation
 from .core.conversation import Message as Message
+from .core.executors import RayExecutor as RayExecutor
 from .core.feedback import Feedback as Feedback
 from .core.logs import configure_logging as configure_logging
 from .core.retry_config import RetryConfig as RetryConfig

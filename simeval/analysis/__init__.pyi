@@ -12,6 +12,7 @@ from .judge_agreement import agreement as agreement
 from .labels import Label as Label
 from .labels import draw_sample as draw_sample
 from .labels import read_labels as read_labels
+from .merging import merge as merge
 from .saved_run import SavedExperiment as SavedExperiment
 from .saved_run import SavedRun as SavedRun
 from .saved_run import SavedScenario as SavedScenario

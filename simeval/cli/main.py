@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from simeval.cli.options import GroupedCommand, setting_options, store_option
+from simeval.cli.options import GroupedCommand, log_options, setting_options, store_option, suite_options
 from simeval.core.settings import DEFAULTS, MARGIN, POWER
 from simeval.core.version import __version__
 
@@ -19,25 +19,12 @@ def main() -> None:
 
 
 @main.command(context_settings=CONTEXT, cls=GroupedCommand)
-@click.argument("suite")
-@click.option("--app", default=None, help="The app: MODULE:HANDLER, or a model's name.  [default: offline/app]")
-@click.option(
-    "--judge-model",
-    multiple=True,
-    help="LiteLLM name of the judge; given several times, a panel whose mean rating counts.  [default: offline/judge]",
-)
-@click.option("--user-model", help="LiteLLM name of the simulated user.  [default: the judge's]")
-@click.option("--samples", type=click.IntRange(1), help="Trials for each scenario, whatever the suite says.")
+@suite_options
 @click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
 @click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
-@click.option(
-    "--log-level",
-    type=click.Choice(["debug", "info", "warning", "error"], case_sensitive=False),
-    default="info",
-    show_default=True,
-    help="debug shows every prompt, reply and judge's reasoning.",
-)
-@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--address", help="Of --executor ray: its cluster.  [default: RAY_ADDRESS, or one started here]")
+@click.option("--actors", type=click.IntRange(1), help="Of --executor ray: how many actors.  [default: 4]")
+@log_options
 @setting_options()
 @click.pass_context
 def run(context: click.Context, /, **options: Any) -> None:
@@ -53,6 +40,32 @@ def run(context: click.Context, /, **options: Any) -> None:
     from simeval.cli.run import leave, run_suite
 
     leave(run_suite(context, **options))
+
+
+@main.command(context_settings=CONTEXT, cls=GroupedCommand)
+@suite_options
+@click.option(
+    "--lease",
+    type=click.FloatRange(0.5),
+    default=30.0,
+    show_default=True,
+    help="Seconds without a sign of life after which this worker's trials are lost.",
+)
+@click.option("--idle", type=click.FloatRange(0), help="End after so many seconds without a trial.  [default: never]")
+@log_options
+@setting_options()
+@click.pass_context
+def worker(context: click.Context, /, **options: Any) -> None:
+    """Hold and measure trials for runs of SUITE that others conduct (`simeval run SUITE --executor workers`).
+
+    It takes them from the store they share, a PostgreSQL server. Start it with the command of the run, `worker` in
+    place of `run`, on as many machines as you like; keys are read from its own environment. Ctrl-C finishes what is
+    under way. Exit status: 0, 2 where the command, suite or app could not be used, 3 where the store was lost.
+    """
+    from simeval.cli.run import leave
+    from simeval.cli.worker import work
+
+    leave(work(context, **options))
 
 
 @main.command(context_settings=CONTEXT)
@@ -259,6 +272,24 @@ def show(run: str, store: str, json_path: str | None) -> None:
     from simeval.cli.store import show_run
 
     raise SystemExit(show_run(store, run, json_path))
+
+
+@main.command(context_settings=CONTEXT)
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@store_option("Where the merged run is kept, and where runs are that are no stores.")
+@click.option("--allow-missing", is_flag=True, help="Merge although shards are missing; the merged run is no pass.")
+@click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
+@click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
+def merge(runs: tuple[str, ...], store: str, **options: Any) -> None:
+    """Make one run of the runs of a suite's shards (`simeval run --shard 1/8` to 8/8).
+
+    Each RUN is a run of the store (its id, or the beginning of it), or a store (a file or a URL) whose last run is
+    meant. The merged run is concluded on as if one process had done all of it, and is read like any other. Exit
+    status: that of `simeval run`; 2 where the runs do not belong together.
+    """
+    from simeval.cli.merge import merge_runs
+
+    raise SystemExit(merge_runs(runs, store, **options))
 
 
 @main.command(context_settings=CONTEXT)

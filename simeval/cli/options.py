@@ -56,6 +56,42 @@ def setting_options(*names: str, **helps: str) -> Callable[[F], F]:
     return add
 
 
+def suite_options(command: F) -> F:
+    """Add what says which suite is put to which app, by which models."""
+    options = [
+        click.argument("suite"),
+        click.option("--app", default=None, help="The app: MODULE:HANDLER, or a model's name.  [default: offline/app]"),
+        click.option(
+            "--judge-model",
+            multiple=True,
+            help="LiteLLM name of the judge; given several times, a panel whose mean rating counts."
+            "  [default: offline/judge]",
+        ),
+        click.option("--user-model", help="LiteLLM name of the simulated user.  [default: the judge's]"),
+        click.option("--samples", type=click.IntRange(1), help="Trials for each scenario, whatever the suite says."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def log_options(command: F) -> F:
+    """Add how much is logged, and in which form."""
+    options = [
+        click.option(
+            "--log-level",
+            type=click.Choice(["debug", "info", "warning", "error"], case_sensitive=False),
+            default="info",
+            show_default=True,
+            help="debug shows every prompt, reply and judge's reasoning.",
+        ),
+        click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 def store_option(help: str) -> Callable[[F], F]:
     """Add the option of a store that is read."""
     return click.option("--store", default=str(DEFAULTS.store), show_default=True, help=help)

@@ -6,7 +6,7 @@ import shlex
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass
 from traceback import format_exc
@@ -28,6 +28,7 @@ from simeval.cli.output import (
     write_text,
 )
 from simeval.cli.signals import INTERRUPT, ending_on_signals
+from simeval.core.executors import RayExecutor
 from simeval.core.logs import configure_logging, log
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.trial import Outcome
@@ -74,6 +75,8 @@ def run_suite(
     samples: int | None,
     json_path: str | None,
     junit_path: str | None,
+    address: str | None,
+    actors: int | None,
     log_level: str,
     log_format: Any,
 ) -> int:
@@ -91,7 +94,7 @@ def run_suite(
             loaded = load_suite(suite).sized(samples)
             handler = app_of(app)
             reports.require_writable()
-            settings = loaded.settings.overridden(overrides(context))
+            settings = loaded.settings.overridden(overrides(context)).overridden(_on_ray(context, address, actors))
             engine = Engine(judge_model or None, user_model, settings=settings)
             result = anyio.run(_evaluate, engine, loaded, handler)
         reports.write(result)
@@ -112,6 +115,16 @@ def run_suite(
         problem = clean(f"the run broke ({type(error).__name__}: {error}); --log-level debug shows where")
         return say(problem + _how_to_go_on(settings), NOT_COMPLETED)
     return 0 if result.meets(result.run.gate) else STATUS[result.outcome]
+
+
+def _on_ray(context: click.Context, address: str | None, actors: int | None) -> Mapping[str, Any]:
+    """Return the executor that a cluster's address and a number of actors mean. Raises DefinitionError."""
+    given: dict[str, Any] = {
+        name: value for name, value in (("address", address), ("actors", actors)) if value is not None
+    }
+    if given and overrides(context).get("executor") != "ray":
+        raise DefinitionError(f"--{next(iter(given))}", found="trials are not run on Ray", do="add --executor ray")
+    return {"executor": RayExecutor(**given)} if given else {}
 
 
 def _cleaner(settings: Settings) -> Callable[[str], str]:

@@ -38,6 +38,11 @@ def about(group: str, help: str, **more: Any) -> Mapping[str, About]:
     return {ABOUT: About(group=group, help=help, **more)}
 
 
+def options_of_calls(flag: str, help: str) -> Mapping[str, About]:
+    """Return the metadata of a setting with what goes into calls to models."""
+    return about(SURROUNDINGS, help, flag=flag, metavar="NAME=VALUE")
+
+
 def about_of(each: "Field[Any]") -> About:
     """Return what is said of a setting."""
     found: About = each.metadata[ABOUT]

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from simeval.core.executors import RayExecutor
 from simeval.core.settings import (
     CriteriaCalls,
     EarlyStopping,
@@ -60,6 +61,8 @@ class SettingOverrides(TypedDict, total=False):
     max_tokens: int | None
     max_seconds: float | None
     store: "Path | str | Journal | None"
+    executor: str | RayExecutor
+    shard: str | None
     resume: str | None
     accept_changes: bool
     cache: bool

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from simeval.core.executors import RayExecutor, require_executor
 from simeval.core.retry_config import RetryConfig as RetryConfig
 from simeval.core.setting_checks import (
     require_amount,
@@ -16,7 +17,8 @@ from simeval.core.setting_checks import (
     require_seconds,
     require_seed,
 )
-from simeval.core.setting_field import BUDGET, LIMITS, SURROUNDINGS, VERDICTS, about, check
+from simeval.core.setting_field import BUDGET, LIMITS, SURROUNDINGS, VERDICTS, about, check, options_of_calls
+from simeval.core.shard import require_shard
 from simeval.core.validation import nearest, require_level, require_size, require_whole
 from simeval.core.writing_style import WritingStyleConfig
 from simeval.errors import DefinitionError
@@ -62,11 +64,7 @@ class Settings:
     )
     early_stopping: EarlyStopping = field(
         default=True,
-        metadata=about(
-            VERDICTS,
-            "End a scenario as soon as its verdicts are settled.",
-            flag="--early-stopping",
-        ),
+        metadata=about(VERDICTS, "End a scenario as soon as its verdicts are settled.", flag="--early-stopping"),
     )
     stop: StopAt | None = field(
         default=None,
@@ -282,6 +280,26 @@ class Settings:
             unset="nowhere",
         ),
     )
+    executor: str | RayExecutor = field(
+        default="local",
+        metadata=about(
+            SURROUNDINGS,
+            "Where trials are run: local, workers (those of the store: `simeval worker`) or ray.",
+            flag="--executor",
+            check=require_executor,
+        ),
+    )
+    shard: str | None = field(
+        default=None,
+        metadata=about(
+            SURROUNDINGS,
+            "Run only this part of the suite's scenarios, such as 3/8; `simeval merge` joins the runs of all parts.",
+            flag="--shard",
+            metavar="I/N",
+            unset="all of it",
+            check=require_shard,
+        ),
+    )
     resume: str | None = field(
         default=None,
         metadata=about(
@@ -294,9 +312,7 @@ class Settings:
     accept_changes: bool = field(
         default=False,
         metadata=about(
-            SURROUNDINGS,
-            "Resume although something has changed: a new run takes over.",
-            flag="--accept-changes",
+            SURROUNDINGS, "Resume although something has changed: a new run takes over.", flag="--accept-changes"
         ),
     )
     cache: bool = field(
@@ -317,44 +333,30 @@ class Settings:
             unset="not asked",
         ),
     )
-    model_options: Mapping[str, Any] | None = field(
-        default=None,
-        repr=False,  # keys are among them
-        metadata=about(SURROUNDINGS, "Goes into every call to a model.", flag="--model-option", metavar="NAME=VALUE"),
+    model_options: Mapping[str, Any] | None = field(  # keys are among options
+        default=None, repr=False, metadata=options_of_calls("--model-option", "Goes into every call to a model.")
     )
     judge_options: Mapping[str, Any] | None = field(
         default=None,
         repr=False,
-        metadata=about(
-            SURROUNDINGS,
-            "Goes into calls of judges, of their rubrics and of scorers that chat only.",
-            flag="--judge-option",
-            metavar="NAME=VALUE",
+        metadata=options_of_calls(
+            "--judge-option", "Goes into calls of judges, of their rubrics and of scorers that chat only."
         ),
     )
     user_options: Mapping[str, Any] | None = field(
         default=None,
         repr=False,
-        metadata=about(
-            SURROUNDINGS, "Goes into calls of the simulated user only.", flag="--user-option", metavar="NAME=VALUE"
-        ),
+        metadata=options_of_calls("--user-option", "Goes into calls of the simulated user only."),
     )
     app_options: Mapping[str, Any] | None = field(
         default=None,
         repr=False,
-        metadata=about(
-            SURROUNDINGS, "Goes into calls of an app that is a model only.", flag="--app-option", metavar="NAME=VALUE"
-        ),
+        metadata=options_of_calls("--app-option", "Goes into calls of an app that is a model only."),
     )
     secret_patterns: Sequence[str] = field(
         default=(),
         repr=False,
-        metadata=about(
-            SURROUNDINGS,
-            "What is kept out of all texts.",
-            flag="--secret-pattern",
-            metavar="REGEX",
-        ),
+        metadata=about(SURROUNDINGS, "What is kept out of all texts.", flag="--secret-pattern", metavar="REGEX"),
     )
     progress: bool | None = field(
         default=None, metadata=about(SURROUNDINGS, "Show a progress bar.", unset="where standard error is a terminal")

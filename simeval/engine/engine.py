@@ -11,22 +11,19 @@ import anyio
 import anyio.to_thread
 
 from simeval.core.capture import first_leaf
-from simeval.core.labelled_examples import read_examples
 from simeval.core.setting_overrides import SettingOverrides
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.validation import require
 from simeval.datasets.dataset import Dataset
+from simeval.engine.executors.protocol import LEASE_SECONDS
 from simeval.engine.flow.stop import StopSignal
 from simeval.engine.pipeline import END_SECONDS
-from simeval.engine.plans.budget import Budget
 from simeval.engine.plans.dataset_plan import Experiment
 from simeval.engine.rubrics import ExpectationRubric, rubrics_of
 from simeval.engine.run import experiment, simulate
 from simeval.engine.run_context import AppHandler, EngineResources, RunContext
+from simeval.engine.workers.named import workers_of
 from simeval.models.protocol.model import Model
-from simeval.models.protocol.prompt_texts import all_prompts
-from simeval.models.provider_table import is_embedded
-from simeval.models.registry import Models, address_of
 from simeval.results.experiment import ExperimentResult
 from simeval.results.suite import EvaluationResult, SuiteResult
 from simeval.store.journal import Journal
@@ -35,7 +32,7 @@ from simeval.suites.scenario import Expectation, ScenarioTest
 
 T = TypeVar("T")
 
-DEFAULT_JUDGE, DEFAULT_USER, DEFAULT_APP = "offline/judge", "offline/user", "offline/app"
+DEFAULT_APP = "offline/app"
 CLOSING_SECONDS = 5.0  # how long connections and files may take to close, cancelled or not
 
 
@@ -72,28 +69,10 @@ class Engine:
         **overrides: Unpack[SettingOverrides],
     ) -> None:
         self.settings = (settings or DEFAULTS).overridden(overrides)
-        self._models = Models(self.settings)
-        panel = self._models.panel(DEFAULT_JUDGE if judge_model is None else judge_model)
-        embedded_judge = is_embedded(panel[0].name)
-        if user_simulator_model is None and not embedded_judge and not address_of(self.settings.user_options or {}):
-            user = panel[0]  # at the judge's address
-        else:
-            user = self._models.get(user_simulator_model or (DEFAULT_USER if embedded_judge else panel[0].name), "user")
-        folder, concurrency = self.settings.rubric_folder, self.settings.concurrency
-        examples = self.settings.judge_examples
+        elsewhere = workers_of(self.settings.executor)
+        self._engine_resources = EngineResources.of(judge_model, user_simulator_model, self.settings, elsewhere)
+        self._models = self._engine_resources.models
         self._signals: list[StopSignal] = []
-        self._engine_resources = EngineResources(
-            settings=self.settings,
-            models=self._models,
-            panel=panel,
-            user=user,
-            budget=Budget.of(self.settings),
-            prompts=all_prompts(self.settings.prompts),
-            examples={} if examples is None else read_examples(Path(examples)),
-            rubric_folder=Path(folder) if folder is not None and not embedded_judge else None,
-            in_flight=anyio.Semaphore(concurrency, fast_acquire=True),
-            app_slots=anyio.Semaphore(self.settings.app_concurrency or concurrency, fast_acquire=True),
-        )
 
     @overload
     async def evaluate(self, scenarios: ScenarioTest, app_handler: AppHandler) -> EvaluationResult: ...
@@ -156,6 +135,26 @@ class Engine:
         judge cannot be asked, and DefinitionError.
         """
         return await self._run(partial(rubrics_of, suite=scenarios, write=write), keeps=False)
+
+    async def work(
+        self,
+        scenarios: Sequence[ScenarioTest],
+        app_handler: AppHandler,
+        *,
+        lease_seconds: float = LEASE_SECONDS,
+        idle_seconds: float | None = None,
+    ) -> None:
+        """Hold and measure trials for runs of these scenarios in the store, which must be a PostgreSQL server.
+
+        Such runs are conducted elsewhere, and have the executor "workers", which this engine must have too: by that the
+        limits of models hold for all together. It goes on until `stop`, after which what is
+        under way is finished, or `end`, or for `idle_seconds` without a trial. A worker that gives no sign of life for
+        `lease_seconds` is lost, and its trials are missing. Raises DefinitionError and StoreError.
+        """
+        from simeval.engine.workers.serving import serve  # SQLAlchemy takes a while to load
+
+        leased = partial(serve, lease_seconds=lease_seconds, idle_seconds=idle_seconds)
+        await self._run(partial(leased, suite=scenarios, app_handler=app_handler))
 
     async def _run(self, work: Callable[[RunContext], Awaitable[T]], *, keeps: bool = True) -> T:
         """Do the work of an evaluation with the models open, and the store where it `keeps` anything.

@@ -16,7 +16,8 @@ from then on, or never, where it cannot be judged.
 - slots: the places in flight that this run has taken of those all runs share.
 - stop: no more trials, or an end at once.
 
-The actors stand in engine/actors, within [conversations] the pair of simulator and app (dialogue.py); demand, credits
+The actors stand in engine/actors, within [conversations] the pair of simulator and app (dialogue.py); conversations and
+judges are an executor's (engine/executors), whose are in this process or elsewhere. Demand, credits
 and slots have one owner, Demand in engine/flow, where stop is too; the budget and what is resumed are in engine/plans.
 """
 
@@ -37,9 +38,9 @@ from simeval.core.run_records import Cut, Start
 from simeval.core.settings import OnAppError
 from simeval.core.trial import Failure, Judgement, Trial, TrialConversation, failure_of
 from simeval.engine.actors.dispatcher import deal
-from simeval.engine.actors.judge import Judge
 from simeval.engine.actors.preparer import Preparer
 from simeval.engine.actors.recorder import Recorder
+from simeval.engine.executors.executor import Executor
 from simeval.engine.flow.demand import Demand
 from simeval.engine.flow.pool import run_pool
 from simeval.engine.flow.stop import StopSignal
@@ -54,20 +55,6 @@ END_SECONDS = 1.0  # how long the end of a run may take to be kept when it is en
 
 
 R = TypeVar("R", bound=RunResult, covariant=True)
-
-
-class Source(Protocol):
-    """Where conversations come from: simulated users, a dataset."""
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """What the run's record is to say of its conversations at the end."""
-
-    async def hold(self, trial: Trial) -> TrialConversation:
-        """Return the conversation of a trial."""
-
-    async def recall(self, held: TrialConversation) -> TrialConversation:
-        """Return one that was held before as `hold` gave it."""
 
 
 class Conclusion(Protocol[R]):
@@ -98,7 +85,7 @@ class Pipeline(Generic[R]):
 
     plans: Sequence[RunPlan]
     demand: Demand
-    conversations: Source
+    executor: Executor
     statistician: Conclusion[R]
     recorder: Recorder
     stop: StopSignal
@@ -109,13 +96,11 @@ class Pipeline(Generic[R]):
     before_trials: Callable[[], Awaitable[Sequence[str]]]
     recorded: bool = False
     quick: bool = False
-    _judge: Judge = field(init=False)
     _paid: int = field(default=0, init=False)  # trials that were finished at the run's expense
     _noted: Sequence[str] = field(default=(), init=False)  # before trials
     _reached: set[int] = field(default_factory=set, init=False)  # scenarios whose new cut has been dealt
 
     def __post_init__(self) -> None:
-        self._judge = Judge(self.plans, self.demand, self.clean)
         if not self.known.from_another:
             self._paid = sum(self._is_known(held.trial) for held in self.known.held.values())
 
@@ -132,7 +117,7 @@ class Pipeline(Generic[R]):
                 has_begun = True
                 failure = await self._work(workers)
             stopped = "" if self.statistician.is_done else self.stop.reason
-            notes = (*run.notes, *self._noted, *self.conversations.notes, *self.known.cut_note(self._reached))
+            notes = (*run.notes, *self._noted, *self.executor.notes, *self.known.cut_note(self._reached))
             run = replace(run, **measured(), stopped=stopped, notes=notes)
             result = self.statistician.result(run)
             if has_begun and not isinstance(failure, StoreError):
@@ -222,11 +207,11 @@ class Pipeline(Generic[R]):
     async def _hold(self, trial: Trial) -> TrialConversation:
         known = self.known.conversation(trial)
         if known is not None:
-            known = await self.conversations.recall(known)
+            known = await self.executor.recall(known)
             return await self.recorder.recorded(known) if self.known.from_another else known
         self.stop.under_way.begin(trial)
         await self._begin(trial)
-        made = await self.conversations.hold(trial)
+        made = await self.executor.hold(trial)
         await (self.recorder.note(made) if self.recorded else self.recorder.record(made))
         needed = self.demand.needs(trial.scenario, trial.index)
         if made.failure and made.has_app_failed and needed and self.on_app_error == "stop":
@@ -243,7 +228,7 @@ class Pipeline(Generic[R]):
     async def _give(self, held: TrialConversation) -> Judgement:
         trial = held.trial
         scores = self.known.scores_of(trial) if self.known.conversation(trial) else {}
-        made = await self._judge.judge(held, scores)
+        made = await self.executor.judge(held, scores)
         self.stop.under_way.end(trial)
         if self._is_known(trial) and not self.known.from_another:
             return made

@@ -1,7 +1,8 @@
 """One run, from its definition to its result: scenarios with simulated users, or a dataset put to an app."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -13,31 +14,43 @@ from simeval.core.logs import log
 from simeval.core.redaction import clean_values
 from simeval.core.run_records import Start, TrialKey
 from simeval.core.serialization import plain
+from simeval.core.shard import Shard
 from simeval.core.usage import total
-from simeval.engine.actors.conversations import Conversations
+from simeval.core.validation import require
 from simeval.engine.actors.dialogue import Dialogue
 from simeval.engine.actors.examples import ExampleReader, Examples
+from simeval.engine.actors.judge import Judge
 from simeval.engine.actors.statistician import Statistician
 from simeval.engine.actors.tabulator import Tabulator, record_of
 from simeval.engine.actors.targets import Target
+from simeval.engine.executors.executor import Executor, LocalExecutor
+from simeval.engine.executors.remote import RemoteExecutor
 from simeval.engine.flow.demand import Demand
 from simeval.engine.garbage import collected_seldom
 from simeval.engine.judge_test.run_canaries import RunCanaries
-from simeval.engine.pipeline import Conclusion, Pipeline, Source
+from simeval.engine.pipeline import Conclusion, Pipeline
 from simeval.engine.plans.budget import Spending
 from simeval.engine.plans.cost_forecast import CostForecast, ExperimentForecast, forecast, forecast_experiment
 from simeval.engine.plans.dataset_plan import Experiment, make_dataset_plan
-from simeval.engine.plans.scenario_plan import RunPlan, make_plans, rubric_requests
+from simeval.engine.plans.scenario_plan import RunPlan, ScenarioPlan, rubric_requests
+from simeval.engine.plans.shards import ShardPlan, plan_shard
 from simeval.engine.progress import progress_bar
-from simeval.engine.run_context import AppHandler, RunContext, embedded_notes, replaced_notes, too_long
+from simeval.engine.run_context import AppHandler, RemoteRun, RunContext, embedded_notes, replaced_notes, too_long
+from simeval.engine.simulation import Simulation
 from simeval.engine.watchdog import watching
+from simeval.errors import DefinitionError
+from simeval.models.prices import Price
 from simeval.results.experiment import ExperimentResult
-from simeval.results.suite import SuiteResult
+from simeval.results.suite import RunRecord, SuiteResult
 from simeval.store.journal import RunResult
 from simeval.suites.scenario import ScenarioTest
 
 R = TypeVar("R", bound=RunResult)
 Forecast = CostForecast | ExperimentForecast
+
+OpenExecutor = Callable[  # of the run, what is needed of it, and the trials that go on
+    [RunRecord, Demand, Mapping[TrialKey, Start]], AbstractAsyncContextManager[Executor]
+]
 
 RECORDED = "what was recorded"  # the name of the app where there is none
 
@@ -47,9 +60,9 @@ class _Work(Generic[R]):
     """What tells one run from another: where its conversations come from, what is concluded, and what that costs.
 
     Without a `target` the answers are those that were recorded. `roles` are those that models play beside the app,
-    each with its model's name; `fields` are further ones of the run's record. `kind` and `summary` are for the log,
-    and so is `requirements`, each with what passes it. Where `quick`, scores cost nothing and are counted before they
-    are kept.
+    each with its model's name; `fields` are further ones of the run's record. `part` says of which suite the plans are
+    a shard. `kind` and `summary` are for the log, and so is `requirements`, each with what passes it. Where `quick`,
+    scores cost nothing and are counted before they are kept.
     """
 
     kind: str
@@ -58,10 +71,11 @@ class _Work(Generic[R]):
     target: Target | None
     roles: Sequence[tuple[str, str]]
     forecast: Callable[..., Forecast]  # of `canaries`
-    source: Callable[[Demand, Mapping[TrialKey, Start]], Source]  # of what is needed, and the trials that go on
+    executor: OpenExecutor
     conclusion: Callable[..., Conclusion[R]]  # of `demand`, `on_trial` and `recalled`
     requirements: Mapping[tuple[str, str], int] = field(default_factory=dict)
     user: str = ""
+    part: ShardPlan | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
     quick: bool = False
 
@@ -69,30 +83,21 @@ class _Work(Generic[R]):
 async def simulate(context: RunContext, suite: Sequence[ScenarioTest], app_handler: AppHandler) -> SuiteResult:
     """Simulate users of every scenario, judge, and conclude. Raises DefinitionError before any call is made."""
     settings, user, judges = context.settings, context.shared.user, context.judge_names
-    plans = make_plans(
-        [each.cleaned(context.clean) if isinstance(each, ScenarioTest) else each for each in suite],
+    if context.shared.elsewhere is not None:
+        context.shared.elsewhere.check(settings, context.store)
+    simulation = Simulation.of(context, suite, app_handler)
+    target = simulation.target
+    foresee = partial(
+        forecast,
         settings=settings,
-        seed=context.seed,
-        judge_scorer=context.judge_scorer,
-        callers=context.scorer_caller,
+        prompts=context.shared.prompts,
+        judges=judges,
+        user_model=user.name,
+        app_model=target.model,
     )
-    target = context.target(app_handler)
-
-    auditor = context.auditor()
-
-    def source(demand: Demand, begun: Mapping[TrialKey, Start]) -> Source:
-        dialogue = Dialogue(target.app, demand, context.clean)
-        return Conversations(
-            plans=plans,
-            caller=context.caller(user, "user"),
-            dialogue=dialogue,
-            settings=settings,
-            scenarios=suite,
-            recorder=context.recorder,
-            begun=begun,
-            prompt=context.shared.prompts["user"],
-            auditor=auditor,
-        )
+    part = await _part(context, simulation.plans, partial(foresee, prices=_nothing))
+    simulation = simulation.only(part)
+    plans = simulation.plans
 
     work = _Work(
         kind="run",
@@ -110,25 +115,68 @@ async def simulate(context: RunContext, suite: Sequence[ScenarioTest], app_handl
         target=target,
         user=user.name,
         roles=[*(("judge", name) for name in judges), ("user", user.name)],
-        forecast=partial(
-            forecast,
-            plans,
-            settings,
-            prompts=context.shared.prompts,
-            judges=judges,
-            user_model=user.name,
-            app_model=target.model,
-            prices=context.models.price,
-        ),
-        source=source,
+        part=part,
+        forecast=partial(foresee, plans, prices=context.models.price),
+        executor=partial(_executor, context, simulation, suite, app_handler),
         conclusion=partial(Statistician, plans, settings, stop=context.stop),
     )
     return await _run(context, work)
 
 
+@asynccontextmanager
+async def _executor(
+    context: RunContext,
+    simulation: Simulation,
+    suite: Sequence[ScenarioTest],
+    app_handler: AppHandler,
+    run: RunRecord,
+    demand: Demand,
+    begun: Mapping[TrialKey, Start],
+) -> AsyncIterator[Executor]:
+    """Have trials held and measured where the settings say."""
+    elsewhere = context.shared.elsewhere
+    if elsewhere is None:
+        yield simulation.executor(demand, begun)
+        return
+    task = RemoteRun(run, context.store, context.shared, suite, app_handler)
+    async with elsewhere.open(task) as workers:
+        yield RemoteExecutor(
+            workers,
+            simulation.plans,
+            demand,
+            context.meter.ledger,
+            begun,
+            context.rubrics,
+            context.judge_names[0],
+            context.shared.prompts["rubric"],
+        )
+
+
+async def _part(
+    context: RunContext, plans: Sequence[ScenarioPlan], foresee: Callable[[Sequence[ScenarioPlan]], CostForecast]
+) -> ShardPlan | None:
+    """Return the part of a suite that is to be run; None for all of it. Raises DefinitionError."""
+    if context.settings.shard is None:
+        return None
+    if context.settings.seed is None and context.past is None:
+        do = "give all shards the same seed (--seed)"
+        raise DefinitionError("shard", found="each shard would draw a seed of its own", do=do)
+    shard = Shard.read(context.settings.shard)
+    return await anyio.to_thread.run_sync(plan_shard, plans, shard, foresee)
+
+
+def _nothing(name: str) -> Price | None:  # noqa: ARG001
+    """Return no price: tables of prices differ from machine to machine."""
+    return None
+
+
 async def experiment(context: RunContext, asked: Experiment) -> ExperimentResult:
     """Answer, measure and conclude. Raises DefinitionError before any call is made."""
     settings, judges, clean = context.settings, context.judge_names, context.clean
+    do = "leave it out: only suites of scenarios are shared out"
+    require(settings.shard is None, "shard", found=asked.dataset.name, do=do)
+    do = 'use "local": only trials of scenarios are run elsewhere'
+    require(context.shared.elsewhere is None, "executor", found=settings.executor, do=do)
     plan = make_dataset_plan(
         asked,
         settings=settings,
@@ -140,14 +188,16 @@ async def experiment(context: RunContext, asked: Experiment) -> ExperimentResult
     target = None if asked.target is None else context.target(asked.target, asked.dataset)
     reader = ExampleReader(asked.dataset, asked.repetitions, clean)
 
-    def source(demand: Demand, begun: Mapping[TrialKey, Start]) -> Source:  # noqa: ARG001
-        return Examples(
+    @asynccontextmanager
+    async def executor(run: RunRecord, demand: Demand, begun: Mapping[TrialKey, Start]) -> AsyncIterator[Executor]:  # noqa: ARG001
+        examples = Examples(
             reader=reader,
             title=plan.title,
             clean=clean,
             dialogue=Dialogue(target.app, demand, clean) if target else None,
             takes_columns=target is not None and target.takes_columns,
         )
+        yield LocalExecutor(examples, Judge([plan], demand, clean))
 
     work = _Work(
         kind="experiment",
@@ -170,7 +220,7 @@ async def experiment(context: RunContext, asked: Experiment) -> ExperimentResult
             app_model=target.model if target else None,
             prices=context.models.price,
         ),
-        source=source,
+        executor=executor,
         conclusion=partial(Tabulator, plan, settings, reader=reader, clean=clean),
         quick=all(measure.scorer.quick for measure in plan.measures),
     )
@@ -188,8 +238,11 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
     contexts = await context.models.contexts(foreseen.longest)
     warnings = [*too_long(foreseen.longest, contexts), *(warning for plan in plans for warning in plan.warnings())]
     notes = [*embedded_notes([*work.roles, ("app", app_name)]), *replaced_notes(shared.prompts), *warnings]
+    notes += [work.part.note] if work.part else []
     is_recorded = work.target is None
-    run, known = context.begin(plans, app_name, user=work.user, notes=notes, recorded=is_recorded, **work.fields)
+    run, known = context.begin(
+        plans, app_name, user=work.user, notes=notes, recorded=is_recorded, part=work.part, **work.fields
+    )
     spending = await _spending(context, plans, foreseen, canaries)
     log.info(f"{work.kind} started", run=run.run_id, **work.summary)
     log.info(str(foreseen))
@@ -198,15 +251,15 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
     for warning in warnings:
         log.warning(warning)
     trials = sum(plan.sample_size for plan in plans)
-    with (
-        collected_seldom(),
-        progress_bar(trials, show=context.settings.progress) as progress,
-        Demand(len(plans), largest=trials, shared=shared.in_flight) as demand,
-    ):
+    async with AsyncExitStack() as stack:
+        stack.enter_context(collected_seldom())
+        progress = stack.enter_context(progress_bar(trials, show=context.settings.progress))
+        demand = stack.enter_context(Demand(len(plans), largest=trials, shared=shared.in_flight))
+        executor = await stack.enter_async_context(work.executor(run, demand, known.begun))
         pipeline = Pipeline(
             plans=plans,
             demand=demand,
-            conversations=work.source(demand, known.begun),
+            executor=executor,
             statistician=work.conclusion(
                 demand=demand, on_trial=progress.advance, recalled=[known.first_whole(plan) for plan in plans]
             ),

@@ -2,36 +2,40 @@
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, Self
 
 import anyio
 import anyio.to_thread
 
-from simeval.core.labelled_examples import LabelledExample, expectation_key
+from simeval.core.labelled_examples import LabelledExample, expectation_key, read_examples
 from simeval.core.redaction import clean_values
-from simeval.core.run_records import ResumableRun
+from simeval.core.run_records import ResumableRun, RubricRecord
 from simeval.core.settings import ModelRole, Settings
 from simeval.datasets.dataset import Dataset
 from simeval.engine.actors.app import App, Handler, model_handler
 from simeval.engine.actors.recorder import Recorder
 from simeval.engine.actors.targets import Target, column_handler, takes_columns
+from simeval.engine.executors.protocol import Workers
 from simeval.engine.flow.stop import StopSignal
 from simeval.engine.meter import Meter
 from simeval.engine.plans.budget import Budget
 from simeval.engine.plans.fingerprint import CRITERIA_PROMPTS, JUDGE_PROMPTS, define
 from simeval.engine.plans.resume import RestoredTrials, restore
 from simeval.engine.plans.scenario_plan import RunPlan
+from simeval.engine.plans.shards import ShardPlan, shared_out
 from simeval.engine.users.audit import Auditor
 from simeval.errors import DefinitionError
 from simeval.models.caller import Caller
-from simeval.models.protocol.model import SharedModel
-from simeval.models.protocol.prompt_texts import Prompt
+from simeval.models.limits.allowances import Allowances
+from simeval.models.protocol.model import Model, SharedModel
+from simeval.models.protocol.prompt_texts import Prompt, all_prompts
 from simeval.models.provider_table import is_embedded
 from simeval.models.providers.offline import NOTICE
-from simeval.models.registry import Models
+from simeval.models.registry import Models, address_of
 from simeval.models.reply_cache import ReplyCache
 from simeval.results.suite import RunRecord
 from simeval.scorers.llm.controls import ControlBook, ExpectationControls
@@ -40,14 +44,18 @@ from simeval.scorers.llm.judge import RubricScorer
 from simeval.scorers.llm.rubrics import RubricBook
 from simeval.store.journal import Journal
 from simeval.store.opening import as_database, load_run
-from simeval.suites.scenario import Expectation
+from simeval.suites.scenario import Expectation, ScenarioTest
 
 AppHandler = Callable[..., Any] | str
+DEFAULT_JUDGE, DEFAULT_USER = "offline/judge", "offline/user"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineResources:
-    """What all evaluations of an engine share: its settings and models, their limits, and the places in flight."""
+    """What all evaluations of an engine share: its settings and models, their limits, and the places in flight.
+
+    `elsewhere` are those who hold and measure trials, where that is not done in this process.
+    """
 
     settings: Settings
     models: Models
@@ -59,6 +67,64 @@ class EngineResources:
     rubric_folder: Path | None
     in_flight: anyio.Semaphore
     app_slots: anyio.Semaphore
+    elsewhere: "RemoteWorkers | None" = None
+
+    @classmethod
+    def of(
+        cls,
+        judge_model: str | Model | Sequence[str | Model] | None,
+        user_model: str | Model | None,
+        settings: Settings,
+        elsewhere: "RemoteWorkers | None" = None,
+    ) -> Self:
+        """Return what an engine with these models and settings has. Raises DefinitionError."""
+        bounded = shared_out(settings)
+        models = Models(bounded, elsewhere.limits if elsewhere else None)
+        panel = models.panel(DEFAULT_JUDGE if judge_model is None else judge_model)
+        embedded_judge = is_embedded(panel[0].name)
+        if user_model is None and not embedded_judge and not address_of(settings.user_options or {}):
+            user = panel[0]  # at the judge's address
+        else:
+            user = models.get(user_model or (DEFAULT_USER if embedded_judge else panel[0].name), "user")
+        folder, concurrency, examples = settings.rubric_folder, settings.concurrency, settings.judge_examples
+        return cls(
+            settings=settings,
+            models=models,
+            panel=panel,
+            user=user,
+            budget=Budget.of(bounded),
+            prompts=all_prompts(settings.prompts),
+            examples={} if examples is None else read_examples(Path(examples)),
+            rubric_folder=Path(folder) if folder is not None and not embedded_judge else None,
+            in_flight=anyio.Semaphore(concurrency, fast_acquire=True),
+            app_slots=anyio.Semaphore(settings.app_concurrency or concurrency, fast_acquire=True),
+            elsewhere=elsewhere,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteRun:
+    """A run whose trials are to be held and measured elsewhere."""
+
+    record: RunRecord
+    store: Journal | None
+    shared: EngineResources
+    suite: Sequence[ScenarioTest]
+    app_handler: AppHandler
+
+
+class RemoteWorkers(Protocol):
+    """How those who work elsewhere are reached: what the setting `executor` may be, beside a name."""
+
+    @property
+    def limits(self) -> Allowances:
+        """The limits of models, which all share."""
+
+    def check(self, settings: Settings, store: Journal | None) -> None:
+        """Raise DefinitionError where they cannot be reached by what is set."""
+
+    def open(self, run: RemoteRun) -> AbstractAsyncContextManager[Workers]:
+        """Let them work for a run until this is left."""
 
 
 class RunContext:
@@ -68,7 +134,7 @@ class RunContext:
         self, shared: EngineResources, store: Journal | None, stop: StopSignal, past: ResumableRun | None
     ) -> None:
         self.shared, self.stop, self.past = shared, stop, past
-        self.settings, self.models = shared.settings, shared.models
+        self.settings, self.models, self.store = shared.settings, shared.models, store
         self._redactor = self.models.redactor()
         self.clean = self._redactor.clean
         self.meter = Meter()
@@ -77,13 +143,14 @@ class RunContext:
         self.judge_names = [model.name for model in shared.panel]
         self._cache = self._reply_cache(store) if shared.settings.cache else None
         self.judges = [self.caller(model, "judge") for model in shared.panel]
-        rubrics = past.rubrics if past else {}
+        self.known_rubrics = dict(past.rubrics) if past else {}
+        self.rubrics: dict[str, Mapping[str, str]] = {}  # those that this run judges by, as they are made ready
         self.controls = ControlBook(past.controls if past else {}, self.recorder.record)
         self.book = RubricBook(
             self.judges[0],
             shared.rubric_folder,
-            known=rubrics,
-            record=self.recorder.record,
+            known=self.known_rubrics,
+            record=self._record_rubric,
             prompt=shared.prompts["rubric"],
         )
 
@@ -92,8 +159,17 @@ class RunContext:
         """Return an evaluation with the run it resumes, if it does one."""
         if shared.settings.resume is None:
             return cls(shared, store, stop, None)
-        past = await anyio.to_thread.run_sync(load_run, as_database(store, "resume"), shared.settings.resume)
+        from simeval.engine.executors.delivered import take_in  # SQLAlchemy takes a while to load
+
+        database = as_database(store, "resume")
+        past = await anyio.to_thread.run_sync(load_run, database, shared.settings.resume)
+        if not past.owner and await anyio.to_thread.run_sync(take_in, database, past):
+            past = await anyio.to_thread.run_sync(load_run, database, past.run_id)
         return cls(shared, store, stop, past)
+
+    async def _record_rubric(self, rubric: RubricRecord) -> None:
+        await self.recorder.record(rubric)
+        self.rubrics[rubric.key] = rubric.levels
 
     def caller(self, model: SharedModel, role: ModelRole) -> Caller:
         """Return what asks a model in a role, within its limits and counted; the app is never answered by the cache."""
@@ -176,22 +252,12 @@ class RunContext:
         threads = anyio.CapacityLimiter(settings.app_concurrency or settings.concurrency)
         return App(handler, self.shared.app_slots, threads, settings.app_timeout_seconds, is_model)
 
-    def begin(
-        self,
-        plans: Sequence[RunPlan],
-        app_name: str,
-        *,
-        user: str,
-        notes: Sequence[str] = (),
-        recorded: bool = False,
-        **more: Any,
-    ) -> tuple[RunRecord, RestoredTrials]:
-        """Return the record of the run, new or resumed, and what of it is known. Raises DefinitionError.
-
-        `recorded` says that there is no app, `more` are further fields of the record.
-        """
+    def define(
+        self, plans: Sequence[RunPlan], app_name: str, *, user: str, part: ShardPlan | None = None
+    ) -> Mapping[str, Any]:
+        """Return all that a run's results depend on; `part` says of which suite these plans are a shard."""
         definition = define(
-            plans,
+            part.suite if part else plans,
             self.settings,
             prompts=self.shared.prompts,
             examples=self.shared.examples,
@@ -201,6 +267,25 @@ class RunContext:
             user=user,
         )
         definition = clean_values(definition, self.clean)
+        return part.definition(definition) if part else definition
+
+    def begin(
+        self,
+        plans: Sequence[RunPlan],
+        app_name: str,
+        *,
+        user: str,
+        notes: Sequence[str] = (),
+        recorded: bool = False,
+        part: ShardPlan | None = None,
+        **more: Any,
+    ) -> tuple[RunRecord, RestoredTrials]:
+        """Return the record of the run, new or resumed, and what of it is known. Raises DefinitionError.
+
+        `recorded` says that there is no app, `part` of which suite these plans are a shard; `more` are further fields
+        of the record.
+        """
+        definition = self.define(plans, app_name, user=user, part=part)
         past, known = self.past, RestoredTrials()
         if past is not None:
             known = restore(

@@ -12,6 +12,7 @@ from simeval.core.settings import ROLES, ModelRole, Settings
 from simeval.core.usage import Ledger
 from simeval.errors import DefinitionError
 from simeval.models.caller import Caller
+from simeval.models.limits.allowances import Allowances, Allowed
 from simeval.models.limits.bounds import Limited, Paced, Timed
 from simeval.models.limits.governor import Governed
 from simeval.models.limits.pace import Pace, Tokens, Window
@@ -45,8 +46,9 @@ SPARE_SECONDS = 10.0  # LiteLLM's own time-out is a little later than ours, whic
 class Models:
     """Holds models by name, bounded, and closes them when the last run that used them has ended."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    def __init__(self, settings: Settings, allowances: Allowances | None = None) -> None:
+        """Raise DefinitionError for options that cannot be; limits are those of `allowances` where they are shared."""
+        self._settings, self._allowances = settings, allowances
         given = {name for role in ROLES for name in settings.options_of(role)}
         for name in sorted((OURS & given) - ({STREAM} if _streams_the_app(settings) else set())):
             raise DefinitionError(
@@ -190,7 +192,7 @@ class Models:
     def _kept(self, key: Hashable, base: Model) -> SharedModel:
         self._bases[key] = base
         if key not in self._bounded:
-            self._bounded[key] = self._bound(base)
+            self._bounded[key] = self._bound(base, key)
         return self._bounded[key]
 
     def _made(self, kind: ModelKind) -> Model:
@@ -198,23 +200,39 @@ class Models:
         options = address_of(self._settings.options_of(None))
         return kind.make(options, timeout_seconds=self._settings.model_timeout_seconds + SPARE_SECONDS)
 
-    def _bound(self, base: Model) -> SharedModel:
+    def _bound(self, base: Model, key: Hashable) -> SharedModel:
         settings = self._settings
         timed = Timed(base, seconds=settings.model_timeout_seconds)
         if is_embedded(base.name):
             return Limited(timed, anyio.Semaphore(settings.model_concurrency))
         requests, tokens = settings.requests_per_minute, settings.tokens_per_minute
+        if self._allowances is not None:
+            requests = tokens = None
         traffic = Traffic(
             Window(settings.model_concurrency),
             Pace(requests / 60) if requests else Pace(),
             Tokens(tokens / 60) if tokens else None,
         )
-        return Governed(
+        governed = Governed(
             Paced(timed, self._turn),
             traffic,
             outage_seconds=settings.outage_seconds,
             clean=lambda text: self.redactor().clean(text),
         )
+        if self._allowances is None:
+            return governed
+        return Allowed(governed, _account(base.name, self._addresses.get(key, {})), self._allowances)
+
+    def given(self, model: SharedModel) -> str | Model:
+        """Return what a model was asked for by: its name, or the object of the user's own."""
+        key = next(key for key, kept in self._bounded.items() if kept is model)
+        base = self._bases[key]
+        return base if maker_of(base) is None else base.name
+
+    @property
+    def accounts(self) -> Sequence[str]:
+        """Whose limits are shared with other processes."""
+        return [each.account for each in self._bounded.values() if isinstance(each, Allowed)]
 
     def _base(self, named: str | Model, address: Mapping[str, Any]) -> Model:
         if isinstance(named, str):
@@ -260,6 +278,13 @@ def _road_of(named: str | Model, options: Mapping[str, Any]) -> Mapping[str, Any
 
 def _key(name: str, address: Mapping[str, Any]) -> Hashable:
     return (name, repr(sorted(address.items()))) if address else name
+
+
+def _account(name: str, address: Mapping[str, Any]) -> str:
+    """Return what a model's limits are kept by: its name and, without what is secret of it, its address."""
+    secrets = [str(secret) for secret in secret_options(address)]
+    said = [f"{option}={value}" for option, value in sorted(address.items()) if str(value) not in secrets]
+    return " ".join([name, *(each for each in said if "headers" not in each)])
 
 
 def _family(name: str) -> str:

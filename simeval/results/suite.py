@@ -164,7 +164,7 @@ class EvaluationResult:
         """The p-value of "every requirement is met": the largest of the verdicts'. None where one has none."""
         values = [verdict.p_value for verdict in self.verdicts]
         known = [value for value in values if value is not None]
-        return max(known) if len(known) == len(values) else None
+        return max(known, default=None) if len(known) == len(values) else None
 
     @property
     def average_score(self) -> float | None:

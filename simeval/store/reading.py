@@ -63,6 +63,18 @@ def read_scores(connection: Connection, run_id: str, *, since: Trial | None = No
     return dict(found)
 
 
+def read_failures(connection: Connection, run_id: str) -> Mapping[TrialKey, Mapping[int, Failure]]:
+    """Return what could not be measured in a run, by the position of the expectation."""
+    names = ("trial", "scenario", "expectation", "stage", "error", "cause", "exact")
+    query = _of_run(SCORES, run_id, [SCORES.c[name] for name in names], None).where(SCORES.c.stage.is_not(None))
+    found: defaultdict[TrialKey, dict[int, Failure]] = defaultdict(dict)
+    for row in connection.execute(query).mappings():
+        each = as_written(row)
+        failure = Failure(stage=each["stage"], error=each["error"], cause=each["cause"])
+        found[each["scenario"], each["trial"]][each["expectation"]] = failure
+    return dict(found)
+
+
 def read_begun(connection: Connection, run_id: str) -> dict[TrialKey, Start]:
     """Return the trials of a run that were begun and whose conversation has not ended."""
     same = and_(*(STARTS.c[name] == TRIALS.c[name] for name in ("run_id", "trial", "scenario")))

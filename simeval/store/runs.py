@@ -11,7 +11,7 @@ from sqlalchemy import Connection, ScalarSelect, case, delete, func, select
 
 from simeval.core.run_records import ResumableRun, TrialKey
 from simeval.core.serialization import Json
-from simeval.core.trial import Outcome, Score, TrialConversation
+from simeval.core.trial import Failure, Outcome, Score, TrialConversation
 from simeval.errors import DefinitionError
 from simeval.results.encoding import encode_trial
 from simeval.store.cuts import count_set_aside
@@ -23,6 +23,7 @@ from simeval.store.reading import (
     read_controls,
     read_conversations,
     read_cuts,
+    read_failures,
     read_rubrics,
     read_scores,
     read_spent,
@@ -91,6 +92,10 @@ class Runs:
     def document(self, run_id: str) -> Json:
         """Return the machine-readable result of a run. Raises DefinitionError where it has not ended."""
         return self._database.read(lambda connection: _document(connection, self._ended(connection, run_id)))
+
+    def failures(self, run_id: str) -> Mapping[TrialKey, Mapping[int, Failure]]:
+        """Return what could not be measured in a run, by the position of the expectation."""
+        return self._database.read(lambda connection: read_failures(connection, run_id))
 
     def report(self, run_id: str) -> str:
         """Return what was printed at the end of a run. Raises DefinitionError where it has not ended."""

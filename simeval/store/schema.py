@@ -6,12 +6,13 @@ runs ─┬─ attempts      one for each start of the run
       └─ scenarios ─┬─ verdicts
                     ├─ starts
                     ├─ cuts ─── set_aside
+                    ├─ assignments   trials for workers, while the run goes on
                     └─ trials ─┬─ messages
                                ├─ judgements ─── scores
                                └─ feedback
 datasets ─┬─ examples ─── feedback
           └─ dataset_tags
-Replies belong to no run.
+Replies belong to no run, and no more do allowances: what workers may still ask of a model.
 
 Titles, labels, numbers and times (ISO 8601) are columns of their own; what has a structure is JSON in a text. No
 database holds every text: one that cannot be held is made readable in its column, and is exact in `exact`.
@@ -133,6 +134,20 @@ SET_ASIDE = _table(
     Column("seed", BigInteger),
     *_texts("conversation scores exact"),
 )
+ASSIGNMENTS = _table(
+    "assignments",
+    *_trial(),
+    Column("token", BigInteger),
+    *_whole("settled"),
+    *_texts("work worker delivery"),
+    *_numbers("offered leased"),
+)
+Index("assignments_by_token", ASSIGNMENTS.c.token)
+ALLOWANCES = _table(
+    "allowances",
+    *_texts("model", key=True),
+    *_numbers("requests_per_minute tokens_per_minute requests tokens updated"),
+)
 RUBRICS = _table("rubrics", *_texts("run_id key", key=True), *_texts("model expected_behavior levels exact"))
 CONTROLS = _table(
     "controls",
@@ -197,11 +212,16 @@ def _add_controls(connection: Connection) -> None:
     METADATA.create_all(connection, tables=[CONTROLS], checkfirst=False)
 
 
+def _add_workers(connection: Connection) -> None:
+    METADATA.create_all(connection, tables=[ASSIGNMENTS, ALLOWANCES], checkfirst=False)
+
+
 MIGRATIONS: Sequence[Callable[[Connection], None]] = (  # from version 1 to 2, and so on
     _add_labelling,
     _add_metadata,
     _add_starts,
     _add_controls,
+    _add_workers,
 )
 VERSION = 1 + len(MIGRATIONS)
 

@@ -2,7 +2,7 @@
 
     python -m benchmarks.faults.campaign [--kills 50] [--postgres URL] [ROW ...]
 
-__main__ ── kills, stores, endpoints, handlers     the rows, each a function that gives a Report
+__main__ ── kills, elsewhere, stores, endpoints, handlers     the rows, each a function that gives a Report
                      │
                    cases                           a run in a folder of its own: attempts, what was kept, verdicts
                      │

@@ -8,13 +8,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
-from benchmarks.faults.campaign import endpoints, handlers, kills, stores
+from benchmarks.faults.campaign import elsewhere, endpoints, handlers, kills, stores
 from benchmarks.faults.campaign.campaign import Campaign, NotRun, Row, healthy
 from benchmarks.faults.campaign.cases import Report
 from simeval.testing import fake_endpoint
 from tests.support.postgres import installed, serving
 
-ROWS: Mapping[str, tuple[str, Row]] = {**kills.ROWS, **stores.ROWS, **endpoints.ROWS, **handlers.ROWS}
+ROWS: Mapping[str, tuple[str, Row]] = {
+    **kills.ROWS,
+    **elsewhere.ROWS,
+    **stores.ROWS,
+    **endpoints.ROWS,
+    **handlers.ROWS,
+}
 HEADER = (
     "| what happens | finished | lost | paid twice | missing, set aside | ended | seconds | verdicts as if nothing had "
     "happened | what the user sees |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |"

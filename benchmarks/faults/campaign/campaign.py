@@ -45,12 +45,19 @@ class Campaign:
         url: str | None = None,
         app: str = "handle",
         in_flight: int = 16,
+        executor: str = "local",
     ) -> Case:
         """Make a case with a folder of its own."""
         folder = self.folder / f"case-{next(self._numbers)}"
         folder.mkdir()
         return Case(
-            folder=folder, store=store, seed=seed, url=url or self.endpoint.base_url, app=app, in_flight=in_flight
+            folder=folder,
+            store=store,
+            seed=seed,
+            url=url or self.endpoint.base_url,
+            app=app,
+            in_flight=in_flight,
+            executor=executor,
         )
 
     def begin_whole(self, seed: int = SEED, app: str = "handle") -> None:

@@ -135,6 +135,7 @@ class Case:
     app: str = "handle"
     in_flight: int = 16
     app_seconds: float = 2
+    executor: str = "local"
     _attempts: int = 0
     _begun: int = 0
 
@@ -151,17 +152,27 @@ class Case:
         """Start a process that begins the run, or resumes it."""
         self._attempts, self._begun = self._attempts + 1, len(self.notes.of("run"))
         output, errors = (self.folder / f"{name}-{self._attempts}.txt" for name in ("output", "errors"))
-        arguments = [*self._arguments(), *(["--json", json_to] if json_to else [])]
-        arguments += ["--resume", resume] if resume else []
+        arguments = ["run", *self._arguments(), *(["--json", json_to] if json_to else [])]
+        arguments += ["--executor", self.executor, *(["--resume", resume] if resume else [])]
+        return self._started(arguments, Faults(**faults), output, errors)
+
+    def start_worker(self, number: int, *, in_flight: int, lease_seconds: float) -> RunAttempt:
+        """Start a process that works for the run."""
+        output, errors = (self.folder / f"{name}-of-worker-{number}.txt" for name in ("output", "errors"))
+        arguments = ["worker", *self._arguments(), "--lease", str(lease_seconds)]
+        return self._started([*arguments, "--concurrency", str(in_flight)], Faults(), output, errors)
+
+    def _started(self, arguments: list[str], faults: Faults, output: Path, errors: Path) -> RunAttempt:
         process = PROCESSES.Process(
-            target=sit, args=(arguments, Faults(**faults), self.folder, self._notes, output, errors), daemon=True
+            target=sit,
+            args=(arguments, faults, self.folder, self._notes, output, errors),
+            daemon=self.executor != "ray",
         )
         process.start()
         return RunAttempt(process, errors, output)
 
     def _arguments(self) -> list[str]:
         return [
-            "run",
             "benchmarks.faults.campaign.work:SUITE",
             *("--app", f"benchmarks.faults.campaign.work:{self.app}"),
             *("--judge-model", "openai-compatible/judge"),
@@ -230,6 +241,21 @@ def findings(result: Mapping[str, Any]) -> Any:
     """Return all that a run concluded and what it rests on, without what differs from moment to moment."""
     kept = ("title", "outcome", "passed", "sample_size", "trials", "errors", "expectations", "conversations")
     return [{name: _timeless(scenario[name]) for name in kept} for scenario in result["scenarios"]]
+
+
+def agrees_but_for_lost(result: Mapping[str, Any], whole: Mapping[str, Any]) -> bool:
+    """Return whether a run found what a whole one did in each trial but those that were lost with their workers.
+
+    In scenarios without such a trial it must be the same in all.
+    """
+    pairs = zip(result["scenarios"], whole["scenarios"], findings(result), findings(whole), strict=True)
+    for scenario, other, found, expected in pairs:
+        lost = {error["index"] for each in (scenario, other) for error in each["errors"] if error["stage"] != "app"}
+        kept = [{each["index"]: each for each in one["conversations"]} for one in (found, expected)]
+        both = (kept[0].keys() & kept[1].keys()) - lost
+        if any(kept[0][index] != kept[1][index] for index in both) or (not lost and found != expected):
+            return False
+    return True
 
 
 def agrees(result: Mapping[str, Any], whole: Mapping[str, Any]) -> bool:

@@ -48,6 +48,8 @@ EXAMPLES: dict[str, tuple[list[str], object]] = {
     "max_tokens": (["--max-tokens", "900"], 900),
     "max_seconds": (["--max-seconds", "30"], 30.0),
     "store": (["--store", "none"], None),
+    "executor": (["--executor", "workers"], "workers"),
+    "shard": (["--shard", "3/8"], "3/8"),
     "resume": (["--resume", "last"], "last"),
     "accept_changes": (["--accept-changes"], True),
     "cache": (["--cache"], True),

@@ -1,0 +1,121 @@
+"""Rows: trials are held elsewhere, and those who hold them are killed."""
+
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import count
+from time import sleep
+
+from benchmarks.faults.campaign.campaign import SEED, Campaign, NotRun, Row, ending
+from benchmarks.faults.campaign.cases import CONCLUDED, Case, Report, RunAttempt, agrees, agrees_but_for_lost
+
+WORKERS, IN_FLIGHT = 3, 4  # of each
+LEASE_SECONDS = 1.0
+MOST_KILLS = 20
+MOST_OF_A_RUN = 7  # so that most of its trials are not lost
+PAUSES = (0.1, 0.8)  # seconds between two kills
+
+
+@dataclass(slots=True)
+class _Crew:
+    """The workers of a case; whoever is killed is replaced."""
+
+    case: Case
+    members: list[RunAttempt] = field(default_factory=list)
+    _numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def join(self) -> None:
+        """Start one more."""
+        worker = self.case.start_worker(next(self._numbers), in_flight=IN_FLIGHT, lease_seconds=LEASE_SECONDS)
+        self.members.append(worker)
+
+    def strike(self, place: int) -> bool:
+        """Kill one, and start another."""
+        struck = self.members.pop(place)
+        struck.kill()
+        self.join()
+        return struck.process.exitcode == -signal.SIGKILL
+
+
+@contextmanager
+def _crew(case: Case) -> Iterator[_Crew]:
+    crew = _Crew(case)
+    try:
+        for _ in range(WORKERS):
+            crew.join()
+        yield crew
+    finally:
+        for each in crew.members:
+            each.kill()
+
+
+def kill_workers(campaign: Campaign) -> Report:
+    """Kill workers of one run after another at random moments, until there were enough kills."""
+    if campaign.postgres is None:
+        raise NotRun("needs PostgreSQL")
+    total, kills, seed = Report(same=True), 0, SEED
+    wanted = min(MOST_KILLS, campaign.kills)
+    while kills < wanted and not total.problem:
+        seed += 1
+        campaign.begin_whole(seed)
+        case = campaign.case(store=campaign.postgres, seed=seed, in_flight=WORKERS * IN_FLIGHT, executor="workers")
+        with _crew(case) as crew:
+            more, report = _strike_until_done(campaign, case, crew, min(MOST_OF_A_RUN, wanted - kills))
+        kills, total = kills + more, _added(total, report)
+    return replace(total, ended=f"{kills} kills, {seed - SEED} runs")
+
+
+def _strike_until_done(campaign: Campaign, case: Case, crew: _Crew, most: int) -> tuple[int, Report]:
+    attempt, kills = case.start(), 0
+    case.begun(attempt, scores=20)
+    while kills < most and attempt.must_exist:
+        kills += crew.strike(campaign.random.randrange(WORKERS))
+        sleep(campaign.random.uniform(*PAUSES))
+    status = attempt.wait()
+    whole, result = campaign.whole(case.seed), case.result()
+    same = result is not None and agrees_but_for_lost(result, whole)
+    lost = [error for each in (result or {"scenarios": ()})["scenarios"] for error in each["errors"]]
+    missing = sum(error["stage"] == "run" for error in lost)
+    problem = "" if status in CONCLUDED else f"the run ended with status {status}: {attempt.message}"
+    return kills, case.report(attempt, same=same, missing=missing, seconds=attempt.seconds, problem=problem)
+
+
+def _added(total: Report, report: Report) -> Report:
+    return replace(
+        report,
+        finished=total.finished + report.finished,
+        lost=total.lost + report.lost,
+        repeated=total.repeated + report.repeated,
+        seconds=max(total.seconds, report.seconds),
+        same=total.same and report.same,
+        missing=total.missing + report.missing,
+        set_aside=total.set_aside + report.set_aside,
+        problem=total.problem or report.problem,
+    )
+
+
+def kill_conductor(campaign: Campaign) -> Report:
+    """Kill the process that conducts a run, while its workers go on, and resume it."""
+    if campaign.postgres is None:
+        raise NotRun("needs PostgreSQL")
+    campaign.begin_whole()
+    case = campaign.case(store=campaign.postgres, in_flight=WORKERS * IN_FLIGHT, executor="workers")
+    with _crew(case):
+        attempt = case.start()
+        case.begun(attempt, scores=100)
+        attempt.kill()
+        lost = case.lost()
+        again = case.start(resume=case.notes.run_id)
+        status = again.wait()
+    result = case.result()
+    same = result is not None and agrees(result, campaign.whole())
+    report = case.report(attempt, same=same, ended=ending(attempt.process.exitcode), seconds=again.seconds)
+    problem = report.problem if status in CONCLUDED else f"the resumed run ended with status {status}: {again.message}"
+    return replace(report, lost=report.lost + lost, problem=problem)
+
+
+ROWS: Mapping[str, tuple[str, Row]] = {
+    "kill-workers": ("kill -9 of workers at random moments", kill_workers),
+    "kill-conductor": ("kill -9 of the run's process, its workers go on", kill_conductor),
+}

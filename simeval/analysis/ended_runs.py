@@ -1,0 +1,227 @@
+"""Runs of suites that have ended, read back from a store as the records that they were written from."""
+
+import ast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from math import inf, nan
+from typing import Any
+
+import simeval.evaluators
+from simeval.core.controls import ControlRecord, complaints
+from simeval.core.conversation import Conversation
+from simeval.core.preparation import Preparation
+from simeval.core.run_records import ResumableRun, RubricRecord, TrialKey
+from simeval.core.serialization import Json
+from simeval.core.trial import UNNEEDED, Chart, Failure, Judgement, Score, Trial, TrialConversation, Verdict
+from simeval.core.usage import Usage
+from simeval.errors import DefinitionError
+from simeval.evaluators.base import Evaluator
+from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult
+from simeval.store.database import Database
+from simeval.store.runs import Runs
+from simeval.suites.objects import load_object
+
+Failures = Mapping[TrialKey, Mapping[int, Failure]]
+
+
+@dataclass(frozen=True, slots=True)
+class EndedRun:
+    """A run of a suite that has ended: all that its store holds of it, and what it came to.
+
+    `failures` say what could not be measured, by the position of the expectation.
+    """
+
+    stored: ResumableRun
+    failures: Failures
+    result: SuiteResult
+
+    @property
+    def rubrics(self) -> list[RubricRecord]:
+        """The rubrics that it was judged by."""
+        expectations = [each for result in self.result for each in result.expectations]
+        return [each.prepared.rubric for each in expectations if each.prepared and each.prepared.rubric]
+
+    def judgements(self) -> Iterable[Judgement]:
+        """Return what was measured on every trial that was held, also where no verdict rests on it."""
+        for (position, index), held in self.stored.held.items():
+            if held.failure is None or not held.failure.is_cut:
+                yield _judgement(position, index, self.stored, self.failures)
+
+
+def read_ended(database: Database, run_id: str) -> EndedRun:
+    """Return a run of scenarios that has ended.
+
+    Raises DefinitionError where there is none, it has not ended, or it is an experiment.
+    """
+    runs = Runs(database)
+    document, stored = runs.document(run_id), runs.load(run_id)
+    if "metrics" in document:
+        raise DefinitionError(f"run {run_id}", found="it is an experiment", do="name a run of scenarios")
+    run = _run_record(document, stored)
+    failures, reader = runs.failures(run_id), _EvaluatorReader(stored.definition.get("shard", {}).get("evaluators", {}))
+    results = tuple(
+        _scenario(position, each, stored, failures, run, reader) for position, each in enumerate(document["scenarios"])
+    )
+    return EndedRun(stored, failures, SuiteResult(results, run))
+
+
+def _run_record(document: Json, stored: ResumableRun) -> RunRecord:
+    scenarios = document["scenarios"]
+    return RunRecord(
+        run_id=stored.run_id,
+        seed=stored.seed,
+        judge_model=document["models"]["judge"],
+        judge_repeats=document["judge_repeats"],
+        user_model=document["models"]["user"],
+        app=document["app"],
+        started=datetime.fromisoformat(document["started"]),
+        gate=document["gate"],
+        joint=document["joint"],
+        scenarios=tuple(
+            (each["title"], each["sample_size"], tuple(one["label"] for one in each["expectations"]))
+            for each in scenarios
+        ),
+        seconds=document["seconds"],
+        usage={role: Usage(**used) for role, used in document["usage"]["by_role"].items()},
+        notes=tuple(document["notes"]),
+        definition=stored.definition,
+        stopped=document["stopped"],
+    )
+
+
+def _scenario(
+    position: int, found: Json, stored: ResumableRun, failures: Failures, run: RunRecord, reader: "_EvaluatorReader"
+) -> EvaluationResult:
+    asked = stored.definition["scenarios"][position]["then"]
+    judgements = [_judgement(position, index, stored, failures) for index in range(found["trials"])]
+    expectations = [
+        ExpectationResult(
+            label=each["label"],
+            evaluators=tuple(map(reader.read, asked[place]["evaluators"])),
+            verdicts=tuple(map(_verdict, each["verdicts"])),
+            results=tuple(judgement.results[place] for judgement in judgements),
+            expected_behavior=each["expected_behavior"],
+            **_prepared(each, stored),
+        )
+        for place, each in enumerate(found["expectations"])
+    ]
+    return EvaluationResult(
+        title=found["title"],
+        outcome=found["outcome"],
+        expectations=tuple(expectations),
+        judgements=tuple(judgements),
+        run=run,
+        sample_size=found["sample_size"],
+        extras=_extras(position, found),
+        given=found["given"],
+        when=found["when"],
+    )
+
+
+def _judgement(position: int, index: int, stored: ResumableRun, failures: Failures) -> Judgement:
+    key, measures = (position, index), len(stored.definition["scenarios"][position]["then"])
+    held = stored.held.get(key) or TrialConversation(Trial(*key, 0), Conversation(ended="settled"), UNNEEDED)
+    scores, failed = stored.scores.get(key, {}), failures.get(key, {})
+    results: list[Score | Failure] = [
+        held.failure or scores.get(place) or failed.get(place, UNNEEDED) for place in range(measures)
+    ]
+    return Judgement(trial=held.trial, conversation=held.conversation, results=tuple(results), failure=held.failure)
+
+
+def _extras(position: int, found: Json) -> tuple[Judgement, ...]:
+    """Return as many trials as were finished, and ended, that no verdict needed."""
+    results = [Score(value=nan)] * found["extras"]["finished"] + [UNNEEDED] * found["extras"]["ended_early"]
+    return tuple(
+        Judgement(
+            trial=Trial(position, found["trials"] + number, 0),
+            conversation=Conversation(ended="settled"),
+            results=(each,),
+        )
+        for number, each in enumerate(results)
+    )
+
+
+def _prepared(found: Json, stored: ResumableRun) -> dict[str, Any]:
+    """Return by what judges rated, and what speaks against them."""
+    if "rubric" not in found and "controls" not in found:
+        return {}
+    behaviour, warnings = found["expected_behavior"], tuple(found.get("warnings", ()))
+    rubric, controls = None, tuple(_control(each, behaviour, stored) for each in found.get("controls", ()))
+    if "rubric" in found:
+        key, model = found["rubric"]["key"], found["rubric"]["model"]
+        rubric = RubricRecord(key=key, model=model, expected_behavior=behaviour, levels=stored.rubrics[key])
+    said = complaints(controls)
+    refusal = Failure(stage="judge", error="; ".join(said), cause="control") if said and not warnings else None
+    prepared = Preparation(rubric=rubric, controls=controls, failure=refusal)
+    return {"prepared": prepared, "signs": tuple(each for each in warnings if each not in said)}
+
+
+def _control(found: Json, behaviour: str, stored: ResumableRun) -> ControlRecord:
+    of_it = {name: value for name, value in found.items() if name != "is_right"}
+    made = ControlRecord(key="", expected_behavior=behaviour, **of_it)
+    same = (each for each in stored.controls.values() if _is_same(each, made))
+    return next(same, made)
+
+
+def _is_same(control: ControlRecord, other: ControlRecord) -> bool:
+    names = ("judge", "control", "expected_behavior", "score")
+    return all(getattr(control, name) == getattr(other, name) for name in names)
+
+
+def _verdict(found: Json) -> Verdict:
+    """Return the verdict that `encode_verdict` wrote."""
+    written = {name: value for name, value in found.items() if name in Verdict.__dataclass_fields__}
+    interval, chart = found["confidence_interval"], found["chart"]
+    if interval is not None:
+        low, high = interval
+        written["confidence_interval"] = (-inf if low is None else low, inf if high is None else high)
+    return Verdict(**{**written, "chart": None if chart is None else _chart(chart)})
+
+
+def _chart(found: Json) -> Chart:
+    points = {name: tuple((x, y) for x, y in found[name]) for name in ("pass_at", "fail_at")}
+    return Chart(**{**found, **points, "met": tuple(found["met"]), "excluded": tuple(found["excluded"])})
+
+
+@dataclass(frozen=True, slots=True)
+class _EvaluatorReader:
+    """Reads evaluators as definitions hold them; `own` says where the classes are that are not simeval's."""
+
+    own: Mapping[str, str]
+
+    def read(self, text: str) -> Evaluator:
+        """Return the evaluator that a text describes, such as "SuccessRateEvaluator(min_proportion=0.9)".
+
+        Raises DefinitionError for another text, and for a class that cannot be found.
+        """
+        name = text.partition("(")[0]
+        kind = load_object(self.own[name], what="evaluator") if name in self.own else _of_simeval(name)
+        try:
+            [call] = ast.parse(text).body
+            assert isinstance(call, ast.Expr)
+            assert isinstance(call.value, ast.Call)
+            arguments = {str(each.arg): _literal(each.value) for each in call.value.keywords}
+            made: Evaluator = kind(**arguments)
+        except (AssertionError, SyntaxError, TypeError, ValueError) as error:
+            do = "give it the repr of a dataclass"
+            raise DefinitionError("evaluator", found=f"{text!r} cannot be read ({error})", do=do) from error
+        return made
+
+
+def _of_simeval(name: str) -> Any:
+    if name not in dir(simeval.evaluators):
+        do = "merge with the version of simeval that the shards were run by"
+        raise DefinitionError("evaluator", found=f"there is none named {name!r}", do=do)
+    return getattr(simeval.evaluators, name)
+
+
+def _literal(node: ast.expr) -> Any:
+    """Return the value of a literal, infinities among them."""
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return tuple(map(_literal, node.elts))
+    if isinstance(node, ast.Name) and node.id == "inf":
+        return inf
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -_literal(node.operand)
+    return ast.literal_eval(node)

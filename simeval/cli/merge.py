@@ -1,0 +1,46 @@
+"""What `simeval merge` does: makes one run of the runs of a suite's shards."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+from simeval.analysis.merging import merge
+from simeval.cli.output import NOT_COMPLETED, require_writable, say, show, status_of, write_json, write_text
+from simeval.cli.run import STATUS
+from simeval.core.version import __version__
+from simeval.results.encoding import encode_suite
+from simeval.results.junit import junit_xml
+from simeval.store.database import Database
+from simeval.store.opening import open_database
+from simeval.store.runs import LAST, Runs
+
+
+def merge_runs(
+    runs: Sequence[str], store: str, *, allow_missing: bool, json_path: str | None, junit_path: str | None
+) -> int:
+    """Merge the runs of shards, each in the store or the last of a store of its own; give the exit status."""
+
+    def work() -> int:
+        for path in (json_path, junit_path):
+            require_writable(path)
+        with ExitStack() as open_stores:
+            into = open_stores.enter_context(closing(open_database(store)))
+            sources = [_found(each, into, open_stores) for each in runs]
+            suite = merge(sources, into, allow_missing=allow_missing)
+        show(suite, json_path)
+        write_json(json_path, encode_suite(suite.results, suite.run, version=__version__))
+        if junit_path:
+            write_text(junit_path, junit_xml(suite.results, suite.run))
+        if suite.run.stopped:
+            return say(suite.run.stopped, NOT_COMPLETED)
+        return 0 if suite.meets(suite.run.gate) else STATUS[suite.outcome]
+
+    return status_of(work)
+
+
+def _found(named: str, into: Database, open_stores: ExitStack) -> tuple[Database, str]:
+    """Return the store and the id of a run: the last run of a file or a URL, or a run of the store that is written."""
+    if "://" in named or Path(named).is_file():
+        database = open_stores.enter_context(closing(open_database(named, must_exist=True)))
+        return database, Runs(database).find(LAST)
+    return into, Runs(into).find(named)

@@ -1,0 +1,52 @@
+"""What `simeval worker` does: works for runs that others conduct, until it is told to stop."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import anyio
+import click
+
+from simeval.cli.options import overrides
+from simeval.cli.output import status_of
+from simeval.cli.run import app_of
+from simeval.cli.signals import ending_on_signals
+from simeval.core.logs import configure_logging
+from simeval.engine.engine import Engine
+from simeval.engine.run_context import AppHandler
+from simeval.suites.files import Suite, load_suite
+
+
+def work(
+    context: click.Context,
+    *,
+    suite: str,
+    app: str | None,
+    judge_model: Sequence[str],
+    user_model: str | None,
+    samples: int | None,
+    lease: float,
+    idle: float | None,
+    log_level: str,
+    log_format: Any,
+) -> int:
+    """Work for the runs of a suite in its store; give the exit status."""
+    # LiteLLM prepares a call in a thread; an interrupted one is never awaited there, which is nobody's concern.
+    warnings.filterwarnings("ignore", message="coroutine '.*' was never awaited", category=RuntimeWarning)
+    configure_logging(log_level.upper(), form=log_format)  # type: ignore[arg-type]
+
+    def serve() -> None:
+        loaded = load_suite(suite).sized(samples)
+        handler = app_of(app)
+        settings = loaded.settings.overridden(
+            {**overrides(context), "executor": "workers", "shard": None, "resume": None}
+        )
+        engine = Engine(judge_model or None, user_model, settings=settings)
+        anyio.run(_work, engine, loaded, handler, lease, idle)
+
+    return status_of(serve)
+
+
+async def _work(engine: Engine, scenarios: Suite, handler: AppHandler, lease: float, idle: float | None) -> None:
+    with ending_on_signals(engine):
+        await engine.work(scenarios, handler, lease_seconds=lease, idle_seconds=idle)

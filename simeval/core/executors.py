@@ -1,0 +1,37 @@
+"""Where trials are run: the names that the setting `executor` may have, and what else it may be."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from simeval.core.validation import is_number, require, require_whole
+
+EXECUTORS = ("local", "workers", "ray")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RayExecutor:
+    """Runs trials on a Ray cluster: so many actors, each of which holds conversations and measures them.
+
+    `address` is that of a cluster ("auto", "ray://head:10001"); without one it is RAY_ADDRESS, or a cluster that is
+    started on this machine. Each actor takes `num_cpus`, and `num_gpus` where scorers have models of their own, of its
+    node. `runtime_env` is what Ray makes ready on the nodes. Raises DefinitionError.
+    """
+
+    address: str | None = None
+    actors: int = 4
+    num_cpus: float = 1.0
+    num_gpus: float = 0.0
+    runtime_env: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        require_whole(self.actors, "RayExecutor.actors")
+        for name in ("num_cpus", "num_gpus"):
+            number = getattr(self, name)
+            require(is_number(number) and number >= 0, f"RayExecutor.{name}", found=number, do="use 0 or more")
+
+
+def require_executor(value: object, name: str) -> None:
+    """Raise a DefinitionError unless a value names an executor, or is one."""
+    usable = value in EXECUTORS or isinstance(value, RayExecutor)
+    require(usable, name, found=value, do=f"use {', '.join(EXECUTORS)}, or RayExecutor(...)")

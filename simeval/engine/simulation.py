@@ -1,0 +1,73 @@
+"""What the scenarios of a suite need to be held and measured, in whatever process that is done."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from simeval.core.run_records import Start, TrialKey
+from simeval.core.shard import Shard
+from simeval.engine.actors.conversations import Conversations
+from simeval.engine.actors.dialogue import Dialogue
+from simeval.engine.actors.judge import Judge
+from simeval.engine.actors.targets import Target
+from simeval.engine.executors.executor import LocalExecutor
+from simeval.engine.flow.demand import Demand
+from simeval.engine.plans.scenario_plan import ScenarioPlan, make_plans
+from simeval.engine.plans.shards import ShardPlan
+from simeval.engine.run_context import AppHandler, RunContext
+from simeval.engine.users.audit import Auditor
+from simeval.suites.scenario import ScenarioTest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Simulation:
+    """The plans of scenarios, these as they were written, and the app that they are put to."""
+
+    context: RunContext
+    plans: tuple[ScenarioPlan, ...]
+    scenarios: Sequence[ScenarioTest]
+    target: Target
+    auditor: Auditor | None
+
+    @classmethod
+    def of(cls, context: RunContext, suite: Sequence[ScenarioTest], app_handler: AppHandler) -> Self:
+        """Check a suite, and plan it. Raises DefinitionError before any call is made."""
+        plans = make_plans(
+            [each.cleaned(context.clean) if isinstance(each, ScenarioTest) else each for each in suite],
+            settings=context.settings,
+            seed=context.seed,
+            judge_scorer=context.judge_scorer,
+            callers=context.scorer_caller,
+        )
+        target = context.target(app_handler)
+        return cls(context=context, plans=plans, scenarios=suite, target=target, auditor=context.auditor())
+
+    def only(self, part: ShardPlan | None) -> Self:
+        """Return the part of it that a shard has; without one, all of it."""
+        if part is None:
+            return self
+        return replace(self, plans=part.plans, scenarios=[self.scenarios[place] for place in part.places])
+
+    def part_in(self, definition: Mapping[str, Any]) -> ShardPlan | None:
+        """Return the shard that the definition of a run is of; None where it is of all."""
+        entry = definition.get("shard")
+        if entry is None:
+            return None
+        places = tuple(place for place in entry["places"] if place < len(self.plans))
+        return ShardPlan(Shard(entry["number"], entry["of"]), self.plans, places)
+
+    def executor(self, demand: Demand, begun: Mapping[TrialKey, Start]) -> LocalExecutor:
+        """Return what holds and measures in this process; conversations in `begun` go on where they were."""
+        context = self.context
+        source = Conversations(
+            plans=self.plans,
+            caller=context.caller(context.shared.user, "user"),
+            dialogue=Dialogue(self.target.app, demand, context.clean),
+            settings=context.settings,
+            scenarios=self.scenarios,
+            recorder=context.recorder,
+            begun=begun,
+            prompt=context.shared.prompts["user"],
+            auditor=self.auditor,
+        )
+        return LocalExecutor(source, Judge(self.plans, demand, context.clean))

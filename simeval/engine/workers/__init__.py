@@ -1,0 +1,1 @@
+"""Who works for runs in other processes, and how they are reached."""

@@ -1,0 +1,136 @@
+"""A worker: holds the conversations of single trials, and measures them, for runs that other processes conduct."""
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Self
+
+import anyio
+
+from simeval.core.capture import Caught, capture
+from simeval.core.conversation import Conversation
+from simeval.core.run_records import ResumableRun, Start, TrialKey
+from simeval.core.trial import TrialConversation, failure_of
+from simeval.core.usage import Usage
+from simeval.engine.executors.executor import Executor
+from simeval.engine.executors.protocol import Assignment, Delivery
+from simeval.engine.flow.demand import Demand
+from simeval.engine.flow.stop import StopSignal
+from simeval.engine.plans.fingerprint import changes
+from simeval.engine.plans.resume import MOST_CHANGES
+from simeval.engine.run_context import AppHandler, EngineResources, RunContext
+from simeval.engine.simulation import Simulation
+from simeval.errors import DefinitionError, ModelUnusable
+from simeval.suites.scenario import ScenarioTest
+
+
+@dataclass(slots=True, kw_only=True)
+class TrialWorker:
+    """Does single trials of one run, any number at once. Used as a context, which is left when the run is over."""
+
+    context: RunContext
+    simulation: Simulation
+    demand: Demand
+    _executor: Executor = field(init=False)
+    _begun: dict[TrialKey, Start] = field(default_factory=dict, init=False)
+    _told: dict[str, Usage] = field(default_factory=dict, init=False)
+    _ends: ExitStack = field(default_factory=ExitStack, init=False)
+
+    @classmethod
+    def of(
+        cls,
+        shared: EngineResources,
+        suite: Sequence[ScenarioTest],
+        app_handler: AppHandler,
+        *,
+        run_id: str,
+        seed: int,
+        definition: Mapping[str, Any],
+    ) -> Self:
+        """Make ready for a run. Raises DefinitionError where its results would depend on something else here."""
+        settings = replace(shared.settings, seed=seed, shard=None, resume=None, cache=False, store=None)
+        past = ResumableRun(run_id=run_id, seed=seed, started=datetime.now(UTC), definition=definition)
+        context = RunContext(replace(shared, settings=settings, rubric_folder=None), None, StopSignal(), past)
+        simulation = Simulation.of(context, suite, app_handler)
+        part = simulation.part_in(definition)
+        own = context.define(simulation.plans, simulation.target.name, user=shared.user.name, part=part)
+        simulation = simulation.only(part)
+        differences = changes(definition, own)
+        if differences:
+            said = "; ".join(differences[:MOST_CHANGES])
+            do = "start workers with the suite and the options of the run"
+            raise DefinitionError(f"run {run_id}", found=said, do=do)
+        plans = simulation.plans
+        demand = Demand(
+            len(plans), largest=sum(plan.sample_size for plan in plans), shared=anyio.Semaphore(settings.concurrency)
+        )
+        return cls(context=context, simulation=simulation, demand=demand)
+
+    def __post_init__(self) -> None:
+        for plan in self.simulation.plans:
+            self.demand.grant(plan.position, plan.sample_size)
+        self._executor = self.simulation.executor(self.demand, self._begun)
+
+    def __enter__(self) -> Self:
+        self._ends.enter_context(self.demand)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._ends.close()
+
+    async def do(self, assignment: Assignment) -> Delivery:
+        """Hold the conversation of a trial, if it is not held already, and measure it."""
+        trial = assignment.trial
+        if assignment.begun is not None:
+            self._begun[trial.scenario, trial.index] = assignment.begun
+        for key, levels in assignment.rubrics.items():
+            self.context.known_rubrics[key] = levels
+        for place in assignment.settled:
+            self.demand.settle(trial.scenario, place)
+        try:
+            delivery = await self._done(assignment)
+        except ModelUnusable as error:
+            unusable = (error.model, error.kind, self.context.clean(error.problem))
+            delivery = Delivery(conversation=Conversation(ended="model_error"), unusable=unusable)
+        return replace(delivery, usage=self._used())
+
+    async def _done(self, assignment: Assignment) -> Delivery:
+        trial, clean = assignment.trial, self.context.clean
+        held = assignment.held
+        if held is None:
+            made = await capture(partial(self._executor.hold, trial))
+            failed = Conversation(ended="model_error")
+            held = (
+                TrialConversation(trial, failed, failure_of(made.error, "engine", clean=clean))
+                if isinstance(made, Caught)
+                else made
+            )
+        measured = await capture(partial(self._executor.judge, held, {}))
+        if isinstance(measured, Caught):
+            failure = failure_of(measured.error, "engine", clean=clean)
+            results: Any = (failure,) * len(self.simulation.plans[trial.scenario].measures)
+        else:
+            results = measured.results
+        return Delivery(conversation=held.conversation, failure=held.failure, results=results)
+
+    def _used(self) -> Mapping[str, Usage]:
+        """Return what was used since it was asked last."""
+        now = {role: replace(used) for role, used in self.context.meter.ledger.by_role().items()}
+        before, self._told = self._told, now
+        return {role: _less(used, before.get(role, Usage())) for role, used in now.items()}
+
+
+def _less(usage: Usage, before: Usage) -> Usage:
+    """Return what of a usage came after another."""
+    earlier = asdict(before)
+    found = {name: value and value - (earlier[name] or 0) for name, value in asdict(usage).items()}
+    return Usage(**found)
+
+
+def definition_of(text: str) -> Mapping[str, Any]:
+    """Return the definition of a run as a store has it."""
+    found: Mapping[str, Any] = json.loads(text)
+    return found
