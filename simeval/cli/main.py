@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from simeval.cli.options import GroupedCommand, setting_options, store_option
+from simeval.cli.options import GroupedCommand, screen_options, setting_options, store_option
 from simeval.core.settings import DEFAULTS, MARGIN, POWER
 from simeval.core.version import __version__
 
@@ -33,11 +33,10 @@ def main() -> None:
 @click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"], case_sensitive=False),
-    default="info",
-    show_default=True,
-    help="debug shows every prompt, reply and judge's reasoning.",
+    help="debug shows every prompt, reply and judge's reasoning.  [default: info]",
 )
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@screen_options
 @setting_options()
 @click.pass_context
 def run(context: click.Context, /, **options: Any) -> None:
@@ -254,11 +253,18 @@ def runs(store: str, limit: int) -> None:
 @click.argument("run", default="last")
 @store_option("A SQLite file or a PostgreSQL URL.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
-def show(run: str, store: str, json_path: str | None) -> None:
-    """Show the report of a RUN (its id, the beginning of it, or last), or how far it has come."""
-    from simeval.cli.store import show_run
+@click.option("--trial", type=click.IntRange(0), help="Show the conversations with this number, from 0.")
+@click.option("--failed", is_flag=True, help="Show the conversations that speak against the app.")
+@click.option("--scenario", metavar="TITLE", help="Show the conversations of the scenarios with this in their titles.")
+@screen_options
+def show(run: str, store: str, json_path: str | None, **wanted: Any) -> None:
+    """Show the report of a RUN (its id, the beginning of it, or last), or how far it has come.
 
-    raise SystemExit(show_run(store, run, json_path))
+    With --trial, --failed or --scenario: what was said, in full, with tool calls, scores, reasons and times.
+    """
+    from simeval.cli.store import Wanted, show_run
+
+    raise SystemExit(show_run(store, run, json_path, Wanted(**wanted)))
 
 
 @main.command(context_settings=CONTEXT)

@@ -56,6 +56,26 @@ def setting_options(*names: str, **helps: str) -> Callable[[F], F]:
     return add
 
 
+def screen_options(command: F) -> F:
+    """Add what decides how much is shown, and in which colours."""
+    chosen = (
+        click.option("-q", "--quiet", is_flag=True, help="Show how it went in a line, and problems only."),
+        click.option(
+            "-v", "--verbose", is_flag=True, help="Show all there is: what each requirement accepts, every test."
+        ),
+        click.option(
+            "--color",
+            type=click.Choice(["auto", "always", "never"]),
+            default="auto",
+            show_default=True,
+            help="Colours: auto is on a terminal, unless NO_COLOR is set.",
+        ),
+    )
+    for option in reversed(chosen):
+        command = option(command)
+    return command
+
+
 def store_option(help: str) -> Callable[[F], F]:
     """Add the option of a store that is read."""
     return click.option("--store", default=str(DEFAULTS.store), show_default=True, help=help)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -175,12 +176,66 @@ def test_reports_are_written(folder: Path) -> None:
     assert ET.parse(folder / "out.xml").getroot().get("failures") == "1"
 
 
-def test_standard_output_shows_the_table_and_why_it_did_not_pass(folder: Path) -> None:
-    done = simeval(folder, "run", "suite.yaml", "--app", "shop:bad")
+def test_standard_output_shows_how_it_went_why_it_did_not_pass_and_what_to_do_next(folder: Path) -> None:
+    done = simeval(folder, "run", "suite.yaml", "--app", "shop:bad", "--json", "out.json")
 
-    assert "FAIL" in done.stdout
-    assert "0 of 4 trials met the requirement" in " ".join(done.stdout.split())
-    assert "assistant: No idea." in done.stdout
+    run = json.loads((folder / "out.json").read_text())["run_id"]
+    assert done.stdout.startswith("FAIL  the scenario fails\n")
+    assert "in 0 of 4 conversations; required: 90%" in " ".join(done.stdout.split())
+    assert re.search("assistant +No idea.", done.stdout)
+    assert f"simeval show {run} --failed" in done.stdout
+
+
+def test_a_terminal_of_any_width_is_filled_and_never_overrun(folder: Path) -> None:
+    done = simeval(folder, "run", "suite.yaml", "--app", "shop:bad", "--store", "none", COLUMNS="40")
+
+    assert max(map(len, done.stdout.splitlines())) <= 40
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "is_coloured"),
+    [
+        ((), {}, False),
+        (("--color", "always"), {}, True),
+        ((), {"FORCE_COLOR": "1"}, True),
+        ((), {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+        (("--color", "always"), {"NO_COLOR": "1"}, True),
+        (("--color", "never"), {"FORCE_COLOR": "1"}, False),
+    ],
+)
+def test_colours_come_where_they_are_wanted(
+    folder: Path, arguments: tuple[str, ...], environment: dict[str, str], is_coloured: bool
+) -> None:
+    settings = ("--app", "shop:bad", "--store", "none")
+    done = simeval(folder, "run", "suite.yaml", *settings, *arguments, **environment)
+
+    assert ("\x1b[" in done.stdout) is is_coloured
+
+
+def test_what_is_said_before_a_run_is_one_line_and_more_on_demand(folder: Path) -> None:
+    arguments = ("run", "suite.yaml", "--app", "shop:good", "--samples", "60", "--store", "none")
+
+    usual, verbose, quiet = (simeval(folder, *arguments, *more) for more in ((), ("-v",), ("-q",)))
+
+    assert usual.stderr.count("\n") == 1
+    assert "1 scenario, up to 60 conversations (about " in usual.stderr
+    assert re.search(
+        r"if the app is good \(half-way from each bar to 100%\), it passes with a chance of \d\d%", usual.stderr
+    )
+    assert "passes with 0 misses in" in verbose.stderr
+    assert "exact sequential binomial test" in " ".join(verbose.stdout.split())
+    assert (quiet.stdout, quiet.stderr) == ("PASS  the scenario passes\n", "")
+
+
+def test_a_sample_that_is_too_small_is_told_once_for_all_scenarios(folder: Path) -> None:
+    scenario = SUITE.split("scenarios:\n")[1]
+    more = "".join(scenario.replace("says what it does", f"says what it does, {number}") for number in range(9))
+    (folder / "suite.yaml").write_text(f"{SUITE}{more}")
+
+    done = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--samples", "5", "--store", "none")
+
+    assert (done.stderr + done.stdout).count("cannot be proven with 5 trials") == 1
+    assert "10 of them (The bot says what it does, The bot says what it does, 0, " in done.stderr
 
 
 def test_without_an_app_the_embedded_one_is_evaluated_and_that_is_said(folder: Path) -> None:

@@ -55,18 +55,24 @@ class _Tally:
         """Whether any expectation cannot be judged."""
         return any(map(self.refusal, self.prepared))
 
-    def ended_by(self) -> list[str]:
-        """Say which requirement ended the scenario before the others had their verdicts, if one did."""
+    def ended_by(self) -> list[tuple[str, str]]:
+        """Say which requirement ended the scenario before others had their verdicts, if one did: at length, and not."""
         refused = [measure.label for place, measure in enumerate(self.plan.measures) if self.refusal(place)]
-        if refused:
-            return [f"they ended because {refused[0]!r} cannot be judged (--stop verdict goes on)"]
         names = [
-            f"{measure.label}: {test.name}"
+            (measure.label, f"{measure.label}: {test.name}")
             for measure, tests in zip(self.plan.measures, self.tests, strict=True)
             for test in tests
             if test.settled and not test.passes
         ]
-        return [f"they ended because {name!r} was settled as no pass (--stop verdict goes on)" for name in names[:1]]
+        found = [(label, label, "cannot be judged", "cannot be judged") for label in refused]
+        found += [(label, name, "did not pass", "was settled as no pass") for label, name in names]
+        return [
+            (
+                f"they ended because {name!r} {became} (--stop verdict goes on)",
+                f"not concluded: the scenario ended because {label!r} {short} (--stop verdict goes on)",
+            )
+            for label, name, short, became in found[:1]
+        ]
 
     @property
     def unsettled(self) -> list[tuple[int, RunningTest]]:
@@ -309,9 +315,12 @@ class Statistician:
             notes.append(f"{len(test.excluded)} trials were left out, because the app failed on them")
         if run.stopped and not test.settled and not self._is_closed(tally):
             notes.append(f"the run stopped: {run.stopped}")
-            verdict = replace(verdict, reason="run_stopped" if verdict.inconclusive else verdict.reason)
+            if verdict.inconclusive:
+                verdict = replace(verdict, reason="run_stopped", why="not concluded: the run stopped before")
         elif verdict.reason == "scenario_settled":
-            notes += tally.ended_by()
+            for at_length, why in tally.ended_by():
+                notes.append(at_length)
+                verdict = replace(verdict, why=why)
         return replace(verdict, explanation="; ".join(notes))
 
 
@@ -349,4 +358,5 @@ def _without_conclusion(verdict: Verdict, explanation: str, *, n: int, missing: 
         missing=missing,
         reason="errors",
         explanation=explanation,
+        why=explanation,
     )
