@@ -64,7 +64,7 @@ class DefinitionError(SimevalError, ValueError):
 
     def __init__(self, where: str, *, found: str, do: str) -> None:
         self.where, self.found, self.do = where, found, do
-        super().__init__(f"{where}: {found}; {do}.")
+        super().__init__(f"{where}: {found}; {do}{'' if do.endswith('?') else '.'}")
 
 
 class SuiteFileError(DefinitionError):

@@ -5,10 +5,18 @@ from typing import Any
 
 import click
 
-from simeval.cli.options import GroupedCommand, screen_options, setting_options, store_option
+from simeval.cli.options import (
+    GroupedCommand,
+    color_option,
+    only_option,
+    screen_options,
+    setting_options,
+    store_option,
+)
 from simeval.core.settings import DEFAULTS, MARGIN, POWER
 from simeval.core.version import __version__
 
+APP_HELP = "The app: MODULE:HANDLER, or a model's name.  [default: offline/app]"
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -20,7 +28,11 @@ def main() -> None:
 
 @main.command(context_settings=CONTEXT, cls=GroupedCommand)
 @click.argument("suite")
-@click.option("--app", default=None, help="The app: MODULE:HANDLER, or a model's name.  [default: offline/app]")
+@click.option("--app", default=None, help=APP_HELP)
+@only_option("Run the scenarios with this tag, or this in their titles; may be given several times.")
+@click.option(
+    "--rerun", type=click.Choice(["failed"]), help="Run the scenarios alone that did not pass in the last run."
+)
 @click.option(
     "--judge-model",
     multiple=True,
@@ -52,6 +64,27 @@ def run(context: click.Context, /, **options: Any) -> None:
     from simeval.cli.run import leave, run_suite
 
     leave(run_suite(context, **options))
+
+
+@main.command("try", context_settings=CONTEXT, cls=GroupedCommand)
+@click.argument("suite")
+@click.option("--app", default=None, help=APP_HELP)
+@only_option("Try the first scenario with this tag, or this in its title.  [default: the suite's first]")
+@click.option("--judge-model", multiple=True, help="LiteLLM name of the judge.  [default: offline/judge]")
+@click.option("--user-model", help="LiteLLM name of the simulated user.  [default: the judge's]")
+@color_option
+@setting_options("seed", "user_format", "model_options", "app_timeout_seconds", "prompts", "secret_patterns")
+@click.pass_context
+def try_(context: click.Context, /, **options: Any) -> None:
+    """Hold one conversation of SUITE, shown as it is held, and judge it aloud.
+
+    Nothing is concluded, and nothing kept. Exit status: 0; 2 the command, suite or app could not be used; 3 the
+    conversation could not be held.
+    """
+    from simeval.cli.run import leave
+    from simeval.cli.try_one import try_suite
+
+    leave(try_suite(context, **options))
 
 
 @main.command(context_settings=CONTEXT)

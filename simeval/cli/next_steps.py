@@ -11,6 +11,7 @@ from simeval.results.screen.page import Page, ShownScenario, ShownVerdict
 
 MOST_ADVISED = 2_000  # trials of a scenario; more are no advice
 OPEN = ("budget_exhausted", "pass_unreachable", "never_possible")  # reasons that more trials may do away with
+MOST_CHOSEN = 3  # scenarios that a command names
 SHARES = (0.0, 1.0)
 
 
@@ -19,7 +20,9 @@ def next_steps(page: Page, settings: Settings, terminal: Terminal, clean: Callab
     steps = []
     if is_kept(settings) and page.outcome != "pass":
         steps.append(("read the conversations that speak against the app", f"simeval show {page.run_id} --failed"))
-    steps += [(f"take enough trials for {what}", clean(command)) for what, command in _with_more_trials(page)]
+    steps += [
+        (f"take enough trials, fresh ones, for {what}", clean(command)) for what, command in _with_more_trials(page)
+    ]
     if not steps:
         return []
     lines = ["", "next:"]
@@ -28,7 +31,7 @@ def next_steps(page: Page, settings: Settings, terminal: Terminal, clean: Callab
     return lines
 
 
-def command_again(*added: str, without: Sequence[str] = ("--resume", "--accept-changes")) -> str:
+def command_again(*added: str, without: Sequence[str] = ("--resume",)) -> str:
     """Return the command that was written, with other options: those of `without` are left out, with their values."""
     kept, arguments = [], iter(sys.argv[1:])
     for argument in arguments:
@@ -55,7 +58,9 @@ def _with_more_trials(page: Page) -> list[tuple[str, str]]:
         return []
     most = max(trials for _, trials in known)
     what = repr(known[0][0].title) if len(known) == 1 else f"{len(known)} inconclusive scenarios"
-    return [(what, command_again("--samples", str(most), without=("--resume", "--accept-changes", "--samples")))]
+    chosen = [part for each, _ in known for part in ("--only", each.title)] if len(known) <= MOST_CHOSEN else []
+    others = ("--resume", "--samples", "--seed", *(["--only", "--rerun"] if chosen else []))
+    return [(what, command_again(*chosen, "--samples", str(most), without=others))]
 
 
 def _wanted(scenario: ShownScenario) -> int:

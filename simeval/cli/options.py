@@ -56,6 +56,22 @@ def setting_options(*names: str, **helps: str) -> Callable[[F], F]:
     return add
 
 
+def only_option(help: str) -> Callable[[F], F]:
+    """Add the option that chooses scenarios of a suite."""
+    return click.option("--only", "only_named", multiple=True, metavar="NAME", help=help)
+
+
+def color_option(command: F) -> F:
+    """Add what decides about colours."""
+    return click.option(
+        "--color",
+        type=click.Choice(["auto", "always", "never"]),
+        default="auto",
+        show_default=True,
+        help="Colours: auto is on a terminal, unless NO_COLOR is set.",
+    )(command)
+
+
 def screen_options(command: F) -> F:
     """Add what decides how much is shown, and in which colours."""
     chosen = (
@@ -63,13 +79,7 @@ def screen_options(command: F) -> F:
         click.option(
             "-v", "--verbose", is_flag=True, help="Show all there is: what each requirement accepts, every test."
         ),
-        click.option(
-            "--color",
-            type=click.Choice(["auto", "always", "never"]),
-            default="auto",
-            show_default=True,
-            help="Colours: auto is on a terminal, unless NO_COLOR is set.",
-        ),
+        color_option,
     )
     for option in reversed(chosen):
         command = option(command)

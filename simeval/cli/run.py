@@ -30,6 +30,7 @@ from simeval.cli.output import (
     write_json,
     write_text,
 )
+from simeval.cli.rerun import not_passed
 from simeval.cli.signals import INTERRUPT, ending_on_signals
 from simeval.core.logs import configure_logging, log
 from simeval.core.settings import DEFAULTS, Settings
@@ -83,6 +84,8 @@ def run_suite(
     judge_model: Sequence[str],
     user_model: str | None,
     samples: int | None,
+    only_named: Sequence[str],
+    rerun: str | None,
     json_path: str | None,
     junit_path: str | None,
     log_level: str | None,
@@ -103,10 +106,11 @@ def run_suite(
         settings = DEFAULTS.overridden(overrides(context))
         clean = _cleaner(settings)
         with redirect_stdout(sys.stderr) if json_path == "-" else nullcontext():
-            loaded = load_suite(suite).sized(samples)
+            loaded = load_suite(suite).only(only_named).sized(samples)
             handler = app_of(app)
             reports.require_writable()
             settings = loaded.settings.overridden(overrides(context))
+            loaded = not_passed(loaded, settings) if rerun else loaded
             engine = Engine(judge_model or None, user_model, settings=settings)
             result = anyio.run(_evaluate, engine, loaded, handler)
         reports.write(result, settings)

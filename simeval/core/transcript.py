@@ -27,11 +27,12 @@ def transcript_lines(
     earlier = f"… {hidden} earlier message{'' if hidden == 1 else 's'}"
     lines = [margin + terminal.paint(earlier, "dim")] if hidden else []
     for message in messages[hidden:]:
-        lines += _message_lines(message, terminal, margin)
+        lines += message_lines(message, terminal, margin)
     return lines or [margin + terminal.paint("nothing was said", "dim")]
 
 
-def _message_lines(message: "Message", terminal: Terminal, margin: str) -> list[str]:
+def message_lines(message: "Message", terminal: Terminal, margin: str = "") -> list[str]:
+    """Return the lines of one message: who says what, and below it the tools it took, and the time."""
     if terminal.columns < SHORT:  # who speaks stands above what is said
         inner, head = f"{margin}  ", [margin + terminal.paint(message.role, _COLOURS[message.role])]
         return [*head, *terminal.wrap(printable(message.content), first=inner), *_more(message, terminal, inner)]

@@ -11,6 +11,7 @@ import anyio
 import anyio.to_thread
 
 from simeval.core.capture import first_leaf
+from simeval.core.conversation import Message
 from simeval.core.labelled_examples import read_examples
 from simeval.core.setting_overrides import SettingOverrides
 from simeval.core.settings import DEFAULTS, Settings
@@ -185,6 +186,10 @@ class Engine:
         """End the evaluations under way at once; they give the results that are reached by then."""
         for signal in self._signals:
             signal.end(reason)
+
+    def listen(self, on_message: Callable[[Message], None] | None) -> None:
+        """Call `on_message` with every message of simulated conversations, as it is said; None ends that."""
+        self._engine_resources = replace(self._engine_resources, on_message=on_message)
 
     @property
     def trials_in_flight(self) -> int:

@@ -82,7 +82,7 @@ async def simulate(context: RunContext, suite: Sequence[ScenarioTest], app_handl
     auditor = context.auditor()
 
     def source(demand: Demand, begun: Mapping[TrialKey, Start]) -> Source:
-        dialogue = Dialogue(target.app, demand, context.clean)
+        dialogue = Dialogue(target.app, demand, context.clean, context.shared.on_message)
         return Conversations(
             plans=plans,
             caller=context.caller(user, "user"),

@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
+from simeval.core.conversation import Message
 from simeval.core.labelled_examples import LabelledExample, expectation_key
 from simeval.core.redaction import clean_values
 from simeval.core.run_records import ResumableRun
@@ -59,6 +60,7 @@ class EngineResources:
     rubric_folder: Path | None
     in_flight: anyio.Semaphore
     app_slots: anyio.Semaphore
+    on_message: Callable[[Message], None] | None = None
 
 
 class RunContext:

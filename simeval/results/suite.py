@@ -275,8 +275,8 @@ def meets_gate(outcome: Outcome, gate: Gate) -> bool:
     return outcome == "pass" or (gate == "not_fail" and outcome == "inconclusive")
 
 
-def page_of(results: Sequence[EvaluationResult], run: RunRecord) -> Page:
-    """Return what a screen shows of these results."""
+def page_of(results: Sequence[EvaluationResult], run: RunRecord, *, every: bool = False) -> Page:
+    """Return what a screen shows of these results; with `every`, with all conversations."""
     outcome = combine([result.outcome for result in results])
     return Page(
         run_id=run.run_id,
@@ -289,12 +289,12 @@ def page_of(results: Sequence[EvaluationResult], run: RunRecord) -> Page:
         seconds=run.seconds,
         usage=run.usage,
         guarantee=_guaranteed(results, run),
-        scenarios=[_shown(result) for result in results],
+        scenarios=[_shown(result, every=every) for result in results],
         notes=run.notes,
     )
 
 
-def _shown(result: EvaluationResult) -> ShownScenario:
+def _shown(result: EvaluationResult, *, every: bool) -> ShownScenario:
     expectations = [_shown_expectation(result, each) for each in result.expectations]
     worst = {each.worst for each in expectations}
     return ShownScenario(
@@ -306,7 +306,9 @@ def _shown(result: EvaluationResult) -> ShownScenario:
         users=result.users,
         errors=[ShownFailure(index=i, stage=each.stage, error=each.error) for i, each in result.failures],
         conversations={
-            each.trial.index: _shown_trial(result, each) for each in result.judgements if each.trial.index in worst
+            each.trial.index: _shown_trial(result, each)
+            for each in result.judgements
+            if every or each.trial.index in worst
         },
     )
 

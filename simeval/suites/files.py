@@ -14,6 +14,7 @@ from simeval.errors import DefinitionError, SuiteFileError
 from simeval.suites.definitions import DEFAULTS_OF_SCENARIOS, FILE, SCENARIOS
 from simeval.suites.objects import load_object
 from simeval.suites.scenario import ScenarioTest
+from simeval.suites.selection import only
 
 SUFFIXES = (".yaml", ".yml")
 
@@ -37,6 +38,13 @@ class Suite(Sequence[ScenarioTest]):
 
     def __iter__(self) -> Iterator[ScenarioTest]:
         return iter(self.scenarios)
+
+    def only(self, names: Sequence[str]) -> "Suite":
+        """Return the suite with the scenarios alone that have one of these names as a tag, or in their title.
+
+        Without names, it is as it was. Raises DefinitionError for a name that none has.
+        """
+        return replace(self, scenarios=only(self.scenarios, names))
 
     def sized(self, samples: int | None) -> "Suite":
         """Return the suite with so many trials for each scenario, whatever it says; with None, as it is."""

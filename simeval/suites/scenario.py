@@ -161,7 +161,7 @@ class ScenarioTest:
     them; never for the simulated user or the app.
 
     `allowed_user_faults` are the faults of a simulated user that are none here, such as "repeats_itself": the user is
-    to behave so.
+    to behave so. `tags` are words by which `--only` chooses it; results do not depend on them.
     """
 
     title: str
@@ -173,6 +173,7 @@ class ScenarioTest:
     max_turns: int = MAX_TURNS
     facts: str | None = None
     allowed_user_faults: Sequence[UserFaultKind] = ()
+    tags: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         for field in ("title", "given", "when"):
@@ -192,6 +193,9 @@ class ScenarioTest:
         require_whole(self.max_turns, f"{where}: max_turns")
         require_level(self.significance_level, f"{where}: significance_level", optional=True)
         self._check_allowed(f"{where}: allowed_user_faults")
+        is_list = not isinstance(self.tags, str) and isinstance(self.tags, Sequence)
+        usable = is_list and all(isinstance(tag, str) and tag for tag in self.tags)
+        require(usable, f"{where}: tags", found=self.tags, do="give a list of words, such as [smoke, returns]")
 
     def _check_allowed(self, where: str) -> None:
         kinds, found = get_args(UserFaultKind), self.allowed_user_faults

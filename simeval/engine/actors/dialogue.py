@@ -38,11 +38,14 @@ class UserSide(Protocol):
 class _Transcribed(ObjectSendStream[Message]):
     """An actor's outbox: what is sent stands in the transcript from then on, so that no failure loses it."""
 
-    def __init__(self, stream: MemoryObjectSendStream[Message], transcript: list[Message]) -> None:
-        self._stream, self._transcript = stream, transcript
+    def __init__(
+        self, stream: MemoryObjectSendStream[Message], transcript: list[Message], told: Callable[[Message], None]
+    ) -> None:
+        self._stream, self._transcript, self._told = stream, transcript, told
 
     async def send(self, item: Message) -> None:
         self._transcript.append(item)
+        self._told(item)
         await self._stream.send(item)
 
     async def aclose(self) -> None:
@@ -56,6 +59,7 @@ class Dialogue:
     app: App
     demand: Demand
     clean: Callable[[str], str]
+    on_message: Callable[[Message], None] | None = None
 
     async def hold(
         self,
@@ -82,7 +86,7 @@ class Dialogue:
             conversation = Conversation(messages=tuple(said), writing_style=writing_style, ended=ended)
             held = TrialConversation(trial, cleaned(conversation, self.clean), failure)
             if log.isEnabledFor(DEBUG):
-                log.debug("conversation", transcript=_as_lines(held), ended=held.conversation.ended)
+                log.debug("conversation", transcript=str(held.conversation), ended=held.conversation.ended)
         return held
 
     async def _held(
@@ -91,7 +95,7 @@ class Dialogue:
         failure: Failure | None = None
         ended: Ending = "settled"
         try:
-            ended = await _talk(user, answering, said)
+            ended = await _talk(user, answering, said, self._tell)
         except* STOPS_THE_RUN:
             raise
         except* (AppError, ModelError) as group:
@@ -101,16 +105,22 @@ class Dialogue:
             failure = Failure(stage="app", error="the app hung up", cause="app")
         return ended, failure
 
+    def _tell(self, message: Message) -> None:
+        """Show a message to whoever listens, clean of secrets."""
+        if self.on_message is not None:
+            self.on_message(*cleaned(Conversation(messages=(message,)), self.clean).messages)
 
-async def _talk(user: UserSide, answering: Callable[..., Coroutine[Any, Any, None]], said: list[Message]) -> Ending:
+
+async def _talk(
+    user: UserSide,
+    answering: Callable[..., Coroutine[Any, Any, None]],
+    said: list[Message],
+    told: Callable[[Message], None],
+) -> Ending:
     """Let both sides talk, what they say going into `said`."""
     to_app, from_user = anyio.create_memory_object_stream[Message](1)
     to_user, from_app = anyio.create_memory_object_stream[Message](1)
     async with to_app, from_user, to_user, from_app, anyio.create_task_group() as actors:
-        actors.start_soon(partial(answering, inbox=from_user, outbox=_Transcribed(to_user, said)))
-        ended = await user.run(inbox=from_app, outbox=_Transcribed(to_app, said))
+        actors.start_soon(partial(answering, inbox=from_user, outbox=_Transcribed(to_user, said, told)))
+        ended = await user.run(inbox=from_app, outbox=_Transcribed(to_app, said, told))
     return ended  # noqa: RET504  (inside the block, type checkers expect another return after it)
-
-
-def _as_lines(held: TrialConversation) -> str:
-    return "\n".join(f"{message.role}: {message.content}" for message in held.conversation.messages)

@@ -5,7 +5,7 @@ from math import isnan
 
 from simeval.core.conversation import Conversation
 from simeval.core.terminal import PLAIN, Terminal, one_line
-from simeval.core.transcript import transcript_lines
+from simeval.core.transcript import SLOW_SECONDS, transcript_lines
 from simeval.results.screen.page import Page, ShownExpectation, ShownScenario, ShownTrial
 
 MOST_MESSAGES = 6  # of a conversation that stands in the screen after a run
@@ -63,7 +63,12 @@ def trial_lines(scenario: ShownScenario, trial: ShownTrial, terminal: Terminal) 
     title = terminal.paint(one_line(scenario.title), "bold")
     head = terminal.wrap(f"trial {trial.index} of {title}")
     said = transcript_lines(trial.conversation, terminal, margin="  ")
-    return [*head, *said, *_end(trial.conversation, terminal), *_judged(scenario.expectations, trial, terminal)]
+    return [*head, *said, *judged_lines(scenario, trial, terminal)]
+
+
+def judged_lines(scenario: ShownScenario, trial: ShownTrial, terminal: Terminal) -> list[str]:
+    """Return how a conversation ended, and which scores it got, with the reasons."""
+    return [*_end(trial.conversation, terminal), *_judged(scenario.expectations, trial, terminal)]
 
 
 def _end(conversation: Conversation, terminal: Terminal) -> list[str]:
@@ -71,7 +76,7 @@ def _end(conversation: Conversation, terminal: Terminal) -> list[str]:
     style = ", ".join(f"{name} {value}" for name, value in (conversation.writing_style or {}).items())
     parts = [
         f"ended: {conversation.ended}",
-        *([f"slowest answer {max(seconds):.2f} s"] if seconds else []),
+        *([f"slowest answer {max(seconds):.1f} s"] if max(seconds, default=0) >= SLOW_SECONDS else []),
         *([f"the user's style: {one_line(style)}"] if style else []),
     ]
     return [terminal.paint(line, "dim") for line in terminal.wrap("; ".join(parts), first="  ")]
