@@ -197,7 +197,7 @@ def _explain_share(
     rate = counts.good / measured if measured else None
     if counts.missing and rate is not None and rate > bar:
         why = "the missing trials count against both sides, so neither is proven"
-        return "budget_exhausted", f"{seen}; {why}", f"{counts.missing} more are missing; {why}"
+        return "budget_exhausted", f"{seen}; {why}", why
     if ended == "boundary":
         why = f"with at most {n_max} trials {show_share(bar)} can no longer be proven, so the run stopped; "
         why += way_out(rate)

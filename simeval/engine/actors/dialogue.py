@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from functools import partial
 from logging import DEBUG
+from traceback import format_exception
 from typing import Any, Protocol
 
 import anyio
@@ -99,7 +100,9 @@ class Dialogue:
         except* STOPS_THE_RUN:
             raise
         except* (AppError, ModelError) as group:
-            failure = failure_of(first_leaf(group), "simulator", clean=self.clean)
+            failure = failure_of(error := first_leaf(group), "simulator", clean=self.clean)
+            if failure.stage == "app" and log.isEnabledFor(DEBUG):
+                log.debug("traceback", text=self.clean("".join(format_exception(error.__cause__ or error))))
             ended = "app_error" if failure.stage == "app" else "model_error"
         if ended == "app_error" and failure is None:
             failure = Failure(stage="app", error="the app hung up", cause="app")

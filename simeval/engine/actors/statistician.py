@@ -12,6 +12,7 @@ from simeval.core.logs import log
 from simeval.core.preparation import Preparation, Prepared
 from simeval.core.settings import Settings
 from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Verdict
+from simeval.engine.actors.unanswered import Unanswered
 from simeval.engine.flow.demand import Demand
 from simeval.engine.flow.order import InOrder
 from simeval.engine.flow.stop import StopSignal
@@ -89,8 +90,8 @@ class Statistician:
     goes on; and anywhere, when so many of its trials are lost that each of its expectations can only be an "error". No
     more of its trials are started than its verdicts can need, and those under way that come after the end are ended
     and not concluded on. A run that is stopped leaves scenarios without their verdicts; those are inconclusive and say
-    why. `recalled` says how many of each scenario's first trials are known: also where it cannot be judged any more,
-    they are shown.
+    why. Where the app never answered, nothing is concluded, and every outcome is "error". `recalled` says how many of
+    each scenario's first trials are known: also where it cannot be judged any more, they are shown.
     """
 
     def __init__(
@@ -104,6 +105,7 @@ class Statistician:
         recalled: Sequence[int],
     ) -> None:
         self._settings, self._demand, self._stop, self._on_trial = settings, demand, stop, on_trial
+        self._unanswered = Unanswered()
         self._tallies = [
             _Tally(plan, plan.tests(settings.stop_mode), [0] * len(plan.measures), [0] * len(plan.measures), known)
             for plan, known in zip(plans, recalled, strict=True)
@@ -186,6 +188,7 @@ class Statistician:
                 tally.extras.append(released)
                 continue
             tally.judgements.append(released)
+            self._unanswered.take(released)
             for position, result in enumerate(released.results):
                 if tally.refusal(position):
                     continue
@@ -300,6 +303,8 @@ class Statistician:
     def _verdict(self, test: RunningTest, tally: _Tally, results: Sequence[Score | Failure], run: RunRecord) -> Verdict:
         """Conclude; too many lost trials make an error, unless what is left proves a side against the worst case."""
         verdict = test.verdict()
+        if self._unanswered.said:
+            return _without_conclusion(verdict, self._unanswered.said, n=verdict.n, missing=verdict.missing)
         lost = [result for result in results[: test.index] if isinstance(result, Failure) and self._is_lost(result)]
         proven = not verdict.inconclusive and not test.excluded  # worst cases are proven for missing trials only
         trials = tally.plan.sample_size if proven else test.index

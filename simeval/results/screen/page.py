@@ -139,7 +139,7 @@ def shown_verdict(label: str, evaluator: Evaluator, verdict: Verdict) -> ShownVe
     interval = None if verdict.outcome == "error" else verdict.confidence_interval
     return ShownVerdict(
         outcome=verdict.outcome,
-        said=evaluator.tell(label, verdict),
+        said=evaluator.tell(label, verdict) + _besides(verdict),
         range="" if interval is None else " to ".join(map(evaluator.show, interval)),
         evaluator=verdict.evaluator,
         reason=verdict.reason,
@@ -154,6 +154,12 @@ def shown_verdict(label: str, evaluator: Evaluator, verdict: Verdict) -> ShownVe
         bar=evaluator.bar_on_scale,
         cut=ShownCut(*evaluator.cut) if evaluator.cut else None,
     )
+
+
+def _besides(verdict: Verdict) -> str:
+    """Say how many conversations are not among those that were measured."""
+    counts = ((verdict.missing, "missing"), (verdict.left_out, "left out, because the app failed"))
+    return "".join(f"; {count} more {'is' if count == 1 else 'are'} {what}" for count, what in counts if count)
 
 
 def roles_of(app: str, judge: str, user: str, repeats: int = 1) -> tuple[str, ...]:

@@ -47,7 +47,10 @@ def run_text(
 
 
 def headline(page: Page, terminal: Terminal) -> list[str]:
-    """Say in a line how many scenarios did what, the worst first."""
+    """Say in a line how many scenarios did what, the worst first; or why nothing could be concluded at all."""
+    mark = terminal.paint(MARKS[page.outcome], "bold", COLOURS[page.outcome])
+    if reason := shared_reason(page):
+        return terminal.wrap(one_line(reason), first=f"{mark}  ")
     found = Counter(scenario.outcome for scenario in page.scenarios)
     size = len(page.scenarios)
     said = [f"{found[o] if size > found[o] else _all(size)} {DOES[o][found[o] > 1]}" for o in WORST_FIRST if found[o]]
@@ -55,10 +58,15 @@ def headline(page: Page, terminal: Terminal) -> list[str]:
         said[0] = said[0].replace(" ", f" of {size} scenarios ", 1)
     elif size > 1:
         said[0] = said[0].replace(f"all {size}", f"all {size} scenarios")
-    mark = terminal.paint(MARKS[page.outcome], "bold", COLOURS[page.outcome])
     accepted = f" (accepted by the gate {page.gate})" if page.outcome != "pass" and page.gate_met else ""
     lines = terminal.wrap(f"{', '.join(said)}{accepted}", first=f"{mark}  ")
     return [*lines, *terminal.wrap(f"the run ended early: {one_line(page.stopped)}")] if page.stopped else lines
+
+
+def shared_reason(page: Page) -> str:
+    """Return why nothing could be concluded, where that is one reason for all; else nothing."""
+    reasons = {verdict.why for verdict in page.verdicts if verdict.outcome == "error"}
+    return reasons.pop() if len(reasons) == 1 and all(each.outcome == "error" for each in page.verdicts) else ""
 
 
 def _all(size: int) -> str:
@@ -67,15 +75,15 @@ def _all(size: int) -> str:
 
 def _scenario_blocks(page: Page, terminal: Terminal, *, detailed: bool) -> Iterator[list[str]]:
     """Return the scenarios in blocks, the worst first; of many with one outcome some by their titles alone."""
-    told = 0
+    told, reason = 0, shared_reason(page)
     for outcome in WORST_FIRST:
         found = [scenario for scenario in page.scenarios if scenario.outcome == outcome]
         most = len(found) if detailed else MOST_PASSES if outcome == "pass" else MOST_SHOWN
-        folded = found if outcome == "pass" and len(found) > most else found[most:]
+        folded = found if (outcome == "pass" and len(found) > most) or (reason and len(found) > 1) else found[most:]
         shown = found[: len(found) - len(folded)]
         block: list[str] = []
         for scenario in shown:
-            lines = _scenario_lines(scenario, terminal, detailed=detailed)
+            lines = _scenario_lines(scenario, terminal, detailed=detailed, known=reason)
             if outcome != "pass" and told < MOST_TOLD:
                 worst = worst_lines(scenario, terminal)
                 told += bool(worst)
@@ -89,13 +97,13 @@ def _scenario_blocks(page: Page, terminal: Terminal, *, detailed: bool) -> Itera
         yield block
 
 
-def _scenario_lines(scenario: ShownScenario, terminal: Terminal, *, detailed: bool) -> list[str]:
+def _scenario_lines(scenario: ShownScenario, terminal: Terminal, *, detailed: bool, known: str) -> list[str]:
     mark = terminal.paint(MARKS[scenario.outcome], "bold", COLOURS[scenario.outcome])
     lines = terminal.wrap(one_line(scenario.title), first=f"{mark}  ", rest="      ")
     for expectation in sorted(scenario.expectations, key=lambda each: WORST_FIRST.index(each.outcome)):
         for verdict in expectation.verdicts:
             pictured = scenario.outcome != "pass" or detailed
-            lines += requirement_lines(verdict, terminal, pictured=pictured, detailed=detailed)
+            lines += requirement_lines(verdict, terminal, pictured=pictured, detailed=detailed, known=known)
         for said in expectation.described:
             lines += terminal.wrap(one_line(said), first="    ")
     return lines

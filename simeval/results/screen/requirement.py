@@ -18,8 +18,13 @@ BESIDE = 116  # cells from which on the picture stands beside the sentence
 MARGIN = "  "
 
 
-def requirement_lines(verdict: ShownVerdict, terminal: Terminal, *, pictured: bool, detailed: bool) -> list[str]:
-    """Return the lines of one requirement; where `pictured`, also with the picture where it has no room beside."""
+def requirement_lines(
+    verdict: ShownVerdict, terminal: Terminal, *, pictured: bool, detailed: bool, known: str = ""
+) -> list[str]:
+    """Return the lines of one requirement; where `pictured`, also with the picture where it has no room beside.
+
+    Why it is no pass is left out where that is `known`.
+    """
     colour = COLOURS[verdict.outcome]
     first = f"{MARGIN}{terminal.paint(SIGNS[verdict.outcome], colour)} "
     rest = MARGIN + "  "
@@ -31,7 +36,7 @@ def requirement_lines(verdict: ShownVerdict, terminal: Terminal, *, pictured: bo
     else:
         lines = terminal.wrap(one_line(verdict.said), first=first, rest=rest)
         lines += [rest + picture] if picture and pictured else []
-    if verdict.why:
+    if verdict.why and verdict.why != known:
         lines += terminal.wrap(one_line(verdict.why), first=rest)
     if detailed:
         lines += [terminal.paint(line, "dim") for line in terminal.wrap(_details(verdict), first=rest)]
