@@ -131,9 +131,6 @@ class Models:
 
         Makes no call.
         """
-        for base in self._bases.values():
-            if callable(check := getattr(base, "check", None)):
-                await anyio.to_thread.run_sync(check)
         for source, named in self._families.items():
             if len(named) > 1:
                 option = min(address_of(getattr(self._settings, source)))
@@ -145,6 +142,9 @@ class Models:
                     found=f"it would go to several providers: {', '.join(sorted(named.values()))}",
                     do=do,
                 )
+        for base in self._bases.values():
+            if callable(check := getattr(base, "check", None)):
+                await anyio.to_thread.run_sync(check)
 
     async def contexts(self, names: Collection[str]) -> Mapping[str, int]:
         """Return the tokens that a prompt with its reply may have, of those of these models that say it."""
