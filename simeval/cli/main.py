@@ -16,7 +16,7 @@ from simeval.cli.options import (
 from simeval.core.settings import DEFAULTS, MARGIN, POWER
 from simeval.core.version import __version__
 
-APP_HELP = "The app: MODULE:HANDLER, or a model's name.  [default: offline/app]"
+APP_HELP = "The app: MODULE:HANDLER, or a model's name.  [default: the suite's]"
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -389,6 +389,15 @@ def prompts(name: str | None) -> None:
     from simeval.cli.prompts import show_prompts
 
     raise SystemExit(show_prompts(name))
+
+
+@main.command(context_settings=CONTEXT)
+@screen_options
+def demo(**options: Any) -> None:
+    """Show a run of a small suite against an embedded app: without an app of yours, a key or a network."""
+    from simeval.cli.demo import show_demo
+
+    raise SystemExit(show_demo(**options))
 
 
 @main.command()

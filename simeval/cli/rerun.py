@@ -1,6 +1,7 @@
 """Which scenarios of a suite are to be run again: those that did not pass in the last run of a store."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ def not_passed(suite: Suite, settings: Settings) -> Suite:
     chosen = tuple(scenario for scenario in known if outcomes[scenario.title] != "pass")
     if not chosen:
         raise DefinitionError("--rerun", found=f"all scenarios passed in the last run, {run_id}", do="leave it out")
-    return Suite(chosen, suite.settings)
+    return replace(suite, scenarios=chosen)
 
 
 def _last(store: str) -> Mapping[str, Any]:

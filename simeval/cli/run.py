@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass
+from pathlib import Path
 from traceback import format_exc
 from typing import Any, NoReturn
 
@@ -36,7 +37,7 @@ from simeval.core.logs import configure_logging, log
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.trial import Outcome
 from simeval.core.version import __version__
-from simeval.engine.engine import DEFAULT_APP, Engine
+from simeval.engine.engine import Engine
 from simeval.engine.run_context import AppHandler
 from simeval.errors import DefinitionError, SimevalError
 from simeval.models.registry import redactor_of
@@ -44,8 +45,10 @@ from simeval.results.encoding import encode_suite
 from simeval.results.junit import junit_xml
 from simeval.results.screen.report import run_text
 from simeval.results.suite import SuiteResult, page_of
+from simeval.suites.definitions import Cast
 from simeval.suites.files import Suite, load_suite
 from simeval.suites.objects import load_object
+from simeval.suites.project import read_project
 
 STATUS: dict[Outcome, int] = {"pass": 0, "fail": 1, "inconclusive": 1, "error": 3}
 THREAD_SECONDS = 0.5  # how long threads may take to end by themselves when the process does
@@ -106,12 +109,14 @@ def run_suite(
         settings = DEFAULTS.overridden(overrides(context))
         clean = _cleaner(settings)
         with redirect_stdout(sys.stderr) if json_path == "-" else nullcontext():
-            loaded = load_suite(suite).only(only_named).sized(samples)
-            handler = app_of(app)
+            project = read_project(Path())
+            loaded = load_suite(suite, base=project.settings).only(only_named).sized(samples)
+            cast = Cast(app, judge_model, user_model).over(loaded.cast).over(project.cast)
+            handler = app_of(cast.app)
             reports.require_writable()
             settings = loaded.settings.overridden(overrides(context))
             loaded = not_passed(loaded, settings) if rerun else loaded
-            engine = Engine(judge_model or None, user_model, settings=settings)
+            engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
             result = anyio.run(_evaluate, engine, loaded, handler)
         reports.write(result, settings)
         if result.run.stopped:
@@ -169,8 +174,11 @@ def leave(status: int) -> NoReturn:
 def app_of(named: str | None) -> AppHandler:
     """Return the app that MODULE:HANDLER or a model's name means. Raises DefinitionError."""
     if named is None:
-        log.warning(f"no --app was given: the embedded {DEFAULT_APP} is evaluated, not an app of yours")
-        return DEFAULT_APP
+        raise DefinitionError(
+            "app",
+            found="none is named",
+            do="name yours with --app MODULE:HANDLER, or as app: in the suite; `simeval demo` shows a run without one",
+        )
     if re.search(r"\.py(:|$)", named):
         raise DefinitionError(
             f"app {named!r}", found="this is a file", do="name it as a module, such as folder.app:handle"

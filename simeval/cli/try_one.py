@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -20,7 +21,9 @@ from simeval.engine.engine import Engine
 from simeval.engine.run_context import AppHandler
 from simeval.results.screen.conversations import judged_lines
 from simeval.results.suite import SuiteResult, page_of
+from simeval.suites.definitions import Cast
 from simeval.suites.files import load_suite
+from simeval.suites.project import read_project
 from simeval.suites.scenario import ScenarioTest
 from simeval.suites.selection import only
 
@@ -48,11 +51,13 @@ def try_suite(
     configure_logging("ERROR")
 
     def work() -> int:
-        loaded = load_suite(suite)
+        project = read_project(Path())
+        loaded = load_suite(suite, base=project.settings)
+        cast = Cast(app, judge_model, user_model).over(loaded.cast).over(project.cast)
         scenario = replace(only(loaded, only_named)[0], sample_size=1)
         settings = loaded.settings.overridden({**overrides(context), **PLAIN_RUN})
-        engine = Engine(judge_model or None, user_model, settings=settings)
-        anyio.run(_talk, engine, scenario, app_of(app), terminal_of(sys.stdout, color))
+        engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
+        anyio.run(_talk, engine, scenario, app_of(cast.app), terminal_of(sys.stdout, color))
         return 0
 
     return status_of(work)

@@ -80,6 +80,13 @@ def located(path: Path, node: yaml.Node | None, error: "ValidationError", *, ski
     return SuiteFileError(str(path), line=_line(node, place), field=".".join(map(str, place)), found=found, do=do)
 
 
+def mistake_at(
+    path: Path, node: yaml.Node | None, place: tuple[int | str, ...], *, found: str, do: str
+) -> SuiteFileError:
+    """Return the error of a place in a file."""
+    return SuiteFileError(str(path), line=_line(node, place), field=".".join(map(str, place)), found=found, do=do)
+
+
 def _refined(
     node: yaml.Node | None, place: tuple[int | str, ...], last: int | str, cause: DefinitionError
 ) -> tuple[tuple[int | str, ...], str]:

@@ -1,7 +1,7 @@
 """Suites from YAML files and Python modules; a mistake is reported with file, line and field."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from inspect import signature
 from pathlib import Path
 from typing import Any, overload
@@ -9,10 +9,10 @@ from typing import Any, overload
 from pydantic import ValidationError
 
 from simeval.core.settings import DEFAULTS, Settings
-from simeval.core.yaml_files import located, read_yaml
+from simeval.core.yaml_files import located, mistake_at, read_yaml
 from simeval.errors import DefinitionError, SuiteFileError
-from simeval.suites.definitions import DEFAULTS_OF_SCENARIOS, FILE, SCENARIOS
-from simeval.suites.objects import load_object
+from simeval.suites.definitions import DEFAULTS_OF_SCENARIOS, FILE, SCENARIOS, Cast
+from simeval.suites.objects import import_from, load_object
 from simeval.suites.scenario import ScenarioTest
 from simeval.suites.selection import only
 
@@ -21,10 +21,14 @@ SUFFIXES = (".yaml", ".yml")
 
 @dataclass(frozen=True, slots=True)
 class Suite(Sequence[ScenarioTest]):
-    """The scenarios of a file, a folder or a module, and its settings: `Engine(settings=suite.settings)`."""
+    """The scenarios of a file, a folder or a module, and its settings: `Engine(settings=suite.settings)`.
+
+    `cast` says who plays whom, where the files say so.
+    """
 
     scenarios: tuple[ScenarioTest, ...]
     settings: Settings = DEFAULTS
+    cast: Cast = field(default_factory=Cast)
 
     def __len__(self) -> int:
         return len(self.scenarios)
@@ -53,8 +57,10 @@ class Suite(Sequence[ScenarioTest]):
         return replace(self, scenarios=tuple(replace(each, sample_size=samples) for each in self.scenarios))
 
 
-def load_suite(source: str) -> Suite:
+def load_suite(source: str, *, base: Settings = DEFAULTS) -> Suite:
     """Load scenarios from a YAML file, a folder of them (in the order of their names), or `module:object`.
+
+    What the files do not set is as in `base`. What they name as MODULE:OBJECT may lie beside them.
 
     Raises SuiteFileError for a mistake in a file and DefinitionError for anything else that cannot be used.
     """
@@ -65,29 +71,30 @@ def load_suite(source: str) -> Suite:
             raise DefinitionError(
                 f"suite {source!r}", found="the folder holds no .yaml file", do="name a folder with suites"
             )
-        return _joined({file: _read(file) for file in files})
+        return _joined({file: _read(file) for file in files}, base)
     if path.suffix == ".py":
         raise DefinitionError(
             f"suite {source!r}", found="this is a Python file", do="name what it holds as module:object"
         )
     if path.is_file():
-        return load_file(path)
+        return load_file(path, base=base)
     if path.suffix in SUFFIXES or ":" not in source:
         raise DefinitionError(
             f"suite {source!r}",
             found="there is no such file or folder",
             do="name a YAML file, a folder of them, or module:object",
         )
-    return Suite(_scenarios_of(load_object(source, what="suite"), source))
+    return Suite(_scenarios_of(load_object(source, what="suite"), source), base)
 
 
-def load_file(path: Path) -> Suite:
-    """Load one YAML file. Raises SuiteFileError."""
-    return _joined({path: _read(path)})
+def load_file(path: Path, *, base: Settings = DEFAULTS) -> Suite:
+    """Load one YAML file; what it does not set is as in `base`. Raises SuiteFileError."""
+    return _joined({path: _read(path)}, base)
 
 
 def _read(path: Path) -> tuple[Sequence[ScenarioTest], Mapping[str, Any]]:
-    """Return what a file has: scenarios, and settings by their names."""
+    """Return what a file has: scenarios, and settings and roles by their names."""
+    import_from(path.parent)
     node, data = read_yaml(path)
     if data is None:
         raise SuiteFileError(str(path), line=1, field="", found="the file is empty", do="see simeval init for a suite")
@@ -99,7 +106,18 @@ def _read(path: Path) -> tuple[Sequence[ScenarioTest], Mapping[str, Any]]:
         made = SCENARIOS.validate_python({"scenarios": scenarios})["scenarios"]
     except ValidationError as error:
         raise located(path, node, error, skip=1 if listed else 0) from error
-    return made, _from_here(path.parent, file.get("settings", {}))
+    _refuse_twins(path, node, [each.title for each in made], skip=1 if listed else 0)
+    roles = {name: file[name] for name in Cast.names() if file.get(name)}
+    return made, {**_from_here(path.parent, file.get("settings", {})), **roles}
+
+
+def _refuse_twins(path: Path, node: Any, titles: Sequence[str], *, skip: int) -> None:
+    """Raise SuiteFileError at a title that an earlier scenario of the file has: nobody could tell them apart."""
+    for place, title in enumerate(titles):
+        if title in titles[:place]:
+            at = ("scenarios", place, "title")[skip:]
+            found = f"there is another scenario with the title {title!r}"
+            raise mistake_at(path, node, at, found=found, do="give each its own: results are told by titles")
 
 
 def _from_here(folder: Path, settings: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -123,7 +141,7 @@ def _with(defaults: Mapping[str, Any], scenario: Any) -> Any:
     }
 
 
-def _joined(files: Mapping[Path, tuple[Sequence[ScenarioTest], Mapping[str, Any]]]) -> Suite:
+def _joined(files: Mapping[Path, tuple[Sequence[ScenarioTest], Mapping[str, Any]]], base: Settings) -> Suite:
     """Return what files have as one suite. Raises DefinitionError where two give a setting different values."""
     settings: dict[str, Any] = {}
     where: dict[str, Path] = {}
@@ -135,7 +153,8 @@ def _joined(files: Mapping[Path, tuple[Sequence[ScenarioTest], Mapping[str, Any]
                 raise DefinitionError(f"{file}: settings: {name}", found=found, do=do)
             settings[name], where[name] = value, file
     scenarios = tuple(scenario for made, _ in files.values() for scenario in made)
-    return Suite(scenarios, DEFAULTS.overridden(settings))
+    roles = {name: settings.pop(name) for name in Cast.names() if name in settings}
+    return Suite(scenarios, base.overridden(settings), Cast.of(roles))
 
 
 def _scenarios_of(found: Any, source: str) -> tuple[ScenarioTest, ...]:
