@@ -150,6 +150,13 @@ class Evaluator(ABC):
         """Return the smallest number of trials that can prove the requirement; 1 where it is not known."""
         return 1
 
+    def misfit(self, low: float, high: float) -> str:
+        """Say why nothing is to be concluded on scores between these bounds; nothing where something is."""
+        ends = [bool(self.meets(low)), bool(self.meets(high))]
+        if self.cut is None or ends[0] != ends[1]:
+            return ""
+        return f"every score from {low:g} to {high:g} {'meets' if ends[0] else 'misses'} it"
+
     def accepts(self, value: float) -> bool:
         """Return whether `value` is one this evaluator can conclude on."""
         return not isnan(value)

@@ -87,6 +87,11 @@ class _RatingEvaluator(Evaluator):
         return replace(verdict, evaluator=self.describe())
 
 
+def is_of_ratings(evaluator: Evaluator) -> bool:
+    """Return whether an evaluator is for ratings from 1 to 10 only."""
+    return isinstance(evaluator, _RatingEvaluator)
+
+
 @dataclass(frozen=True)
 class RatingProportionEvaluator(_RatingEvaluator):
     """Requires a rating of at least `min_rating` in at least `min_proportion` of conversations."""

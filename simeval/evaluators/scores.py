@@ -289,6 +289,13 @@ class MeanEvaluator(BarEvaluator):
     def accepts(self, value: float) -> bool:
         return self.bounds[0] <= value <= self.bounds[1]
 
+    def misfit(self, low: float, high: float) -> str:
+        if self.bounds[0] <= low and high <= self.bounds[1]:
+            return super().misfit(low, high)
+        return (
+            f"its bounds are {self.bounds[0]:g} to {self.bounds[1]:g}, and the scores lie between {low:g} and {high:g}"
+        )
+
     def reduce(self, group: Sequence[float]) -> float:
         return sum(group) / len(group)
 

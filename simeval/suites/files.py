@@ -99,16 +99,30 @@ def _read(path: Path) -> tuple[Sequence[ScenarioTest], Mapping[str, Any]]:
     if data is None:
         raise SuiteFileError(str(path), line=1, field="", found="the file is empty", do="see simeval init for a suite")
     listed = isinstance(data, list)
+    wrapped = {"scenarios": data} if listed else data
+    errors = []
     try:
-        file = FILE.validate_python({"scenarios": data} if listed else data)
-        defaults = {name: file[name] for name in DEFAULTS_OF_SCENARIOS if file.get(name) is not None}
-        scenarios = [_with(defaults, each) for each in file["scenarios"]]
-        made = SCENARIOS.validate_python({"scenarios": scenarios})["scenarios"]
+        file = FILE.validate_python(wrapped)
     except ValidationError as error:
-        raise located(path, node, error, skip=1 if listed else 0) from error
+        file, errors = wrapped if isinstance(wrapped, dict) else {}, [error]
+    try:
+        made = _scenarios_in(file, usable=not errors)
+    except ValidationError as error:
+        errors.append(error)
+    if errors:
+        raise located(path, node, *errors, skip=1 if listed else 0) from errors[0]
     _refuse_twins(path, node, [each.title for each in made], skip=1 if listed else 0)
     roles = {name: file[name] for name in Cast.names() if file.get(name)}
     return made, {**_from_here(path.parent, file.get("settings", {})), **roles}
+
+
+def _scenarios_in(file: Mapping[str, Any], *, usable: bool) -> Sequence[ScenarioTest]:
+    """Return the scenarios of a file; of one that is not usable otherwise only to find their mistakes, too."""
+    found = file.get("scenarios")
+    if not usable and not isinstance(found, list):
+        return []
+    defaults = {name: file[name] for name in DEFAULTS_OF_SCENARIOS if usable and file.get(name) is not None}
+    return SCENARIOS.validate_python({"scenarios": [_with(defaults, each) for each in found or ()]})["scenarios"]
 
 
 def _refuse_twins(path: Path, node: Any, titles: Sequence[str], *, skip: int) -> None:

@@ -76,6 +76,22 @@ class Expectation:
                 found=evaluator,
                 do="give an evaluator, such as SuccessRateEvaluator(min_proportion=0.9)",
             )
+            self._check_fit(evaluator)
+
+    def _check_fit(self, evaluator: "Evaluator") -> None:
+        """Raise DefinitionError where nothing could be concluded on such scores, which would show in the run only."""
+        from simeval.evaluators.ratings import RATING_BOUNDS, is_of_ratings
+
+        name = type(evaluator).__name__
+        if self.scorer is None:
+            misfit = evaluator.misfit(*RATING_BOUNDS)
+            do = "put the bar between 1 and 10: a judge rates from 1 to 10"
+            if misfit:
+                raise DefinitionError(f"Expectation.evaluator: {name}", found=misfit, do=do)
+        elif is_of_ratings(evaluator) and not getattr(self.scorer, "gives_ratings", True):
+            found = f"it is for a judge's ratings from 1 to 10, and {self.title} is a metric"
+            do = "use proportion, quantile or mean"
+            raise DefinitionError(f"Expectation.evaluator: {name}", found=found, do=do)
 
     def _check_judged(self) -> None:
         """Raise DefinitionError where what a judge is to go by cannot be used."""

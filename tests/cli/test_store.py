@@ -167,7 +167,7 @@ def test_runs_are_listed_shown_and_deleted(folder: Path) -> None:
     assert re.search(r"stopped +inconclusive", listed)
     assert report.stdout.split("\nnote:")[0] == first.stdout.split("\nnote:")[0]
     assert json.loads(document.stdout) == json.loads((folder / "1.json").read_text())
-    assert agreed.returncode == 1
+    assert agreed.returncode == 2
     assert (unasked.returncode, "--yes" in unasked.stderr) == (2, True)
     assert (deleted.returncode, deleted.stdout) == (0, f"deleted {run}\n")
     assert (gone.returncode, "Traceback" in gone.stderr) == (2, False)
