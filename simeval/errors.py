@@ -13,7 +13,7 @@ SimevalError
 └── RunStopped             the run ended early because the user asked for that (on_app_error="stop")
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 __all__ = [
@@ -64,16 +64,26 @@ class DefinitionError(SimevalError, ValueError):
 
     def __init__(self, where: str, *, found: str, do: str) -> None:
         self.where, self.found, self.do = where, found, do
-        super().__init__(f"{where}: {found}; {do}.")
+        super().__init__(f"{where}: {found}; {do}{'' if do.endswith('?') else '.'}")
 
 
 class SuiteFileError(DefinitionError):
-    """A mistake in the file of a suite or a persona, with its line (from 1) and the path of the field."""
+    """A mistake in the file of a suite or a persona, with its line (from 1) and the path of the field.
+
+    `others` are further ones of the same file; the text has them all.
+    """
 
     def __init__(self, file: str, *, line: int, field: str, found: str, do: str) -> None:
         self.file, self.line, self.field = file, line, field
         at = f"{file}, line {line}" + (f", field {field}" if field else "")
         super().__init__(at, found=found, do=do)
+        self.others: Sequence[SuiteFileError] = ()
+
+    def with_others(self, others: "Sequence[SuiteFileError]") -> "SuiteFileError":
+        """Return this mistake as the first of several in one file: its text has them all, each on a line."""
+        self.others = others
+        self.args = ("\n".join(map(str, [self, *others])),)
+        return self
 
 
 class AppError(SimevalError):

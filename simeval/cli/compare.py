@@ -8,6 +8,7 @@ from simeval.analysis.comparison import compare
 from simeval.analysis.comparison_report import encode_comparison
 from simeval.analysis.saved_run import read_json, read_result
 from simeval.cli.output import require_writable, show, status_of, write_json
+from simeval.errors import DefinitionError
 from simeval.store.opening import open_database
 
 PASSED, NOT_PASSED = 0, 1
@@ -22,6 +23,9 @@ def _compare(*, baseline: str, candidate: str, store: str, json_path: str | None
     require_writable(json_path)
     named = {f"baseline {baseline!r}": baseline, f"candidate {candidate!r}": candidate}
     old, new = (read_result(load_result(name, store, where), where) for where, name in named.items())
+    if old.run_id == new.run_id:
+        do = "give two runs: a run is not better or worse than itself"
+        raise DefinitionError("compare", found=f"both are run {old.run_id}", do=do)
     comparison = compare(old, new, **options)
     show(comparison, json_path)
     write_json(json_path, encode_comparison(comparison))

@@ -5,7 +5,19 @@ from typing import Any
 
 import click
 
-from simeval.cli.options import GroupedCommand, log_options, setting_options, store_option, suite_options
+from simeval.cli.options import (
+    GroupedCommand,
+    app_option,
+    color_option,
+    judge_option,
+    log_options,
+    only_option,
+    screen_options,
+    setting_options,
+    store_option,
+    suite_options,
+    user_option,
+)
 from simeval.core.settings import DEFAULTS, MARGIN, POWER
 from simeval.core.version import __version__
 
@@ -20,11 +32,16 @@ def main() -> None:
 
 @main.command(context_settings=CONTEXT, cls=GroupedCommand)
 @suite_options
+@only_option("Run the scenarios with this tag, or this in their titles; may be given several times.")
+@click.option(
+    "--rerun", type=click.Choice(["failed"]), help="Run the scenarios alone that did not pass in the last run."
+)
 @click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
 @click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
 @click.option("--address", help="Of --executor ray: its cluster.  [default: RAY_ADDRESS, or one started here]")
 @click.option("--actors", type=click.IntRange(1), help="Of --executor ray: how many actors.  [default: 4]")
 @log_options
+@screen_options
 @setting_options()
 @click.pass_context
 def run(context: click.Context, /, **options: Any) -> None:
@@ -44,6 +61,7 @@ def run(context: click.Context, /, **options: Any) -> None:
 
 @main.command(context_settings=CONTEXT, cls=GroupedCommand)
 @suite_options
+@only_option("Those that the run has: the scenarios with this tag, or this in their titles.")
 @click.option(
     "--lease",
     type=click.FloatRange(0.5),
@@ -66,6 +84,27 @@ def worker(context: click.Context, /, **options: Any) -> None:
     from simeval.cli.worker import work
 
     leave(work(context, **options))
+
+
+@main.command("try", context_settings=CONTEXT, cls=GroupedCommand)
+@click.argument("suite")
+@app_option
+@only_option("Try the first scenario with this tag, or this in its title.  [default: the suite's first]")
+@judge_option
+@user_option
+@color_option
+@setting_options("seed", "user_format", "model_options", "app_timeout_seconds", "prompts", "secret_patterns")
+@click.pass_context
+def try_(context: click.Context, /, **options: Any) -> None:
+    """Hold one conversation of SUITE, shown as it is held, and judge it aloud.
+
+    Nothing is concluded, and nothing kept. Exit status: 0; 2 the command, suite or app could not be used; 3 the
+    conversation could not be held.
+    """
+    from simeval.cli.run import leave
+    from simeval.cli.try_one import try_suite
+
+    leave(try_suite(context, **options))
 
 
 @main.command(context_settings=CONTEXT)
@@ -267,11 +306,18 @@ def runs(store: str, limit: int) -> None:
 @click.argument("run", default="last")
 @store_option("A SQLite file or a PostgreSQL URL.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
-def show(run: str, store: str, json_path: str | None) -> None:
-    """Show the report of a RUN (its id, the beginning of it, or last), or how far it has come."""
-    from simeval.cli.store import show_run
+@click.option("--trial", type=click.IntRange(0), help="Show the conversations with this number, from 0.")
+@click.option("--failed", is_flag=True, help="Show the conversations that speak against the app.")
+@click.option("--scenario", metavar="TITLE", help="Show the conversations of the scenarios with this in their titles.")
+@screen_options
+def show(run: str, store: str, json_path: str | None, **wanted: Any) -> None:
+    """Show the report of a RUN (its id, the beginning of it, or last), or how far it has come.
 
-    raise SystemExit(show_run(store, run, json_path))
+    With --trial, --failed or --scenario: what was said, in full, with tool calls, scores, reasons and times.
+    """
+    from simeval.cli.store import Wanted, show_run
+
+    raise SystemExit(show_run(store, run, json_path, Wanted(**wanted)))
 
 
 @main.command(context_settings=CONTEXT)
@@ -381,6 +427,15 @@ def prompts(name: str | None) -> None:
     from simeval.cli.prompts import show_prompts
 
     raise SystemExit(show_prompts(name))
+
+
+@main.command(context_settings=CONTEXT)
+@screen_options
+def demo(**options: Any) -> None:
+    """Show a run of a small suite against an embedded app: without an app of yours, a key or a network."""
+    from simeval.cli.demo import show_demo
+
+    raise SystemExit(show_demo(**options))
 
 
 @main.command()

@@ -56,37 +56,60 @@ def setting_options(*names: str, **helps: str) -> Callable[[F], F]:
     return add
 
 
+app_option = click.option("--app", help="The app: MODULE:HANDLER, or a model's name.  [default: the suite's]")
+judge_option = click.option(
+    "--judge-model",
+    multiple=True,
+    help="LiteLLM name of the judge; given several times, a panel whose mean rating counts.  [default: offline/judge]",
+)
+user_option = click.option("--user-model", help="LiteLLM name of the simulated user.  [default: the judge's]")
+
+
 def suite_options(command: F) -> F:
     """Add what says which suite is put to which app, by which models."""
-    options = [
-        click.argument("suite"),
-        click.option("--app", default=None, help="The app: MODULE:HANDLER, or a model's name.  [default: offline/app]"),
-        click.option(
-            "--judge-model",
-            multiple=True,
-            help="LiteLLM name of the judge; given several times, a panel whose mean rating counts."
-            "  [default: offline/judge]",
-        ),
-        click.option("--user-model", help="LiteLLM name of the simulated user.  [default: the judge's]"),
-        click.option("--samples", type=click.IntRange(1), help="Trials for each scenario, whatever the suite says."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+    samples = click.option(
+        "--samples", type=click.IntRange(1), help="Trials for each scenario, whatever the suite says."
+    )
+    return _all_of(command, click.argument("suite"), app_option, judge_option, user_option, samples)
 
 
 def log_options(command: F) -> F:
     """Add how much is logged, and in which form."""
-    options = [
-        click.option(
-            "--log-level",
-            type=click.Choice(["debug", "info", "warning", "error"], case_sensitive=False),
-            default="info",
-            show_default=True,
-            help="debug shows every prompt, reply and judge's reasoning.",
-        ),
-        click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True),
-    ]
+    level = click.option(
+        "--log-level",
+        type=click.Choice(["debug", "info", "warning", "error"], case_sensitive=False),
+        help="debug shows every prompt, reply and judge's reasoning.  [default: info]",
+    )
+    form = click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+    return _all_of(command, level, form)
+
+
+def only_option(help: str) -> Callable[[F], F]:
+    """Add the option that chooses scenarios of a suite."""
+    return click.option("--only", "only_named", multiple=True, metavar="NAME", help=help)
+
+
+def color_option(command: F) -> F:
+    """Add what decides about colours."""
+    return click.option(
+        "--color",
+        type=click.Choice(["auto", "always", "never"]),
+        default="auto",
+        show_default=True,
+        help="Colours: auto is on a terminal, unless NO_COLOR is set.",
+    )(command)
+
+
+def screen_options(command: F) -> F:
+    """Add what decides how much is shown, and in which colours."""
+    quiet = click.option("-q", "--quiet", is_flag=True, help="Show how it went in a line, and problems only.")
+    verbose = click.option(
+        "-v", "--verbose", is_flag=True, help="Show all there is: what each requirement accepts, every test."
+    )
+    return _all_of(command, quiet, verbose, color_option)
+
+
+def _all_of(command: F, *options: Callable[[F], F]) -> F:
     for option in reversed(options):
         command = option(command)
     return command

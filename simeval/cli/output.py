@@ -1,13 +1,18 @@
 """What all commands share: exit statuses, and how results and problems are written."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
+from shutil import get_terminal_size
+from typing import Any, Literal, TextIO
 
+from simeval.core.terminal import DRAWN, WIDTH, Terminal
 from simeval.errors import DefinitionError, SimevalError, StoreError
+
+Color = Literal["auto", "always", "never"]
 
 BAD_INPUT, NOT_COMPLETED, INTERRUPTED = 2, 3, 130
 
@@ -38,7 +43,40 @@ def say(problem: object, status: int) -> int:
 
 def show(text: object, json_path: str | None) -> None:
     """Write what a person reads to standard output; to standard error where that is for JSON."""
-    (sys.stderr if json_path == "-" else sys.stdout).write(f"{text}\n")
+    reader(json_path).write(f"{text}\n")
+
+
+def reader(json_path: str | None) -> TextIO:
+    """Return the stream that a person reads: standard output, or standard error where that is for JSON."""
+    return sys.stderr if json_path == "-" else sys.stdout
+
+
+def terminal_of(stream: TextIO, color: Color = "auto") -> Terminal:
+    """Return what a stream shows: as wide as the terminal, coloured where it is one, or where that is asked for.
+
+    `NO_COLOR` and `FORCE_COLOR` decide where `color` does not, COLUMNS the width of what is no terminal.
+    """
+    is_terminal = stream.isatty()
+    environment = os.environ
+    is_wanted = is_terminal and environment.get("TERM") != "dumb"
+    if environment.get("FORCE_COLOR"):
+        is_wanted = environment["FORCE_COLOR"] not in ("0", "false")
+    if environment.get("NO_COLOR"):
+        is_wanted = False
+    width = get_terminal_size().columns if is_terminal or environment.get("COLUMNS") else WIDTH
+    return Terminal(
+        width=width,
+        colour=is_wanted if color == "auto" else color == "always",
+        draws=_can_write(DRAWN, stream),
+    )
+
+
+def _can_write(characters: str, stream: TextIO) -> bool:
+    try:
+        characters.encode(stream.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
 
 
 def write_json(path: str | None, found: Mapping[str, Any]) -> None:

@@ -2,46 +2,54 @@
 
 import os
 import re
-import shlex
 import sys
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass
+from pathlib import Path
 from traceback import format_exc
 from typing import Any, NoReturn
 
 import anyio
 import click
 
+from simeval.cli.next_steps import command_again, is_kept, next_steps
 from simeval.cli.options import overrides
 from simeval.cli.output import (
     BAD_INPUT,
     INTERRUPTED,
     NOT_COMPLETED,
+    Color,
     make_printable,
+    reader,
     require_writable,
     say,
     show,
+    terminal_of,
     write_json,
     write_text,
 )
+from simeval.cli.rerun import not_passed
 from simeval.cli.signals import INTERRUPT, ending_on_signals
 from simeval.core.executors import RayExecutor
 from simeval.core.logs import configure_logging, log
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.trial import Outcome
 from simeval.core.version import __version__
-from simeval.engine.engine import DEFAULT_APP, Engine
+from simeval.engine.engine import Engine
 from simeval.engine.run_context import AppHandler
 from simeval.errors import DefinitionError, SimevalError
 from simeval.models.registry import redactor_of
 from simeval.results.encoding import encode_suite
 from simeval.results.junit import junit_xml
-from simeval.results.suite import SuiteResult
+from simeval.results.screen.report import run_text
+from simeval.results.suite import SuiteResult, page_of
+from simeval.suites.definitions import Cast
 from simeval.suites.files import Suite, load_suite
 from simeval.suites.objects import load_object
+from simeval.suites.project import read_project
 
 STATUS: dict[Outcome, int] = {"pass": 0, "fail": 1, "inconclusive": 1, "error": 3}
 THREAD_SECONDS = 0.5  # how long threads may take to end by themselves when the process does
@@ -49,20 +57,34 @@ THREAD_SECONDS = 0.5  # how long threads may take to end by themselves when the 
 
 @dataclass(frozen=True, slots=True)
 class _Reports:
-    """Where the result of a run is written."""
+    """Where the result of a run is written, and how much of it a person reads; `told` is what was said before."""
 
     json_path: str | None
     junit_path: str | None
+    color: Color
+    verbose: bool
+    quiet: bool
+    told: Sequence[str]
 
     def require_writable(self) -> None:
         for path in (self.json_path, self.junit_path):
             require_writable(path)
 
-    def write(self, result: SuiteResult) -> None:
-        show(result, self.json_path)
+    def write(self, result: SuiteResult, settings: Settings) -> None:
+        page, terminal = page_of(result.results, result.run), terminal_of(reader(self.json_path), self.color)
+        show(run_text(page, terminal, detailed=self.verbose, brief=self.quiet, told=self.told), self.json_path)
+        for line in [] if self.quiet else next_steps(page, settings, terminal, _cleaner(settings)):
+            show(line, self.json_path)
         write_json(self.json_path, encode_suite(result.results, result.run, version=__version__))
         if self.junit_path:
             write_text(self.junit_path, junit_xml(result.results, result.run))
+
+
+def read_suite(suite: str, given: Cast, only_named: Sequence[str], samples: int | None) -> tuple[Suite, Cast]:
+    """Return a suite, and who plays in it: as given, else as the suite or the project says. Raises DefinitionError."""
+    project = read_project(Path())
+    loaded = load_suite(suite, base=project.settings).only(only_named).sized(samples)
+    return loaded, given.over(loaded.cast).over(project.cast)
 
 
 def run_suite(
@@ -73,31 +95,38 @@ def run_suite(
     judge_model: Sequence[str],
     user_model: str | None,
     samples: int | None,
+    only_named: Sequence[str],
+    rerun: str | None,
     json_path: str | None,
     junit_path: str | None,
     address: str | None,
     actors: int | None,
-    log_level: str,
+    log_level: str | None,
     log_format: Any,
+    quiet: bool,
+    verbose: bool,
+    color: Color,
 ) -> int:
     """Run a suite and give the exit status; everything a person must read goes to standard error or output."""
     make_printable()
     # LiteLLM prepares a call in a thread; an interrupted one is never awaited there, which is nobody's concern.
     warnings.filterwarnings("ignore", message="coroutine '.*' was never awaited", category=RuntimeWarning)
-    configure_logging(log_level.upper(), form=log_format)  # type: ignore[arg-type]
-    reports, settings = _Reports(json_path, junit_path), DEFAULTS
+    level: Any = (log_level or ("error" if quiet else "info")).upper()
+    told = configure_logging(level, form=log_format, detailed=verbose)
+    reports, settings = _Reports(json_path, junit_path, color, verbose, quiet, told), DEFAULTS
     clean = _cleaner(settings)
     try:
         settings = DEFAULTS.overridden(overrides(context))
         clean = _cleaner(settings)
         with redirect_stdout(sys.stderr) if json_path == "-" else nullcontext():
-            loaded = load_suite(suite).sized(samples)
-            handler = app_of(app)
+            loaded, cast = read_suite(suite, Cast(app, judge_model, user_model), only_named, samples)
+            handler = app_of(cast.app)
             reports.require_writable()
             settings = loaded.settings.overridden(overrides(context)).overridden(_on_ray(context, address, actors))
-            engine = Engine(judge_model or None, user_model, settings=settings)
+            loaded = not_passed(loaded, settings) if rerun else loaded
+            engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
             result = anyio.run(_evaluate, engine, loaded, handler)
-        reports.write(result)
+        reports.write(result, settings)
         if result.run.stopped:
             status = INTERRUPTED if result.run.stopped.startswith(INTERRUPT) else NOT_COMPLETED
             return say(clean(result.run.stopped) + _how_to_go_on(settings, result), status)
@@ -106,7 +135,7 @@ def run_suite(
     except SimevalError as error:
         if error.partial is None:
             return say(clean(str(error)), NOT_COMPLETED)
-        reports.write(error.partial)
+        reports.write(error.partial, settings)
         return say(clean(str(error)) + _how_to_go_on(settings, error.partial), NOT_COMPLETED)
     except KeyboardInterrupt:
         return say(f"{INTERRUPT}{_how_to_go_on(settings)}", INTERRUPTED)
@@ -139,20 +168,11 @@ async def _evaluate(engine: Engine, scenarios: Suite, handler: AppHandler) -> Su
 
 def _how_to_go_on(settings: Settings, result: SuiteResult | None = None) -> str:
     """Say how what was finished can be gone on with, where it is kept."""
-    store = settings.store
-    if store is None or str(store).endswith(".jsonl"):
-        return "" if store is None else f"; what was finished is in {store}"
+    if not is_kept(settings):
+        return "" if settings.store is None else f"; what was finished is in {settings.store}"
     if result is None:
         return "; `simeval runs` lists what is kept"
-    arguments = [argument for argument in sys.argv[1:] if argument != "--accept-changes"]
-    for place, argument in enumerate(arguments):
-        if argument == "--resume":
-            del arguments[place : place + 2]
-            break
-        if argument.startswith("--resume="):
-            del arguments[place]
-            break
-    command = shlex.join(["simeval", *arguments, "--resume", result.run.run_id])
+    command = command_again("--resume", result.run.run_id)
     how = "to go on with it, raise that limit in" if result.run.stopped.startswith("max_") else "to go on with it"
     return f"\nwhat was finished is kept; {how}:\n  {_cleaner(settings)(command)}"
 
@@ -172,8 +192,11 @@ def leave(status: int) -> NoReturn:
 def app_of(named: str | None) -> AppHandler:
     """Return the app that MODULE:HANDLER or a model's name means. Raises DefinitionError."""
     if named is None:
-        log.warning(f"no --app was given: the embedded {DEFAULT_APP} is evaluated, not an app of yours")
-        return DEFAULT_APP
+        raise DefinitionError(
+            "app",
+            found="none is named",
+            do="name yours with --app MODULE:HANDLER, or as app: in the suite; `simeval demo` shows a run without one",
+        )
     if re.search(r"\.py(:|$)", named):
         raise DefinitionError(
             f"app {named!r}", found="this is a file", do="name it as a module, such as folder.app:handle"

@@ -2,11 +2,16 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
-from simeval.cli.output import require_writable, show, status_of, write_json
+from simeval.cli.output import Color, require_writable, show, status_of, terminal_of, write_json
 from simeval.core.tables import printable, render_table
+from simeval.core.validation import nearest
 from simeval.errors import DefinitionError
+from simeval.results.screen.conversations import chosen, conversations_text
+from simeval.results.screen.reading import read_page
+from simeval.results.screen.report import run_text
 from simeval.store.database import Database
 from simeval.store.datasets import Datasets, DatasetSummary
 from simeval.store.feedback import FeedbackBook
@@ -29,8 +34,24 @@ def list_runs(store: str, limit: int) -> int:
     return status_of(partial(_with, store, work))
 
 
-def show_run(store: str, run: str, json_path: str | None) -> int:
-    """Print a run's report, or how far it has come; give the exit status."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What of a run is to be shown: its report or, of its conversations, those that are named."""
+
+    trial: int | None
+    failed: bool
+    scenario: str | None
+    quiet: bool
+    verbose: bool
+    color: Color
+
+    @property
+    def is_of_conversations(self) -> bool:
+        return self.trial is not None or self.failed or self.scenario is not None
+
+
+def show_run(store: str, run: str, json_path: str | None, wanted: Wanted) -> int:
+    """Print a run's report or some of its conversations, or how far it has come; give the exit status."""
 
     def work(database: Database) -> None:
         runs = Runs(database)
@@ -39,7 +60,10 @@ def show_run(store: str, run: str, json_path: str | None) -> int:
         if json_path is not None:
             write_json(json_path, runs.document(run_id))
         if json_path != "-":
-            show(_report(runs, run_id), None)
+            show(
+                _conversations(runs, run_id, wanted) if wanted.is_of_conversations else _report(runs, run_id, wanted),
+                None,
+            )
             count = FeedbackBook(database).count(run_id)
             if count:
                 show(f"\nfeedback: {count} (see simeval feedback {run_id})", None)
@@ -84,10 +108,36 @@ def _with(store: str, work: Callable[[Database], None]) -> None:
         database.close()
 
 
-def _report(runs: Runs, run_id: str) -> str:
-    """Return what was printed at the end of a run or, where it has not ended, how far it has come."""
+def _conversations(runs: Runs, run_id: str, wanted: Wanted) -> str:
+    """Return the conversations of a run that were asked for. Raises DefinitionError where there are none."""
+    page = read_page(runs.document(run_id))
+    if page is None:
+        raise DefinitionError(
+            f"run {run_id}", found="it is not a suite's, or an older version kept it", do="read it with --json PATH"
+        )
+    titles = [scenario.title for scenario in page.scenarios]
+    if wanted.scenario is not None and not any(wanted.scenario.casefold() in title.casefold() for title in titles):
+        raise DefinitionError(
+            "--scenario", found=f"there is no {wanted.scenario!r}", do=nearest(wanted.scenario, titles)
+        )
+    found = chosen(page, trial=wanted.trial, failed=wanted.failed, title=wanted.scenario)
+    if not found and wanted.failed and wanted.trial is None:
+        return "no conversation speaks against the app"
+    if not found:
+        most = max(scenario.trials for scenario in page.scenarios)
+        raise DefinitionError(
+            "--trial", found=f"there is no trial {wanted.trial}", do=f"use a number from 0 to {most - 1}"
+        )
+    return conversations_text(found, terminal_of(sys.stdout, wanted.color))
+
+
+def _report(runs: Runs, run_id: str, wanted: Wanted) -> str:
+    """Return the screen after a run or, where it has not ended, how far it has come."""
     try:
-        return runs.report(run_id)
+        page = read_page(runs.document(run_id), only_worst=True)
+        if page is None:
+            return runs.report(run_id)
+        return run_text(page, terminal_of(sys.stdout, wanted.color), detailed=wanted.verbose, brief=wanted.quiet)
     except DefinitionError as error:
         rows = [
             [each.title, str(each.sample_size), str(each.finished), str(each.judged)]

@@ -9,12 +9,13 @@ import click
 
 from simeval.cli.options import overrides
 from simeval.cli.output import status_of
-from simeval.cli.run import app_of
+from simeval.cli.run import app_of, read_suite
 from simeval.cli.signals import ending_on_signals
 from simeval.core.logs import configure_logging
 from simeval.engine.engine import Engine
 from simeval.engine.run_context import AppHandler
-from simeval.suites.files import Suite, load_suite
+from simeval.suites.definitions import Cast
+from simeval.suites.files import Suite
 
 
 def work(
@@ -25,23 +26,24 @@ def work(
     judge_model: Sequence[str],
     user_model: str | None,
     samples: int | None,
+    only_named: Sequence[str],
     lease: float,
     idle: float | None,
-    log_level: str,
+    log_level: str | None,
     log_format: Any,
 ) -> int:
     """Work for the runs of a suite in its store; give the exit status."""
     # LiteLLM prepares a call in a thread; an interrupted one is never awaited there, which is nobody's concern.
     warnings.filterwarnings("ignore", message="coroutine '.*' was never awaited", category=RuntimeWarning)
-    configure_logging(log_level.upper(), form=log_format)  # type: ignore[arg-type]
+    configure_logging((log_level or "info").upper(), form=log_format)  # type: ignore[arg-type]
 
     def serve() -> None:
-        loaded = load_suite(suite).sized(samples)
-        handler = app_of(app)
+        loaded, cast = read_suite(suite, Cast(app, judge_model, user_model), only_named, samples)
+        handler = app_of(cast.app)
         settings = loaded.settings.overridden(
             {**overrides(context), "executor": "workers", "shard": None, "resume": None}
         )
-        engine = Engine(judge_model or None, user_model, settings=settings)
+        engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
         anyio.run(_work, engine, loaded, handler, lease, idle)
 
     return status_of(serve)

@@ -7,6 +7,7 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import TypeVar
 
+from simeval.core.frames import OWN, rank_of
 from simeval.errors import DatasetChanged, ModelUnusable, RunStopped, StoreError
 
 T = TypeVar("T")
@@ -88,10 +89,16 @@ def guarded_call(call: Callable[[], T], who: str) -> T:
 
 
 def place_of(error: BaseException) -> str:
-    """Say where an error was raised, as " (file:line in function)"; nothing where that is not known."""
+    """Say where an error was raised, as " (file:line in function)"; nothing where that is not known.
+
+    It is the innermost place in the user's own code, where there is one.
+    """
     raised = error.__cause__ if isinstance(error, LeftError) and error.__cause__ else error
     frames = extract_tb(raised.__traceback__)
-    return f" ({Path(frames[-1].filename).name}:{frames[-1].lineno} in {frames[-1].name})" if frames else ""
+    if not frames:
+        return ""
+    found = min(reversed(frames), key=lambda frame: rank_of(frame.filename) != OWN)
+    return f" ({Path(found.filename).name}:{found.lineno} in {found.name})"
 
 
 def first_leaf(error: Exception) -> Exception:

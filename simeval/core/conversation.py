@@ -110,6 +110,11 @@ class Conversation:
         """For which faults of the simulated user earlier conversations of the trial were given up, one each."""
         return tuple(self.messages[0].metadata.get(HELD_ANEW, ())) if self.messages else ()
 
+    def __str__(self) -> str:
+        from simeval.core.transcript import transcript_lines
+
+        return "\n".join(transcript_lines(self))
+
     def as_chat(self) -> list[ChatMessage]:
         """Return the transcript as chat messages."""
         return [{"role": message.role, "content": message.content} for message in self.messages]

@@ -20,6 +20,7 @@ from tqdm import tqdm
 from simeval.core.redaction import Redactor
 
 LOGGER = "simeval"
+DETAILS = "simeval.details"  # what is known before a run that not everybody wants to read
 _SHAPES = Redactor()
 
 
@@ -33,12 +34,17 @@ def _clean(value: Any) -> Any:
     return _SHAPES.clean(value) if isinstance(value, str) else value
 
 
-log: BoundLogger = structlog.wrap_logger(
-    logging.getLogger(LOGGER),
-    processors=[structlog.stdlib.filter_by_level, structlog.contextvars.merge_contextvars, _as_record],
-    wrapper_class=BoundLogger,
-    cache_logger_on_first_use=True,
-)
+def _logger(name: str) -> BoundLogger:
+    made: BoundLogger = structlog.wrap_logger(
+        logging.getLogger(name),
+        processors=[structlog.stdlib.filter_by_level, structlog.contextvars.merge_contextvars, _as_record],
+        wrapper_class=BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+    return made
+
+
+log, details = _logger(LOGGER), _logger(DETAILS)
 
 
 def warn_all(message: str) -> None:
@@ -47,12 +53,15 @@ def warn_all(message: str) -> None:
 
 
 def configure_logging(
-    level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO", *, form: Literal["text", "json"] = "text"
-) -> None:
-    """Show simeval's log on standard error, as readable text or as JSON lines.
+    level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO",
+    *,
+    form: Literal["text", "json"] = "text",
+    detailed: bool = False,
+) -> list[str]:
+    """Show simeval's log on standard error, as readable text or as JSON lines; return the list that warnings go to.
 
-    INFO tells what is run; DEBUG adds every retry, prompt, reply, transcript and judge's reasoning. Calling it
-    again replaces what was shown before.
+    INFO tells what is run, `detailed` also what is foreseen and what each requirement accepts; DEBUG adds every retry,
+    prompt, reply, transcript and judge's reasoning. Calling it again replaces what was shown before.
     """
     logger = logging.getLogger(LOGGER)
     handler = _BesideTheBar()
@@ -60,12 +69,19 @@ def configure_logging(
     logger.handlers[:] = [handler]
     logger.setLevel(level)
     logger.propagate = False
+    logging.getLogger(DETAILS).setLevel(logging.NOTSET if detailed or level == "DEBUG" else logging.WARNING)
+    return handler.warned
 
 
 class _BesideTheBar(logging.Handler):
-    """Writes to standard error without tearing a progress bar that is being shown there."""
+    """Writes to standard error without tearing a progress bar that is being shown there; `warned` has what warns."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.warned: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
+        self.warned += [record.getMessage()] if record.levelno == logging.WARNING else []
         tqdm.write(self.format(record), file=sys.stderr)
 
 

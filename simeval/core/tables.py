@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 LINE = 110
+_HARMLESS = "\n\t\u200c\u200d"  # joiners hold an emoji of several people, and words of Persian, together
 
 
 def render_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, widths: Sequence[int]) -> str:
@@ -38,4 +39,4 @@ def indent(text: str, spaces: int) -> str:
 
 def printable(text: str) -> str:
     """Replace control characters, which could rewrite a terminal, by a mark."""
-    return "".join(character if character.isprintable() or character in "\n\t" else "\ufffd" for character in text)
+    return "".join(character if character.isprintable() or character in _HARMLESS else "\ufffd" for character in text)

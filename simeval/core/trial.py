@@ -260,8 +260,8 @@ class Verdict:
     `n` trials entered the test; `missing` of them have no score and were counted against both conclusions;
     `left_out` more do not count, because the app failed on them and that was to be excluded;
     `estimate` is the observed value over the others. `reason` and `explanation` say why a verdict is not a
-    pass; `chart` holds its way for a picture, where it is about a share of a scenario's trials. A verdict
-    has no truth value of its own: ask `passed`.
+    pass, `why` says it without the counts; `chart` holds its way for a picture, where it is about a share of a
+    scenario's trials. A verdict has no truth value of its own: ask `passed`.
     """
 
     outcome: Outcome
@@ -277,6 +277,7 @@ class Verdict:
     left_out: int = 0
     reason: Reason = ""
     explanation: str = ""
+    why: str = ""
     chart: Chart | None = None
 
     @property

@@ -11,9 +11,19 @@ from simeval.errors import DefinitionError, SuiteFileError
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
 
 LARGEST_EXPANSION = 100_000  # values that references may add to those of a file
 LONGEST_SHOWN = 80  # characters of a value that are shown
+
+_PROBLEMS = {
+    "mapping values are not allowed": "put a text that has a colon in quotes",
+    "could not find expected ':'": "put a text that has a colon in quotes, or indent what belongs to the line above",
+    "cannot start any token": "use spaces in place of tabs, and quotes around a text that begins with a sign",
+    "expected <block end>": "let what belongs together begin in the same column",
+    "written twice": "leave one of the two out",
+}
+_WORDS = "YAML reads yes, no, on and off as true and false: put such a word in quotes"
 
 _NAME = re.compile(r"[.:] ?")  # between the parts of what an error names, of which the last is an argument
 
@@ -59,16 +69,37 @@ def read_yaml(path: Path, *, renamed: Mapping[str, str] = {}) -> tuple[yaml.Node
             line=mark.line + 1 if mark else 1,
             field="",
             found=f"this is not YAML ({getattr(error, 'problem', None) or error})",
-            do="mend it",
+            do=_way_out(getattr(error, "problem", None) or ""),
         ) from error
 
 
-def located(path: Path, node: yaml.Node | None, error: "ValidationError", *, skip: int = 0) -> SuiteFileError:
-    """Name the line and field of a validation's first mistake, the one deepest in the file.
+def located(path: Path, node: yaml.Node | None, *errors: "ValidationError", skip: int = 0) -> SuiteFileError:
+    """Name the line and field of every mistake that validations found, in the order of the file.
 
-    `skip` are the steps of a place that are not in the file.
+    Of several at one place, as for each of the types that a value may have, the deepest is told. `skip` are the steps
+    of a place that are not in the file.
     """
-    first = max(error.errors(), key=lambda each: len(_place(node, each["loc"][skip:])))
+    found = [(_place(node, each["loc"][skip:]), each) for error in errors for each in error.errors()]
+    places = {_own_place(place, each) for place, each in found}
+    deepest: dict[tuple[int | str, ...], ErrorDetails] = {}
+    for place, each in found:
+        own = _own_place(place, each)
+        if not any(other[: len(own)] == own and len(other) > len(own) for other in places):
+            deepest.setdefault(own, each)
+    mistakes: dict[str, SuiteFileError] = {}
+    for each in deepest.values():
+        made = _located(path, node, each, skip)
+        mistakes.setdefault(str(made), made)
+    first, *others = sorted(mistakes.values(), key=lambda each: each.line)
+    return first.with_others(others)
+
+
+def _own_place(place: tuple[int | str, ...], error: "ErrorDetails") -> tuple[int | str, ...]:
+    """Return the place of a mistake; of a field that is missing, with its name."""
+    return (*place, error["loc"][-1]) if error["type"] == "missing" else place
+
+
+def _located(path: Path, node: yaml.Node | None, first: "ErrorDetails", skip: int) -> SuiteFileError:
     place, last = _place(node, first["loc"][skip:]), first["loc"][-1] if first["loc"] else ""
     cause = first.get("ctx", {}).get("error")
     found, do = f"found {_shown(first['input'])}", _lowered(first["msg"])
@@ -77,6 +108,20 @@ def located(path: Path, node: yaml.Node | None, error: "ValidationError", *, ski
         do = cause.do
     elif first["type"] == "missing":
         place, found, do = (*place, last), "the field is missing", "add it"
+    elif first["type"] == "string_type" and isinstance(first["input"], bool):
+        do = _WORDS
+    return SuiteFileError(str(path), line=_line(node, place), field=".".join(map(str, place)), found=found, do=do)
+
+
+def _way_out(problem: str) -> str:
+    """Say what to do about what the reader of YAML found."""
+    return next((do for said, do in _PROBLEMS.items() if said in problem), "correct it")
+
+
+def mistake_at(
+    path: Path, node: yaml.Node | None, place: tuple[int | str, ...], *, found: str, do: str
+) -> SuiteFileError:
+    """Return the error of a place in a file."""
     return SuiteFileError(str(path), line=_line(node, place), field=".".join(map(str, place)), found=found, do=do)
 
 

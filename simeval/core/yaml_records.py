@@ -5,7 +5,7 @@ what that refuses is a mistake at its place in the file.
 """
 
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from functools import partial, reduce
 from operator import or_
@@ -31,9 +31,16 @@ _VARIADIC = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
 
 def mistake(name: str, value: object, *, found: str, do: str) -> ValidationError:
     """Return the error of a field of the mapping that is read, which may be missing from it."""
-    cause = DefinitionError(name, found=found, do=do)
-    details = InitErrorDetails(type="value_error", loc=(name,), input=value, ctx={"error": cause})
-    return ValidationError.from_exception_data("mapping", [details])
+    return mistakes([(name, value, DefinitionError(name, found=found, do=do))])
+
+
+def mistakes(found: Iterable[tuple[str, object, DefinitionError]]) -> ValidationError:
+    """Return the error of several fields of the mapping that is read, each with its value."""
+    details = [
+        InitErrorDetails(type="value_error", loc=(name,), input=value, ctx={"error": cause})
+        for name, value, cause in found
+    ]
+    return ValidationError.from_exception_data("mapping", details)
 
 
 def with_known_fields(found: Any, names: Sequence[str]) -> Any:
@@ -43,8 +50,12 @@ def with_known_fields(found: Any, names: Sequence[str]) -> Any:
     """
     if not isinstance(found, Mapping):
         raise DefinitionError(HERE, found=f"found {found!r:.80}", do=f"give a mapping with {', '.join(names)}")
-    for key in (each for each in found if isinstance(each, str) and each not in names):
-        raise mistake(key, found[key], found=f"there is no field {key!r}", do=nearest(key, names))
+    unknown = [key for key in found if isinstance(key, str) and key not in names]
+    if unknown:
+        raise mistakes(
+            (key, found[key], DefinitionError(key, found=f"there is no field {key!r}", do=nearest(key, names)))
+            for key in unknown
+        )
     return found
 
 

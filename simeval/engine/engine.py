@@ -1,5 +1,6 @@
 """The engine: checks a suite, wires the line of one run, keeps what it finds, and gives the results."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -11,6 +12,7 @@ import anyio
 import anyio.to_thread
 
 from simeval.core.capture import first_leaf
+from simeval.core.conversation import Message
 from simeval.core.setting_overrides import SettingOverrides
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.validation import require
@@ -23,6 +25,7 @@ from simeval.engine.rubrics import ExpectationRubric, rubrics_of
 from simeval.engine.run import experiment, simulate
 from simeval.engine.run_context import AppHandler, EngineResources, RunContext
 from simeval.engine.workers.named import workers_of
+from simeval.errors import DefinitionError
 from simeval.models.protocol.model import Model
 from simeval.results.experiment import ExperimentResult
 from simeval.results.suite import EvaluationResult, SuiteResult
@@ -107,6 +110,27 @@ class Engine:
         result = await self._run(partial(simulate, suite=suite, app_handler=cast("AppHandler", app_handler)))
         return result[0] if isinstance(scenarios, ScenarioTest) else result
 
+    @overload
+    def evaluate_sync(self, scenarios: ScenarioTest, app_handler: AppHandler) -> EvaluationResult: ...
+    @overload
+    def evaluate_sync(self, scenarios: Sequence[ScenarioTest], app_handler: AppHandler) -> SuiteResult: ...
+    @overload
+    def evaluate_sync(
+        self, scenarios: Dataset, app_handler: AppHandler | None = None, **options: Unpack[ExperimentOptions]
+    ) -> ExperimentResult: ...
+    def evaluate_sync(
+        self,
+        scenarios: ScenarioTest | Sequence[ScenarioTest] | Dataset,
+        app_handler: AppHandler | None = None,
+        **options: Unpack[ExperimentOptions],
+    ) -> EvaluationResult | SuiteResult | ExperimentResult:
+        """Do as `evaluate`, from a program without an event loop; raises DefinitionError where there is one."""
+        if _is_in_a_loop():
+            do = "write `await engine.evaluate(...)`"
+            raise DefinitionError("evaluate_sync", found="an event loop is running here, as in a notebook", do=do)
+        evaluate: Callable[..., Awaitable[EvaluationResult | SuiteResult | ExperimentResult]] = self.evaluate
+        return anyio.run(partial(evaluate, scenarios, app_handler, **options))
+
     async def experiment(
         self,
         dataset: Dataset,
@@ -185,6 +209,10 @@ class Engine:
         for signal in self._signals:
             signal.end(reason)
 
+    def listen(self, on_message: Callable[[Message], None] | None) -> None:
+        """Call `on_message` with every message of simulated conversations, as it is said; None ends that."""
+        self._engine_resources = replace(self._engine_resources, on_message=on_message)
+
     @property
     def trials_in_flight(self) -> int:
         """How many trials are under way now, over all evaluations of this engine."""
@@ -210,6 +238,14 @@ class Engine:
                 await self._models.close()
                 if is_ours and journal is not None:
                     await anyio.to_thread.run_sync(journal.close, abandon_on_cancel=True)
+
+
+def _is_in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _journal(store: Path | str | Journal | None, must_exist: bool) -> Journal | None:

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 import anyio.to_thread
 
-from simeval.core.logs import log
+from simeval.core.logs import details, log
 from simeval.core.redaction import clean_values
 from simeval.core.run_records import Start, TrialKey
 from simeval.core.serialization import plain
@@ -32,6 +32,7 @@ from simeval.engine.pipeline import Conclusion, Pipeline
 from simeval.engine.plans.budget import Spending
 from simeval.engine.plans.cost_forecast import CostForecast, ExperimentForecast, forecast, forecast_experiment
 from simeval.engine.plans.dataset_plan import Experiment, make_dataset_plan
+from simeval.engine.plans.preview import preview, warnings_of
 from simeval.engine.plans.scenario_plan import RunPlan, ScenarioPlan, rubric_requests
 from simeval.engine.plans.shards import ShardPlan, plan_shard
 from simeval.engine.progress import progress_bar
@@ -61,7 +62,7 @@ class _Work(Generic[R]):
 
     Without a `target` the answers are those that were recorded. `roles` are those that models play beside the app,
     each with its model's name; `fields` are further ones of the run's record. `part` says of which suite the plans are
-    a shard. `kind` and `summary` are for the log, and so is `requirements`, each with what passes it. Where `quick`,
+    a shard. `kind`, `summary`, `preview` and `requirements`, each with what passes it, are for the log. Where `quick`,
     scores cost nothing and are counted before they are kept.
     """
 
@@ -73,6 +74,7 @@ class _Work(Generic[R]):
     forecast: Callable[..., Forecast]  # of `canaries`
     executor: OpenExecutor
     conclusion: Callable[..., Conclusion[R]]  # of `demand`, `on_trial` and `recalled`
+    preview: Callable[[Any], str] = str  # of what is foreseen
     requirements: Mapping[tuple[str, str], int] = field(default_factory=dict)
     user: str = ""
     part: ShardPlan | None = None
@@ -110,6 +112,7 @@ async def simulate(context: RunContext, suite: Sequence[ScenarioTest], app_handl
             "seed": context.seed,
             "in_flight": settings.concurrency,
         },
+        preview=partial(preview, plans, settings),
         requirements=Counter(entry for plan in plans for entry in plan.acceptance(settings.stop_mode)),
         plans=plans,
         target=target,
@@ -236,7 +239,7 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
     await canaries.check()
     foreseen = await anyio.to_thread.run_sync(partial(work.forecast, canaries=canaries.requests()))
     contexts = await context.models.contexts(foreseen.longest)
-    warnings = [*too_long(foreseen.longest, contexts), *(warning for plan in plans for warning in plan.warnings())]
+    warnings = [*too_long(foreseen.longest, contexts), *warnings_of(plans)]
     notes = [*embedded_notes([*work.roles, ("app", app_name)]), *replaced_notes(shared.prompts), *warnings]
     notes += [work.part.note] if work.part else []
     is_recorded = work.target is None
@@ -244,10 +247,11 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
         plans, app_name, user=work.user, notes=notes, recorded=is_recorded, part=work.part, **work.fields
     )
     spending = await _spending(context, plans, foreseen, canaries)
-    log.info(f"{work.kind} started", run=run.run_id, **work.summary)
-    log.info(str(foreseen))
+    log.info(await anyio.to_thread.run_sync(work.preview, foreseen))
+    details.info(f"{work.kind} started", run=run.run_id, **work.summary)
+    details.info(str(foreseen))
     for (requirement, acceptance), times in work.requirements.items():
-        log.info(f"{requirement}: {acceptance}" + (f"  ({times} requirements)" if times > 1 else ""))
+        details.info(f"{requirement}: {acceptance}" + (f"  ({times} requirements)" if times > 1 else ""))
     for warning in warnings:
         log.warning(warning)
     trials = sum(plan.sample_size for plan in plans)

@@ -11,6 +11,7 @@ from typing import Any, Protocol, Self
 import anyio
 import anyio.to_thread
 
+from simeval.core.conversation import Message
 from simeval.core.labelled_examples import LabelledExample, expectation_key, read_examples
 from simeval.core.redaction import clean_values
 from simeval.core.run_records import ResumableRun, RubricRecord
@@ -68,6 +69,7 @@ class EngineResources:
     in_flight: anyio.Semaphore
     app_slots: anyio.Semaphore
     elsewhere: "RemoteWorkers | None" = None
+    on_message: Callable[[Message], None] | None = None
 
     @classmethod
     def of(

@@ -62,7 +62,7 @@ class Simulation:
         source = Conversations(
             plans=self.plans,
             caller=context.caller(context.shared.user, "user"),
-            dialogue=Dialogue(self.target.app, demand, context.clean),
+            dialogue=Dialogue(self.target.app, demand, context.clean, context.shared.on_message),
             settings=context.settings,
             scenarios=self.scenarios,
             recorder=context.recorder,

@@ -4,7 +4,6 @@ A loop that is blocked runs nothing, no time-out and no Ctrl-C either, so it can
 """
 
 import asyncio
-import os
 import sys
 from asyncio.events import Handle
 from collections.abc import AsyncIterator
@@ -15,12 +14,12 @@ from threading import Event, Thread, get_ident
 from time import monotonic
 from types import FrameType
 
+from simeval.core.frames import OURS, rank_of
 from simeval.core.logs import log
 
 BLOCKED_SECONDS = 5.0
 LONGEST_BEAT = 1.0  # seconds from one sign of life to the next
 ENDING_SECONDS = 1.0  # how long the thread may take to write its last line
-OWN, INSTALLED, OURS, STANDARD = range(4)  # whose code a frame runs; the first there is is named
 ADVICE = "make the handler a plain function (it then runs in a thread) or await something"
 
 
@@ -93,19 +92,10 @@ def _place(frame: FrameType | None) -> str:
     frames: list[FrameType] = []
     while frame is not None:
         frames.append(frame)
-        if frame.f_code is Handle._run.__code__ or _rank(frame) == OURS:
+        if frame.f_code is Handle._run.__code__ or rank_of(frame.f_code.co_filename) == OURS:
             break  # further out stands who called: the loop, simeval, the program
         frame = frame.f_back
     if not frames:
         return ""
-    found = min(frames, key=_rank)
+    found = min(frames, key=lambda frame: rank_of(frame.f_code.co_filename))
     return f" at {Path(found.f_code.co_filename).name}:{found.f_lineno} in {found.f_code.co_name}"
-
-
-def _rank(frame: FrameType) -> int:
-    path = Path(frame.f_code.co_filename)
-    if path.is_relative_to(Path(__file__).parents[1]):
-        return OURS
-    if {"site-packages", "dist-packages"}.intersection(path.parts):
-        return INSTALLED
-    return STANDARD if path.is_relative_to(Path(os.__file__).parent) or path.name.startswith("<frozen") else OWN

@@ -1,3 +1,4 @@
+from .base import Bar as Bar
 from .base import Evaluator as Evaluator
 from .base import ShareEvaluator as ShareEvaluator
 from .ratings import RatingAverageEvaluator as RatingAverageEvaluator

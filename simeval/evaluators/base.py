@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from simeval.core.arrays import Floats
 from simeval.core.settings import DEFAULTS, EarlyStopping, StopAt
 from simeval.core.trial import Verdict
-from simeval.core.validation import require, require_level, require_one_of, require_size
+from simeval.core.validation import is_number, require, require_level, require_one_of, require_size
 from simeval.errors import DefinitionError
 from simeval.evaluators.stopping import Counted, FixedSampleTest, RunningTest, SequentialTest
 from simeval.stats import binomial, open_ended
@@ -21,6 +21,16 @@ from simeval.stats.open_ended import open_design
 from simeval.stats.sequential import Design, design
 
 Cut = tuple[Literal[">=", "<=", ">", "<"], float]  # a score is good on this side of this value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """Where the bar of a requirement lies on the scale of its estimate, and whether good is above it."""
+
+    value: float
+    is_lower_bound: bool
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +114,21 @@ class Evaluator(ABC):
     def show_bar(self) -> str:
         """Write the bar the estimate is held against."""
 
+    @property
+    def bar_on_scale(self) -> Bar | None:
+        """Where the bar lies among the values that the estimate can take; None where these have no end."""
+        return None
+
+    @property
+    def estimates(self) -> str:
+        """The name of the number that is estimated, such as "median"."""
+        return "value"
+
+    def tell(self, label: str, verdict: Verdict) -> str:
+        """Say in a sentence what was observed of what `label` names, and what is required."""
+        found = "not measured" if verdict.estimate is None else f"{self.estimates} {self.show(verdict.estimate)}"
+        return f"{label}: {found}; required: {self.show_bar().replace('≥', 'at least').replace('≤', 'at most')}"
+
     def show(self, value: float) -> str:
         """Write a value in the unit of the bar."""
         return f"{value:.0f}" if 1000 <= abs(value) < inf else f"{value:.3g}"
@@ -125,6 +150,13 @@ class Evaluator(ABC):
         """Return the smallest number of trials that can prove the requirement; 1 where it is not known."""
         return 1
 
+    def misfit(self, low: float, high: float) -> str:
+        """Say why nothing is to be concluded on scores between these bounds; nothing where something is."""
+        ends = [bool(self.meets(low)), bool(self.meets(high))]
+        if self.cut is None or ends[0] != ends[1]:
+            return ""
+        return f"every score from {low:g} to {high:g} {'meets' if ends[0] else 'misses'} it"
+
     def accepts(self, value: float) -> bool:
         """Return whether `value` is one this evaluator can conclude on."""
         return not isnan(value)
@@ -141,6 +173,55 @@ class Evaluator(ABC):
     @abstractmethod
     def meets(self, value: float | Floats) -> bool | NDArray[np.bool_]:
         """Return whether a trial with this value speaks for the requirement; of an array, for each."""
+
+
+class BarEvaluator(Evaluator):
+    """An evaluator that holds one number of the scores against a bar, from above or from below."""
+
+    at_least: float | None
+    at_most: float | None
+    bounds: tuple[float, float]
+
+    def require_one_bar(self) -> None:
+        """Raise DefinitionError unless exactly one bar is given, and it is a number."""
+        name = type(self).__name__
+        given = (self.at_least, self.at_most)
+        require(given.count(None) == 1, name, found=given, do="give either at_least or at_most")
+        field = "at_least" if self.prefers_high else "at_most"
+        require(is_number(self.bar), f"{name}.{field}", found=self.bar, do="use a number")
+
+    @property
+    def prefers_high(self) -> bool:
+        return self.at_least is not None
+
+    @property
+    def bar(self) -> float:
+        """The value that is asked for."""
+        return self.at_least if self.at_least is not None else self.at_most or 0.0
+
+    def describe(self) -> str:
+        return f"{self.estimates} {'at least' if self.prefers_high else 'at most'} {self.bar:g}"
+
+    @overload
+    def meets(self, value: float) -> bool: ...
+    @overload
+    def meets(self, value: Floats) -> NDArray[np.bool_]: ...
+    def meets(self, value: float | Floats) -> bool | NDArray[np.bool_]:
+        return value >= self.bar if self.prefers_high else value <= self.bar
+
+    @property
+    def cut(self) -> Cut:
+        return (">=" if self.prefers_high else "<="), self.bar
+
+    @property
+    def bar_on_scale(self) -> Bar | None:
+        low, high = self.bounds
+        if not -inf < low < high < inf:
+            return None
+        return Bar(value=self.bar, is_lower_bound=self.prefers_high, low=low, high=high)
+
+    def show_bar(self) -> str:
+        return f"{'≥' if self.prefers_high else '≤'} {self.bar:g}"
 
 
 class ShareEvaluator(Evaluator):

@@ -13,7 +13,7 @@ from simeval.core.arrays import Floats
 from simeval.core.settings import StopAt
 from simeval.core.trial import Verdict
 from simeval.core.validation import is_number, require, require_share
-from simeval.evaluators.base import Cut, Evaluator
+from simeval.evaluators.base import Bar, Cut, Evaluator
 from simeval.evaluators.scores import ProportionEvaluator, QuantileEvaluator
 from simeval.evaluators.stopping import RunningTest
 
@@ -65,6 +65,10 @@ class _RatingEvaluator(Evaluator):
     def show_bar(self) -> str:
         return self.rule.show_bar()
 
+    @property
+    def bar_on_scale(self) -> Bar | None:
+        return self.rule.bar_on_scale
+
     def show(self, value: float) -> str:
         return self.rule.show(value)
 
@@ -81,6 +85,11 @@ class _RatingEvaluator(Evaluator):
         require(len(outside) == 0, type(self).__name__, found=outside.tolist()[:1], do="give ratings from 1 to 10")
         verdict = self.rule.conclude(values, missing=missing, misses=misses)
         return replace(verdict, evaluator=self.describe())
+
+
+def is_of_ratings(evaluator: Evaluator) -> bool:
+    """Return whether an evaluator is for ratings from 1 to 10 only."""
+    return isinstance(evaluator, _RatingEvaluator)
 
 
 @dataclass(frozen=True)
@@ -102,6 +111,9 @@ class RatingProportionEvaluator(_RatingEvaluator):
     def describe(self) -> str:
         return f"rating ≥ {self.min_rating:g} {self.rule.share_in_words()}"
 
+    def tell(self, label: str, verdict: Verdict) -> str:
+        return self.rule.tell_share(f"{label} (rating ≥ {self.min_rating:g})", verdict)
+
 
 @dataclass(frozen=True)
 class SuccessRateEvaluator(_RatingEvaluator):
@@ -121,6 +133,9 @@ class SuccessRateEvaluator(_RatingEvaluator):
     def describe(self) -> str:
         return f"success (rating ≥ {SUCCESS_RATING:g}) {self.rule.share_in_words()}"
 
+    def tell(self, label: str, verdict: Verdict) -> str:
+        return self.rule.tell_share(label, verdict)
+
 
 @dataclass(frozen=True)
 class RatingAverageEvaluator(_RatingEvaluator):
@@ -137,6 +152,10 @@ class RatingAverageEvaluator(_RatingEvaluator):
             significance_level=self.significance_level,
             early_stopping=self.early_stopping,
         )
+
+    @property
+    def estimates(self) -> str:
+        return "median rating"
 
     def describe(self) -> str:
         return f"median rating at least {self.min_median_rating:g}"

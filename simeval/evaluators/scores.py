@@ -22,7 +22,7 @@ from simeval.core.arrays import Floats
 from simeval.core.settings import StopAt
 from simeval.core.trial import Verdict
 from simeval.core.validation import LARGEST_SAMPLE, is_number, require, require_share
-from simeval.evaluators.base import Cut, Evaluator, ShareEvaluator
+from simeval.evaluators.base import Bar, BarEvaluator, Cut, ShareEvaluator
 from simeval.evaluators.stopping import BettingTest, Counted, FixedSampleTest, RunningTest
 from simeval.evaluators.verdicts import MOST_DIGITS, Counts, mean_verdict, share_verdict, show_share
 from simeval.stats import binomial, mean, quantile
@@ -97,8 +97,7 @@ class ProportionEvaluator(ShareEvaluator):
         return next((value for value in group if not self.meets(value)), group[0])
 
     def describe(self) -> str:
-        sign = "≥" if self.at_least else "≤"
-        return f"score {sign} {self.threshold:g} {self.share_in_words()}"
+        return f"score {self._counted} {self.share_in_words()}"
 
     def share_in_words(self) -> str:
         if self.min_proportion is not None:
@@ -109,6 +108,28 @@ class ProportionEvaluator(ShareEvaluator):
         if self.min_proportion is not None:
             return f"≥ {show_share(self.min_proportion)}"
         return f"≤ {show_share(self.max_proportion or 0)}"
+
+    @property
+    def bar_on_scale(self) -> Bar:
+        is_lower_bound = self.min_proportion is not None
+        value = self.min_proportion if self.min_proportion is not None else self.max_proportion or 0.0
+        return Bar(value=value, is_lower_bound=is_lower_bound, low=0.0, high=1.0)
+
+    def tell(self, label: str, verdict: Verdict) -> str:
+        is_yes_or_no = self.at_least and self.threshold == 1
+        return self.tell_share(label if is_yes_or_no else f"{label} ({self._counted})", verdict)
+
+    def tell_share(self, what: str, verdict: Verdict) -> str:
+        """Say in how many conversations it was so, and in how many it has to be."""
+        measured, bar = verdict.n - verdict.missing, self.bar_on_scale
+        required = f"{'required' if bar.is_lower_bound else 'allowed'}: {show_share(bar.value)}"
+        if verdict.estimate is None or not measured:
+            return f"{what}: not measured; {required}"
+        return f"{what} in {round(verdict.estimate * measured)} of {measured} conversations; {required}"
+
+    @property
+    def _counted(self) -> str:
+        return f"{'≥' if self.at_least else '≤'} {self.threshold:g}"
 
     def show(self, value: float) -> str:
         bar = self.max_proportion if self.min_proportion is None else self.min_proportion
@@ -155,51 +176,8 @@ class ProportionEvaluator(ShareEvaluator):
         return None if rate is None else 1 - rate, (1 - share[1], 1 - share[0])
 
 
-class _BarEvaluator(Evaluator):
-    """An evaluator that holds one number of the scores against a bar, from above or from below."""
-
-    at_least: float | None
-    at_most: float | None
-
-    def require_one_bar(self) -> None:
-        """Raise DefinitionError unless exactly one bar is given, and it is a number."""
-        name = type(self).__name__
-        given = (self.at_least, self.at_most)
-        require(given.count(None) == 1, name, found=given, do="give either at_least or at_most")
-        field = "at_least" if self.prefers_high else "at_most"
-        require(is_number(self.bar), f"{name}.{field}", found=self.bar, do="use a number")
-
-    @property
-    def prefers_high(self) -> bool:
-        return self.at_least is not None
-
-    @property
-    def bar(self) -> float:
-        """The value that is asked for."""
-        return self.at_least if self.at_least is not None else self.at_most or 0.0
-
-    @property
-    def bar_in_words(self) -> str:
-        """The bar for a sentence."""
-        return f"{'at least' if self.prefers_high else 'at most'} {self.bar:g}"
-
-    @overload
-    def meets(self, value: float) -> bool: ...
-    @overload
-    def meets(self, value: Floats) -> NDArray[np.bool_]: ...
-    def meets(self, value: float | Floats) -> bool | NDArray[np.bool_]:
-        return value >= self.bar if self.prefers_high else value <= self.bar
-
-    @property
-    def cut(self) -> Cut:
-        return (">=" if self.prefers_high else "<="), self.bar
-
-    def show_bar(self) -> str:
-        return f"{'≥' if self.prefers_high else '≤'} {self.bar:g}"
-
-
 @dataclass(frozen=True)
-class QuantileEvaluator(_BarEvaluator, ShareEvaluator):
+class QuantileEvaluator(BarEvaluator, ShareEvaluator):
     """Requires a quantile of the scores to be at least, or at most, a value.
 
     "The q-quantile is at least m" is read as P(X >= m) >= 1 - q, "at most m" as P(X <= m) >= q; scores
@@ -231,9 +209,9 @@ class QuantileEvaluator(_BarEvaluator, ShareEvaluator):
     def reduce(self, group: Sequence[float]) -> float:
         return float(np.quantile(group, self.quantile))
 
-    def describe(self) -> str:
-        name = "median" if self.quantile == 0.5 else f"{_ordinal(100 * self.quantile)} percentile"
-        return f"{name} {self.bar_in_words}"
+    @property
+    def estimates(self) -> str:
+        return "median" if self.quantile == 0.5 else f"{_ordinal(100 * self.quantile)} percentile"
 
     def method(self, n_max: int) -> str:
         return ANYTIME_QUANTILE if self.early_stopping == "anytime" else SEQUENTIAL_QUANTILE.format(n_max=n_max)
@@ -280,7 +258,7 @@ class QuantileEvaluator(_BarEvaluator, ShareEvaluator):
 
 
 @dataclass(frozen=True)
-class MeanEvaluator(_BarEvaluator):
+class MeanEvaluator(BarEvaluator):
     """Requires the mean of a bounded score to be at least, or at most, a value.
 
     `bounds` are the smallest and largest values the score can take. Means of ratings need more trials than
@@ -311,11 +289,19 @@ class MeanEvaluator(_BarEvaluator):
     def accepts(self, value: float) -> bool:
         return self.bounds[0] <= value <= self.bounds[1]
 
+    def misfit(self, low: float, high: float) -> str:
+        if self.bounds[0] <= low and high <= self.bounds[1]:
+            return super().misfit(low, high)
+        return (
+            f"its bounds are {self.bounds[0]:g} to {self.bounds[1]:g}, and the scores lie between {low:g} and {high:g}"
+        )
+
     def reduce(self, group: Sequence[float]) -> float:
         return sum(group) / len(group)
 
-    def describe(self) -> str:
-        return f"mean {self.bar_in_words}"
+    @property
+    def estimates(self) -> str:
+        return "mean"
 
     def running_test(self, n_max: int, *, stop: StopAt | None = None) -> RunningTest:
         if self.early_stopping is False:

@@ -14,6 +14,7 @@ Ended = Literal["full", "boundary", "cut"]  # the whole sample was taken; a boun
 ROUNDING = 1e-12  # a p-value that equals the level may be rounded above it: 0.1**2 > 0.01
 POWER = 0.8  # the chance of a pass for which the "trials needed" of an explanation are computed
 MOST_DIGITS = 6  # of a number that would otherwise look like the bar or the level it is held against
+NO_TIME = "not concluded: the scenario ended before"
 MOST_COUNTED = 1_000  # "trials needed" above this are worked out by approximation
 
 
@@ -59,7 +60,7 @@ def share_verdict(
         binomial.p_at_most(counts.good + counts.missing, counts.n, bar),
     )
     outcome = decide(p_pass, p_fail, alpha)
-    reason, explanation = _explain_share(
+    reason, explanation, why = _explain_share(
         outcome,
         counts,
         bar=bar,
@@ -82,6 +83,7 @@ def share_verdict(
         missing=counts.missing,
         reason=reason,
         explanation=explanation,
+        why=why,
     )
 
 
@@ -102,7 +104,7 @@ def mean_verdict(
     estimate = sum(values) / len(values) if values else None
     seen = "no value was measured" if estimate is None else f"the mean of {len(values)} values is {estimate:.3g}"
     observed = f"{seen} ({missing} more are missing)" if missing else seen
-    reason, explanation = _explain_mean(outcome, observed, p_fail, ended)
+    reason, explanation, why = _explain_mean(outcome, observed, p_fail, ended)
     return Verdict(
         outcome=outcome,
         evaluator=evaluator,
@@ -116,22 +118,22 @@ def mean_verdict(
         missing=missing,
         reason=reason,
         explanation=explanation,
+        why=why,
     )
 
 
-def _explain_mean(outcome: Outcome, observed: str, p_fail: float, ended: Ended) -> tuple[Reason, str]:
+def _explain_mean(outcome: Outcome, observed: str, p_fail: float, ended: Ended) -> tuple[Reason, str, str]:
     if outcome == "pass":
-        return "", ""
+        return "", "", ""
     if outcome == "fail":
-        return "proven_below", f"{observed}: the requirement is disproven ({say_p(p_fail)})"
+        return "proven_below", f"{observed}: the requirement is disproven ({say_p(p_fail)})", ""
     if ended == "cut":
-        return "scenario_settled", f"{observed} when its trials ended, before this requirement had its verdict"
+        return "scenario_settled", f"{observed} when its trials ended, before this requirement had its verdict", NO_TIME
     if ended == "boundary":
-        return (
-            "pass_unreachable",
-            f"{observed}: with the trials that were left no pass was possible, so the run stopped",
-        )
-    return "budget_exhausted", f"{observed}, which proves neither side; more trials are needed"
+        why = "with the trials that were left no pass was possible, so the run stopped"
+        return "pass_unreachable", f"{observed}: {why}", why
+    why = "which proves neither side; more trials are needed"
+    return "budget_exhausted", f"{observed}, {why}", why.replace("which", "that", 1)
 
 
 def show_p(p: float, *, beside: float | None = None) -> str:
@@ -172,47 +174,52 @@ def _explain_share(
     n_max: int,
     least: int,
     way_out: Callable[[float | None], str],
-) -> tuple[Reason, str]:
+) -> tuple[Reason, str, str]:
+    """Return the reason, a sentence with what was seen, and why that is no pass: what it does not show by itself."""
     if outcome == "pass":
-        return "", ""
+        return "", "", ""
     measured = counts.good + counts.bad
     crashed = f" (the app failed in {counts.crashes})" if counts.crashes else ""
     lost = f" and {counts.missing} more are missing" if counts.missing else ""
     seen = f"{counts.good} of {measured} trials met the requirement{crashed}{lost}"
     if outcome == "fail":
-        return (
-            "proven_below",
-            f"{seen}: an app that meets the bar of {show_share(bar)} gives so few with {say_p(p_fail)}",
-        )
+        so_few = f"an app that meets the bar of {show_share(bar)} gives so few with {say_p(p_fail)}"
+        return "proven_below", f"{seen}: {so_few}", f"the app failed in {counts.crashes} of them" * bool(counts.crashes)
     if n_max < least:
         found = f"{seen}; " if measured else ""
-        return "never_possible", (
-            f"{found}{n_max} trials cannot prove {show_share(bar)} even if every one is met: "
+        cannot = (
+            f"{n_max} trials cannot prove {show_share(bar)} even if every one is met: "
             f"at least {least} are needed, all of them met, and more to allow for a miss"
         )
+        return "never_possible", f"{found}{cannot}", cannot
     if ended == "cut":
-        return "scenario_settled", f"{seen} when its trials ended, before this requirement had its verdict"
+        return "scenario_settled", f"{seen} when its trials ended, before this requirement had its verdict", NO_TIME
     rate = counts.good / measured if measured else None
     if counts.missing and rate is not None and rate > bar:
-        return "budget_exhausted", f"{seen}; the missing trials count against both sides, so neither is proven"
+        why = "the missing trials count against both sides, so neither is proven"
+        return "budget_exhausted", f"{seen}; {why}", why
     if ended == "boundary":
-        return "pass_unreachable", (
-            f"{seen}: with at most {n_max} trials {show_share(bar)} can no longer be proven, so the run stopped; "
-            f"{way_out(rate)}"
-        )
-    return "budget_exhausted", f"{seen}, which proves neither side of {show_share(bar)}; {way_out(rate)}"
+        why = f"with at most {n_max} trials {show_share(bar)} can no longer be proven, so the run stopped; "
+        why += way_out(rate)
+        return "pass_unreachable", f"{seen}: {why}", why
+    why = f"proves neither side of {show_share(bar)}; {way_out(rate)}"
+    return "budget_exhausted", f"{seen}, which {why}", f"that {why}"
 
 
 def _way_out(bar: float, rate: float | None, *, alpha: float, is_open: bool) -> str:
     """Say what more trials would do, if the observed rate is the true one."""
     if is_open and rate is not None and rate > bar:
         return "more trials may still prove it"
-    about = None if rate is None else binomial.about_n_for_power(bar, rate, alpha=alpha, power=POWER)
-    if about is None or rate is None:
+    needed = None if rate is None else trials_to_prove(bar, rate, alpha=alpha)
+    if needed is None:
         return "the observed rate is not above the bar, so more trials are unlikely to prove it"
-    if about <= MOST_COUNTED:
-        needed = binomial.n_for_power(bar, rate, alpha=alpha, power=POWER) or about
-    else:
-        unit = 10 ** (floor(log10(about)) - 1)
-        needed = -(-about // unit) * unit
     return f"if the true rate is the observed one, about {needed:,} trials would prove it (4 times in 5)"
+
+
+def trials_to_prove(bar: float, rate: float, *, alpha: float) -> int | None:
+    """Say how many trials prove a bar 4 times in 5 at this true rate, roughly where they are many; None for none."""
+    about = binomial.about_n_for_power(bar, rate, alpha=alpha, power=POWER)
+    if about is None or about <= MOST_COUNTED:
+        return about and (binomial.n_for_power(bar, rate, alpha=alpha, power=POWER) or about)
+    unit = 10 ** (floor(log10(about)) - 1)
+    return int(-(-about // unit) * unit)

@@ -161,7 +161,7 @@ class Models:
             if callable(check := getattr(base, "check", None)):
                 await anyio.to_thread.run_sync(check)
             if callable(check_key := getattr(base, "check_key", None)) and not self._settings.cache:
-                check_key()  # where replies are kept it may not be needed
+                await anyio.to_thread.run_sync(check_key)  # where replies are kept it may not be needed
 
     async def contexts(self, names: Collection[str]) -> Mapping[str, int]:
         """Return the tokens that a prompt with its reply may have, of those of these models that say it."""

@@ -14,6 +14,7 @@ from simeval.core.usage import total
 from simeval.core.version import __version__
 from simeval.evaluators.base import Evaluator
 from simeval.results.experiment import ExperimentResult, MetricResult
+from simeval.results.screen.page import shown_verdict
 from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult
 
 OfATrial = Start | Cut | TrialConversation | Judgement
@@ -91,6 +92,7 @@ def encode_verdict(verdict: Verdict) -> Json:
         "method": verdict.method,
         "reason": verdict.reason,
         "explanation": verdict.explanation,
+        "why": verdict.why,
         "chart": None if verdict.chart is None else plain(asdict(verdict.chart)),
     }
 
@@ -186,7 +188,11 @@ def encode_scenario(result: EvaluationResult) -> Json:
         "extras": {"finished": result.finished_extras, "ended_early": len(result.extras) - result.finished_extras},
         "users": {**plain(asdict(result.users)), "fault_rate": result.users.rate},
         "errors": [{"index": i, "stage": failure.stage, "error": failure.error} for i, failure in result.failures],
-        "expectations": [_encode_expectation(expectation) for expectation in result.expectations],
+        "expectations": [
+            {**_encode_expectation(expectation), "worst": worst.trial.index if worst else None}
+            for expectation in result.expectations
+            for worst in [result.worst(expectation)]
+        ],
     }
 
 
@@ -197,9 +203,10 @@ def _encode_expectation(expectation: ExpectationResult) -> Json:
         "expected_behavior": expectation.expected_behavior,
         **_encode_prepared(expectation.prepared),
         **({"warnings": [*expectation.warnings]} if expectation.warnings else {}),
+        **({"described": [*expectation.described]} if expectation.described else {}),
         "outcome": expectation.outcome,
         "verdicts": [
-            {**encode_verdict(verdict), "cut": _encode_cut(evaluator)}
+            {**encode_verdict(verdict), "cut": _encode_cut(evaluator), **_encode_words(expectation, evaluator, verdict)}
             for evaluator, verdict in zip(expectation.evaluators, expectation.verdicts, strict=True)
         ],
         "scores": plain(expectation.scores),
@@ -221,6 +228,12 @@ def _encode_prepared(prepared: Preparation | None) -> Json:
         **({"rubric": prepared.rubric.source} if prepared.rubric else {}),
         **({"controls": controls} if controls else {}),
     }
+
+
+def _encode_words(expectation: ExpectationResult, evaluator: Evaluator, verdict: Verdict) -> Json:
+    """Return what a screen says of a verdict, and where its bar lies."""
+    shown = shown_verdict(expectation.label, evaluator, verdict)
+    return {"said": shown.said, "range": shown.range, "bar": asdict(shown.bar) if shown.bar else None}
 
 
 def _encode_cut(evaluator: Evaluator) -> Json | None:

@@ -16,11 +16,19 @@ from simeval.results.suite import (
     ExpectationResult,
     RunRecord,
     combine,
-    counted_of,
     meets_gate,
-    show_spent,
 )
-from simeval.results.text import MARKS, VERDICT_HEADERS, legend, show_failures, show_malformed, show_trial, verdict_row
+from simeval.results.text import (
+    MARKS,
+    VERDICT_HEADERS,
+    counted_of,
+    legend,
+    show_failures,
+    show_malformed,
+    show_spent,
+    show_trial,
+    verdict_row,
+)
 
 METRIC_HEADERS = ("metric", "value", "95% interval", "examples", "missing", "app failed", "interval by")
 SUMMARY_HEADERS = ("over the dataset", "value", "95% interval", "examples", "interval by")
@@ -192,6 +200,6 @@ def _footer(result: ExperimentResult) -> str:
     judged = f", judge {run.judge_model}" if run.usage.keys() & {"judge", "scorer"} else ""
     return (
         f"{f'{MARKS[outcome]}: ' if outcome else ''}dataset {dataset.name} (version {dataset.version}), "
-        f"{counted_of(dataset.size, 'example')}{times}{left}, {show_spent(run)}\n"
+        f"{counted_of(dataset.size, 'example')}{times}{left}, {show_spent(run.usage, run.seconds)}\n"
         f"run {run.run_id}, seed {run.seed}, target {run.app}{judged}"
     )

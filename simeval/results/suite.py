@@ -1,6 +1,5 @@
 """What an evaluation found: records with everything in them, printed as a table with explanations."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,31 +9,25 @@ from simeval.core.controls import complaints
 from simeval.core.conversation import Conversation
 from simeval.core.preparation import Preparation
 from simeval.core.settings import DEFAULTS, Gate
-from simeval.core.tables import indent, render_table
 from simeval.core.trial import Failure, Judgement, Outcome, Score, Verdict
-from simeval.core.usage import Usage, total
+from simeval.core.usage import Usage
 from simeval.evaluators.base import Evaluator
 from simeval.results.guarantee import guarantee
 from simeval.results.reliability import Reliability, reliability_of
-from simeval.results.text import (
-    MARKS,
-    MOST_EXPLAINED,
-    VERDICT_HEADERS,
-    at_most_explained,
-    badness,
-    legend,
-    show_failures,
-    show_malformed,
-    show_rubrics,
-    show_trial,
-    show_untold,
-    speaks_against,
-    verdict_row,
+from simeval.results.screen.page import (
+    Page,
+    ShownExpectation,
+    ShownFailure,
+    ShownScenario,
+    ShownScore,
+    ShownTrial,
+    roles_of,
+    shown_verdict,
 )
+from simeval.results.screen.report import run_text
+from simeval.results.text import badness, show_trial, show_untold, speaks_against
 from simeval.results.turns import TurnShare, turns_of
-from simeval.results.users import UserConduct, show_conduct
-
-HEADERS = ("scenario", *VERDICT_HEADERS)
+from simeval.results.users import UserConduct
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +107,13 @@ class ExpectationResult:
         if self.prepared is None or self.prepared.failure is not None:
             return ()
         return (*complaints(self.prepared.controls), *self.signs)
+
+    @property
+    def described(self) -> tuple[str, ...]:
+        """What else is known of it, each in a sentence: how far ratings agree, what all turns are like."""
+        judge, untold = self.reliability, show_untold(self.results)
+        found = (("judge", judge), ("judge", untold), ("turns", self.turns))
+        return tuple(f"{what}: {said}" for what, said in found if said is not None)
 
     @property
     def reliability(self) -> Reliability | None:
@@ -205,7 +205,7 @@ class EvaluationResult:
         return show_trial(worst, worst.results[self.expectations.index(expectation)]) if worst else ""
 
     def __str__(self) -> str:
-        return describe([self], self.run)
+        return run_text(page_of([self], self.run))
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +255,7 @@ class SuiteResult(Sequence[EvaluationResult]):
         return iter(self.results)
 
     def __str__(self) -> str:
-        return describe(self.results, self.run)
+        return run_text(page_of(self.results, self.run))
 
 
 def combine(outcomes: Sequence[Outcome]) -> Outcome:
@@ -264,91 +264,6 @@ def combine(outcomes: Sequence[Outcome]) -> Outcome:
         if outcome in outcomes:
             return outcome
     return "pass" if outcomes else "inconclusive"
-
-
-def describe(results: Sequence[EvaluationResult], run: RunRecord) -> str:
-    """Write results as a person reads them: one table, then why each non-pass did not pass."""
-    rows = [
-        [result.title if first else "", *verdict_row(expectation.label, evaluator, verdict, result.sample_size)]
-        for result in results
-        for number, expectation in enumerate(result.expectations)
-        for place, (evaluator, verdict) in enumerate(zip(expectation.evaluators, expectation.verdicts, strict=True))
-        for first in [number == 0 and place == 0]
-    ]
-    table = render_table(HEADERS, rows, widths=(28, 30))
-    not_passed = [result for result in results if not result.passed]
-    cut = [result for result in not_passed if _is_cut(result)]
-    explained = [result for result in not_passed if not _is_cut(result)]
-    reasons = [_explain(result) for result in explained[:MOST_EXPLAINED]]
-    if len(explained) > MOST_EXPLAINED:
-        reasons.append(f"... and {len(explained) - MOST_EXPLAINED} more that did not pass; --json holds them all.")
-    if cut:
-        said = f"{counted_of(len(cut), 'scenario')} ended without all verdicts, because the run stopped: {run.stopped}"
-        reasons.append(indent(said, 0))
-    return "\n\n".join(
-        part
-        for part in (
-            "\n".join(indent(f"note: {note}", 0) for note in run.notes),
-            "\n".join(
-                [
-                    table,
-                    legend([verdict for result in results for verdict in result.verdicts]),
-                    *_show_described(results),
-                    *show_conduct([(each.title, each.users) for each in results]),
-                ]
-            ),
-            "\n".join(_show_warnings(results)),
-            *reasons,
-            show_failures(Counter(f"{f.stage}: {f.error}" for result in results for _, f in result.failures)),
-            show_malformed(run.usage),
-            "\n".join(part for part in (indent(_guaranteed(results, run), 0), _summary(results, run)) if part),
-        )
-        if part
-    )
-
-
-def _show_described(results: Sequence[EvaluationResult]) -> list[str]:
-    """Say in a line what else is known of an expectation: how far several ratings agree, what all turns are like."""
-    lines = [
-        indent(f"{what} of {expectation.label!r}{f' ({result.title})' if len(results) > 1 else ''}: {found}", 0)
-        for result in results
-        for expectation in result.expectations
-        for what, found in (
-            ("judge", expectation.reliability),
-            ("judge", show_untold(expectation.results)),
-            ("turns", expectation.turns),
-        )
-        if found is not None
-    ]
-    return at_most_explained(lines)
-
-
-def _show_warnings(results: Sequence[EvaluationResult]) -> list[str]:
-    """Say of each expectation why its judges may not be worth their ratings."""
-    found = [(result, each, said) for result in results for each in result.expectations for said in each.warnings]
-    titles = [f" ({result.title})" if len(results) > 1 else "" for result, _, _ in found]
-    lines = [f"warning: {each.label!r}{title}: {said}" for title, (_, each, said) in zip(titles, found, strict=True)]
-    return at_most_explained([indent(line, 0) for line in lines])
-
-
-def _explain(result: EvaluationResult) -> str:
-    """Say why a scenario did not pass, with the conversation that speaks most against it."""
-    lines = [f"{result.title}: {result.outcome.upper()}"]
-    for expectation in result.expectations:
-        if expectation.outcome == "pass":
-            continue
-        lines += [
-            indent(f"{expectation.label}: {verdict.evaluator}: {verdict.explanation.rstrip('.')}.", 2)
-            for verdict in expectation.verdicts
-            if not verdict.passed
-        ]
-        lines.append(result.show_worst(expectation))
-    return "\n".join(line for line in lines if line)
-
-
-def _is_cut(result: EvaluationResult) -> bool:
-    """Return whether a scenario would have gone on if the run had, and has nothing against it by then."""
-    return result.outcome == "inconclusive" and any(verdict.reason == "run_stopped" for verdict in result.verdicts)
 
 
 def _guaranteed(results: Sequence[EvaluationResult], run: RunRecord) -> str:
@@ -360,39 +275,67 @@ def meets_gate(outcome: Outcome, gate: Gate) -> bool:
     return outcome == "pass" or (gate == "not_fail" and outcome == "inconclusive")
 
 
-def counted_of(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural where that is meant."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _summary(results: Sequence[EvaluationResult], run: RunRecord) -> str:
-    outcomes = [result.outcome for result in results]
-    is_let_through = combine(outcomes) != "pass" and meets_gate(combine(outcomes), run.gate)
-    accepted = f" (accepted by the gate {run.gate})" if is_let_through else ""
-    counted = ", ".join(f"{outcomes.count(o)} {o}" for o in MARKS if o in outcomes)
-    trials = sum(result.trials for result in results)
-    failed = sum(1 for result in results for judgement in result.judgements if judgement.failures)
-    lost = f" ({failed} with a failure)" if failed else ""
-    times = f" ({run.judge_repeats} ratings each)" if run.judge_repeats > 1 else ""
-    prepared = [each.prepared for result in results for each in result.expectations]
-    rubrics = show_rubrics([each.rubric for each in prepared if each and each.rubric])
-    return (
-        f"{combine(outcomes).upper()}{accepted}: {counted_of(len(results), 'scenario')} ({counted}), "
-        f"{counted_of(trials, 'trial')}{lost}, {show_spent(run)}\n"
-        f"run {run.run_id}, seed {run.seed}, app {run.app}, judge {run.judge_model}{times}, user {run.user_model}"
-        f"{rubrics}"
+def page_of(results: Sequence[EvaluationResult], run: RunRecord, *, every: bool = False) -> Page:
+    """Return what a screen shows of these results; with `every`, with all conversations."""
+    outcome = combine([result.outcome for result in results])
+    return Page(
+        run_id=run.run_id,
+        outcome=outcome,
+        seed=run.seed,
+        roles=roles_of(run.app, run.judge_model, run.user_model, run.judge_repeats),
+        gate=run.gate,
+        gate_met=meets_gate(outcome, run.gate),
+        stopped=run.stopped,
+        seconds=run.seconds,
+        usage=run.usage,
+        guarantee=_guaranteed(results, run),
+        scenarios=[_shown(result, every=every) for result in results],
+        notes=run.notes,
     )
 
 
-def show_spent(run: RunRecord) -> str:
-    """Say what a run has used: calls, tokens, cost where it is known, seconds."""
-    usage = total(run.usage)
-    cost = f", ${usage.cost_usd:.4f}" if usage.cost_usd is not None else ""
-    counts = (
-        (usage.failed_calls, "failed"),
-        (usage.malformed_calls, "of no use"),
-        (usage.ended_calls, "ended early"),
+def _shown(result: EvaluationResult, *, every: bool) -> ShownScenario:
+    expectations = [_shown_expectation(result, each) for each in result.expectations]
+    worst = {each.worst for each in expectations}
+    return ShownScenario(
+        title=result.title,
+        outcome=result.outcome,
+        sample_size=result.sample_size,
+        trials=result.trials,
+        expectations=expectations,
+        users=result.users,
+        errors=[ShownFailure(index=i, stage=each.stage, error=each.error) for i, each in result.failures],
+        conversations={
+            each.trial.index: _shown_trial(result, each)
+            for each in result.judgements
+            if every or each.trial.index in worst
+        },
     )
-    notes = [f"{n} {what}" for n, what in counts if n]
-    calls = counted_of(usage.calls, "model call") + (f" ({', '.join(notes)})" if notes else "")
-    return f"{calls}, {usage.prompt_tokens + usage.completion_tokens} tokens{cost}, {run.seconds:.1f} s"
+
+
+def _shown_expectation(result: EvaluationResult, expectation: ExpectationResult) -> ShownExpectation:
+    worst = result.worst(expectation)
+    return ShownExpectation(
+        label=expectation.label,
+        outcome=expectation.outcome,
+        verdicts=[
+            shown_verdict(expectation.label, evaluator, verdict)
+            for evaluator, verdict in zip(expectation.evaluators, expectation.verdicts, strict=True)
+        ],
+        warnings=expectation.warnings,
+        described=expectation.described,
+        worst=worst.trial.index if worst else None,
+    )
+
+
+def _shown_trial(result: EvaluationResult, judgement: Judgement) -> ShownTrial:
+    return ShownTrial(
+        index=judgement.trial.index,
+        conversation=judgement.conversation,
+        scores={
+            expectation.label: ShownScore(found.value, found.reasoning)
+            for expectation, found in zip(result.expectations, judgement.results, strict=True)
+            if isinstance(found, Score)
+        },
+        failures=[str(failure.error) for failure in judgement.failures],
+    )

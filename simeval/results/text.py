@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from simeval.core.run_records import RubricRecord
-from simeval.core.tables import indent, printable
+from simeval.core.tables import indent
+from simeval.core.transcript import transcript_lines
 from simeval.core.trial import CANNOT_TELL, Failure, Judgement, Outcome, Score, Verdict
-from simeval.core.usage import Usage
+from simeval.core.usage import Usage, total
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.verdicts import show_p, show_share
 
@@ -82,8 +83,7 @@ def show_trial(judgement: Judgement, result: Score | Failure) -> str:
     else:
         reasoning = f": {result.reasoning}" if result.reasoning else ""
         head = f"worst conversation (trial {judgement.trial.index}), score {result.value:g}{reasoning}"
-    said = [indent(f"{message.role}: {printable(message.content)}", 6) for message in judgement.conversation.messages]
-    return "\n".join([indent(head, 4), *said])
+    return "\n".join([indent(head, 4), *transcript_lines(judgement.conversation, margin=" " * 6)])
 
 
 def show_failures(counted: Counter[str]) -> str:
@@ -121,7 +121,16 @@ def show_rubrics(rubrics: Sequence[RubricRecord]) -> str:
     return "".join(f", {number} rubric{'' if number == 1 else 's'} {how}" for how, number in sorted(counted.items()))
 
 
-def at_most_explained(lines: list[str]) -> list[str]:
-    """Return the first lines of many, and how many more there are."""
-    more = len(lines) - MOST_EXPLAINED
-    return [*lines[:MOST_EXPLAINED], f"... and {more} more; --json holds them all."] if more > 0 else lines
+def counted_of(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural where that is meant."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def show_spent(usage: Mapping[str, Usage], seconds: float) -> str:
+    """Say what a run has used: calls, tokens, cost where it is known, seconds."""
+    used = total(usage)
+    cost = f", ${used.cost_usd:.4f}" if used.cost_usd is not None else ""
+    counts = ((used.failed_calls, "failed"), (used.malformed_calls, "of no use"), (used.ended_calls, "ended early"))
+    notes = [f"{n} {what}" for n, what in counts if n]
+    calls = counted_of(used.calls, "model call") + (f" ({', '.join(notes)})" if notes else "")
+    return f"{calls}, {used.prompt_tokens + used.completion_tokens} tokens{cost}, {seconds:.1f} s"

@@ -52,6 +52,7 @@ class Scorer:
     default_score: ClassVar[str | None] = None  # the path concluded on where the expectation names none
     paths: ClassVar[tuple[str, ...]] = ()  # all paths it ever gives, where that is known
     timeout_seconds: ClassVar[float | None] = 60.0  # None for a scorer that bounds its own calls
+    gives_ratings: ClassVar[bool] = True  # whether its numbers may be ratings from 1 to 10, as a judge's are
     quick: ClassVar[bool] = False  # whether a plain `score` is so quick that it may run in the event loop
     summarized: ClassVar[tuple[str, ...] | None] = None  # the parameters that `summarize` reads; all without it
     column_map: Mapping[str, str] = UNMAPPED

@@ -25,6 +25,7 @@ class TurnMetric(Scorer):
     default_score = "max"
     paths = ("max", "median", "mean", "p90")
     quick = True
+    gives_ratings = False
 
     @property
     def name(self) -> str:
@@ -45,6 +46,7 @@ class TurnsWithin(Scorer):
     paths = ("share", "all")
     direction = by_path(higher=["share", "all"], none=[""])
     quick = True
+    gives_ratings = False
 
     @property
     def name(self) -> str:
@@ -72,6 +74,7 @@ class ConversationMetric(Scorer):
     of: Callable[[Conversation], float]
     direction: Directions = "none"
     quick = True
+    gives_ratings = False
 
     @property
     def name(self) -> str:

@@ -1,13 +1,13 @@
 """What a suite file may say, from the classes it describes: scenarios, evaluators and scorers with their arguments."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field as DataclassField
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from inspect import isabstract
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, ConfigDict, Field, PlainValidator, StrictInt, TypeAdapter
+from pydantic import AfterValidator, ConfigDict, Field, PlainValidator, StrictInt, StrictStr, TypeAdapter
 
 from simeval.core.registry import Registry
 from simeval.core.rubric_levels import placed_levels
@@ -128,6 +128,41 @@ def _whole(found: int | None) -> int | None:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """Who plays whom: the app, the judges, the simulated user; each by its name, as the command line takes it."""
+
+    app: str | None = None
+    judge_model: Sequence[str] = ()
+    user_model: str | None = None
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """Return the names of the roles."""
+        return tuple(each.name for each in fields(cls))
+
+    @classmethod
+    def of(cls, found: Mapping[str, Any]) -> Self:
+        """Return the cast that a mapping has among other things."""
+        return cls(**{name: found[name] for name in cls.names() if name in found})
+
+    def over(self, other: "Cast") -> "Cast":
+        """Return this cast, with another's where it names nobody."""
+        return Cast(*(getattr(self, name) or getattr(other, name) for name in Cast.names()))
+
+
+def _surrounding(setting: "DataclassField[Any]") -> Form:
+    """Return the form of a setting of a project: also of what surrounds a run."""
+
+    def checked(found: Any) -> Any:
+        check(setting, found)
+        return found
+
+    return _form_of(setting) if about_of(setting).is_of_a_suite else Annotated[Any, AfterValidator(checked)]
+
+
+_TEXT = Annotated[StrictStr, Field(min_length=1)]
+_CAST: Mapping[str, Form] = {"app": _TEXT | None, "judge_model": one_or_more(_TEXT), "user_model": _TEXT | None}
 _SETTINGS = {each.name: _form_of(each) for each in fields(Settings)}
 _EXPECTATION = FORMS.record(
     Expectation,
@@ -150,10 +185,14 @@ FILE: TypeAdapter[dict[str, Any]] = TypeAdapter(
         {
             "scenarios": Annotated[list[Any], Field(min_length=1)],
             "settings": mapping("settings", _SETTINGS),
+            **_CAST,
             **DEFAULTS_OF_SCENARIOS,
         },
         required=["scenarios"],
     )
+)
+PROJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(
+    mapping("tool.simeval", {**_CAST, **{each.name: _surrounding(each) for each in fields(Settings)}})
 )
 SCENARIOS: TypeAdapter[dict[str, list[ScenarioTest]]] = TypeAdapter(
     mapping("scenarios", {"scenarios": list[_SCENARIO]}, required=["scenarios"])  # type: ignore[valid-type]

@@ -1,7 +1,7 @@
 """Suites from YAML files and Python modules; a mistake is reported with file, line and field."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from inspect import signature
 from pathlib import Path
 from typing import Any, overload
@@ -9,21 +9,26 @@ from typing import Any, overload
 from pydantic import ValidationError
 
 from simeval.core.settings import DEFAULTS, Settings
-from simeval.core.yaml_files import located, read_yaml
+from simeval.core.yaml_files import located, mistake_at, read_yaml
 from simeval.errors import DefinitionError, SuiteFileError
-from simeval.suites.definitions import DEFAULTS_OF_SCENARIOS, FILE, SCENARIOS
-from simeval.suites.objects import load_object
+from simeval.suites.definitions import DEFAULTS_OF_SCENARIOS, FILE, SCENARIOS, Cast
+from simeval.suites.objects import import_from, load_object
 from simeval.suites.scenario import ScenarioTest
+from simeval.suites.selection import only
 
 SUFFIXES = (".yaml", ".yml")
 
 
 @dataclass(frozen=True, slots=True)
 class Suite(Sequence[ScenarioTest]):
-    """The scenarios of a file, a folder or a module, and its settings: `Engine(settings=suite.settings)`."""
+    """The scenarios of a file, a folder or a module, and its settings: `Engine(settings=suite.settings)`.
+
+    `cast` says who plays whom, where the files say so.
+    """
 
     scenarios: tuple[ScenarioTest, ...]
     settings: Settings = DEFAULTS
+    cast: Cast = field(default_factory=Cast)
 
     def __len__(self) -> int:
         return len(self.scenarios)
@@ -38,6 +43,13 @@ class Suite(Sequence[ScenarioTest]):
     def __iter__(self) -> Iterator[ScenarioTest]:
         return iter(self.scenarios)
 
+    def only(self, names: Sequence[str]) -> "Suite":
+        """Return the suite with the scenarios alone that have one of these names as a tag, or in their title.
+
+        Without names, it is as it was. Raises DefinitionError for a name that none has.
+        """
+        return replace(self, scenarios=only(self.scenarios, names))
+
     def sized(self, samples: int | None) -> "Suite":
         """Return the suite with so many trials for each scenario, whatever it says; with None, as it is."""
         if samples is None:
@@ -45,8 +57,10 @@ class Suite(Sequence[ScenarioTest]):
         return replace(self, scenarios=tuple(replace(each, sample_size=samples) for each in self.scenarios))
 
 
-def load_suite(source: str) -> Suite:
+def load_suite(source: str, *, base: Settings = DEFAULTS) -> Suite:
     """Load scenarios from a YAML file, a folder of them (in the order of their names), or `module:object`.
+
+    What the files do not set is as in `base`. What they name as MODULE:OBJECT may lie beside them.
 
     Raises SuiteFileError for a mistake in a file and DefinitionError for anything else that cannot be used.
     """
@@ -57,41 +71,67 @@ def load_suite(source: str) -> Suite:
             raise DefinitionError(
                 f"suite {source!r}", found="the folder holds no .yaml file", do="name a folder with suites"
             )
-        return _joined({file: _read(file) for file in files})
+        return _joined({file: _read(file) for file in files}, base)
     if path.suffix == ".py":
         raise DefinitionError(
             f"suite {source!r}", found="this is a Python file", do="name what it holds as module:object"
         )
     if path.is_file():
-        return load_file(path)
+        return load_file(path, base=base)
     if path.suffix in SUFFIXES or ":" not in source:
         raise DefinitionError(
             f"suite {source!r}",
             found="there is no such file or folder",
             do="name a YAML file, a folder of them, or module:object",
         )
-    return Suite(_scenarios_of(load_object(source, what="suite"), source))
+    return Suite(_scenarios_of(load_object(source, what="suite"), source), base)
 
 
-def load_file(path: Path) -> Suite:
-    """Load one YAML file. Raises SuiteFileError."""
-    return _joined({path: _read(path)})
+def load_file(path: Path, *, base: Settings = DEFAULTS) -> Suite:
+    """Load one YAML file; what it does not set is as in `base`. Raises SuiteFileError."""
+    return _joined({path: _read(path)}, base)
 
 
 def _read(path: Path) -> tuple[Sequence[ScenarioTest], Mapping[str, Any]]:
-    """Return what a file has: scenarios, and settings by their names."""
+    """Return what a file has: scenarios, and settings and roles by their names."""
+    import_from(path.parent)
     node, data = read_yaml(path)
     if data is None:
         raise SuiteFileError(str(path), line=1, field="", found="the file is empty", do="see simeval init for a suite")
     listed = isinstance(data, list)
+    wrapped = {"scenarios": data} if listed else data
+    errors = []
     try:
-        file = FILE.validate_python({"scenarios": data} if listed else data)
-        defaults = {name: file[name] for name in DEFAULTS_OF_SCENARIOS if file.get(name) is not None}
-        scenarios = [_with(defaults, each) for each in file["scenarios"]]
-        made = SCENARIOS.validate_python({"scenarios": scenarios})["scenarios"]
+        file = FILE.validate_python(wrapped)
     except ValidationError as error:
-        raise located(path, node, error, skip=1 if listed else 0) from error
-    return made, _from_here(path.parent, file.get("settings", {}))
+        file, errors = wrapped if isinstance(wrapped, dict) else {}, [error]
+    try:
+        made = _scenarios_in(file, usable=not errors)
+    except ValidationError as error:
+        errors.append(error)
+    if errors:
+        raise located(path, node, *errors, skip=1 if listed else 0) from errors[0]
+    _refuse_twins(path, node, [each.title for each in made], skip=1 if listed else 0)
+    roles = {name: file[name] for name in Cast.names() if file.get(name)}
+    return made, {**_from_here(path.parent, file.get("settings", {})), **roles}
+
+
+def _scenarios_in(file: Mapping[str, Any], *, usable: bool) -> Sequence[ScenarioTest]:
+    """Return the scenarios of a file; of one that is not usable otherwise only to find their mistakes, too."""
+    found = file.get("scenarios")
+    if not usable and not isinstance(found, list):
+        return []
+    defaults = {name: file[name] for name in DEFAULTS_OF_SCENARIOS if usable and file.get(name) is not None}
+    return SCENARIOS.validate_python({"scenarios": [_with(defaults, each) for each in found or ()]})["scenarios"]
+
+
+def _refuse_twins(path: Path, node: Any, titles: Sequence[str], *, skip: int) -> None:
+    """Raise SuiteFileError at a title that an earlier scenario of the file has: nobody could tell them apart."""
+    for place, title in enumerate(titles):
+        if title in titles[:place]:
+            at = ("scenarios", place, "title")[skip:]
+            found = f"there is another scenario with the title {title!r}"
+            raise mistake_at(path, node, at, found=found, do="give each its own: results are told by titles")
 
 
 def _from_here(folder: Path, settings: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -115,7 +155,7 @@ def _with(defaults: Mapping[str, Any], scenario: Any) -> Any:
     }
 
 
-def _joined(files: Mapping[Path, tuple[Sequence[ScenarioTest], Mapping[str, Any]]]) -> Suite:
+def _joined(files: Mapping[Path, tuple[Sequence[ScenarioTest], Mapping[str, Any]]], base: Settings) -> Suite:
     """Return what files have as one suite. Raises DefinitionError where two give a setting different values."""
     settings: dict[str, Any] = {}
     where: dict[str, Path] = {}
@@ -127,7 +167,8 @@ def _joined(files: Mapping[Path, tuple[Sequence[ScenarioTest], Mapping[str, Any]
                 raise DefinitionError(f"{file}: settings: {name}", found=found, do=do)
             settings[name], where[name] = value, file
     scenarios = tuple(scenario for made, _ in files.values() for scenario in made)
-    return Suite(scenarios, DEFAULTS.overridden(settings))
+    roles = {name: settings.pop(name) for name in Cast.names() if name in settings}
+    return Suite(scenarios, base.overridden(settings), Cast.of(roles))
 
 
 def _scenarios_of(found: Any, source: str) -> tuple[ScenarioTest, ...]:

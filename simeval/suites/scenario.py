@@ -76,6 +76,22 @@ class Expectation:
                 found=evaluator,
                 do="give an evaluator, such as SuccessRateEvaluator(min_proportion=0.9)",
             )
+            self._check_fit(evaluator)
+
+    def _check_fit(self, evaluator: "Evaluator") -> None:
+        """Raise DefinitionError where nothing could be concluded on such scores, which would show in the run only."""
+        from simeval.evaluators.ratings import RATING_BOUNDS, is_of_ratings
+
+        name = type(evaluator).__name__
+        if self.scorer is None:
+            misfit = evaluator.misfit(*RATING_BOUNDS)
+            do = "put the bar between 1 and 10: a judge rates from 1 to 10"
+            if misfit:
+                raise DefinitionError(f"Expectation.evaluator: {name}", found=misfit, do=do)
+        elif is_of_ratings(evaluator) and not getattr(self.scorer, "gives_ratings", True):
+            found = f"it is for a judge's ratings from 1 to 10, and {self.title} is a metric"
+            do = "use proportion, quantile or mean"
+            raise DefinitionError(f"Expectation.evaluator: {name}", found=found, do=do)
 
     def _check_judged(self) -> None:
         """Raise DefinitionError where what a judge is to go by cannot be used."""
@@ -161,7 +177,7 @@ class ScenarioTest:
     them; never for the simulated user or the app.
 
     `allowed_user_faults` are the faults of a simulated user that are none here, such as "repeats_itself": the user is
-    to behave so.
+    to behave so. `tags` are words by which `--only` chooses it; results do not depend on them.
     """
 
     title: str
@@ -173,6 +189,7 @@ class ScenarioTest:
     max_turns: int = MAX_TURNS
     facts: str | None = None
     allowed_user_faults: Sequence[UserFaultKind] = ()
+    tags: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         for field in ("title", "given", "when"):
@@ -192,6 +209,9 @@ class ScenarioTest:
         require_whole(self.max_turns, f"{where}: max_turns")
         require_level(self.significance_level, f"{where}: significance_level", optional=True)
         self._check_allowed(f"{where}: allowed_user_faults")
+        is_list = not isinstance(self.tags, str) and isinstance(self.tags, Sequence)
+        usable = is_list and all(isinstance(tag, str) and tag for tag in self.tags)
+        require(usable, f"{where}: tags", found=self.tags, do="give a list of words, such as [smoke, returns]")
 
     def _check_allowed(self, where: str) -> None:
         kinds, found = get_args(UserFaultKind), self.allowed_user_faults

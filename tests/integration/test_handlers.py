@@ -188,7 +188,7 @@ class TestAppErrors:
         assert {failure.stage for _, failure in result.failures} == {"app"}
         assert len(result.failures) == 30
         assert all(conversation.messages for conversation in result.conversations)
-        assert result.outcome == "fail"
+        assert result.outcome == "error"
 
     async def test_failures_of_a_scenario_that_passed_are_shown_too(self) -> None:
         lenient = Expectation(expected_behavior="Bot tracks orders", evaluator=SuccessRateEvaluator(min_proportion=0.5))

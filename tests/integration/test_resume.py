@@ -167,7 +167,7 @@ class TestResume:
 
         after = await Engine(store=tmp_path / "runs.db", resume="last", accept_changes=True).evaluate(SUITE, fixed)
 
-        assert [result.outcome for result in after] == [result.outcome for result in before] == ["fail"] * 3
+        assert [result.outcome for result in after] == [result.outcome for result in before] == ["error"] * 3
 
 
 class TestChanges:

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from logging import DEBUG
+from traceback import format_exception
 from typing import Protocol
 
 from structlog.contextvars import bound_contextvars
@@ -36,6 +37,7 @@ class Dialogue:
     app: App
     demand: Demand
     clean: Callable[[str], str]
+    on_message: Callable[[Message], None] | None = None
 
     async def hold(
         self,
@@ -61,14 +63,16 @@ class Dialogue:
             conversation = Conversation(messages=tuple(said), writing_style=writing_style, ended=ended)
             held = TrialConversation(trial, cleaned(conversation, self.clean), failure)
             if log.isEnabledFor(DEBUG):
-                log.debug("conversation", transcript=_as_lines(held), ended=held.conversation.ended)
+                log.debug("conversation", transcript=str(held.conversation), ended=held.conversation.ended)
         return held
 
     async def _held(self, user: UserSide, session: AppSession, said: list[Message]) -> tuple[Ending, Failure | None]:
         async def exchange(message: Message) -> Message:
             said.append(message)  # from here on no failure loses it
+            self._tell(message)
             answer = await session.answer(message)
             said.append(answer)
+            self._tell(answer)
             return answer
 
         try:
@@ -77,8 +81,11 @@ class Dialogue:
             raise
         except (AppError, ModelError) as error:
             failure = failure_of(error, "simulator", clean=self.clean)
+            if failure.stage == "app" and log.isEnabledFor(DEBUG):
+                log.debug("traceback", text=self.clean("".join(format_exception(error.__cause__ or error))))
             return "app_error" if failure.stage == "app" else "model_error", failure
 
-
-def _as_lines(held: TrialConversation) -> str:
-    return "\n".join(f"{message.role}: {message.content}" for message in held.conversation.messages)
+    def _tell(self, message: Message) -> None:
+        """Show a message to whoever listens, clean of secrets."""
+        if self.on_message is not None:
+            self.on_message(*cleaned(Conversation(messages=(message,)), self.clean).messages)

@@ -12,6 +12,7 @@ from simeval.core.logs import log
 from simeval.core.preparation import Preparation, Prepared
 from simeval.core.settings import Settings
 from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Verdict
+from simeval.engine.actors.unanswered import Unanswered
 from simeval.engine.flow.demand import Demand
 from simeval.engine.flow.order import InOrder
 from simeval.engine.flow.stop import StopSignal
@@ -55,18 +56,24 @@ class _Tally:
         """Whether any expectation cannot be judged."""
         return any(map(self.refusal, self.prepared))
 
-    def ended_by(self) -> list[str]:
-        """Say which requirement ended the scenario before the others had their verdicts, if one did."""
+    def ended_by(self) -> list[tuple[str, str]]:
+        """Say which requirement ended the scenario before others had their verdicts, if one did: at length, and not."""
         refused = [measure.label for place, measure in enumerate(self.plan.measures) if self.refusal(place)]
-        if refused:
-            return [f"they ended because {refused[0]!r} cannot be judged (--stop verdict goes on)"]
         names = [
-            f"{measure.label}: {test.name}"
+            (measure.label, f"{measure.label}: {test.name}")
             for measure, tests in zip(self.plan.measures, self.tests, strict=True)
             for test in tests
             if test.settled and not test.passes
         ]
-        return [f"they ended because {name!r} was settled as no pass (--stop verdict goes on)" for name in names[:1]]
+        found = [(label, label, "cannot be judged", "cannot be judged") for label in refused]
+        found += [(label, name, "did not pass", "was settled as no pass") for label, name in names]
+        return [
+            (
+                f"they ended because {name!r} {became} (--stop verdict goes on)",
+                f"not concluded: the scenario ended because {label!r} {short} (--stop verdict goes on)",
+            )
+            for label, name, short, became in found[:1]
+        ]
 
     @property
     def unsettled(self) -> list[tuple[int, RunningTest]]:
@@ -83,8 +90,8 @@ class Statistician:
     goes on; and anywhere, when so many of its trials are lost that each of its expectations can only be an "error". No
     more of its trials are started than its verdicts can need, and those under way that come after the end are ended
     and not concluded on. A run that is stopped leaves scenarios without their verdicts; those are inconclusive and say
-    why. `recalled` says how many of each scenario's first trials are known: also where it cannot be judged any more,
-    they are shown.
+    why. Where the app never answered, nothing is concluded, and every outcome is "error". `recalled` says how many of
+    each scenario's first trials are known: also where it cannot be judged any more, they are shown.
     """
 
     def __init__(
@@ -98,6 +105,7 @@ class Statistician:
         recalled: Sequence[int],
     ) -> None:
         self._settings, self._demand, self._stop, self._on_trial = settings, demand, stop, on_trial
+        self._unanswered = Unanswered()
         self._tallies = [
             _Tally(plan, plan.tests(settings.stop_mode), [0] * len(plan.measures), [0] * len(plan.measures), known)
             for plan, known in zip(plans, recalled, strict=True)
@@ -180,6 +188,7 @@ class Statistician:
                 tally.extras.append(released)
                 continue
             tally.judgements.append(released)
+            self._unanswered.take(released)
             for position, result in enumerate(released.results):
                 if tally.refusal(position):
                     continue
@@ -294,6 +303,8 @@ class Statistician:
     def _verdict(self, test: RunningTest, tally: _Tally, results: Sequence[Score | Failure], run: RunRecord) -> Verdict:
         """Conclude; too many lost trials make an error, unless what is left proves a side against the worst case."""
         verdict = test.verdict()
+        if self._unanswered.said:
+            return _without_conclusion(verdict, self._unanswered.said, n=verdict.n, missing=verdict.missing)
         lost = [result for result in results[: test.index] if isinstance(result, Failure) and self._is_lost(result)]
         proven = not verdict.inconclusive and not test.excluded  # worst cases are proven for missing trials only
         trials = tally.plan.sample_size if proven else test.index
@@ -309,9 +320,12 @@ class Statistician:
             notes.append(f"{len(test.excluded)} trials were left out, because the app failed on them")
         if run.stopped and not test.settled and not self._is_closed(tally):
             notes.append(f"the run stopped: {run.stopped}")
-            verdict = replace(verdict, reason="run_stopped" if verdict.inconclusive else verdict.reason)
+            if verdict.inconclusive:
+                verdict = replace(verdict, reason="run_stopped", why="not concluded: the run stopped before")
         elif verdict.reason == "scenario_settled":
-            notes += tally.ended_by()
+            for at_length, why in tally.ended_by():
+                notes.append(at_length)
+                verdict = replace(verdict, why=why)
         return replace(verdict, explanation="; ".join(notes))
 
 
@@ -349,4 +363,5 @@ def _without_conclusion(verdict: Verdict, explanation: str, *, n: int, missing: 
         missing=missing,
         reason="errors",
         explanation=explanation,
+        why=explanation,
     )

@@ -95,7 +95,7 @@ class CostForecast:
         guesses = [f"{TYPICAL_MESSAGES} messages a user", f"{MESSAGE_TOKENS} tokens a message", "no hidden reasoning"]
         trials, when = "", " if every trial is run"
         if self.trials_expected is not None:
-            trials, when = f"about {_about(self.trials_expected)} trial{_s(self.trials_expected)}, ", ""
+            trials, when = f"about {about(self.trials_expected)} trial{_s(self.trials_expected)}, ", ""
             if self.trials_expected < self.trials_at_most:
                 guesses.append("an app half-way from its bars to 100%")
         unpriced = f"; no price is known for {', '.join(self.unpriced)}" if self.unpriced else ""
@@ -369,7 +369,7 @@ def _dearest(jobs: Iterable[Sequence[_Work]], price: Mapping[str, Price | None])
 
 
 def _show(usage: Usage, *, exact: bool) -> str:
-    calls = f"{usage.calls:,}" if exact else _about(usage.calls)
+    calls = f"{usage.calls:,}" if exact else about(usage.calls)
     cost = "" if usage.cost_usd is None else f", {show_dollars(usage.cost_usd)}"
     return f"{calls} calls, {_short(usage.prompt_tokens + usage.completion_tokens)} tokens{cost}"
 
@@ -378,7 +378,7 @@ def _s(number: float) -> str:
     return "" if number == 1 else "s"
 
 
-def _about(number: float) -> str:
+def about(number: float) -> str:
     """Write a number with two digits that count."""
     return f"{float(f'{number:.2g}'):,.0f}"
 

@@ -88,11 +88,14 @@ class DatasetPlan(RunPlan):
     def columns(self) -> Mapping[str, object]:
         return {"title": self.dataset.name, **SITUATION}
 
-    def warnings(self) -> list[str]:
+    def warnings(self) -> list[tuple[str, str]]:
         n = self.dataset.size
         return [
-            f"{measure.label}: {evaluator.describe()} cannot be proven on {n} examples, even if every one meets it; at "
-            f"least {least} are needed (significance level {evaluator.alpha:g})"
+            (
+                measure.label,
+                f"{evaluator.describe()} cannot be proven on {n} examples, even if every one meets it; at least "
+                f"{least} are needed (significance level {evaluator.alpha:g})",
+            )
             for measure in self.measures
             for evaluator in measure.evaluators
             for least in [evaluator.minimum_trials()]

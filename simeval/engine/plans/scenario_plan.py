@@ -87,8 +87,8 @@ class RunPlan(ABC):
         """The columns that all of its trials share."""
 
     @abstractmethod
-    def warnings(self) -> list[str]:
-        """Name the requirements that cannot be proven with so few trials, even by perfect scores."""
+    def warnings(self) -> list[tuple[str, str]]:
+        """Say which requirements cannot be proven with so few trials, even by perfect scores: of what, and that."""
 
     @property
     def judged(self) -> "list[Measure]":
@@ -142,11 +142,13 @@ class ScenarioPlan(RunPlan):
         tests = [test for tests in self.tests(stop) for test in tests]
         return [(f"{test.name}, at most {test.n_max} trials", said) for test in tests if (said := test.acceptance())]
 
-    def warnings(self) -> list[str]:
+    def warnings(self) -> list[tuple[str, str]]:
         return [
-            f"{self.scenario.title}: {evaluator.describe()} cannot be proven with {self.sample_size} trials, even if "
-            f"every one is met; at least {evaluator.minimum_trials()} are needed (significance level "
-            f"{evaluator.alpha:g})"
+            (
+                self.scenario.title,
+                f"{evaluator.describe()} cannot be proven with {self.sample_size} trials, even if every one is met; "
+                f"at least {evaluator.minimum_trials()} are needed (significance level {evaluator.alpha:g})",
+            )
             for measure in self.measures
             for evaluator in measure.evaluators
             if evaluator.minimum_trials() > self.sample_size

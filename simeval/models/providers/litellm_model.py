@@ -7,6 +7,7 @@ cause.
 import logging
 import os
 import re
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,10 +20,12 @@ from urllib.parse import urlsplit
 import anyio
 
 from simeval.core.conversation import FIRST_TEXT
+from simeval.core.logs import log
 from simeval.errors import DefinitionError, ModelError, ModelErrorKind, ModelUnusable
 from simeval.models.protocol.model import Completion, Request
 from simeval.models.protocol.request import LIMIT
 from simeval.models.providers.endpoints import TRANSPORT
+from simeval.models.providers.keys import require_key
 from simeval.models.providers.litellm_session import close_session, open_session
 from simeval.models.providers.litellm_table import listed
 from simeval.models.providers.openai_compatible import COMPATIBLE_PREFIX, CompatibleModel
@@ -66,6 +69,8 @@ _PREFIXES = re.compile(r"^(?:(?:litellm\.)?\w+(?:Error|Exception): |\w+Exception
 def load_litellm() -> ModuleType:
     """Import LiteLLM, quiet and without its look-up of prices over the network."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    if "litellm" not in sys.modules:
+        log.info("loading LiteLLM, which takes a second or two")
     import litellm
     import litellm.litellm_core_utils.logging_worker
 
@@ -102,6 +107,10 @@ class LiteLLMModel:
                 found="LiteLLM knows no provider of this name",
                 do="use LiteLLM's form provider/model, such as openai/gpt-5-nano, or offline/judge",
             ) from None
+
+    def check_key(self) -> None:
+        """Raise DefinitionError where the provider wants a key and there is none. Makes no call."""
+        require_key(load_litellm(), self.name, self.options)
 
     async def complete(self, request: Request) -> Completion:
         """Make one call; again where the server refuses how it is asked. Raises ModelError, ModelUnusable."""

@@ -20,6 +20,7 @@ from simeval.errors import LONGEST_KEPT, DefinitionError, ModelError, ModelUnusa
 from simeval.models.protocol.model import Completion, Request
 from simeval.models.protocol.request import LIMIT
 from simeval.models.providers.endpoints import COMPATIBLE, LITELLM, TRANSPORT, Endpoint
+from simeval.models.providers.keys import key_missing
 from simeval.models.providers.litellm_table import cost_of, listed
 from simeval.models.providers.openai_format import (
     UNAUTHORIZED,
@@ -82,8 +83,7 @@ class CompatibleModel:
     def check_key(self) -> None:
         """Raise DefinitionError where the provider wants a key and there is none. Makes no call."""
         if self.endpoint.key_for(self.options) is None:
-            do = f"set {self.endpoint.keys[0]}, or give the option api_key"
-            raise DefinitionError(f"model {self.name!r}", found="found no key", do=do)
+            raise key_missing(self.name, self.endpoint.keys[:1])
 
     async def complete(self, request: Request) -> Completion:
         """Make one call; again where the server refuses how it is asked. Raises ModelError, ModelUnusable."""

@@ -132,7 +132,7 @@ async def test_a_missing_key_is_told_before_any_call(monkeypatch: pytest.MonkeyP
     models = Models(Settings())
     models.get("groq/some-model", "judge")
 
-    with pytest.raises(DefinitionError, match="'groq/some-model': found no key; set GROQ_API_KEY, or give the option"):
+    with pytest.raises(DefinitionError, match="'groq/some-model': its key is missing: GROQ_API_KEY is not set; set it"):
         await models.check()
 
 

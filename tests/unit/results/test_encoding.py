@@ -71,7 +71,7 @@ def test_a_suite_has_the_keys_that_are_documented() -> None:
         "conversations",
     }
     assert scenario["errors"] == [{"index": 1, "stage": "judge", "error": "HTTP 500"}]
-    assert set(expectation) == {"label", "expected_behavior", "outcome", "verdicts", "scores"}
+    assert set(expectation) == {"label", "expected_behavior", "outcome", "verdicts", "scores", "worst"}
     assert set(expectation["verdicts"][0]) >= {
         "evaluator",
         "outcome",

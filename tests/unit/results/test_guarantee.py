@@ -70,7 +70,7 @@ def test_reports_say_what_the_gate_does() -> None:
     assert 'failures="0"' in xml
     assert 'skipped="1"' in xml
     assert "<skipped" in xml
-    assert "INCONCLUSIVE (accepted by the gate not_fail)" in str(SuiteResult((result,), run))
+    assert "the scenario is inconclusive (accepted by the gate not_fail)" in str(SuiteResult((result,), run))
 
 
 def test_control_characters_of_an_app_do_not_reach_the_terminal() -> None:

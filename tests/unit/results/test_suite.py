@@ -1,5 +1,7 @@
 """Results: records, and how they are printed."""
 
+import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -7,12 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simeval.core.conversation import Conversation
 from simeval.core.trial import Failure, Outcome, Score
 from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvaluator
 from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
+from simeval.results.encoding import encode_suite
+from simeval.results.screen.reading import read_page
+from simeval.results.screen.report import run_text
 from simeval.results.suite import SuiteResult, combine
 from tests.support.golden import cases_of
-from tests.support.records import RUN, rated, result
+from tests.support.records import RUN, message, rated, result
 
 OUTCOMES: tuple[Outcome, ...] = ("error", "fail", "inconclusive", "pass")
 CRASH = Failure(stage="app", error="the app failed at turn 1: KeyError", cause="app")
@@ -122,88 +128,111 @@ def test_a_suite_passes_when_every_scenario_does() -> None:
 # ---- print
 
 
-def test_a_pass_is_printed_with_its_numbers_and_without_reasons() -> None:
+def test_a_pass_is_printed_in_a_sentence_without_reasons() -> None:
     text = str(rated(*[8.0] * 30))
 
-    header, row = (next(line for line in text.splitlines() if word in line) for word in ("verdict", "A scenario"))
-    assert header.split() == ["scenario", "expectation", "verdict", "estimate", "interval", "bar", "n", "p"]
-    assert "PASS" in row
-    assert row.split()[-7:] == ["100%", "[90.5%,", "100%]", "≥", "90%", "30", "0.042"]
+    assert text.startswith(
+        "PASS  the scenario passes\n\nPASS  A scenario\n  \u2713 it works in 30 of 30 conversations; required: 90%"
+    )
     assert "worst conversation" not in text
-    assert "PASS: 1 scenario (1 pass), 30 trials" in text
 
 
-def test_a_fail_is_printed_with_its_reason_and_its_worst_conversation() -> None:
+def test_a_fail_is_printed_with_its_interval_and_its_worst_conversation() -> None:
     text = str(rated(*[8.0] * 10, *[2.0] * 20))
 
-    assert "A scenario: FAIL" in text
-    assert "10 of 30 trials met the requirement" in text
+    assert "FAIL  A scenario\n  \u2717 it works in 10 of 30 conversations; required: 90%\n" in text
+    assert re.search("[\u00b7\u2501\u25cf]+\u2503[\u00b7]+  \\d+.*% to .*%\n", text)
     assert "worst conversation (trial 10), score 2: rated 2" in text
-    assert "user: question 10" in text
-    assert "assistant: answer 10" in text
+    assert re.search("user +question 10", text)
+    assert re.search("assistant +answer 10", text)
 
 
 def test_a_crash_is_printed_as_the_worst_conversation() -> None:
     text = str(result(("works", [RULE], [Score(value=8.0), CRASH])))
 
     assert "worst conversation (trial 1): the app failed at turn 1: KeyError" in text
-    assert "2 trials (1 with a failure)" in text
+    assert "1 conversation went wrong:\n  1 x app: the app failed at turn 1: KeyError" in text
 
 
-def test_only_expectations_that_did_not_pass_are_explained() -> None:
+def test_the_worst_comes_first() -> None:
     good, bad = [Score(value=8.0)] * 30, [Score(value=1.0)] * 30
-
-    text = str(result(("fine", [RULE], good), ("broken", [RULE], bad)))
-
-    assert "broken: success" in text
-    assert "fine: success" not in text
-
-
-def test_the_summary_names_models_app_seed_run_and_cost() -> None:
-    text = str(rated(8.0))
-
-    assert "note: a note" in text
-    assert "7 model calls (1 failed), 15 tokens, $0.2500, 1.5 s" in text
-    assert "run run-1, seed 7, app app:handle, judge offline/judge, user offline/user" in text
-
-
-def test_one_table_holds_all_scenarios_of_a_suite() -> None:
-    suite = SuiteResult((rated(*[8.0] * 30, title="One"), rated(*[1.0] * 30, title="Two")), RUN)
+    suite = SuiteResult((result(("fine", [RULE], good), ("broken", [RULE], bad)), rated(8.0, title="Two")), RUN)
 
     text = str(suite)
 
-    assert text.count("expectation") == 1
-    assert text.index("One") < text.index("Two") < text.index("Two: FAIL")
-    assert "FAIL: 2 scenarios (1 pass, 1 fail), 60 trials" in text
+    assert text.startswith("FAIL  1 of 2 scenarios fails, 1 is inconclusive\n")
+    assert text.index("broken in 0 of 30") < text.index("fine in 30 of 30") < text.index("INCONCLUSIVE  Two")
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "said"),
+    [
+        ([(30, 0)], "PASS  the scenario passes"),
+        ([(30, 0)] * 2, "PASS  both scenarios pass"),
+        ([(30, 0)] * 3, "PASS  all 3 scenarios pass"),
+        ([(0, 30), (30, 0), (30, 0)], "FAIL  1 of 3 scenarios fails, 2 pass"),
+        ([(0, 30), (0, 30), (1, 0)], "FAIL  2 of 3 scenarios fail, 1 is inconclusive"),
+    ],
+)
+def test_the_first_line_says_how_it_went(outcomes: list[tuple[int, int]], said: str) -> None:
+    suite = SuiteResult(tuple(rated(*[8.0] * good, *[1.0] * bad) for good, bad in outcomes), RUN)
+
+    assert str(suite).splitlines()[0] == said
+
+
+def test_many_passes_are_folded() -> None:
+    suite = SuiteResult(tuple(rated(*[8.0] * 30, title=f"Number {number}") for number in range(30)), RUN)
+
+    text = str(suite)
+
+    assert "PASS  30 scenarios\n    Number 0\n" in text
+    assert "\u2026 and 20 more; -v shows them all" in text
+    assert "Number 29" not in text
+
+
+def test_the_end_names_models_app_seed_run_and_cost() -> None:
+    text = str(rated(8.0))
+
+    assert "note: a note" in text
+    assert "1 conversation, 7 model calls (1 failed), 15 tokens, $0.2500, 1.5 s" in text
+    assert "run run-1, seed 7, app app:handle, judge offline/judge, user offline/user" in text
 
 
 def test_the_confidence_of_the_intervals_is_said() -> None:
     other = result(("x", [SuccessRateEvaluator(min_proportion=0.9, significance_level=0.01)], [Score(value=8.0)]))
 
-    assert "interval: 90% confidence" in str(rated(8.0))
-    assert "interval: 98% confidence" in str(other)
-    assert "interval: two-sided" in str(SuiteResult((rated(8.0), other), RUN))
+    assert "lies with 90% confidence" in str(rated(8.0))
+    assert "lies with 98% confidence" in str(other)
+    assert "lies by its interval" in str(SuiteResult((rated(8.0), other), RUN))
 
 
 @pytest.mark.parametrize(
-    ("rule", "cell"),
+    ("rule", "said"),
     [
-        (QuantileEvaluator(0.5, at_most=2.0), "[-inf, inf]"),
-        (MeanEvaluator(at_least=0.5), "≥ 0.5"),
-        (ProportionEvaluator(0.5, max_proportion=0.25), "≤ 25%"),
+        (QuantileEvaluator(0.5, at_most=2.0), "x: median 0.25; required: at most 2"),
+        (QuantileEvaluator(0.9, at_least=2.0), "x: 90th percentile 0.25; required: at least 2"),
+        (MeanEvaluator(at_least=0.5), "x: mean 0.25; required: at least 0.5"),
+        (ProportionEvaluator(0.5, max_proportion=0.25), "x (\u2265 0.5) in 0 of 1 conversations; allowed: 25%"),
+        (
+            ProportionEvaluator(0.5, min_proportion=0.8, at_least=False),
+            "x (\u2264 0.5) in 1 of 1 conversations; required: 80%",
+        ),
     ],
 )
-def test_intervals_and_bars_are_in_the_unit_of_the_evaluator(
-    rule: QuantileEvaluator | MeanEvaluator | ProportionEvaluator, cell: str
+def test_what_was_observed_and_what_is_required_is_said_in_the_unit_of_the_evaluator(
+    rule: QuantileEvaluator | MeanEvaluator | ProportionEvaluator, said: str
 ) -> None:
-    assert cell in str(result(("x", [rule], [Score(value=0.25)])))
+    assert said in str(result(("x", [rule], [Score(value=0.25)])))
 
 
-def test_a_result_without_any_score_is_printed_with_dashes() -> None:
-    found = result(("works", [RULE], [LOST, LOST]))
+def test_a_median_of_ratings_is_called_so() -> None:
+    rule = RatingAverageEvaluator(min_median_rating=8)
 
-    row = next(line for line in str(found).splitlines() if line.startswith("A scenario "))
-    assert " - " in row
+    assert "x: median rating 10; required: at least 8" in str(result(("x", [rule], [Score(value=10.0)])))
+
+
+def test_a_result_without_any_score_says_that_nothing_was_measured() -> None:
+    assert "works: not measured; required: 90%" in str(result(("works", [RULE], [LOST, LOST])))
 
 
 @given(st.text(min_size=1), st.text(min_size=1), st.text())
@@ -213,3 +242,27 @@ def test_any_texts_can_be_printed(title: str, label: str, error: str) -> None:
     text = str(result((label, [RULE], [Score(value=2.0, reasoning=error), crash]), title=title))
 
     assert "INCONCLUSIVE" in text
+
+
+def test_what_a_screen_shows_is_the_same_from_records_and_from_the_document_that_is_kept() -> None:
+    suite = SuiteResult((rated(*[8.0] * 10, *[2.0] * 20), result(("works", [RULE], [Score(value=8.0), CRASH]))), RUN)
+
+    document = json.loads(json.dumps(encode_suite(suite.results, RUN, version="1")))
+
+    page = read_page(document, only_worst=True)
+    assert page is not None
+    assert run_text(page) == str(suite)
+
+
+def test_a_conversation_is_printed_with_tools_and_times() -> None:
+    call = {"function": {"name": "find_order", "arguments": '{"order": 1}'}}
+    said = Conversation(
+        messages=(message("user", "Where is it?"), replace(message("assistant", "Here."), tool_calls=(call,)))
+    )
+
+    assert str(said).splitlines() == [
+        "user       Where is it?",
+        "assistant  Here.",
+        '           \u2192 find_order {"order": 1}',
+        "           0.5 s",
+    ]

@@ -40,14 +40,14 @@ def file(tmp_path: Path) -> Path:
             RatingProportionEvaluator(min_rating=8, min_proportion=0.75),
         ),
         ("{type: rating_average, min_median_rating: 7.5}", RatingAverageEvaluator(min_median_rating=7.5)),
-        ("{type: proportion, min_proportion: 0.9}", ProportionEvaluator(min_proportion=0.9)),
+        ("{type: proportion, threshold: 6, min_proportion: 0.9}", ProportionEvaluator(6, 0.9)),
         (
             "{type: proportion, threshold: 2, max_proportion: 0.1, at_least: false, significance_level: 0.01}",
             ProportionEvaluator(2, max_proportion=0.1, at_least=False, significance_level=0.01),
         ),
         ("{type: quantile, at_least: 8}", QuantileEvaluator(0.5, at_least=8)),
         ("{type: quantile, quantile: 0.95, at_most: 2.5}", QuantileEvaluator(0.95, at_most=2.5)),
-        ("{type: mean, at_least: 0.5}", MeanEvaluator(at_least=0.5)),
+        ("{type: mean, at_least: 7, bounds: [1, 10]}", MeanEvaluator(at_least=7, bounds=(1, 10))),
         ("{type: mean, at_most: 7, bounds: [1, 10]}", MeanEvaluator(at_most=7, bounds=(1, 10))),
     ],
 )

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from simeval.errors import DefinitionError
 from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvaluator
+from simeval.evaluators.scores import ProportionEvaluator
 from simeval.scorers.metrics import response_latency
 from simeval.suites.scenario import Expectation, ScenarioTest, shorten
 
@@ -27,7 +28,7 @@ def test_one_expectation_and_one_evaluator_are_as_good_as_lists_of_one() -> None
 
 def test_several_expectations_with_several_evaluators_keep_their_order() -> None:
     rules = (RULE, RatingAverageEvaluator(min_median_rating=8))
-    other = Expectation(scorer=response_latency, evaluator=list(rules))
+    other = Expectation(scorer=my_scorer, evaluator=list(rules))
 
     assert scenario(then=(THEN, other)).expectations == (THEN, other)
     assert other.evaluators == rules
@@ -102,8 +103,11 @@ def my_scorer(output: str) -> float:
     [
         (THEN, "It answers."),
         (Expectation(expected_behavior="It answers.", label="answers", evaluator=RULE), "answers"),
-        (Expectation(scorer=response_latency, evaluator=RULE), "response_latency"),
-        (Expectation(scorer=response_latency, score="p90", evaluator=RULE), "response_latency.p90"),
+        (Expectation(scorer=response_latency, evaluator=ProportionEvaluator(1.0, 0.9)), "response_latency"),
+        (
+            Expectation(scorer=response_latency, score="p90", evaluator=ProportionEvaluator(1.0, 0.9)),
+            "response_latency.p90",
+        ),
         (Expectation(scorer=my_scorer, evaluator=RULE), "my_scorer"),
         (
             Expectation(expected_behavior="It  is\nlong " + "word " * 30, evaluator=RULE),

@@ -1,0 +1,41 @@
+"""What `simeval demo` does: the starter suite against an embedded app, so that a run can be seen without one."""
+
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import anyio
+
+from simeval.cli.init import SUITE
+from simeval.cli.output import Color, show, status_of, terminal_of
+from simeval.core.logs import configure_logging
+from simeval.engine.engine import DEFAULT_APP, Engine
+from simeval.results.screen.report import run_text
+from simeval.results.suite import SuiteResult, page_of
+from simeval.suites.files import load_file
+
+NEXT = (
+    "\nnext: `simeval init` writes this suite and an app of yours to start from; then\n"
+    "  simeval run suite.yaml --app app:handle"
+)
+
+
+def show_demo(*, quiet: bool, verbose: bool, color: Color) -> int:
+    """Run the starter suite against the embedded app, whatever it comes to; give the exit status."""
+    level: Any = "ERROR" if quiet else "INFO"
+    told = configure_logging(level, detailed=verbose)
+
+    def work() -> None:
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "suite.yaml"
+            path.write_text(SUITE, encoding="utf-8")
+            suite = load_file(path)
+        engine = Engine(settings=suite.settings, seed=7, store=None)
+        result: SuiteResult = anyio.run(engine.evaluate, suite, DEFAULT_APP)
+        page, terminal = page_of(result.results, result.run), terminal_of(sys.stdout, color)
+        show(run_text(page, terminal, detailed=verbose, brief=quiet, told=told), None)
+        if not quiet:
+            show(NEXT, None)
+
+    return status_of(work)

@@ -1,0 +1,78 @@
+"""What can be done after a run, as commands that can be copied."""
+
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+
+from simeval.core.settings import Settings
+from simeval.core.terminal import Terminal
+from simeval.evaluators.verdicts import trials_to_prove
+from simeval.results.screen.page import Page, ShownScenario, ShownVerdict
+
+MOST_ADVISED = 2_000  # trials of a scenario; more are no advice
+OPEN = ("budget_exhausted", "pass_unreachable", "never_possible")  # reasons that more trials may do away with
+MOST_CHOSEN = 3  # scenarios that a command names
+SHARES = (0.0, 1.0)
+
+
+def next_steps(page: Page, settings: Settings, terminal: Terminal, clean: Callable[[str], str]) -> list[str]:
+    """Return the lines of what may be done next: read what went wrong, take more trials."""
+    steps = []
+    if is_kept(settings) and page.outcome != "pass":
+        steps.append(("read the conversations that speak against the app", f"simeval show {page.run_id} --failed"))
+    steps += [
+        (f"take enough trials, fresh ones, for {what}", clean(command)) for what, command in _with_more_trials(page)
+    ]
+    if not steps:
+        return []
+    lines = ["", "next:"]
+    for what, command in steps:
+        lines += [*terminal.wrap(what, first="  "), f"    {terminal.paint(command, 'cyan')}"]
+    return lines
+
+
+def command_again(*added: str, without: Sequence[str] = ("--resume",)) -> str:
+    """Return the command that was written, with other options: those of `without` are left out, with their values."""
+    kept, arguments = [], iter(sys.argv[1:])
+    for argument in arguments:
+        if argument == "--accept-changes":
+            continue
+        if argument in without:
+            next(arguments, None)
+        elif argument.partition("=")[0] not in without:
+            kept.append(argument)
+    return shlex.join(["simeval", *kept, *added])
+
+
+def is_kept(settings: Settings) -> bool:
+    """Return whether a store has what was done, from which it can be read back."""
+    return settings.store is not None and not str(settings.store).endswith(".jsonl")
+
+
+def _with_more_trials(page: Page) -> list[tuple[str, str]]:
+    if page.stopped:
+        return []
+    found = [(each, _wanted(each)) for each in page.scenarios if each.outcome == "inconclusive"]
+    known = [(each, trials) for each, trials in found if each.sample_size < trials <= MOST_ADVISED]
+    if not known:
+        return []
+    most = max(trials for _, trials in known)
+    what = repr(known[0][0].title) if len(known) == 1 else f"{len(known)} inconclusive scenarios"
+    chosen = [part for each, _ in known for part in ("--only", each.title)] if len(known) <= MOST_CHOSEN else []
+    others = ("--resume", "--samples", "--seed", *(["--only", "--rerun"] if chosen else []))
+    return [(what, command_again(*chosen, "--samples", str(most), without=others))]
+
+
+def _wanted(scenario: ShownScenario) -> int:
+    """Return how many trials prove what a scenario has left open, if its rates are the true ones; 0 if not known."""
+    verdicts = [verdict for each in scenario.expectations for verdict in each.verdicts]
+    trials = [_trials(verdict) for verdict in verdicts if verdict.reason in OPEN]
+    return max((each or 0 for each in trials), default=0) if all(trials) else 0
+
+
+def _trials(verdict: ShownVerdict) -> int | None:
+    bar, rate = verdict.bar, verdict.estimate
+    if bar is None or rate is None or (bar.low, bar.high) != SHARES:
+        return None
+    share, good = (bar.value, rate) if bar.is_lower_bound else (1 - bar.value, 1 - rate)
+    return trials_to_prove(share, good, alpha=verdict.significance_level)

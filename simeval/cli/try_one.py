@@ -1,0 +1,80 @@
+"""What `simeval try` does: one conversation, shown as it is held, and judged aloud."""
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import anyio
+import click
+
+from simeval.cli.options import overrides
+from simeval.cli.output import Color, status_of, terminal_of
+from simeval.cli.run import app_of, read_suite
+from simeval.cli.signals import ending_on_signals
+from simeval.core.conversation import Message
+from simeval.core.logs import configure_logging
+from simeval.core.terminal import Terminal, one_line
+from simeval.core.transcript import message_lines
+from simeval.engine.engine import Engine
+from simeval.engine.run_context import AppHandler
+from simeval.results.screen.conversations import judged_lines
+from simeval.results.suite import SuiteResult, page_of
+from simeval.suites.definitions import Cast
+from simeval.suites.scenario import ScenarioTest
+
+PLAIN_RUN: dict[str, Any] = {
+    "early_stopping": False,
+    "store": None,
+    "progress": False,
+    "resume": None,
+    "cache": False,
+    "on_failed_control": "off",
+}
+
+
+def try_suite(
+    context: click.Context,
+    *,
+    suite: str,
+    app: str | None,
+    judge_model: Sequence[str],
+    user_model: str | None,
+    only_named: Sequence[str],
+    color: Color,
+) -> int:
+    """Hold one conversation of the first scenario that is named, and judge it; give the exit status."""
+    configure_logging("ERROR")
+
+    def work() -> int:
+        loaded, cast = read_suite(suite, Cast(app, judge_model, user_model), only_named, 1)
+        [scenario, *_] = loaded
+        settings = loaded.settings.overridden({**overrides(context), **PLAIN_RUN})
+        engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
+        anyio.run(_talk, engine, scenario, app_of(cast.app), terminal_of(sys.stdout, color))
+        return 0
+
+    return status_of(work)
+
+
+async def _talk(engine: Engine, scenario: ScenarioTest, handler: AppHandler, terminal: Terminal) -> None:
+    def say(message: Message) -> None:
+        _write(message_lines(message, terminal, "  "), terminal)
+
+    situation = f"given: {one_line(scenario.given)}\nwhen: {one_line(scenario.when)}"
+    head = [terminal.paint(one_line(scenario.title), "bold"), *terminal.wrap(situation, first="  ")]
+    _write([*head, ""], terminal)
+    engine.listen(say)
+    with ending_on_signals(engine):
+        result = await engine.evaluate([scenario], handler)
+    _write(["", *_judgement(result, terminal)], terminal)
+
+
+def _judgement(result: SuiteResult, terminal: Terminal) -> list[str]:
+    [scenario] = page_of(result.results, result.run, every=True).scenarios
+    lines = [line for trial in scenario.conversations.values() for line in judged_lines(scenario, trial, terminal)]
+    return [*lines, "", "One conversation shows how it goes, and proves nothing: `simeval run` holds many."]
+
+
+def _write(lines: Sequence[str], terminal: Terminal) -> None:
+    sys.stdout.write(f"{terminal.finished(lines)}\n")
+    sys.stdout.flush()

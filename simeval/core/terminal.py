@@ -1,0 +1,84 @@
+"""What a text is laid out for: how many cells a line has, whether it may be coloured, which characters it can hold."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from simeval.core.tables import printable
+
+Style = Literal["bold", "dim", "red", "green", "yellow", "cyan"]
+
+WIDTH = 100  # where nobody says how wide a line may be
+NARROWEST, WIDEST = 30, 140  # longer lines are hard to read
+_SGR: dict[Style, str] = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_R = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\U0001e800-\U0001efff]"
+_RIGHT_TO_LEFT = re.compile(f"{_R}+(?:[ .,:;!?\"'()-]+{_R}+)*")
+_ISOLATED = "\u2068\\g<0>\u2069"  # what is inside is ordered by itself, and does not turn the rest of its line around
+DRAWN = "━·┃●✓✗→…≥≤"  # what a terminal that draws has
+_ASCII = str.maketrans("━·┃●✓✗→…≥≤“”", '=.|ox#>.><""')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terminal:
+    """Lays out text for lines of `width` cells: of Chinese and of emoji each character takes two.
+
+    Where it `draws`, it has more characters than ASCII.
+    """
+
+    width: int = WIDTH
+    colour: bool = False
+    draws: bool = True
+
+    @property
+    def columns(self) -> int:
+        """How many cells of a line are used."""
+        return min(max(self.width, NARROWEST), WIDEST)
+
+    def paint(self, text: str, *styles: Style) -> str:
+        """Colour a text, where that is wanted."""
+        if not self.colour or not text or not styles:
+            return text
+        return f"\x1b[{';'.join(_SGR[style] for style in styles)}m{text}\x1b[0m"
+
+    def wrap(self, text: str, *, first: str = "", rest: str | None = None, width: int | None = None) -> list[str]:
+        """Break a text into lines, of which the first begins so, and the others so; its own line breaks are kept."""
+        from wcwidth import width as cells  # 30 ms, which who prints nothing need not wait for
+        from wcwidth import wrap
+
+        margin = " " * cells(first) if rest is None else rest
+        room = max((width or self.columns) - max(cells(first), cells(margin)), 8)
+        lines = [line for each in text.splitlines() or [""] for line in wrap(each, room) or [""]]
+        return [f"{first if number == 0 else margin}{isolated(line)}".rstrip() for number, line in enumerate(lines)]
+
+    def cells(self, text: str) -> int:
+        """Return how many cells a text takes."""
+        from wcwidth import width
+
+        return int(width(text))
+
+    def beside(self, left: Sequence[str], right: Sequence[str], *, at: int) -> list[str]:
+        """Put lines beside others, which are at most `at` cells wide."""
+        from wcwidth import ljust
+
+        count = max(len(left), len(right))
+        lines = zip([*left, *[""] * (count - len(left))], [*right, *[""] * (count - len(right))], strict=True)
+        return [f"{ljust(one, at)}{other}".rstrip() for one, other in lines]
+
+    def finished(self, lines: Sequence[str]) -> str:
+        """Join lines, in characters that can be written."""
+        text = "\n".join(lines)
+        return text if self.draws else text.translate(_ASCII)
+
+
+PLAIN = Terminal()
+
+
+def isolated(line: str) -> str:
+    """Keep what is written from right to left from turning around what stands beside it."""
+    return _RIGHT_TO_LEFT.sub(_ISOLATED, line)
+
+
+def one_line(text: str) -> str:
+    """Return a text on one line, without characters that could rewrite a terminal."""
+    return " ".join(printable(text).split())

@@ -1,0 +1,73 @@
+"""A conversation as a person reads it: who said what, which tools were called, how long it took."""
+
+import json
+from collections.abc import Mapping
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+from simeval.core.tables import printable
+from simeval.core.terminal import PLAIN, Style, Terminal
+
+if TYPE_CHECKING:
+    from simeval.core.conversation import Conversation, Message
+
+SHORT = 60  # cells; shorter lines have no room for who speaks beside what is said
+SPEAKER = len("assistant") + 2  # cells for who speaks
+LONGEST_CALL = 300  # characters of a tool call that are shown
+SLOW_SECONDS = 0.05  # from which on the time of an answer is worth its place
+_COLOURS: Mapping[str, Style] = {"user": "cyan", "assistant": "bold"}
+
+
+def transcript_lines(
+    conversation: "Conversation", terminal: Terminal = PLAIN, *, margin: str = "", most: int | None = None
+) -> list[str]:
+    """Return the lines of a conversation; of a longer one than `most` messages only the last."""
+    messages = conversation.messages
+    hidden = 0 if most is None else max(0, len(messages) - most)
+    earlier = f"… {hidden} earlier message{'' if hidden == 1 else 's'}"
+    lines = [margin + terminal.paint(earlier, "dim")] if hidden else []
+    for message in messages[hidden:]:
+        lines += message_lines(message, terminal, margin)
+    return lines or [margin + terminal.paint("nothing was said", "dim")]
+
+
+def message_lines(message: "Message", terminal: Terminal, margin: str = "") -> list[str]:
+    """Return the lines of one message: who says what, and below it the tools it took, and the time."""
+    if terminal.columns < SHORT:  # who speaks stands above what is said
+        inner, head = f"{margin}  ", [margin + terminal.paint(message.role, _COLOURS[message.role])]
+        return [*head, *terminal.wrap(printable(message.content), first=inner), *_more(message, terminal, inner)]
+    inner = margin + " " * SPEAKER
+    who = terminal.paint(message.role, _COLOURS[message.role]) + " " * (SPEAKER - len(message.role))
+    said = terminal.wrap(printable(message.content), first=margin + who, rest=inner)
+    return [*said, *_more(message, terminal, inner)]
+
+
+def _more(message: "Message", terminal: Terminal, margin: str) -> list[str]:
+    """Return what stands below a message: the tools that were called for it, and the seconds it took."""
+    lines = []
+    for call in message.tool_calls:
+        lines += terminal.wrap(show_call(call), first=f"{margin}→ ")
+    if message.role == "assistant" and not isnan(message.seconds) and message.seconds >= SLOW_SECONDS:
+        lines.append(margin + terminal.paint(f"{message.seconds:.1f} s", "dim"))
+    return lines
+
+
+def show_call(call: Mapping[str, Any]) -> str:
+    """Write a tool call, in whatever form the app reports it: its name, its arguments, what it gave."""
+    inner = call.get("function")
+    parts = {**call, **(inner if isinstance(inner, Mapping) else {})}
+    name = next((str(parts[key]) for key in ("name", "tool", "tool_name") if parts.get(key)), "tool call")
+    if isinstance(inner, str):
+        name = inner
+    shown = [
+        _brief(parts[key]) for key in ("arguments", "args", "input", "parameters") if parts.get(key) not in (None, "")
+    ]
+    gave = [f"→ {_brief(parts[key])}" for key in ("result", "output", "response") if parts.get(key) is not None]
+    if not shown and not gave and name == "tool call":
+        shown = [_brief(call)]
+    return printable(" ".join([name, *shown, *gave]))
+
+
+def _brief(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= LONGEST_CALL else f"{text[: LONGEST_CALL - 1]}…"

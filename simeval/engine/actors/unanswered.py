@@ -1,0 +1,43 @@
+"""An app that never answered: each conversation failed at its first turn, in one way, so nothing is known of it."""
+
+import re
+from dataclasses import dataclass, field
+
+from simeval.core.logs import warn_all
+from simeval.core.trial import Judgement
+
+FIRST_FEW = 5  # conversations after which it is told
+_CHANGING = re.compile(r"\d+")  # what may differ between errors that are one
+_TURN = re.compile(r"^the app failed at turn \d+: ")
+
+
+@dataclass(slots=True)
+class Unanswered:
+    """Looks whether an app has answered anything by now, and warns once where the first few conversations got none."""
+
+    taken: int = 0
+    has_answered: bool = False
+    causes: dict[str, str] = field(default_factory=dict)
+
+    def take(self, judgement: Judgement) -> None:
+        """Look at one more trial that counts."""
+        failure = judgement.failure
+        self.taken += 1
+        if failure is None or failure.stage != "app" or judgement.conversation.responses:
+            self.has_answered = True
+            return
+        self.causes.setdefault(_CHANGING.sub("#", failure.error), failure.error)
+        if self.taken == FIRST_FEW and self.said:
+            warn_all(f"your app has not answered once in {self.taken} conversations: {self._cause}")
+
+    @property
+    def said(self) -> str:
+        """What keeps everything from being concluded, where all trials failed so; else nothing."""
+        if self.has_answered or len(self.causes) != 1:
+            return ""
+        how_often = f"in all {self.taken} conversations" if self.taken > 1 else "in the one conversation"
+        return f"your app never answered: {self._cause}, {how_often} (--log-level debug shows the traceback)"
+
+    @property
+    def _cause(self) -> str:
+        return _TURN.sub("", next(iter(self.causes.values())))

@@ -1,0 +1,65 @@
+"""What is said of a run before it begins: in a line what will be done, and what cannot come of it."""
+
+from collections.abc import Sequence
+from math import prod
+
+from simeval.core.settings import Settings
+from simeval.core.usage import total
+from simeval.engine.plans.budget import show_dollars
+from simeval.engine.plans.cost_forecast import CostForecast, about
+from simeval.engine.plans.scenario_plan import RunPlan, ScenarioPlan
+from simeval.suites.planning import plan_suite
+
+MOST_NAMED = 3  # titles in a warning
+
+
+def preview(plans: Sequence[ScenarioPlan], settings: Settings, foreseen: CostForecast) -> str:
+    """Say in a line how many conversations there will be, what they may cost, and whether a good app would pass."""
+    size, most = len(plans), foreseen.trials_at_most
+    expected = foreseen.trials_expected
+    typically = "" if expected is None or expected >= most else f" (about {about(expected)} expected)"
+    cost = total(foreseen.typical).cost_usd
+    return "; ".join(
+        [
+            f"{size} scenario{'' if size == 1 else 's'}, up to {most:,} conversations{typically}",
+            *([] if cost is None else [f"about {show_dollars(cost)}"]),
+            *_chance(plans, settings),
+        ]
+    )
+
+
+def _chance(plans: Sequence[ScenarioPlan], settings: Settings) -> list[str]:
+    found = plan_suite([plan.scenario for plan in plans], settings).forecasts
+    chances = [each.prob_pass for each in found if each.can_pass]
+    known = [chance for chance in chances if chance is not None]
+    if not known or len(known) < len(chances):
+        return []
+    good = "if the app is good (half-way from each bar to 100%)"
+    least, most = (_percent(each) for each in (min(known), max(known)))
+    if len(known) == 1:
+        return [f"{good}, it passes with a chance of {least}"]
+    each = least if least == most else f"{least} to {most}"
+    which = "all" if len(known) == len(found) else f"the {len(known)} that can"
+    return [f"{good}, a requirement passes with a chance of {each}, {which} together with {_percent(prod(known))}"]
+
+
+def _percent(chance: float) -> str:
+    shown = f"{chance:.0%}"
+    return {"0%": "under 1%", "100%": "over 99%"}.get(shown, shown)
+
+
+def warnings_of(plans: Sequence[RunPlan]) -> list[str]:
+    """Return the warnings of all plans; one that holds for several is said once."""
+    about: dict[str, list[str]] = {}
+    for plan in plans:
+        for title, said in plan.warnings():
+            titles = about.setdefault(said, [])
+            titles += [title] if title not in titles else []
+    return [f"{_named(titles)}: {said}" for said, titles in about.items()]
+
+
+def _named(titles: Sequence[str]) -> str:
+    if len(titles) == 1:
+        return titles[0]
+    more = f" and {len(titles) - MOST_NAMED} more" if len(titles) > MOST_NAMED else ""
+    return f"{len(titles)} of them ({', '.join(titles[:MOST_NAMED])}{more})"

@@ -1,0 +1,96 @@
+"""Conversations on a screen: what was said, which scores that got, and why."""
+
+from collections.abc import Iterable, Iterator
+from math import isnan
+
+from simeval.core.conversation import Conversation
+from simeval.core.terminal import PLAIN, Terminal, one_line
+from simeval.core.transcript import SLOW_SECONDS, transcript_lines
+from simeval.results.screen.page import Page, ShownExpectation, ShownScenario, ShownTrial
+
+MOST_MESSAGES = 6  # of a conversation that stands in the screen after a run
+
+
+def worst_lines(scenario: ShownScenario, terminal: Terminal) -> list[str]:
+    """Return the conversation that speaks most against the first expectation that did not pass; [] where none does."""
+    found = (each for each in scenario.expectations if each.outcome == scenario.outcome and each.worst is not None)
+    for expectation in found:
+        trial = scenario.conversations.get(-1 if expectation.worst is None else expectation.worst)
+        if trial is not None:
+            return _worst(trial, expectation.label, terminal)
+    return []
+
+
+def _worst(trial: ShownTrial, label: str, terminal: Terminal) -> list[str]:
+    found = trial.scores.get(label)
+    if found is None:
+        said = f": {one_line('; '.join(trial.failures))}" if trial.failures else ""
+    else:
+        reasoning = f": {one_line(found.reasoning)}" if found.reasoning else ""
+        said = "" if found.score is None else f", score {found.score:g}{reasoning}"
+    head = terminal.wrap(f"worst conversation (trial {trial.index}){said}", first="    ", rest="      ")
+    return [*head, *transcript_lines(trial.conversation, terminal, margin=" " * 6, most=MOST_MESSAGES)]
+
+
+def chosen(page: Page, *, trial: int | None, failed: bool, title: str | None) -> list[tuple[ShownScenario, ShownTrial]]:
+    """Return the conversations of a run that were asked for, in the order dealt."""
+    return [
+        (scenario, each)
+        for scenario in page.scenarios
+        if title is None or title.casefold() in scenario.title.casefold()
+        for _, each in sorted(scenario.conversations.items())
+        if trial is None or each.index == trial
+        if not failed or has_failed(scenario, each)
+    ]
+
+
+def has_failed(scenario: ShownScenario, trial: ShownTrial) -> bool:
+    """Return whether a conversation speaks against anything that is required, or went wrong."""
+    scored = [(each, trial.scores[each.label].score) for each in scenario.expectations if each.label in trial.scores]
+    return bool(trial.failures) or any(
+        score is None or isnan(score) or not expectation.is_met_by(score) for expectation, score in scored
+    )
+
+
+def conversations_text(found: Iterable[tuple[ShownScenario, ShownTrial]], terminal: Terminal = PLAIN) -> str:
+    """Write conversations with their scores, each under its scenario and number."""
+    lines = [line for scenario, trial in found for line in [*trial_lines(scenario, trial, terminal), ""]]
+    return terminal.finished(lines[:-1])
+
+
+def trial_lines(scenario: ShownScenario, trial: ShownTrial, terminal: Terminal) -> list[str]:
+    """Return a conversation, what became of it, and how it was judged."""
+    title = terminal.paint(one_line(scenario.title), "bold")
+    head = terminal.wrap(f"trial {trial.index} of {title}")
+    said = transcript_lines(trial.conversation, terminal, margin="  ")
+    return [*head, *said, *judged_lines(scenario, trial, terminal)]
+
+
+def judged_lines(scenario: ShownScenario, trial: ShownTrial, terminal: Terminal) -> list[str]:
+    """Return how a conversation ended, and which scores it got, with the reasons."""
+    return [*_end(trial.conversation, terminal), *_judged(scenario.expectations, trial, terminal)]
+
+
+def _end(conversation: Conversation, terminal: Terminal) -> list[str]:
+    seconds = [each.seconds for each in conversation.responses if not isnan(each.seconds)]
+    style = ", ".join(f"{name} {value}" for name, value in (conversation.writing_style or {}).items())
+    parts = [
+        f"ended: {conversation.ended}",
+        *([f"slowest answer {max(seconds):.1f} s"] if max(seconds, default=0) >= SLOW_SECONDS else []),
+        *([f"the user's style: {one_line(style)}"] if style else []),
+    ]
+    return [terminal.paint(line, "dim") for line in terminal.wrap("; ".join(parts), first="  ")]
+
+
+def _judged(expectations: Iterable[ShownExpectation], trial: ShownTrial, terminal: Terminal) -> Iterator[str]:
+    for expectation in expectations:
+        found = trial.scores.get(expectation.label)
+        if found is None or found.score is None:
+            continue
+        is_met = expectation.is_met_by(found.score)
+        sign = terminal.paint("✓" if is_met else "✗", "green" if is_met else "red")
+        reasoning = f": {one_line(found.reasoning)}" if found.reasoning else ""
+        said = f"{one_line(expectation.label)}, score {found.score:g}{reasoning}"
+        yield from terminal.wrap(said, first=f"  {sign} ", rest="    ")
+    for failure in trial.failures:
+        yield from terminal.wrap(one_line(failure), first=f"  {terminal.paint('!', 'red')} ", rest="    ")

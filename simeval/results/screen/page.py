@@ -1,0 +1,168 @@
+"""What a screen shows of a run: made of its records, or read from its machine-readable result."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import ge, gt, le, lt
+from typing import Literal
+
+from simeval.core.conversation import Conversation
+from simeval.core.trial import Outcome, Verdict
+from simeval.core.usage import Usage
+from simeval.evaluators.base import Bar, Evaluator
+from simeval.results.users import UserConduct
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCut:
+    """Where a score begins to speak for a requirement."""
+
+    sign: Literal[">=", "<=", ">", "<"]
+    score: float
+
+    def holds(self, score: float) -> bool:
+        """Return whether a score is on the good side."""
+        return _SIGNS[self.sign](score, self.score)
+
+
+_SIGNS: Mapping[str, Callable[[float, float], bool]] = {">=": ge, "<=": le, ">": gt, "<": lt}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownVerdict:
+    """One requirement.
+
+    `said` is what was observed and what is required, in a sentence, `range` where the true value lies, in words.
+    """
+
+    outcome: Outcome
+    said: str
+    range: str
+    evaluator: str
+    reason: str
+    why: str
+    n: int
+    significance_level: float
+    method: str = ""
+    estimate: float | None = None
+    confidence_interval: tuple[float | None, float | None] | None = None
+    p_value: float | None = None
+    p_value_fail: float | None = None
+    bar: Bar | None = None
+    cut: ShownCut | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownExpectation:
+    """One expectation. `described` is what else is known of it, `worst` the trial that speaks most against it."""
+
+    label: str
+    outcome: Outcome
+    verdicts: Sequence[ShownVerdict]
+    warnings: Sequence[str] = ()
+    described: Sequence[str] = ()
+    worst: int | None = None
+
+    def is_met_by(self, score: float) -> bool:
+        """Return whether a conversation with this score speaks for all that is required."""
+        return all(verdict.cut is None or verdict.cut.holds(score) for verdict in self.verdicts)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownScore:
+    """What a conversation was given, and why."""
+
+    score: float | None
+    reasoning: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownTrial:
+    """A conversation, with its scores by the labels of their expectations, and what went wrong in it."""
+
+    index: int
+    conversation: Conversation
+    scores: Mapping[str, ShownScore] = field(default_factory=dict)
+    failures: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownFailure:
+    """What went wrong in a trial."""
+
+    index: int
+    stage: str
+    error: str
+
+    def __str__(self) -> str:
+        return f"{self.stage}: {self.error}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownScenario:
+    """One scenario, with the conversations that can be shown."""
+
+    title: str
+    outcome: Outcome
+    sample_size: int
+    trials: int
+    expectations: Sequence[ShownExpectation]
+    users: UserConduct
+    errors: Sequence[ShownFailure] = ()
+    conversations: Mapping[int, ShownTrial] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A run of a suite. `roles` says who played what, such as "judge openai/gpt-5-nano"."""
+
+    run_id: str
+    outcome: Outcome
+    seed: int
+    roles: Sequence[str]
+    gate_met: bool
+    gate: str
+    stopped: str
+    seconds: float
+    usage: Mapping[str, Usage]
+    guarantee: str
+    scenarios: Sequence[ShownScenario]
+    notes: Sequence[str] = ()
+
+    @property
+    def verdicts(self) -> list[ShownVerdict]:
+        """All verdicts, in order."""
+        return [verdict for each in self.scenarios for one in each.expectations for verdict in one.verdicts]
+
+
+def shown_verdict(label: str, evaluator: Evaluator, verdict: Verdict) -> ShownVerdict:
+    """Return what is shown of a verdict on what `label` names."""
+    interval = None if verdict.outcome == "error" else verdict.confidence_interval
+    return ShownVerdict(
+        outcome=verdict.outcome,
+        said=evaluator.tell(label, verdict) + _besides(verdict),
+        range="" if interval is None else " to ".join(map(evaluator.show, interval)),
+        evaluator=verdict.evaluator,
+        reason=verdict.reason,
+        why=verdict.why,
+        n=verdict.n,
+        significance_level=verdict.significance_level,
+        method=verdict.method,
+        estimate=verdict.estimate,
+        confidence_interval=interval,
+        p_value=verdict.p_value,
+        p_value_fail=verdict.p_value_fail,
+        bar=evaluator.bar_on_scale,
+        cut=ShownCut(*evaluator.cut) if evaluator.cut else None,
+    )
+
+
+def _besides(verdict: Verdict) -> str:
+    """Say how many conversations are not among those that were measured."""
+    counts = ((verdict.missing, "missing"), (verdict.left_out, "left out, because the app failed"))
+    return "".join(f"; {count} more {'is' if count == 1 else 'are'} {what}" for count, what in counts if count)
+
+
+def roles_of(app: str, judge: str, user: str, repeats: int = 1) -> tuple[str, ...]:
+    """Say who played what."""
+    times = f" ({repeats} ratings each)" if repeats > 1 else ""
+    return f"app {app}", f"judge {judge}{times}", f"user {user}"

@@ -1,0 +1,166 @@
+"""The screen after a run: how it went in a line, what failed first, why, and what it cost."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from simeval.core.terminal import PLAIN, Terminal, one_line
+from simeval.core.trial import Outcome
+from simeval.evaluators.verdicts import show_share
+from simeval.results.screen.conversations import worst_lines
+from simeval.results.screen.page import Page, ShownScenario
+from simeval.results.screen.requirement import COLOURS, requirement_lines
+from simeval.results.text import MARKS, MOST_CAUSES, counted_of, show_malformed, show_spent
+from simeval.results.users import show_conduct
+
+WORST_FIRST: tuple[Outcome, ...] = ("error", "fail", "inconclusive", "pass")
+MOST_SHOWN = 20  # scenarios of one outcome that are shown with their requirements; of the others the titles are
+MOST_PASSES = 8
+MOST_TITLES = 10
+MOST_TOLD = 5  # conversations that are shown
+DOES: dict[Outcome, tuple[str, str]] = {
+    "error": ("could not be judged", "could not be judged"),
+    "fail": ("fails", "fail"),
+    "inconclusive": ("is inconclusive", "are inconclusive"),
+    "pass": ("passes", "pass"),
+}
+
+
+def run_text(
+    page: Page, terminal: Terminal = PLAIN, *, detailed: bool = False, brief: bool = False, told: Sequence[str] = ()
+) -> str:
+    """Write a run for a terminal: `detailed` with all there is, `brief` how it went alone.
+
+    Notes that were `told` before are left out.
+    """
+    head = headline(page, terminal)
+    if brief:
+        return terminal.finished(head)
+    blocks = [
+        head,
+        *_scenario_blocks(page, terminal, detailed=detailed),
+        _warnings(page, terminal),
+        _failures(page, terminal),
+        _notes(page, terminal, told),
+        _foot(page, terminal),
+    ]
+    return terminal.finished([line for block in blocks if block for line in [*block, ""]][:-1])
+
+
+def headline(page: Page, terminal: Terminal) -> list[str]:
+    """Say in a line how many scenarios did what, the worst first; or why nothing could be concluded at all."""
+    mark = terminal.paint(MARKS[page.outcome], "bold", COLOURS[page.outcome])
+    if reason := shared_reason(page):
+        return terminal.wrap(one_line(reason), first=f"{mark}  ")
+    found = Counter(scenario.outcome for scenario in page.scenarios)
+    size = len(page.scenarios)
+    said = [f"{found[o] if size > found[o] else _all(size)} {DOES[o][found[o] > 1]}" for o in WORST_FIRST if found[o]]
+    if len(said) > 1:
+        said[0] = said[0].replace(" ", f" of {size} scenarios ", 1)
+    elif size > 1:
+        said[0] = said[0].replace(f"all {size}", f"all {size} scenarios")
+    accepted = f" (accepted by the gate {page.gate})" if page.outcome != "pass" and page.gate_met else ""
+    lines = terminal.wrap(f"{', '.join(said)}{accepted}", first=f"{mark}  ")
+    return [*lines, *terminal.wrap(f"the run ended early: {one_line(page.stopped)}")] if page.stopped else lines
+
+
+def shared_reason(page: Page) -> str:
+    """Return why nothing could be concluded, where that is one reason for all; else nothing."""
+    reasons = {verdict.why for verdict in page.verdicts if verdict.outcome == "error"}
+    return reasons.pop() if len(reasons) == 1 and all(each.outcome == "error" for each in page.verdicts) else ""
+
+
+def _all(size: int) -> str:
+    return "the scenario" if size == 1 else "both scenarios" if size == 2 else f"all {size}"
+
+
+def _scenario_blocks(page: Page, terminal: Terminal, *, detailed: bool) -> Iterator[list[str]]:
+    """Return the scenarios in blocks, the worst first; of many with one outcome some by their titles alone."""
+    told, reason = 0, shared_reason(page)
+    for outcome in WORST_FIRST:
+        found = [scenario for scenario in page.scenarios if scenario.outcome == outcome]
+        most = len(found) if detailed else MOST_PASSES if outcome == "pass" else MOST_SHOWN
+        folded = found if (outcome == "pass" and len(found) > most) or (reason and len(found) > 1) else found[most:]
+        shown = found[: len(found) - len(folded)]
+        block: list[str] = []
+        for scenario in shown:
+            lines = _scenario_lines(scenario, terminal, detailed=detailed, known=reason)
+            if outcome != "pass" and told < MOST_TOLD:
+                worst = worst_lines(scenario, terminal)
+                told += bool(worst)
+                lines += worst
+            block += lines
+            if outcome != "pass":
+                yield block
+                block = []
+        if folded:
+            block += _folded(folded, terminal, among=bool(shown))
+        yield block
+
+
+def _scenario_lines(scenario: ShownScenario, terminal: Terminal, *, detailed: bool, known: str) -> list[str]:
+    mark = terminal.paint(MARKS[scenario.outcome], "bold", COLOURS[scenario.outcome])
+    lines = terminal.wrap(one_line(scenario.title), first=f"{mark}  ", rest="      ")
+    for expectation in sorted(scenario.expectations, key=lambda each: WORST_FIRST.index(each.outcome)):
+        for verdict in expectation.verdicts:
+            pictured = scenario.outcome != "pass" or detailed
+            lines += requirement_lines(verdict, terminal, pictured=pictured, detailed=detailed, known=known)
+        for said in expectation.described:
+            lines += terminal.wrap(one_line(said), first="    ")
+    return lines
+
+
+def _folded(scenarios: Sequence[ShownScenario], terminal: Terminal, *, among: bool) -> list[str]:
+    outcome = scenarios[0].outcome
+    mark = terminal.paint(MARKS[outcome], "bold", COLOURS[outcome])
+    count = f"{len(scenarios)} more scenarios" if among else f"{len(scenarios)} scenarios"
+    titles = [line for each in scenarios[:MOST_TITLES] for line in terminal.wrap(one_line(each.title), first="    ")]
+    rest = len(scenarios) - MOST_TITLES
+    more = [f"    … and {rest} more; -v shows them all"] if rest > 0 else []
+    return [f"{mark}  {count}", *titles, *more]
+
+
+def _warnings(page: Page, terminal: Terminal) -> list[str]:
+    """Say why judges may not be worth their ratings, each reason once, with the expectations it holds for."""
+    about: dict[str, list[str]] = {}
+    for scenario in page.scenarios:
+        for each in scenario.expectations:
+            for said in each.warnings:
+                about.setdefault(said, []).append(each.label)
+    lines = []
+    for said, labels in about.items():
+        where = repr(labels[0]) if len(labels) == 1 else counted_of(len(labels), "expectation")
+        lines += terminal.wrap(f"{where}: {one_line(said)}", first=terminal.paint("warning: ", "yellow"), rest="  ")
+    return lines
+
+
+def _failures(page: Page, terminal: Terminal) -> list[str]:
+    """Say what went wrong on single trials, each cause once with its count, also where all passed."""
+    counted = Counter(one_line(str(failure)) for scenario in page.scenarios for failure in scenario.errors)
+    if not counted:
+        return []
+    trials = sum(len({each.index for each in scenario.errors}) for scenario in page.scenarios)
+    lines = [f"{counted_of(trials, 'conversation')} went wrong:"]
+    for text, count in counted.most_common(MOST_CAUSES):
+        lines += terminal.wrap(f"{count} x {text}", first="  ", rest="    ")
+    more = len(counted) - MOST_CAUSES
+    return [*lines, f"  … and {counted_of(more, 'more cause')}; --json has them all"] if more > 0 else lines
+
+
+def _notes(page: Page, terminal: Terminal, told: Sequence[str]) -> list[str]:
+    lines = [line for note in page.notes if note not in told for line in terminal.wrap(one_line(note), first="note: ")]
+    conducts = show_conduct([(one_line(each.title), each.users) for each in page.scenarios])
+    lines += [line for said in conducts for line in terminal.wrap(said, rest="  ")]
+    return [*lines, *(line for line in terminal.wrap(show_malformed(page.usage)) if line)]
+
+
+def _foot(page: Page, terminal: Terminal) -> list[str]:
+    """Say how to read the pictures, what is guaranteed, and what it cost."""
+    trials = sum(scenario.trials for scenario in page.scenarios)
+    alphas = {verdict.significance_level for verdict in page.verdicts}
+    sure = f"with {show_share(1 - 2 * alphas.pop())} confidence" if len(alphas) == 1 else "by its interval"
+    is_drawn = any(verdict.bar and verdict.confidence_interval for verdict in page.verdicts)
+    key = [f"━ where the true value lies {sure}   ● observed   ┃ required"] if is_drawn else []
+    spent = f"{counted_of(trials, 'conversation')}, {show_spent(page.usage, page.seconds)}"
+    who = f"run {page.run_id}, seed {page.seed}, {', '.join(map(one_line, page.roles))}"
+    lines = [line for text in [*key, page.guarantee, spent, who] if text for line in terminal.wrap(text, rest="  ")]
+    return [terminal.paint(line, "dim") for line in lines]

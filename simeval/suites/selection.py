@@ -1,0 +1,25 @@
+"""Some of the scenarios of a suite: by what is in their titles, or by their tags."""
+
+from collections.abc import Sequence
+
+from simeval.core.validation import nearest
+from simeval.errors import DefinitionError
+from simeval.suites.scenario import ScenarioTest
+
+
+def only(scenarios: Sequence[ScenarioTest], names: Sequence[str]) -> tuple[ScenarioTest, ...]:
+    """Return the scenarios that have one of these names as a tag, or in their title; all without names.
+
+    Raises DefinitionError for a name that none has.
+    """
+    for name in names:
+        if not any(is_named(scenario, name) for scenario in scenarios):
+            known = dict.fromkeys([each.title for each in scenarios] + [tag for each in scenarios for tag in each.tags])
+            do = nearest(name, list(known))
+            raise DefinitionError("--only", found=f"no scenario has {name!r} as a tag or in its title", do=do)
+    return tuple(scenario for scenario in scenarios if not names or any(is_named(scenario, name) for name in names))
+
+
+def is_named(scenario: ScenarioTest, name: str) -> bool:
+    """Return whether a name is a tag of a scenario or, in whatever letters, part of its title."""
+    return name in scenario.tags or name.casefold() in scenario.title.casefold()

@@ -1,0 +1,116 @@
+"""The command line: some scenarios of a suite, one conversation of it, and the conversations of a run."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import simeval
+
+SUITE = """
+sample_size: 30
+scenarios:
+  - title: It says what it does
+    tags: [smoke]
+    given: A new user
+    when: The user asks what the bot can do
+    then:
+      expected_behavior: Bot tracks orders, starts returns
+      evaluator: {type: success_rate, min_proportion: 0.9}
+  - title: It sings
+    tags: [smoke, music]
+    given: A new user
+    when: The user asks for a song
+    then:
+      expected_behavior: Bot sings lalala
+      evaluator: {type: success_rate, min_proportion: 0.9}
+"""
+APP = """
+from simeval import AppResponse
+
+async def handle(message, state):
+    call = {"name": "find_order", "arguments": {"number": 7}}
+    return AppResponse("I track orders and start returns.", tool_calls=[call])
+"""
+RUN = ("run", "suite.yaml", "--app", "shop:handle", "--seed", "4")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "shop.py").write_text(APP)
+    (tmp_path / "suite.yaml").write_text(SUITE)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("names", "count"), [(["smoke"], 2), (["music"], 1), (["it SINGS"], 1), (["sings", "what it does"], 2)]
+)
+def test_scenarios_are_chosen_by_tag_or_title(folder: Path, names: list[str], count: int) -> None:
+    chosen = [part for name in names for part in ("--only", name)]
+
+    done = simeval(folder, *RUN, "--store", "none", *chosen)
+
+    assert f"{count} scenario{'s' * (count > 1)}, up to {30 * count} conversations" in done.stderr
+
+
+def test_a_name_that_no_scenario_has_is_refused_with_the_nearest(folder: Path) -> None:
+    done = simeval(folder, *RUN, "--only", "musik")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == ("simeval: --only: no scenario has 'musik' as a tag or in its title; did you mean 'music'?\n")
+
+
+def test_what_did_not_pass_is_run_again_alone(folder: Path) -> None:
+    simeval(folder, *RUN)
+
+    again = simeval(folder, *RUN, "--rerun", "failed")
+
+    assert again.stdout.startswith("FAIL  the scenario fails\n\nFAIL  It sings\n")
+
+
+def test_nothing_is_run_again_where_there_was_no_run_or_all_passed(folder: Path) -> None:
+    none = simeval(folder, *RUN, "--rerun", "failed")
+    simeval(folder, *RUN, "--only", "what it does")
+    passed = simeval(folder, *RUN, "--rerun", "failed")
+
+    assert (none.returncode, passed.returncode) == (2, 2)
+    assert "all scenarios passed in the last run" in passed.stderr
+
+
+def test_the_conversations_of_a_run_are_read_back_in_full(folder: Path) -> None:
+    simeval(folder, *RUN)
+
+    failed = simeval(folder, "show", "--failed").stdout
+    one = simeval(folder, "show", "--trial", "0", "--scenario", "what it does").stdout
+
+    assert failed.startswith("trial 0 of It sings\n")
+    assert "It says what it does" not in failed
+    assert one.startswith("trial 0 of It says what it does\n  user       ")
+    assert "  assistant  I track orders and start returns.\n" in one
+    assert '  \u2192 find_order {"number": 7}\n' in one
+    assert "\u2713 Bot tracks orders, starts returns, score 10: " in one
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--trial", "99"), "--trial: there is no trial 99; use a number from 0 to "),
+        (("--scenario", "It sinks"), "--scenario: there is no 'It sinks'; did you mean 'It sings'?"),
+    ],
+)
+def test_a_conversation_that_is_not_there_is_refused(folder: Path, arguments: tuple[str, ...], says: str) -> None:
+    simeval(folder, *RUN)
+
+    done = simeval(folder, "show", *arguments)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"simeval: {says}")
+
+
+def test_one_conversation_is_held_aloud_judged_and_not_kept(folder: Path) -> None:
+    done = simeval(folder, "try", "suite.yaml", "--app", "shop:handle", "--only", "music")
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("It sings\n  given: A new user\n  when: The user asks for a song\n\n  user       ")
+    assert "\u2717 Bot sings lalala, score 1: " in done.stdout
+    assert done.stdout.endswith("One conversation shows how it goes, and proves nothing: `simeval run` holds many.\n")
+    assert not (folder / ".simeval").exists()

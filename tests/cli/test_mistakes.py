@@ -1,0 +1,144 @@
+"""What a new user gets wrong, and the exact words that come of it: short, plain, what was found and what to do."""
+
+import json
+from pathlib import Path
+from statistics import median
+
+import pytest
+from click.testing import CliRunner
+
+from simeval.cli.main import main
+from simeval.cli.output import BAD_INPUT
+
+SCENARIO = """\
+  - title: First
+    given: A user
+    when: They ask
+    then:
+      expected_behavior: It answers
+      evaluator: {type: success_rate, min_proportion: 0.9}
+"""
+SUITE = f"scenarios:\n{SCENARIO}"
+RUN = ("run", "suite.yaml", "--app", "mistaken_app:handle", "--store", "none")
+SCORED = SUITE.replace("expected_behavior: It answers", "scorer: response_latency")
+QUIET: dict[str, tuple[str, tuple[str, ...], str]] = {
+    "a title is used twice": (
+        SUITE + SCENARIO,
+        RUN,
+        "suite.yaml, line 8, field scenarios.1.title: there is another scenario with the title 'First'; "
+        "give each its own: results are told by titles.",
+    ),
+    "a rating is asked of a metric": (
+        SCORED,
+        RUN,
+        "suite.yaml, line 6, field scenarios.0.then: Expectation.evaluator: SuccessRateEvaluator: it is for a judge's "
+        "ratings from 1 to 10, and response_latency is a metric; use proportion, quantile or mean.",
+    ),
+    "a share of ratings has no threshold": (
+        SUITE.replace("success_rate", "proportion"),
+        RUN,
+        "suite.yaml, line 6, field scenarios.0.then: Expectation.evaluator: ProportionEvaluator: every score from 1 to "
+        "10 meets it; put the bar between 1 and 10: a judge rates from 1 to 10.",
+    ),
+    "a title is a word that YAML takes for true": (
+        SUITE.replace("First", "yes"),
+        RUN,
+        "suite.yaml, line 2, field scenarios.0.title: found True; YAML reads yes, no, on and off as true and false: "
+        "put such a word in quotes.",
+    ),
+    "a text has a colon": (
+        SUITE.replace("A user", "A user: new"),
+        RUN,
+        "suite.yaml, line 3: this is not YAML (mapping values are not allowed here); "
+        "put a text that has a colon in quotes.",
+    ),
+    "a line begins with a tab": (
+        SUITE.replace("    given", "\tgiven"),
+        RUN,
+        "suite.yaml, line 3: this is not YAML (found character '\\t' that cannot start any token); "
+        "use spaces in place of tabs, and quotes around a text that begins with a sign.",
+    ),
+    "several fields are misspelt": (
+        SUITE.replace("given", "givn").replace("success_rate", "succes_rate"),
+        RUN,
+        "suite.yaml, line 3, field scenarios.0.givn: there is no field 'givn'; did you mean 'given'?",
+    ),
+    "mistakes are in several scenarios": (
+        SUITE.replace("when", "wen") + SCENARIO.replace("First", "Second").replace("0.9", "90"),
+        RUN,
+        "suite.yaml, line 4, field scenarios.0.wen: there is no field 'wen'; did you mean 'when'?\n"
+        "suite.yaml, line 13, field scenarios.1.then.evaluator.min_proportion: found 90.0; use a "
+        "share strictly between 0 and 1 (no number of trials can prove 0% or 100%).",
+    ),
+    "no app is named": (
+        SUITE,
+        ("run", "suite.yaml"),
+        "app: none is named; name yours with --app MODULE:HANDLER, or as app: in the suite; "
+        "`simeval demo` shows a run without one.",
+    ),
+    "the app is a file": (
+        SUITE,
+        ("run", "suite.yaml", "--app", "mistaken_app.py"),
+        "app 'mistaken_app.py': this is a file; name it as a module, such as folder.app:handle.",
+    ),
+    "the app is not there": (
+        SUITE,
+        ("run", "suite.yaml", "--app", "nowhere:handle"),
+        "app 'nowhere:handle': importing it failed (ModuleNotFoundError: No module named 'nowhere'); name the app as "
+        "MODULE:OBJECT, which lies in the current folder or beside the suite.",
+    ),
+    "there is no such scenario": (
+        SUITE,
+        (*RUN, "--only", "Frist"),
+        "--only: no scenario has 'Frist' as a tag or in its title; did you mean 'First'?",
+    ),
+    "a key is missing": (
+        SUITE,
+        (*RUN, "--judge-model", "openai/gpt-5-nano"),
+        "model 'openai/gpt-5-nano': its key is missing: OPENAI_API_KEY is not set; set it (export OPENAI_API_KEY=...), "
+        "or use offline/judge for a first look.",
+    ),
+    "there is no such provider": (
+        SUITE,
+        (*RUN, "--judge-model", "nobody/x"),
+        "model 'nobody/x': LiteLLM knows no provider of this name; use LiteLLM's form provider/model, such as "
+        "openai/gpt-5-nano, or offline/judge.",
+    ),
+    "there is no suite": (
+        SUITE,
+        ("run", "siute.yaml", "--app", "mistaken_app:handle"),
+        "suite 'siute.yaml': there is no such file or folder; name a YAML file, a folder of them, or module:object.",
+    ),
+    "a run is compared with itself": (
+        SUITE,
+        ("compare", "run.json", "run.json"),
+        "compare: both are run one; give two runs: a run is not better or worse than itself.",
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "mistaken_app.py").write_text("def handle(message): return 'It answers.'\n")
+    run = {"simeval": "1", "run_id": "one", "seed": 1, "app": "a", "models": {"judge": "j"}, "scenarios": []}
+    (tmp_path / "run.json").write_text(json.dumps(run))
+    return tmp_path
+
+
+@pytest.mark.parametrize("mistake", QUIET)
+def test_a_mistake_is_told_in_these_words_before_anything_runs(folder: Path, mistake: str) -> None:
+    suite, arguments, said = QUIET[mistake]
+    (folder / "suite.yaml").write_text(suite)
+
+    done = CliRunner().invoke(main, arguments)
+
+    told = [line for line in done.stderr.splitlines() if " INFO " not in line]
+    assert "\n".join(told) == f"simeval: {said}"
+    assert (done.exit_code, done.stdout) == (BAD_INPUT, "")
+
+
+def test_the_usual_message_has_at_most_two_lines() -> None:
+    assert median(-(-len(f"simeval: {said}") // 120) for _, _, said in QUIET.values()) <= 2

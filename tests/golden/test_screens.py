@@ -1,0 +1,70 @@
+"""The screen after a run at several widths, as it was looked at: a change of it is to be looked at, too.
+
+`SIMEVAL_NEW_SCREENS=1 pytest tests/golden/test_screens.py` writes the files anew.
+"""
+
+import os
+import re
+from pathlib import Path
+
+import anyio
+import pytest
+from wcwidth import width as cells
+
+from simeval.core.terminal import Terminal
+from simeval.results.screen.page import Page
+from simeval.results.screen.report import run_text
+from tests.support.screens import demo, in_many_scripts
+
+FOLDER = Path(__file__).parent / "screens"
+WIDTHS = (40, 80, 120, 200)
+COLOUR = re.compile("\x1b\\[[0-9;]*m")
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, Page]:
+    return {"demo": anyio.run(demo), "scripts": in_many_scripts()}
+
+
+@pytest.mark.parametrize("colour", [False, True], ids=["plain", "colour"])
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", ["demo", "scripts"])
+def test_the_screen_after_a_run_is_as_it_was_looked_at(
+    pages: dict[str, Page], name: str, width: int, colour: bool
+) -> None:
+    path = FOLDER / f"{name}-{width}{'-colour' if colour else ''}.txt"
+
+    text = run_text(pages[name], Terminal(width=width, colour=colour)) + "\n"
+
+    if os.environ.get("SIMEVAL_NEW_SCREENS"):
+        path.write_text(text, encoding="utf-8", newline="\n")
+    assert text == path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", ["demo", "scripts"])
+def test_no_line_is_wider_than_the_terminal_and_colours_change_no_character(
+    pages: dict[str, Page], name: str, width: int
+) -> None:
+    plain = run_text(pages[name], Terminal(width=width))
+    coloured = run_text(pages[name], Terminal(width=width, colour=True))
+
+    assert max(cells(line) for line in plain.splitlines()) <= width
+    assert COLOUR.sub("", coloured) == plain
+
+
+def test_a_terminal_that_cannot_draw_gets_ascii(pages: dict[str, Page]) -> None:
+    assert run_text(pages["demo"], Terminal(draws=False)).isascii()
+
+
+def test_an_app_cannot_rewrite_the_terminal(pages: dict[str, Page]) -> None:
+    assert "\x1b" not in run_text(pages["scripts"])
+    assert "\x07" not in run_text(pages["scripts"])
+
+
+def test_the_readme_shows_the_demo(pages: dict[str, Page]) -> None:
+    readme = (FOLDER.parents[2] / "README.md").read_text(encoding="utf-8")
+    shown = readme.split("```text\n")[1].split("```")[0].splitlines()
+
+    text = run_text(pages["demo"], Terminal(width=80)).splitlines()
+    assert shown == text[: len(shown)]

@@ -1,0 +1,79 @@
+"""An app that never answered: an error that says so, and no verdict on the app."""
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.suites import Engine, scenario
+
+pytestmark = pytest.mark.anyio
+SUITE = [scenario(title="One"), scenario(title="Two")]
+
+
+async def parses(message: str, state: dict[str, Any]) -> str:
+    return str(json.loads("{")["x"])
+
+
+async def test_nothing_is_concluded_on_an_app_that_never_answered() -> None:
+    result = await Engine(seed=1).evaluate(SUITE, parses)
+
+    assert [each.outcome for each in result] == ["error", "error"]
+    assert all(verdict.p_value_fail is None for each in result for verdict in each.verdicts)
+    assert str(result).startswith("ERROR  your app never answered: JSONDecodeError: ")
+
+
+async def test_the_line_of_the_users_own_file_is_named() -> None:
+    result = await Engine(seed=1).evaluate(SUITE, parses)
+
+    line = parses.__code__.co_firstlineno + 1
+    assert f"({Path(__file__).name}:{line} in parses)" in result[0].verdicts[0].explanation
+
+
+async def test_it_is_told_once_after_the_first_few(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, logger="simeval"):
+        await Engine(seed=1).evaluate(SUITE, parses)
+
+    told = [record.getMessage() for record in caplog.records if "not answered once" in record.getMessage()]
+    assert len(told) == 1
+    assert told[0].startswith("your app has not answered once in 5 conversations: JSONDecodeError: ")
+
+
+async def test_the_traceback_is_in_the_log_at_debug(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG, logger="simeval"):
+        await Engine(seed=1).evaluate(scenario(sample_size=1), parses)
+
+    [fields] = [record.fields for record in caplog.records if record.getMessage() == "traceback"]  # type: ignore[attr-defined]
+    assert "json.loads" in fields["text"]
+    assert "JSONDecodeError" in fields["text"]
+
+
+async def test_errors_that_differ_in_a_number_are_one() -> None:
+    numbers = iter(range(1_000))
+
+    async def numbered(message: str, state: dict[str, Any]) -> str:
+        raise RuntimeError(f"request {next(numbers)} was refused")
+
+    assert (await Engine(seed=1).evaluate(scenario(), numbered)).outcome == "error"
+
+
+async def test_one_answer_is_enough_for_a_verdict() -> None:
+    numbers = iter(range(1_000))
+
+    async def answers_once(message: str, state: dict[str, Any]) -> str:
+        if next(numbers) == 3:
+            return "No idea."
+        raise RuntimeError("no")
+
+    assert (await Engine(seed=1).evaluate(scenario(), answers_once)).outcome == "fail"
+
+
+async def test_errors_of_several_kinds_are_failures_of_the_app() -> None:
+    numbers = iter(range(1_000))
+
+    async def broken(message: str, state: dict[str, Any]) -> str:
+        raise (KeyError if next(numbers) % 2 else ValueError)("no")
+
+    assert (await Engine(seed=1).evaluate(scenario(), broken)).outcome == "fail"

@@ -1,0 +1,71 @@
+"""Pages for screens: the demo as it is run, and one in many scripts."""
+
+from dataclasses import replace
+
+from simeval import Engine
+from simeval.core.conversation import Conversation, Message
+from simeval.core.trial import Score
+from simeval.core.usage import Usage
+from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvaluator
+from simeval.results.screen.page import Page
+from simeval.results.suite import EvaluationResult, page_of
+from simeval.suites.files import load_suite
+from tests.support.command_line import ROOT
+from tests.support.records import NOON, RUN, result
+
+RULE = SuccessRateEvaluator(min_proportion=0.9)
+
+
+async def demo() -> Page:
+    """Run the example suite, and take out of its page what differs from run to run."""
+    from scenarios.support_bot import handle
+
+    suite = load_suite(str(ROOT / "scenarios" / "support.yaml"))
+    found = await Engine(settings=suite.settings, seed=7, store=None, progress=False).evaluate(suite, handle)
+    usage = {"judge": Usage(calls=289, prompt_tokens=9876, completion_tokens=1234, cost_usd=0.0123)}
+    run = replace(found.run, run_id="20260102-030405-abcdef", seconds=0.8, usage=usage)
+    page = page_of(found.results, run)
+    return replace(page, roles=("app scenarios.support_bot:handle", *page.roles[1:]))
+
+
+def in_many_scripts() -> Page:
+    """Return a run whose texts are Chinese, Japanese, Arabic, Hebrew, Thai and emoji."""
+    chinese = _spoken(
+        "机器人在开始退货之前会先请顾客确认订单号码是否正确",
+        "请求确认订单号码",
+        "我想退回订单 F1002，鞋子太小了。",
+        "好的，我已经为您开始退货。退货标签马上会发到您的邮箱。",
+        "没有请求确认就开始退货了",
+    )
+    arabic = _spoken(
+        "يطلب الروبوت رقم الطلب قبل البدء في الإرجاع",
+        "يطلب رقم الطلب",
+        "أريد إرجاع الطلب F1002 من فضلك",
+        "لقد بدأت عملية الإرجاع، وستصلك رسالة بالبريد",
+        "لم يطلب التأكيد",
+    )
+    hebrew = _spoken(
+        "הבוט מבקש אישור", "מבקש אישור", "שלום, איפה ההזמנה שלי?", "ההזמנה בדרך", "הכול תקין", rating=9, n=45
+    )
+    emoji = _spoken("👩‍👩‍👧 A family 🏕️ buys tents 🔥🔥", "答える 👍🏽", "🙂?", "Yes ✅", "fine", rating=9, n=20)
+    suite = [chinese, arabic, hebrew, emoji]
+    notes = ("ภาษาไทย: a note", "control characters do nothing: \x1b[2J\x07")
+    return page_of(suite, replace(RUN, notes=notes, app="商店:回答"))
+
+
+def _spoken(
+    title: str, label: str, asked: str, answered: str, why: str, *, rating: int = 1, n: int = 12
+) -> EvaluationResult:
+    scores = [Score(value=float(rating), reasoning=why)] * n
+    found = result(
+        (label, [RULE], scores), (f"{label} ★", [RatingAverageEvaluator(min_median_rating=8)], scores), title=title
+    )
+    call = {"name": "查询订单", "arguments": {"order": "F1002"}, "result": "تم"}
+    said = Conversation(
+        messages=(
+            Message(role="user", content=asked, started=NOON, seconds=0.1),
+            Message(role="assistant", content=answered, started=NOON, seconds=1.25, tool_calls=(call,)),
+        )
+    )
+    judgements = tuple(replace(each, conversation=said) for each in found.judgements)
+    return replace(found, judgements=judgements)
