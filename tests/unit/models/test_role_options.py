@@ -95,6 +95,7 @@ async def test_options_that_reach_one_provider_each_are_taken(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
     models = Models(settings)
     models.get("openai/gpt-5-nano", "judge")
     models.get("anthropic/claude-haiku-4-5", "user")
