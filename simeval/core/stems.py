@@ -16,7 +16,7 @@ _STOP = frozenset(
 )
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=2_000)
 def content_stems(text: str) -> frozenset[str]:
     """Return the stems of the words of a text that carry meaning."""
     return frozenset(stem(word) for word in _WORD.findall(text.lower()) if word not in _STOP)

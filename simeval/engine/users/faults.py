@@ -205,7 +205,7 @@ def _leaks_expectation(talk: _Talk) -> Iterator[UserFault]:
                 yield UserFault("leaks_expectation", place, repr(" ".join(run)))
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=1_000)
 def _runs(spoken: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
     """Return all runs of so many words of a text."""
     return frozenset(tuple(spoken[at : at + LEAST_QUOTED]) for at in range(len(spoken) - LEAST_QUOTED + 1))

@@ -55,13 +55,13 @@ def is_told(detail: str, texts: Iterable[str]) -> bool:
     return any(squeezed(detail) in squeezed(text) for text in texts)
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=1_000)
 def squeezed(text: str) -> str:
     """Return the letters and digits of a text, in small letters."""
     return re.sub(r"[\W_]+", "", text.casefold())
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=1_000)
 def identifiers(text: str) -> tuple[Identifier, ...]:
     """Return the e-mail addresses, codes and long numbers of a text, in order; no dates, times and amounts."""
     return tuple(_identifiers(text))

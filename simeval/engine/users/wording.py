@@ -7,7 +7,7 @@ language is spoken a question is still known by its mark.
 import re
 from functools import lru_cache
 
-_REMEMBERED = lru_cache(maxsize=10_000)  # a message is read again at every turn, and by several detectors
+_REMEMBERED = lru_cache(maxsize=2_000)  # a message is read again at every turn, and by several detectors
 
 _SENTENCE = re.compile(r"[^.!?？！。؟\n]+[.!?？！。؟]*")
 _QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|„[^“\n]*“|«[^»\n]*»")  # a question that is only quoted is not asked

@@ -149,7 +149,7 @@ class UserTurn(ModelRequest):
         ]
 
 
-@lru_cache(maxsize=10_000)  # at each turn of a conversation it is the same
+@lru_cache(maxsize=1_000)  # at each turn of a conversation it is the same
 def _told(
     given: str, when: str, writing_style: tuple[tuple[str, str], ...]
 ) -> tuple[user_chat.Fence, Mapping[str, str | None]]:
