@@ -23,6 +23,7 @@ from simeval.models.reply_cache import ReplyCache
 LONGEST_RETRY_AFTER = 120.0  # seconds; a provider that asks for more is not waited for
 ROOMS = (1, 2, 4, 8)  # times the tokens that a reply may have at first
 MOST_ROOM = ROOMS[-1]
+APP = "app"  # the role whose calls are never hurried: what it fails at is data
 REFUSALS = 4  # times the further attempts: how often a call may be refused while others are answered
 
 R = TypeVar("R", bound=Reply)
@@ -38,6 +39,9 @@ class Caller:
     A reply that cannot be read is asked for again with another seed, a temperature and a word on what was wrong; where
     it was cut, with twice the tokens, at most MOST_ROOM times as many; if it needed them, later replies of that role
     have as many at once.
+
+    All attempts but the last are hurried, unless the role is the app's: one that takes far longer than usual is made
+    again, and the last has all the time there is.
 
     Rate limits, time-outs, lost connections, server errors and malformed replies are tried again; anything
     else is not. Raises the last ModelError, with the number of attempts; ModelUnusable where a model that has
@@ -89,10 +93,11 @@ class Caller:
         """Return what `read` makes of a reply that it can read."""
         request = request.addressed(self.options)
         tries = _Tries(self.retry.max_attempts if self.retry.enabled else 1, self._room.get(request.role, 1))
+        hurried = request if request.role == APP else request.hurried()
         try:
             async for attempt in self._retrying(request, tries):
                 with attempt:
-                    asked = tries.next(request)
+                    asked = tries.next(request if tries.is_last(attempt.retry_state.attempt_number) else hurried)
                     kept = await self._kept(asked, read)
                     return await self._asked(asked, read, tries) if kept is None else kept
         except ModelError as error:
@@ -212,6 +217,10 @@ class _Tries:
         """Count a failure."""
         self.is_unlucky = error.kind == "rate_limit" and others_answered
         self._unlucky += self.is_unlucky
+
+    def is_last(self, attempt: int) -> bool:
+        """Return whether no further attempt is made after this one, whatever its cause."""
+        return attempt - self._unlucky >= self.most
 
     def are_spent(self, attempts: int) -> bool:
         """Return whether there may be no further attempt."""
