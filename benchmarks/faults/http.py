@@ -1,10 +1,13 @@
 """A big run on a bad day: 100 scenarios x 30 trials on an endpoint that fails one call in five.
 
-    python -m benchmarks.faults.http
+    python -m benchmarks.faults.http [openai/ openai-compatible/] [busy]
 
 5% of calls each are answered by a 500, a 429 with Retry-After, malformed content and a truncated body; 1% are never
 answered. The app raises, hangs or returns the wrong type on 1% of its turns. Every trial must end up concluded on, or
 recorded as failed with its cause, and the run must end by itself.
+
+"busy": 400 trials on an endpoint of 0.2 s, with the engine's own settings, 50 at once: as it is, with 5% each of 500s,
+429s with Retry-After 1 and malformed replies, and with 1% of calls that are never answered. Three runs each.
 """
 
 import sys
@@ -33,6 +36,12 @@ FAULTS = (
     "--hang",
     "0.01",
 )
+BUSY_LATENCY, BUSY_SCENARIOS, BUSY_TRIALS, BUSY_RUNS = "0.2", 20, 20, 3
+BUSY = {
+    "nothing fails": (),
+    "500s, 429s, malformed": ("--error-500", "0.05", "--rate-limited", "0.05", "--malformed", "0.05"),
+    "1% hang": ("--hang", "0.01"),
+}
 TROUBLE_EVERY = 100  # turns of the app
 
 _turns = count(1)
@@ -82,12 +91,48 @@ async def run(prefix: str, url: str) -> None:
     print(f"  outcomes: {dict(Counter(result.outcome for result in results))}")
 
 
+async def answer(message: str, state: dict[str, Any]) -> str:
+    """Answer at once."""
+    return "I answer questions, book meetings and translate texts."
+
+
+async def run_busy(name: str, url: str) -> None:
+    """Run 400 trials once and print how long it took."""
+    engine = Engine(
+        "openai-compatible/test",
+        seed=1,
+        model_options={"api_base": url, "api_key": "none"},
+        rubric_folder=None,
+        store=None,
+        early_stopping=False,
+        progress=False,
+    )
+    suite = asking_what_it_can(BUSY_SCENARIOS, BUSY_TRIALS, bar=0.75)
+    clock = perf_counter()
+    results = await engine.evaluate(suite, answer)
+    seconds = perf_counter() - clock
+    usage = total(results.run.usage)
+    lost = sum(bool(judgement.failures) for result in results for judgement in result.judgements)
+    print(
+        f"{name:24}{seconds:>8.1f} s{usage.calls:>8} calls{usage.failed_calls:>6} failed{lost:>6} trials lost",
+        flush=True,
+    )
+
+
 def main() -> None:
-    """Run through LiteLLM and directly, or the way that is named."""
-    ways = sys.argv[1:] or ["openai/", "openai-compatible/"]
-    with server("--latency-seconds", "0.01", *FAULTS) as url:
-        for prefix in ways:
-            anyio.run(run, prefix, url)
+    """Run through LiteLLM and directly, and the busy endpoint; or what is named."""
+    named = sys.argv[1:] or ["openai/", "openai-compatible/", "busy"]
+    ways = [way for way in named if way != "busy"]
+    if ways:
+        with server("--latency-seconds", "0.01", *FAULTS) as url:
+            for prefix in ways:
+                anyio.run(run, prefix, url)
+    if "busy" in named:
+        for name, faults in BUSY.items():
+            for number in range(BUSY_RUNS):
+                settings = ("--latency-seconds", BUSY_LATENCY, "--retry-after", "1", "--seed", str(number))
+                with server(*settings, *faults) as url:
+                    anyio.run(run_busy, name, url)
 
 
 if __name__ == "__main__":

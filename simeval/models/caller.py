@@ -38,6 +38,9 @@ class Caller:
     it was cut, with twice the tokens, at most MOST_ROOM times as many; if it needed them, later replies of that role
     have as many at once.
 
+    All attempts but the last are hurried, unless the role is the app's: one that takes far longer than usual is made
+    again, and the last has all the time there is.
+
     Rate limits, time-outs, lost connections, server errors and malformed replies are tried again; anything
     else is not. Raises the last ModelError, with the number of attempts; ModelUnusable where a model that has
     never answered cannot be reached. A call that is refused while others are answered is out of luck, not of
@@ -90,6 +93,7 @@ class Caller:
         tries = _Tries(self.retry.max_attempts if self.retry.enabled else 1, self._room.get(request.role, 1))
         while True:
             asked = tries.next(request)
+            asked = asked.patient() if tries.is_last else asked
             try:
                 kept = await self._kept(asked, read) if self.cache is not None else None
                 return await self._asked(asked, read, tries) if kept is None else kept
@@ -206,6 +210,11 @@ class _Tries:
         """Count a failure."""
         self.is_unlucky = error.kind == "rate_limit" and others_answered
         self._unlucky += self.is_unlucky
+
+    @property
+    def is_last(self) -> bool:
+        """Whether no further attempt is made after the next one, whatever its cause."""
+        return self.attempts - self._unlucky >= self.most - 1
 
     @property
     def are_spent(self) -> bool:

@@ -15,8 +15,7 @@ from simeval.models.caller import Caller
 from simeval.models.limits.allowances import Allowances, Allowed
 from simeval.models.limits.bounds import Limited, Paced, Timed
 from simeval.models.limits.governor import Governed
-from simeval.models.limits.pace import Pace, Tokens, Window
-from simeval.models.limits.traffic import Traffic
+from simeval.models.limits.traffic import Budget, Traffic
 from simeval.models.metering import Metered
 from simeval.models.prices import Price, price_of
 from simeval.models.protocol.model import Model, ModelKind, SharedModel
@@ -58,7 +57,7 @@ class Models:
         self._bases: dict[Hashable, Model] = {}  # by name, and those of other kinds than chat by their key
         self._bounded: dict[Hashable, SharedModel] = {}
         self._addresses: dict[Hashable, Mapping[str, Any]] = {}  # of those that were made from a name
-        self._turn = anyio.Lock()
+        self._turn = anyio.Lock(fast_acquire=True)
         self._users = 0
 
     def get(self, named: str | Model | ModelKind, role: ModelRole | None = None) -> SharedModel:
@@ -209,9 +208,9 @@ class Models:
         if self._allowances is not None:
             requests = tokens = None
         traffic = Traffic(
-            Window(settings.model_concurrency),
-            Pace(requests / 60) if requests else Pace(),
-            Tokens(tokens / 60) if tokens else None,
+            settings.model_concurrency,
+            Budget(requests / 60) if requests else None,
+            Budget(tokens / 60, saved=1.0) if tokens else None,
         )
         governed = Governed(
             Paced(timed, self._turn),

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from math import inf
 from random import Random
-from typing import Protocol
+from typing import Any, Protocol
 
-from simeval.models.limits.traffic import Outcome, Ticket
+from simeval.models.limits.traffic import Outcome
 
 Change = tuple[float, Callable[[], None]]
 
 
 class Server(Protocol):
-    """Says of each request whether it is taken."""
+    """Says of each request whether it is taken, when it arrives."""
 
     def takes(self, now: float) -> bool: ...
 
@@ -86,6 +86,19 @@ class Busy:
 
 
 @dataclass(slots=True)
+class Slots:
+    """Answers so many at once, each after its latency."""
+
+    most: int
+    ends: list[float] = field(default_factory=list)
+
+    def takes(self, now: float) -> bool:
+        while self.ends and self.ends[0] <= now:
+            heappop(self.ends)
+        return len(self.ends) < self.most
+
+
+@dataclass(slots=True)
 class Outcomes:
     """What became of the calls, by the second in which they ended."""
 
@@ -106,9 +119,9 @@ class Governor(Protocol):
 
     def wait(self, now: float) -> float: ...
 
-    def start(self, now: float) -> Ticket: ...
+    def start(self, now: float) -> Any: ...
 
-    def end(self, ticket: Ticket, now: float, outcome: Outcome, *, retry_after: float | None = None) -> bool: ...
+    def end(self, ticket: Any, now: float, outcome: Outcome, *, retry_after: float | None = None) -> bool: ...
 
 
 @dataclass(slots=True)
@@ -117,17 +130,14 @@ class EachForItself:
 
     most: int
     _in_flight: int = 0
-    _starts: int = 0
 
     def wait(self, now: float) -> float:
         return 0.0 if self._in_flight < self.most else inf
 
-    def start(self, now: float) -> Ticket:
+    def start(self, now: float) -> None:
         self._in_flight += 1
-        self._starts += 1
-        return Ticket(self._starts, now, 0, 0.0)
 
-    def end(self, ticket: Ticket, now: float, outcome: Outcome, *, retry_after: float | None = None) -> bool:
+    def end(self, ticket: None, now: float, outcome: Outcome, *, retry_after: float | None = None) -> bool:
         self._in_flight -= 1
         return False
 
@@ -137,7 +147,8 @@ class Drive:
     """Asks as soon as the traffic lets it, for so many seconds.
 
     There are so many `callers`, by default more than are ever needed. One that is refused asks again when the
-    Retry-After is over. With `random` a call takes half to one and a half times the latency.
+    Retry-After is over. With `random` a call takes half to one and a half times the latency. It arrives after a tenth
+    of that, and a refusal is back after two tenths; where the server is `late`, it decides when it answers.
     """
 
     traffic: Governor
@@ -147,62 +158,57 @@ class Drive:
     changes: Sequence[Change] = ()
     callers: float = inf
     random: Random | None = None
-    _under_way: list[tuple[float, int, Ticket, bool | None]] = field(default_factory=list)
-    _waiting: list[float] = field(default_factory=list)  # until when each refused caller waits
+    late: bool = False
+    _events: list[tuple[float, int, Callable[[], None]]] = field(default_factory=list)
+    _number: int = 0
     _now: float = 0.0
 
     def against(self, server: Server) -> Outcomes:
-        """Ask a server that decides when it answers."""
-        return self._run(lambda: (None, self._seconds()), server)
-
-    def against_slots(self, slots: int) -> Outcomes:
-        """Ask a server that has so many slots, and refuses at once, in a tenth of its latency."""
-
-        def decide() -> tuple[bool, float]:
-            taken = sum(1 for _, _, _, takes in self._under_way if takes) < slots
-            return taken, self._seconds() if taken else self._seconds() / 10
-
-        return self._run(decide, None)
-
-    def _seconds(self) -> float:
-        return self.latency if self.random is None else self.latency * self.random.uniform(0.5, 1.5)
-
-    def _run(self, decide: Callable[[], tuple[bool | None, float]], server: Server | None) -> Outcomes:
+        """Ask a server."""
         outcomes = Outcomes([0] * (int(self.seconds) + 1), [0] * (int(self.seconds) + 1))
-        changes = deque(self.changes)
+        for moment, change in self.changes:
+            self._at(moment, change)
         while True:
-            wait = self._start_all(decide)
-            ends = self._under_way[0][0] if self._under_way else inf
-            returns = self._waiting[0] if self._waiting else inf
-            self._now = min(ends, returns, self._now + wait + 1e-9)
+            wait = self._start_all(server, outcomes)
+            self._now = min(self._events[0][0] if self._events else inf, self._now + wait + 1e-9)
             if self._now >= self.seconds:
                 return outcomes
-            while changes and changes[0][0] <= self._now:
-                changes.popleft()[1]()
-            while self._waiting and self._waiting[0] <= self._now:
-                heappop(self._waiting)
-                self.callers += 1
-            while self._under_way and self._under_way[0][0] <= self._now:
-                self._end(server, outcomes)
+            while self._events and self._events[0][0] <= self._now:
+                heappop(self._events)[2]()
 
-    def _start_all(self, decide: Callable[[], tuple[bool | None, float]]) -> float:
+    def _at(self, moment: float, act: Callable[[], None]) -> None:
+        self._number += 1
+        heappush(self._events, (moment, self._number, act))
+
+    def _start_all(self, server: Server, outcomes: Outcomes) -> float:
         """Start every call that may be; give the seconds until the next one may."""
         wait = inf
         while self.callers and (wait := self.traffic.wait(self._now)) == 0:
-            taken, seconds = decide()
-            ticket = self.traffic.start(self._now)
             self.callers -= 1
-            heappush(self._under_way, (self._now + seconds, ticket.number, ticket, taken))
+            self._call(self.traffic.start(self._now), server, outcomes)
         return wait if self.callers else inf
 
-    def _end(self, server: Server | None, outcomes: Outcomes) -> None:
-        _, _, ticket, taken = heappop(self._under_way)
-        if server is not None:
+    def _call(self, ticket: Any, server: Server, outcomes: Outcomes) -> None:
+        seconds = self.latency * (1.0 if self.random is None else self.random.uniform(0.5, 1.5))
+        there = seconds if self.late else seconds / 10
+
+        def arrive() -> None:
             taken = server.takes(self._now)
+            left = seconds - there if taken else min(seconds - there, there)
+            if taken and isinstance(server, Slots):
+                heappush(server.ends, self._now + left)
+            self._at(self._now + left, lambda: self._end(ticket, taken, outcomes))
+
+        self._at(self._now + there, arrive)
+
+    def _end(self, ticket: Any, taken: bool, outcomes: Outcomes) -> None:
         (outcomes.accepted if taken else outcomes.refused)[int(self._now)] += 1
         retry_after = None if taken else self.retry_after
         self.traffic.end(ticket, self._now, "answered" if taken else "refused", retry_after=retry_after)
         if retry_after:
-            heappush(self._waiting, self._now + retry_after)
+            self._at(self._now + retry_after, self._return)
         else:
             self.callers += 1
+
+    def _return(self) -> None:
+        self.callers += 1

@@ -5,7 +5,7 @@ from typing import Protocol
 
 import anyio
 
-from simeval.models.limits.pace import EXPECTED_TOKENS, SMOOTH
+from simeval.models.limits.traffic import EXPECTED_TOKENS, SMOOTH
 from simeval.models.protocol.model import Completion, Request, SharedModel, Wrapped
 
 MOST_AT_ONCE = 64

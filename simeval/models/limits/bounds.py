@@ -1,5 +1,6 @@
 """A model with bounds: so many calls at once, so many seconds each."""
 
+from collections import deque
 from dataclasses import dataclass, field, replace
 from math import inf
 from time import perf_counter
@@ -9,6 +10,10 @@ import anyio.lowlevel
 
 from simeval.errors import ModelError
 from simeval.models.protocol.model import Completion, Request, Wrapped
+
+REMEMBERED, RENEWED = 500, 25  # calls that tell what is usual, and after how many it is told anew
+USUAL, TIMES_USUAL = 0.97, 5.0  # the deadline: so many times what that share of calls takes
+SHORTEST_SECONDS = 3.0  # of a deadline that was learnt
 
 
 @dataclass(slots=True)
@@ -44,19 +49,77 @@ class Paced(Wrapped):
 
 
 @dataclass(slots=True)
+class Deadline:
+    """How long calls may take, learnt from those before; it holds for those under way, too.
+
+    Up to three in a hundred may hang and change nothing: one that was given up counts as having taken the deadline, so
+    that a model which becomes slow is soon given more.
+    """
+
+    seconds: float = inf
+    _taken: deque[float] = field(default_factory=lambda: deque(maxlen=REMEMBERED), init=False)
+    _new: int = field(default=0, init=False)
+    _under_way: dict[anyio.CancelScope, float] = field(default_factory=dict, init=False)  # and when they end at most
+
+    def start(self, most: float) -> anyio.CancelScope:
+        """Return the scope of a call that may take `most` seconds, or fewer; it must be ended."""
+        scope = anyio.move_on_after(min(most, self.seconds))
+        self._under_way[scope] = scope.deadline - min(most, self.seconds)
+        return scope
+
+    def end(self, scope: anyio.CancelScope, seconds: float | None) -> None:
+        """Note how long a call took; None where that says nothing."""
+        del self._under_way[scope]
+        if seconds is None:
+            return
+        self._taken.append(seconds)
+        self._new += 1
+        if self._new >= RENEWED and len(self._taken) > RENEWED:
+            self._renew()
+
+    def _renew(self) -> None:
+        self._new = 0
+        usual = sorted(self._taken)[int(USUAL * len(self._taken))]
+        was, self.seconds = self.seconds, max(SHORTEST_SECONDS, TIMES_USUAL * usual)
+        if self.seconds < was:
+            for scope, started in self._under_way.items():
+                scope.deadline = min(scope.deadline, started + self.seconds)
+
+
+@dataclass(slots=True)
 class Timed(Wrapped):
     """A model whose calls end after `seconds`, or fewer where a request says so, with a ModelError of kind "timeout".
 
+    A hurried request, which is asked again where it ends so, gets what calls usually take, many times over.
     What it answers says how long it took.
     """
 
     seconds: float = field(kw_only=True)
+    _deadline: Deadline = field(default_factory=Deadline, init=False, repr=False)
 
     async def complete(self, request: Request) -> Completion:
         """Answer within the time."""
-        seconds = min(self.seconds, request.timeout_seconds or inf)
+        most = min(self.seconds, request.timeout_seconds or inf)
+        if request.is_hurried:
+            return await self._hurried(request, most)
         clock = perf_counter()
-        with anyio.move_on_after(seconds):
+        with anyio.move_on_after(most):
             completion = await self.model.complete(request)
             return replace(completion, seconds=perf_counter() - clock)
-        raise ModelError(self.name, kind="timeout", problem=f"no answer within {seconds:g} seconds")
+        raise self._late(most)
+
+    async def _hurried(self, request: Request, most: float) -> Completion:
+        clock, taken = perf_counter(), None
+        scope = self._deadline.start(most)
+        try:
+            with scope:
+                completion = await self.model.complete(request)
+                taken = perf_counter() - clock
+                return replace(completion, seconds=taken)
+            taken = perf_counter() - clock
+            raise self._late(taken)
+        finally:
+            self._deadline.end(scope, taken)
+
+    def _late(self, seconds: float) -> ModelError:
+        return ModelError(self.name, kind="timeout", problem=f"no answer within {seconds:.3g} seconds")

@@ -65,7 +65,7 @@ class Governed(Wrapped):
                     error.waited_out = True
                     raise
             finally:
-                self._end(ticket, completion, failure, is_probe=is_probe, request=id(request))
+                self._end(ticket, completion, failure, is_probe=is_probe, request=request.seed)
 
     def _look_for_cut(self, request: Request, completion: Completion) -> None:
         """Say once that so few tokens of a long prompt are counted that it may have been cut off, as Ollama does."""

@@ -32,6 +32,10 @@ class Request(Protocol):
         """The seconds the call may take, where that is less than the model's own bound."""
 
     @property
+    def is_hurried(self) -> bool:
+        """Whether the call may be given up when it takes far longer than usual: then it is asked again."""
+
+    @property
     def probabilities(self) -> bool:
         """Whether the probabilities of the reply's first token are asked for."""
 
@@ -51,6 +55,9 @@ class Request(Protocol):
 
     def again(self, attempt: int, problem: str) -> Self:
         """Return the request for a further try at a reply that could not be read."""
+
+    def patient(self) -> Self:
+        """Return the request as one that may take as long as its model's own bound allows."""
 
     def with_room(self, times: float) -> Self:
         """Return the request with so many times the tokens for its reply."""

@@ -332,6 +332,7 @@ class ChatRequest(ModelRequest):
     history: Sequence[ChatMessage]
     temperature: float = 0.8
     max_tokens: int | None = 2000
+    is_hurried: bool = False  # what an app fails at is data
 
     role: ClassVar[str] = "app"
     reply: ClassVar[type[Reply] | None] = None

@@ -17,13 +17,15 @@ class ModelRequest:
 
     `problem` says what was wrong with the reply before, where there was one; `probabilities` asks for those of the
     reply's first token, where the server sends any. `options` go into the call as they are;
-    `timeout_seconds` bounds it where that is less than the model's own bound. A subclass writes its `first_messages`.
+    `timeout_seconds` bounds it where that is less than the model's own bound; one that `is_hurried` may be given up
+    when it takes far longer than usual, since it is asked again. A subclass writes its `first_messages`.
     """
 
     seed: int = 0
     temperature: float = 0.0
     max_tokens: int | None = None
     timeout_seconds: float | None = None
+    is_hurried: bool = True
     problem: str = ""
     probabilities: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -61,6 +63,10 @@ class ModelRequest:
     def further_seed(self, attempt: int) -> int:
         """Return the seed of a further try."""
         return seeds.derive(self.seed, "attempt", attempt)
+
+    def patient(self) -> Self:
+        """Return the request as one that may take as long as its model's own bound allows."""
+        return replace(self, is_hurried=False)
 
     def with_room(self, times: float) -> Self:
         """Return the request with so many times the tokens for its reply."""

@@ -11,7 +11,6 @@ from simeval.errors import ModelError, ModelErrorKind, ModelUnusable
 from simeval.models.caller import Caller
 from simeval.models.limits.breaker import Breaker
 from simeval.models.limits.governor import Governed
-from simeval.models.limits.pace import Window
 from simeval.models.limits.traffic import Traffic
 from simeval.models.protocol.model import Request
 from simeval.testing import ScriptedModel
@@ -141,7 +140,7 @@ class Outage:
 
 
 def governed(model: ScriptedModel, *, outage_seconds: float = 60.0, clean: Callable[[str], str] = str) -> Governed:
-    return Governed(model, Traffic(Window(4)), outage_seconds=outage_seconds, clean=clean)
+    return Governed(model, Traffic(4), outage_seconds=outage_seconds, clean=clean)
 
 
 async def go_down(model: Governed, outage: Outage, error: ModelError) -> None:
@@ -288,7 +287,7 @@ async def test_requests_that_the_model_always_fails_on_do_not_hold_up_the_others
 
     async def act(request: Request) -> str:
         await anyio.lowlevel.checkpoint()
-        if request in poison:
+        if request.seed in {one.seed for one in poison}:
             raise failure("server")
         return "done"
 

@@ -15,8 +15,7 @@ from simeval.errors import ModelError
 from simeval.models.caller import REFUSALS, Caller
 from simeval.models.limits.bounds import Limited, Paced, Timed
 from simeval.models.limits.governor import Governed
-from simeval.models.limits.pace import Pace, Window
-from simeval.models.limits.traffic import Traffic
+from simeval.models.limits.traffic import Budget, Traffic
 from simeval.models.protocol.model import Completion, Model, Request
 from simeval.models.protocol.prompts import ChatRequest
 from simeval.testing import ScriptedModel
@@ -43,8 +42,8 @@ async def ask(model: Model, times: int) -> None:
             tasks.start_soon(model.complete, any_request(number))
 
 
-def governed(model: Model, most: int = 4, pace: Pace | None = None) -> Governed:
-    return Governed(model, Traffic(Window(most), pace or Pace()), outage_seconds=60, clean=str)
+def governed(model: Model, most: int = 4, requests: Budget | None = None) -> Governed:
+    return Governed(model, Traffic(most, requests), outage_seconds=60, clean=str)
 
 
 @pytest.mark.parametrize("slots", [1, 2, 5])
@@ -209,7 +208,7 @@ async def test_waiting_in_line_costs_no_time_out() -> None:
 async def test_governed_calls_keep_to_their_pace() -> None:
     model = TimedModel(["done"])
 
-    await ask(governed(model, 50, Pace(100.0)), 21)
+    await ask(governed(model, 50, Budget(100.0)), 21)
 
     assert model.times[-1] - model.times[0] == pytest.approx(20 / 100)
 
@@ -366,3 +365,92 @@ async def test_a_prompt_of_which_few_tokens_are_counted_may_have_been_cut_off_an
         await model.complete(long)
 
     assert caplog.text.count("may have cut the prompt off") == warnings
+
+
+async def answer_in(seconds: float, model: Timed, times: int) -> None:
+    """Answer hurried requests, each after so many seconds."""
+    model.model = ScriptedModel(partial(_after, seconds))
+    for seed in range(times):
+        await model.complete(any_request(seed))
+
+
+async def _after(seconds: float, _request: Request) -> str:
+    await anyio.sleep(seconds)
+    return "done"
+
+
+@pytest.fixture
+def _durations_of_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("simeval.models.limits.bounds.perf_counter", anyio.current_time)
+
+
+@pytest.mark.usefixtures("_durations_of_the_loop")
+@pytest.mark.parametrize(("usual", "deadline"), [(0.1, 3.0), (2.0, 10.0), (20.0, 60.0)])
+async def test_a_hurried_call_has_many_times_what_calls_take_and_some_seconds_at_least(
+    usual: float, deadline: float
+) -> None:
+    timed = Timed(ScriptedModel(work), seconds=60)
+    await answer_in(usual, timed, 50)
+    timed.model = ScriptedModel(never)
+    start = anyio.current_time()
+
+    with pytest.raises(ModelError, match="no answer within"):
+        await timed.complete(any_request())
+
+    assert anyio.current_time() - start == pytest.approx(deadline)
+
+
+@pytest.mark.usefixtures("_durations_of_the_loop")
+async def test_a_call_that_is_not_hurried_has_all_its_time() -> None:
+    timed = Timed(ScriptedModel(work), seconds=60)
+    await answer_in(0.1, timed, 50)
+    timed.model = ScriptedModel(partial(_after, 50.0))
+
+    assert (await timed.complete(any_request().patient())).text == "done"
+
+
+@pytest.mark.usefixtures("_durations_of_the_loop")
+async def test_a_deadline_that_is_learnt_holds_for_calls_under_way() -> None:
+    timed = Timed(ScriptedModel(never), seconds=60)
+    start = anyio.current_time()
+    ended: list[float] = []
+
+    async def hang() -> None:
+        with pytest.raises(ModelError, match="no answer within"):
+            await timed.complete(any_request())
+        ended.append(anyio.current_time() - start)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(hang)
+        await anyio.lowlevel.checkpoint()
+        await answer_in(0.01, timed, 50)
+
+    assert ended == [pytest.approx(3.0)]
+
+
+@pytest.mark.usefixtures("_durations_of_the_loop")
+async def test_a_model_that_becomes_slow_is_given_more_time() -> None:
+    timed = Timed(ScriptedModel(work), seconds=60)
+    await answer_in(0.1, timed, 50)
+    timed.model = ScriptedModel(partial(_after, 10.0))
+
+    for seed in range(26):
+        with suppress(ModelError):
+            await timed.complete(any_request(seed))
+
+    assert (await timed.complete(any_request())).text == "done"
+
+
+async def test_the_last_attempt_has_all_the_time_and_an_apps_calls_are_never_hurried() -> None:
+    asked: list[bool] = []
+
+    async def act(request: Request) -> str:
+        asked.append(request.is_hurried)
+        raise failure("timeout")
+
+    caller = Caller(ScriptedModel(act), RetryConfig(max_attempts=3, backoff_multiplier=0))
+    for request in (any_request(), ChatRequest(history=[{"role": "user", "content": "hello"}])):
+        with pytest.raises(ModelError):
+            await caller.text(request)
+
+    assert asked == [True, True, False, False, False, False]
