@@ -80,7 +80,7 @@ async def test_a_call_that_takes_too_long_is_a_time_out() -> None:
     model = ScriptedModel(never)
 
     with pytest.raises(ModelError, match="no answer within 5 seconds") as raised:
-        await Timed(model, seconds=5).complete(any_request())
+        await Timed(model, seconds=5).complete(any_request().patient())
 
     assert (raised.value.kind, raised.value.model, raised.value.retryable) == ("timeout", "scripted/model", True)
     assert model.under_way == 0
