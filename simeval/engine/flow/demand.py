@@ -98,7 +98,10 @@ class Demand:
         """Need at least this many trials of a scenario. What has been needed may be under way, and stays so."""
         self._limits[scenario] = max(self._limits[scenario], trials)
         while self._granted[scenario] < trials:
-            self._credit.send_nowait(scenario)
+            try:
+                self._credit.send_nowait(scenario)
+            except anyio.BrokenResourceError:  # the run was stopped, and nobody deals any more
+                return
             self._granted[scenario] += 1
 
     def grant_no_more(self) -> None:
