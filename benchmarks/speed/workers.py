@@ -2,7 +2,7 @@
 
     python -m benchmarks.speed.workers [--postgres URL] [--app-seconds 0.5] [--workers 1 4] [--rounds 3]
 
-20 scenarios x 20 trials, up to 3 turns each, 16 trials in flight a worker; users and judge are embedded heuristics, which
+20 scenarios x 20 trials, up to 3 turns each, 16 in flight a worker; users and judge are embedded heuristics, which
 take no time. A worker's throughput is bounded by its places in flight: so four of them have four times as many, and the
 measure is how much of that arrives. `alone` is `simeval run` with as many places as one worker.
 """
