@@ -7,11 +7,11 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import TypeVar
 
-from simeval.errors import DatasetChanged, ModelUnusable, RunStopped, StoreError
+from simeval.errors import DatasetChanged, ModelUnusable, NoWorkers, RunStopped, StoreError
 
 T = TypeVar("T")
 
-STOPS_THE_RUN = (ModelUnusable, RunStopped, StoreError, DatasetChanged)
+STOPS_THE_RUN = (ModelUnusable, RunStopped, StoreError, DatasetChanged, NoWorkers)
 
 
 @dataclass(frozen=True, slots=True)

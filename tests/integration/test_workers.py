@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -21,7 +20,6 @@ from tests.support.postgres import PostgresHandle
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.anyio
-LEASE_SECONDS = 0.6
 
 
 def words(output: str, seed: int) -> float:
@@ -74,7 +72,7 @@ async def workers(
     engines = [engine(where, executor="workers", **options) for _ in range(count)]
     async with anyio.create_task_group() as tasks:
         for each in engines:
-            tasks.start_soon(partial(each.work, suite, handler, lease_seconds=LEASE_SECONDS))
+            tasks.start_soon(each.work, suite, handler)
         yield engines
         for each in engines:
             each.end()

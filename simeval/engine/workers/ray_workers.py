@@ -17,7 +17,7 @@ from simeval.engine.executors.protocol import Assignment, Delivery, TrialLost, W
 from simeval.engine.plans.shards import shared_out
 from simeval.engine.run_context import RemoteRun
 from simeval.engine.workers.ray_actor import LimitsActor, RayTask, TrialActor
-from simeval.errors import DefinitionError
+from simeval.errors import DefinitionError, NoWorkers
 from simeval.store.journal import Journal
 
 SLOW_SECONDS = 30.0  # after which it is told that actors are waited for
@@ -163,11 +163,12 @@ class _Crew:
             self._problem = await member.actor.ready.remote() or self._problem
         except self.ray.exceptions.RayActorError as error:
             self._failed += 1
-            log.warning("a Ray actor ended before it was ready; another one is started", problem=str(error)[:200])
+            said = str(error).splitlines()[0]
+            log.warning("a Ray actor ended before it was ready; another one is started", problem=said)
             if self._failed < MOST_RESTARTS:
                 self.join()
             else:
-                self._problem = f"executor: no Ray actor can be started ({str(error)[:200]})"
+                self._problem = f"no Ray actor can be started: {said}"
         else:
             self._failed = 0
             self._members.append(member)
@@ -198,6 +199,8 @@ class _Crew:
             member = min(self._members, key=lambda each: each.load, default=None)
             if member is not None and member.load < self.most_each:
                 return member
+            if member is None and self._problem:
+                raise NoWorkers(self._problem)
             await self._changed.wait()
 
     def _replace(self, member: _Member) -> None:
