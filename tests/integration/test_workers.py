@@ -272,3 +272,12 @@ async def test_a_file_is_no_store_for_workers(tmp_path: Path) -> None:
 async def test_workers_keep_no_cache(where: str) -> None:
     with pytest.raises(DefinitionError, match="cache: workers keep no cache of replies; leave it out"):
         await run(where, cache=True)
+
+
+async def test_a_dataset_is_not_run_elsewhere(where: str) -> None:
+    dataset = simeval.dataset_of([{"inputs": {"question": "hi"}, "outputs": {"answer": "yes"}}], name="d")
+
+    with pytest.raises(DefinitionError, match="executor: found 'workers'; use \"local\""):
+        await engine(where, executor="workers").experiment(dataset, app, scorers=[words])
+    with pytest.raises(DefinitionError, match="shard: found 'd'; leave it out"):
+        await engine(None, shard="1/2").experiment(dataset, app, scorers=[words])
