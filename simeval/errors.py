@@ -10,6 +10,7 @@ SimevalError
 ├── StoreError             a journal or report could not be written; a run stops, because nothing may be lost
 ├── CannotTell             a judge says that a conversation does not show what it is asked; the trial is missing data
 ├── DatasetChanged         a dataset is not there any more as it was when the run began
+├── NoWorkers              nobody is left who could run trials: the run stops
 └── RunStopped             the run ended early because the user asked for that (on_app_error="stop")
 """
 
@@ -25,6 +26,7 @@ __all__ = [
     "ModelError",
     "ModelErrorKind",
     "ModelUnusable",
+    "NoWorkers",
     "RunStopped",
     "SimevalError",
     "StoreError",
@@ -176,6 +178,14 @@ class DatasetChanged(SimevalError):
     def __init__(self, name: str, *, problem: str) -> None:
         self.name, self.problem = name, problem
         super().__init__(f"dataset {name!r} has changed ({problem}); leave it as it is while a run is going on")
+
+
+class NoWorkers(SimevalError):
+    """Nobody is left who could run the trials of a run."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(f"nobody is left who could run trials ({problem}); what was finished can be gone on with")
 
 
 class RunStopped(SimevalError):

@@ -8,11 +8,11 @@ from traceback import extract_tb
 from typing import TypeVar
 
 from simeval.core.frames import OWN, rank_of
-from simeval.errors import DatasetChanged, ModelUnusable, RunStopped, StoreError
+from simeval.errors import DatasetChanged, ModelUnusable, NoWorkers, RunStopped, StoreError
 
 T = TypeVar("T")
 
-STOPS_THE_RUN = (ModelUnusable, RunStopped, StoreError, DatasetChanged)
+STOPS_THE_RUN = (ModelUnusable, RunStopped, StoreError, DatasetChanged, NoWorkers)
 
 
 @dataclass(frozen=True, slots=True)

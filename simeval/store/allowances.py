@@ -33,17 +33,17 @@ class AllowanceBook:
         rows = [{"model": account} for account in sorted(accounts)]
         self.database.write(work)
 
-    def take(self, account: str, wanted: int, *, tokens_each: float, correction: float) -> tuple[int, float]:
+    def take(self, account: str, wanted: int, *, tokens_each: float, correction: float) -> tuple[int, float] | None:
         """Take up to so many calls; give how many are granted and, where none is, after how many seconds to ask again.
 
-        Each is charged `tokens_each`; `correction` is by how much earlier calls used more.
+        None where there is no limit. Each is charged `tokens_each`; earlier calls used `correction` more than that.
         """
         query = select(*ALLOWANCES.c, _NOW.label("now")).where(ALLOWANCES.c.model == account).with_for_update()
 
-        def work(connection: Connection) -> tuple[int, float]:
+        def work(connection: Connection) -> tuple[int, float] | None:
             row = connection.execute(query).mappings().one_or_none()
             if row is None:
-                return wanted, 0.0
+                return None
             seconds = max(0.0, float(row["now"]) - row["updated"])
             there = Buckets(
                 Bucket(row["requests_per_minute"], row["requests"]), Bucket(row["tokens_per_minute"], row["tokens"])

@@ -143,6 +143,7 @@ ASSIGNMENTS = _table(
     *_numbers("offered leased"),
 )
 Index("assignments_by_token", ASSIGNMENTS.c.token)
+Index("assignments_by_state", ASSIGNMENTS.c.settled, ASSIGNMENTS.c.run_id)
 ALLOWANCES = _table(
     "allowances",
     *_texts("model", key=True),

@@ -52,3 +52,12 @@ def test_what_does_not_belong_together_is_refused_in_a_sentence(tmp_path: Path) 
     )
     assert allowed.returncode == 3
     assert allowed.stderr == "simeval: shard 2/2 is missing\n"
+
+
+def test_options_of_ray_are_refused_without_it(tmp_path: Path) -> None:
+    (tmp_path / "suite.yaml").write_text(TWO)
+
+    done = simeval(tmp_path, "run", "suite.yaml", "--actors", "4")
+
+    assert done.returncode == 2
+    assert done.stderr.endswith("simeval: --actors: trials are not run on Ray; add --executor ray.\n")

@@ -45,7 +45,7 @@ def store(postgres_server: PostgresHandle) -> str:
 @contextmanager
 def worker(folder: Path, store: str, *more: str, lines: int = 0) -> Iterator["subprocess.Popen[str]"]:
     """Start a worker, and wait until its app was asked so often; it is killed in the end."""
-    process = started(folder, "worker", *COMMON, "--store", store, "--lease", "2", *more, lines=lines)
+    process = started(folder, "worker", *COMMON, "--store", store, *more, lines=lines)
     try:
         yield process
     finally:
@@ -79,7 +79,7 @@ def test_of_a_worker_that_is_killed_the_trials_under_way_are_missing(folder: Pat
     (folder / "stall").touch()
     run = conduct(folder, store)
 
-    with worker(folder, store, "--concurrency", "2", lines=2) as struck:
+    with worker(folder, store, "--concurrency", "2", "--lease", "4", lines=2) as struck:
         struck.send_signal(signal.SIGKILL)
         struck.wait()
     (folder / "stall").unlink()

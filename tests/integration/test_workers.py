@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -21,7 +20,6 @@ from tests.support.postgres import PostgresHandle
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.anyio
-LEASE_SECONDS = 0.6
 
 
 def words(output: str, seed: int) -> float:
@@ -74,7 +72,7 @@ async def workers(
     engines = [engine(where, executor="workers", **options) for _ in range(count)]
     async with anyio.create_task_group() as tasks:
         for each in engines:
-            tasks.start_soon(partial(each.work, suite, handler, lease_seconds=LEASE_SECONDS))
+            tasks.start_soon(each.work, suite, handler)
         yield engines
         for each in engines:
             each.end()
@@ -274,3 +272,12 @@ async def test_a_file_is_no_store_for_workers(tmp_path: Path) -> None:
 async def test_workers_keep_no_cache(where: str) -> None:
     with pytest.raises(DefinitionError, match="cache: workers keep no cache of replies; leave it out"):
         await run(where, cache=True)
+
+
+async def test_a_dataset_is_not_run_elsewhere(where: str) -> None:
+    dataset = simeval.dataset_of([{"inputs": {"question": "hi"}, "outputs": {"answer": "yes"}}], name="d")
+
+    with pytest.raises(DefinitionError, match="executor: found 'workers'; use \"local\""):
+        await engine(where, executor="workers").experiment(dataset, app, scorers=[words])
+    with pytest.raises(DefinitionError, match="shard: found 'd'; leave it out"):
+        await engine(None, shard="1/2").experiment(dataset, app, scorers=[words])

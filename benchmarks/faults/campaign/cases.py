@@ -153,7 +153,8 @@ class Case:
         self._attempts, self._begun = self._attempts + 1, len(self.notes.of("run"))
         output, errors = (self.folder / f"{name}-{self._attempts}.txt" for name in ("output", "errors"))
         arguments = ["run", *self._arguments(), *(["--json", json_to] if json_to else [])]
-        arguments += ["--executor", self.executor, *(["--resume", resume] if resume else [])]
+        arguments += ["--executor", self.executor, *(["--actors", "3"] if self.executor == "ray" else [])]
+        arguments += ["--resume", resume] if resume else []
         return self._started(arguments, Faults(**faults), output, errors)
 
     def start_worker(self, number: int, *, in_flight: int, lease_seconds: float) -> RunAttempt:

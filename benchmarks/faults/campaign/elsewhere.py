@@ -1,11 +1,15 @@
 """Rows: trials are held elsewhere, and those who hold them are killed."""
 
 import signal
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
+from importlib.util import find_spec
 from itertools import count
 from time import sleep
+
+import psutil
 
 from benchmarks.faults.campaign.campaign import SEED, Campaign, NotRun, Row, ending
 from benchmarks.faults.campaign.cases import CONCLUDED, Case, Report, RunAttempt, agrees, agrees_but_for_lost
@@ -54,23 +58,58 @@ def kill_workers(campaign: Campaign) -> Report:
     """Kill workers of one run after another at random moments, until there were enough kills."""
     if campaign.postgres is None:
         raise NotRun("needs PostgreSQL")
+    return _killed(campaign, campaign.postgres, "workers")
+
+
+def kill_actors(campaign: Campaign) -> Report:
+    """Kill the processes of Ray actors in the same way."""
+    if find_spec("ray") is None:
+        raise NotRun("needs Ray")
+    return _killed(campaign, "runs.db", "ray")
+
+
+def _killed(campaign: Campaign, store: str, executor: str) -> Report:
     total, kills, seed = Report(same=True), 0, SEED
     wanted = min(MOST_KILLS, campaign.kills)
     while kills < wanted and not total.problem:
         seed += 1
         campaign.begin_whole(seed)
-        case = campaign.case(store=campaign.postgres, seed=seed, in_flight=WORKERS * IN_FLIGHT, executor="workers")
-        with _crew(case) as crew:
-            more, report = _strike_until_done(campaign, case, crew, min(MOST_OF_A_RUN, wanted - kills))
+        case = campaign.case(store=store, seed=seed, in_flight=WORKERS * IN_FLIGHT, executor=executor)
+        most = min(MOST_OF_A_RUN, wanted - kills)
+        if executor == "ray":
+            more, report = _strike_until_done(campaign, case, _strike_actor, most)
+        else:
+            with _crew(case) as crew:
+                more, report = _strike_until_done(campaign, case, partial(_strike_worker, crew), most)
         kills, total = kills + more, _added(total, report)
-    return replace(total, ended=f"{kills} kills, {seed - SEED} runs")
+    runs = seed - SEED
+    return replace(total, ended=f"{kills} kills, {runs} run{'s'[: runs - 1]}")
 
 
-def _strike_until_done(campaign: Campaign, case: Case, crew: _Crew, most: int) -> tuple[int, Report]:
+def _strike_worker(crew: _Crew, campaign: Campaign, attempt: RunAttempt) -> bool:
+    return crew.strike(campaign.random.randrange(WORKERS))
+
+
+def _strike_actor(campaign: Campaign, attempt: RunAttempt) -> bool:
+    """Kill one of the processes of actors that belong to a run's own cluster."""
+    assert attempt.process.pid is not None
+    with suppress(psutil.Error):
+        below = psutil.Process(attempt.process.pid).children(recursive=True)
+        actors = [each for each in below if any("TrialActor" in part for part in each.cmdline())]
+        if actors:
+            struck = campaign.random.choice(actors)
+            struck.kill()
+            return True
+    return False
+
+
+def _strike_until_done(
+    campaign: Campaign, case: Case, strike: Callable[[Campaign, RunAttempt], bool], most: int
+) -> tuple[int, Report]:
     attempt, kills = case.start(), 0
     case.begun(attempt, scores=20)
     while kills < most and attempt.must_exist:
-        kills += crew.strike(campaign.random.randrange(WORKERS))
+        kills += strike(campaign, attempt)
         sleep(campaign.random.uniform(*PAUSES))
     status = attempt.wait()
     whole, result = campaign.whole(case.seed), case.result()
@@ -99,15 +138,26 @@ def kill_conductor(campaign: Campaign) -> Report:
     """Kill the process that conducts a run, while its workers go on, and resume it."""
     if campaign.postgres is None:
         raise NotRun("needs PostgreSQL")
-    campaign.begin_whole()
     case = campaign.case(store=campaign.postgres, in_flight=WORKERS * IN_FLIGHT, executor="workers")
     with _crew(case):
-        attempt = case.start()
-        case.begun(attempt, scores=100)
-        attempt.kill()
-        lost = case.lost()
-        again = case.start(resume=case.notes.run_id)
-        status = again.wait()
+        return _resumed(campaign, case)
+
+
+def kill_conductor_of_actors(campaign: Campaign) -> Report:
+    """Kill the process that conducts a run, with which its own cluster goes, and resume it."""
+    if find_spec("ray") is None:
+        raise NotRun("needs Ray")
+    return _resumed(campaign, campaign.case(in_flight=WORKERS * IN_FLIGHT, executor="ray"))
+
+
+def _resumed(campaign: Campaign, case: Case) -> Report:
+    campaign.begin_whole()
+    attempt = case.start()
+    case.begun(attempt, scores=100)
+    attempt.kill()
+    lost = case.lost()
+    again = case.start(resume=case.notes.run_id)
+    status = again.wait()
     result = case.result()
     same = result is not None and agrees(result, campaign.whole())
     report = case.report(attempt, same=same, ended=ending(attempt.process.exitcode), seconds=again.seconds)
@@ -117,5 +167,7 @@ def kill_conductor(campaign: Campaign) -> Report:
 
 ROWS: Mapping[str, tuple[str, Row]] = {
     "kill-workers": ("kill -9 of workers at random moments", kill_workers),
+    "kill-actors": ("kill -9 of Ray actors at random moments", kill_actors),
+    "kill-conductor-of-actors": ("kill -9 of the run's process on Ray", kill_conductor_of_actors),
     "kill-conductor": ("kill -9 of the run's process, its workers go on", kill_conductor),
 }

@@ -59,8 +59,8 @@ class ShardPlan:
         """Return where the classes of evaluators are that are not simeval's, by their names."""
         used = {type(each) for plan in self.plans for measure in plan.measures for each in measure.evaluators}
         return {
-            each.__name__: f"{each.__module__}:{each.__qualname__}"
-            for each in sorted(used, key=lambda each: each.__name__)
+            each.__qualname__: f"{each.__module__}:{each.__qualname__}"
+            for each in sorted(used, key=lambda each: each.__qualname__)
             if not each.__module__.startswith("simeval.")
         }
 

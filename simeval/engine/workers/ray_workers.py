@@ -1,6 +1,7 @@
 """Ray actors that work for a run. A trial is one call; who is lost costs its calls under way, and is replaced."""
 
 import os
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -8,6 +9,7 @@ from math import ceil
 from typing import Any
 
 import anyio
+import anyio.from_thread
 import anyio.to_thread
 
 from simeval.core.executors import RayExecutor
@@ -17,7 +19,7 @@ from simeval.engine.executors.protocol import Assignment, Delivery, TrialLost, W
 from simeval.engine.plans.shards import shared_out
 from simeval.engine.run_context import RemoteRun
 from simeval.engine.workers.ray_actor import LimitsActor, RayTask, TrialActor
-from simeval.errors import DefinitionError
+from simeval.errors import DefinitionError, NoWorkers
 from simeval.store.journal import Journal
 
 SLOW_SECONDS = 30.0  # after which it is told that actors are waited for
@@ -55,28 +57,51 @@ class RayWorkers:
     async def open(self, run: RemoteRun) -> AsyncIterator[Workers]:
         """Have actors until this is left. Raises DefinitionError where they cannot be made ready."""
         ray = _ray()
-        is_ours = not ray.is_initialized()
-        await anyio.to_thread.run_sync(self._connect)
-        crew = _Crew(ray, self._maker(ray, run), -(-run.shared.settings.concurrency // self.options.actors))
-        try:
-            async with anyio.create_task_group() as tasks:
-                crew.join = lambda: tasks.start_soon(crew.recruit)
-                for _ in range(self.options.actors):
-                    crew.join()
-                tasks.start_soon(crew.tell_if_slow)
-                await crew.first_is_ready()
-                yield crew
-                tasks.cancel_scope.cancel()
-        finally:
-            self.limits.actor = None
-            with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(ray.shutdown if is_ours else crew.dismiss)
+        async with self._connected(ray):
+            crew = _Crew(ray, self._maker(ray, run), -(-run.shared.settings.concurrency // self.options.actors))
+            try:
+                async with anyio.create_task_group() as tasks:
+                    crew.join = lambda: tasks.start_soon(crew.recruit)
+                    for _ in range(self.options.actors):
+                        crew.join()
+                    tasks.start_soon(crew.tell_if_slow)
+                    await crew.first_is_ready()
+                    yield crew
+                    tasks.cancel_scope.cancel()
+            finally:
+                self.limits.actor = None
+                crew.dismiss()
 
-    def _connect(self) -> None:
+    @asynccontextmanager
+    async def _connected(self, ray: Any) -> AsyncIterator[None]:
+        """Be connected until this is left, in one thread all the time.
+
+        The system ends what Ray starts here as soon as the thread has ended that did so. It is not the event loop's,
+        in which Ray would take the place of whoever handles signals.
+        """
+        is_there, is_over = anyio.Event(), threading.Event()
+
+        def hold() -> None:
+            is_ours = not ray.is_initialized()
+            if is_ours:
+                self._connect(ray)
+            try:
+                anyio.from_thread.run_sync(is_there.set)
+                is_over.wait()
+            finally:
+                if is_ours:
+                    ray.shutdown()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(anyio.to_thread.run_sync, hold)
+            await is_there.wait()
+            try:
+                yield
+            finally:
+                is_over.set()
+
+    def _connect(self, ray: Any) -> None:
         """Connect to the cluster, or start one here that has room for all actors. Raises DefinitionError."""
-        ray = _ray()
-        if ray.is_initialized():
-            return
         options: dict[str, Any] = {"log_to_driver": False, "runtime_env": dict(self.options.runtime_env) or None}
         here = {"num_cpus": max(1, ceil(self.options.actors * self.options.num_cpus)), "include_dashboard": False}
         try:
@@ -163,11 +188,12 @@ class _Crew:
             self._problem = await member.actor.ready.remote() or self._problem
         except self.ray.exceptions.RayActorError as error:
             self._failed += 1
-            log.warning("a Ray actor ended before it was ready; another one is started", problem=str(error)[:200])
+            said = str(error).splitlines()[0]
+            log.warning("a Ray actor ended before it was ready; another one is started", problem=said)
             if self._failed < MOST_RESTARTS:
                 self.join()
             else:
-                self._problem = f"executor: no Ray actor can be started ({str(error)[:200]})"
+                self._problem = f"no Ray actor can be started: {said}"
         else:
             self._failed = 0
             self._members.append(member)
@@ -198,6 +224,8 @@ class _Crew:
             member = min(self._members, key=lambda each: each.load, default=None)
             if member is not None and member.load < self.most_each:
                 return member
+            if member is None and self._problem:
+                raise NoWorkers(self._problem)
             await self._changed.wait()
 
     def _replace(self, member: _Member) -> None:

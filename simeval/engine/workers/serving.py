@@ -13,7 +13,7 @@ from simeval.core.logs import log
 from simeval.engine.executors.protocol import LEASE_SECONDS, decode_assignment, encode_delivery
 from simeval.engine.flow.stop import StopSignal
 from simeval.engine.run_context import AppHandler, EngineResources, RunContext, name_of
-from simeval.engine.workers.store_workers import StoreWorkers
+from simeval.engine.workers.store_workers import StoreAllowances, StoreWorkers
 from simeval.engine.workers.trial_worker import TrialWorker, definition_of
 from simeval.errors import DefinitionError
 from simeval.store.opening import as_database
@@ -49,6 +49,7 @@ async def serve(
         suite=suite,
         app_handler=app_handler,
         queue=TrialQueue(database),
+        limits=elsewhere.limits,
         stop=context.stop,
         lease_seconds=lease_seconds,
         idle_seconds=idle_seconds,
@@ -67,6 +68,7 @@ class Serving:
     suite: Sequence[ScenarioTest]
     app_handler: AppHandler
     queue: TrialQueue
+    limits: StoreAllowances
     stop: StopSignal
     lease_seconds: float = LEASE_SECONDS
     idle_seconds: float | None = None
@@ -134,6 +136,7 @@ class Serving:
             log.warning(f"this worker leaves a run alone: {error}")
             return None
         log.info("working for a run", run=run.run_id, worker=self.name)
+        self.limits.look_again()
         return self._open.enter_context(worker)
 
     async def _work(self, claim: Claim) -> None:

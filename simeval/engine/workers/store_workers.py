@@ -35,21 +35,30 @@ TOKEN_BITS = 62
 
 @dataclass(slots=True)
 class StoreAllowances:
-    """The allowances of a store; any number before it is open."""
+    """The allowances of a store; any number before it is open, and where it was found that there is no limit."""
 
     _book: AllowanceBook | None = None
+    _unlimited: set[str] = field(default_factory=set)
 
     def use(self, database: Database) -> AllowanceBook:
         """Take allowances from a store from now on."""
         self._book = AllowanceBook(database)
         return self._book
 
+    def look_again(self) -> None:
+        """Look again whether there are limits: a run may have brought some."""
+        self._unlimited.clear()
+
     async def take(self, account: str, wanted: int, *, tokens_each: float, correction: float) -> tuple[int, float]:
         """Take up to so many; give how many are granted and, where none is, after how many seconds to ask again."""
-        if self._book is None:
+        if self._book is None or account in self._unlimited:
             return wanted, 0.0
         taking = partial(self._book.take, account, wanted, tokens_each=tokens_each, correction=correction)
-        return await anyio.to_thread.run_sync(taking)
+        found = await anyio.to_thread.run_sync(taking)
+        if found is None:
+            self._unlimited.add(account)
+            return wanted, 0.0
+        return found
 
 
 @dataclass(frozen=True, slots=True)
