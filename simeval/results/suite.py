@@ -25,7 +25,7 @@ from simeval.results.screen.page import (
     shown_verdict,
 )
 from simeval.results.screen.report import run_text
-from simeval.results.text import badness, show_trial, show_untold, speaks_against
+from simeval.results.text import badness, show_rubrics, show_trial, show_untold, speaks_against
 from simeval.results.turns import TurnShare, turns_of
 from simeval.results.users import UserConduct
 
@@ -278,11 +278,13 @@ def meets_gate(outcome: Outcome, gate: Gate) -> bool:
 def page_of(results: Sequence[EvaluationResult], run: RunRecord, *, every: bool = False) -> Page:
     """Return what a screen shows of these results; with `every`, with all conversations."""
     outcome = combine([result.outcome for result in results])
+    prepared = [each.prepared for result in results for each in result.expectations]
+    authors = [each.rubric.model for each in prepared if each and each.rubric]
     return Page(
         run_id=run.run_id,
         outcome=outcome,
         seed=run.seed,
-        roles=roles_of(run.app, run.judge_model, run.user_model, run.judge_repeats),
+        roles=(*roles_of(run.app, run.judge_model, run.user_model, run.judge_repeats), *show_rubrics(authors)),
         gate=run.gate,
         gate_met=meets_gate(outcome, run.gate),
         stopped=run.stopped,

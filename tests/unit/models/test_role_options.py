@@ -91,7 +91,11 @@ async def test_a_roles_key_is_refused_where_that_role_has_models_of_two_provider
         Settings(model_options={"api_key": "k1"}, user_options={"api_key": "k2"}),
     ],
 )
-async def test_options_that_reach_one_provider_each_are_taken(settings: Settings) -> None:
+async def test_options_that_reach_one_provider_each_are_taken(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k3")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k4")
     models = Models(settings)
     models.get("openai/gpt-5-nano", "judge")
     models.get("anthropic/claude-haiku-4-5", "user")
