@@ -5,9 +5,12 @@ from typing import Any
 
 import click
 
+from simeval.cli.first_steps import FIRST_STEPS
 from simeval.cli.options import (
+    APP_HELP,
+    CONTEXT,
     GroupedCommand,
-    color_option,
+    WholeHelp,
     only_option,
     screen_options,
     setting_options,
@@ -16,11 +19,8 @@ from simeval.cli.options import (
 from simeval.core.settings import DEFAULTS, MARGIN, POWER
 from simeval.core.version import __version__
 
-APP_HELP = "The app: MODULE:HANDLER, or a model's name.  [default: the suite's]"
-CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
-
-@click.group(context_settings=CONTEXT)
+@click.group(context_settings=CONTEXT, cls=WholeHelp)
 @click.version_option(__version__)
 def main() -> None:
     """Simulate users against a conversational AI app, judge the conversations, conclude with statistics."""
@@ -64,27 +64,6 @@ def run(context: click.Context, /, **options: Any) -> None:
     from simeval.cli.run import leave, run_suite
 
     leave(run_suite(context, **options))
-
-
-@main.command("try", context_settings=CONTEXT, cls=GroupedCommand)
-@click.argument("suite")
-@click.option("--app", default=None, help=APP_HELP)
-@only_option("Try the first scenario with this tag, or this in its title.  [default: the suite's first]")
-@click.option("--judge-model", multiple=True, help="LiteLLM name of the judge.  [default: offline/judge]")
-@click.option("--user-model", help="LiteLLM name of the simulated user.  [default: the judge's]")
-@color_option
-@setting_options("seed", "user_format", "model_options", "app_timeout_seconds", "prompts", "secret_patterns")
-@click.pass_context
-def try_(context: click.Context, /, **options: Any) -> None:
-    """Hold one conversation of SUITE, shown as it is held, and judge it aloud.
-
-    Nothing is concluded, and nothing kept. Exit status: 0; 2 the command, suite or app could not be used; 3 the
-    conversation could not be held.
-    """
-    from simeval.cli.run import leave
-    from simeval.cli.try_one import try_suite
-
-    leave(try_suite(context, **options))
 
 
 @main.command(context_settings=CONTEXT)
@@ -378,36 +357,8 @@ def judge_test(context: click.Context, /, **options: Any) -> None:
     raise SystemExit(test_judge(context, **options))
 
 
-@main.command(context_settings=CONTEXT)
-@click.argument("name", required=False)
-def prompts(name: str | None) -> None:
-    """List the prompts that models are sent, or print that of NAME, ready to be saved and edited.
-
-    A saved one takes its place by `simeval run --prompt NAME=FILE`, or by the setting `prompts` of a suite; those of
-    scorers by their arguments.
-    """
-    from simeval.cli.prompts import show_prompts
-
-    raise SystemExit(show_prompts(name))
-
-
-@main.command(context_settings=CONTEXT)
-@screen_options
-def demo(**options: Any) -> None:
-    """Show a run of a small suite against an embedded app: without an app of yours, a key or a network."""
-    from simeval.cli.demo import show_demo
-
-    raise SystemExit(show_demo(**options))
-
-
-@main.command()
-@click.argument("folder", type=click.Path(path_type=Path), default=".")
-def init(folder: Path) -> None:
-    """Write a commented starter suite and an app handler into FOLDER."""
-    from simeval.cli.init import write_starter
-
-    raise SystemExit(write_starter(folder))
-
+for _command in FIRST_STEPS:
+    main.add_command(_command)
 
 if __name__ == "__main__":
     main()

@@ -71,7 +71,12 @@ def mapping(
 
 def one_or_more(form: Form) -> Form:
     """Return the form of a list, of which a single element may also stand alone."""
-    return Annotated[list[form], BeforeValidator(lambda found: found if isinstance(found, list) else [found])]
+    return Annotated[list[form], BeforeValidator(as_list)]
+
+
+def as_list(found: Any) -> list[Any]:
+    """Return a list as it is, and anything else as a list of one."""
+    return found if isinstance(found, list) else [found]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from simeval.results.suite import (
     DatasetRecord,
     ExpectationResult,
     RunRecord,
+    Shown,
     combine,
     meets_gate,
 )
@@ -58,8 +59,8 @@ class MetricResult:
         return f"{self.scorer}.{self.path}" if self.path else self.scorer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExperimentResult:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ExperimentResult(Shown):
     """What an experiment found.
 
     `metrics` sum up what scorers measured on each example, `summaries` hold what scorers say of the whole dataset, by
@@ -115,6 +116,9 @@ class ExperimentResult:
 
     def __str__(self) -> str:
         return _describe(self)
+
+    def __repr__(self) -> str:
+        return f"<ExperimentResult of run {self.run.run_id}: {self.outcome or 'measured'}, {self.answers} answers>"
 
 
 def _describe(result: ExperimentResult) -> str:
