@@ -284,4 +284,4 @@ async def test_a_conversation_ends_by_a_reason(replies: list[str], ended: str, m
     [conversation] = result.conversations
     assert conversation.ended == ended
     assert messages is None or len(conversation.responses) == messages
-    assert f"users: 1 {ended}" in str(result)
+    assert f"users: 1 {HOW_THEY_ENDED[ended]}" in str(result)
