@@ -18,6 +18,7 @@ from simeval.errors import DefinitionError
 from simeval.models.protocol.prompts import UserTurn
 from simeval.results.encoding import encode_suite
 from simeval.results.junit import junit_xml
+from simeval.results.users import HOW_THEY_ENDED
 from simeval.testing import MemoryJournal, ScriptedModel, audit_reply, judge_reply, user_reply
 
 pytestmark = pytest.mark.anyio
