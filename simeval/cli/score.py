@@ -80,6 +80,8 @@ def score_file(
         if result.run.stopped:
             status = INTERRUPTED if result.run.stopped.startswith(INTERRUPT) else NOT_COMPLETED
             return say(result.run.stopped, status)
+        if not result.summaries and not any(metric.estimate.n for metric in result.metrics):
+            return say(f"nothing was measured{_why(result)}", NOT_COMPLETED)
         return 0 if result.outcome is None else STATUS[result.outcome]
 
     return status_of(work)
@@ -90,6 +92,12 @@ async def _evaluate(
 ) -> ExperimentResult:
     with ending_on_signals(engine):
         return await engine.experiment(dataset, app, scorers=scorers, then=then)
+
+
+def _why(result: ExperimentResult) -> str:
+    """Say what most often kept scorers from measuring."""
+    cause = max(result.failures, key=lambda each: result.failures[each], default="")
+    return f"; most often ({result.failures[cause]} x): {cause}" if cause else ""
 
 
 def _report(result: ExperimentResult, json_path: str | None) -> None:
