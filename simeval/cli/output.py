@@ -63,12 +63,16 @@ def terminal_of(stream: TextIO, color: Color = "auto") -> Terminal:
         is_wanted = environment["FORCE_COLOR"] not in ("0", "false")
     if environment.get("NO_COLOR"):
         is_wanted = False
-    width = get_terminal_size().columns if is_terminal or environment.get("COLUMNS") else WIDTH
     return Terminal(
-        width=width,
+        width=room_of(stream) or WIDTH,
         colour=is_wanted if color == "auto" else color == "always",
         draws=_can_write(DRAWN, stream),
     )
+
+
+def room_of(stream: TextIO) -> int | None:
+    """Return how many cells a line has; None of what is no terminal, where lines may be of any length."""
+    return get_terminal_size().columns if stream.isatty() or os.environ.get("COLUMNS") else None
 
 
 def _can_write(characters: str, stream: TextIO) -> bool:

@@ -13,7 +13,9 @@ from simeval.cli.output import (
     INTERRUPTED,
     NOT_COMPLETED,
     make_printable,
+    reader,
     require_writable,
+    room_of,
     say,
     show,
     status_of,
@@ -101,7 +103,7 @@ def _why(result: ExperimentResult) -> str:
 
 
 def _report(result: ExperimentResult, json_path: str | None) -> None:
-    show(result, json_path)
+    show(result.text(room_of(reader(json_path))), json_path)
     write_json(json_path, encode_experiment(result, version=__version__))
 
 

@@ -17,7 +17,6 @@ MARKS: Mapping[Outcome, str] = {
     "error": "ERROR",
 }
 MOST_CAUSES = 10
-MOST_EXPLAINED = 20  # scenarios that did not pass, and lines of one kind, that are printed
 MALFORMED_SHARE = 0.05  # of a role's replies; fewer are the odd slip that is asked for again
 LEGEND = "interval: {level} confidence; p: chance of so good a result (FAIL: so bad) from an app at the bar"
 VERDICT_HEADERS = ("expectation", "verdict", "estimate", "interval", "bar", "n", "p")
