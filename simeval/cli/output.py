@@ -111,5 +111,5 @@ def require_writable(path: str | None) -> None:
             target.unlink()
     except OSError as error:
         raise DefinitionError(
-            f"report {path!r}", found=f"it cannot be written ({error.strerror})", do="name a file that can be"
+            f"report {path!r}", found=f"it cannot be written ({error.strerror})", do="give a path that can be written"
         ) from error

@@ -152,7 +152,9 @@ def _made(kind: Callable[..., Any], found: Mapping[str, Any]) -> Any:
     try:
         return kind(**found)
     except TypeError as error:  # a class of the user's own may check its arguments as it likes
-        raise DefinitionError(getattr(kind, "__name__", "record"), found=str(error), do="mend its arguments") from error
+        raise DefinitionError(
+            getattr(kind, "__name__", "record"), found=str(error), do="correct its arguments"
+        ) from error
 
 
 def _one_of(found: object, few: Sequence[object]) -> object:
