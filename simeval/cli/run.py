@@ -31,7 +31,6 @@ from simeval.cli.output import (
     write_json,
     write_text,
 )
-from simeval.cli.rerun import not_passed
 from simeval.cli.signals import INTERRUPT, ending_on_signals
 from simeval.core.logs import configure_logging, log
 from simeval.core.settings import DEFAULTS, Settings
@@ -115,7 +114,7 @@ def run_suite(
             handler = app_of(cast.app)
             reports.require_writable()
             settings = loaded.settings.overridden(overrides(context))
-            loaded = not_passed(loaded, settings) if rerun else loaded
+            loaded = _not_passed(loaded, settings) if rerun else loaded
             engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
             result = anyio.run(_evaluate, engine, loaded, handler)
         reports.write(result, settings)
@@ -136,6 +135,12 @@ def run_suite(
         problem = clean(f"the run broke ({type(error).__name__}: {error}); --log-level debug shows where")
         return say(problem + _how_to_go_on(settings), NOT_COMPLETED)
     return 0 if result.meets(result.run.gate) else STATUS[result.outcome]
+
+
+def _not_passed(suite: Suite, settings: Settings) -> Suite:
+    from simeval.cli.rerun import not_passed  # the database takes its time
+
+    return not_passed(suite, settings)
 
 
 def _cleaner(settings: Settings) -> Callable[[str], str]:
