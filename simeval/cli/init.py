@@ -1,5 +1,6 @@
-"""What `simeval init` writes: a suite and an app handler to start from."""
+"""What `simeval init` writes, a suite and an app handler to start from, and the schema of suites."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -78,4 +79,12 @@ def write_starter(folder: Path) -> int:
         return 2
     where = "" if folder == Path() else f"cd {folder} && "
     sys.stdout.write(f"now run: {where}simeval run suite.yaml --app app:handle\n")
+    return 0
+
+
+def show_schema() -> int:
+    """Print the JSON schema of suite files; give 0."""
+    from simeval.suites.schema import suite_schema
+
+    sys.stdout.write(f"{json.dumps(suite_schema(), indent=1)}\n")
     return 0

@@ -5,26 +5,24 @@ from typing import Any
 
 import click
 
+from simeval.cli.first_steps import FIRST_STEPS
 from simeval.cli.options import (
+    CONTEXT,
     GroupedCommand,
-    app_option,
-    color_option,
-    judge_option,
+    WholeHelp,
     log_options,
     only_option,
     screen_options,
     setting_options,
     store_option,
     suite_options,
-    user_option,
 )
+from simeval.cli.scale import SCALE
 from simeval.core.settings import DEFAULTS, MARGIN, POWER
 from simeval.core.version import __version__
 
-CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
-
-@click.group(context_settings=CONTEXT)
+@click.group(context_settings=CONTEXT, cls=WholeHelp)
 @click.version_option(__version__)
 def main() -> None:
     """Simulate users against a conversational AI app, judge the conversations, conclude with statistics."""
@@ -57,54 +55,6 @@ def run(context: click.Context, /, **options: Any) -> None:
     from simeval.cli.run import leave, run_suite
 
     leave(run_suite(context, **options))
-
-
-@main.command(context_settings=CONTEXT, cls=GroupedCommand)
-@suite_options
-@only_option("Those that the run has: the scenarios with this tag, or this in their titles.")
-@click.option(
-    "--lease",
-    type=click.FloatRange(0.5),
-    default=30.0,
-    show_default=True,
-    help="Seconds without a sign of life after which this worker's trials are lost.",
-)
-@click.option("--idle", type=click.FloatRange(0), help="End after so many seconds without a trial.  [default: never]")
-@log_options
-@setting_options()
-@click.pass_context
-def worker(context: click.Context, /, **options: Any) -> None:
-    """Hold and measure trials for runs of SUITE that others conduct (`simeval run SUITE --executor workers`).
-
-    It takes them from the store they share, a PostgreSQL server. Start it with the command of the run, `worker` in
-    place of `run`, on as many machines as you like; keys are read from its own environment. Ctrl-C finishes what is
-    under way. Exit status: 0, 2 where the command, suite or app could not be used, 3 where the store was lost.
-    """
-    from simeval.cli.run import leave
-    from simeval.cli.worker import work
-
-    leave(work(context, **options))
-
-
-@main.command("try", context_settings=CONTEXT, cls=GroupedCommand)
-@click.argument("suite")
-@app_option
-@only_option("Try the first scenario with this tag, or this in its title.  [default: the suite's first]")
-@judge_option
-@user_option
-@color_option
-@setting_options("seed", "user_format", "model_options", "app_timeout_seconds", "prompts", "secret_patterns")
-@click.pass_context
-def try_(context: click.Context, /, **options: Any) -> None:
-    """Hold one conversation of SUITE, shown as it is held, and judge it aloud.
-
-    Nothing is concluded, and nothing kept. Exit status: 0; 2 the command, suite or app could not be used; 3 the
-    conversation could not be held.
-    """
-    from simeval.cli.run import leave
-    from simeval.cli.try_one import try_suite
-
-    leave(try_suite(context, **options))
 
 
 @main.command(context_settings=CONTEXT)
@@ -321,24 +271,6 @@ def show(run: str, store: str, json_path: str | None, **wanted: Any) -> None:
 
 
 @main.command(context_settings=CONTEXT)
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@store_option("Where the merged run is kept, and where runs are that are no stores.")
-@click.option("--allow-missing", is_flag=True, help="Merge although shards are missing; the merged run is no pass.")
-@click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
-@click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
-def merge(runs: tuple[str, ...], store: str, **options: Any) -> None:
-    """Make one run of the runs of a suite's shards (`simeval run --shard 1/8` to 8/8).
-
-    Each RUN is a run of the store (its id, or the beginning of it), or a store (a file or a URL) whose last run is
-    meant. The merged run is concluded on as if one process had done all of it, and is read like any other. Exit
-    status: that of `simeval run`; 2 where the runs do not belong together.
-    """
-    from simeval.cli.merge import merge_runs
-
-    raise SystemExit(merge_runs(runs, store, **options))
-
-
-@main.command(context_settings=CONTEXT)
 @store_option("A SQLite file or a PostgreSQL URL.")
 def datasets(store: str) -> None:
     """List the datasets that a store has, with their versions and tags."""
@@ -416,36 +348,8 @@ def judge_test(context: click.Context, /, **options: Any) -> None:
     raise SystemExit(test_judge(context, **options))
 
 
-@main.command(context_settings=CONTEXT)
-@click.argument("name", required=False)
-def prompts(name: str | None) -> None:
-    """List the prompts that models are sent, or print that of NAME, ready to be saved and edited.
-
-    A saved one takes its place by `simeval run --prompt NAME=FILE`, or by the setting `prompts` of a suite; those of
-    scorers by their arguments.
-    """
-    from simeval.cli.prompts import show_prompts
-
-    raise SystemExit(show_prompts(name))
-
-
-@main.command(context_settings=CONTEXT)
-@screen_options
-def demo(**options: Any) -> None:
-    """Show a run of a small suite against an embedded app: without an app of yours, a key or a network."""
-    from simeval.cli.demo import show_demo
-
-    raise SystemExit(show_demo(**options))
-
-
-@main.command()
-@click.argument("folder", type=click.Path(path_type=Path), default=".")
-def init(folder: Path) -> None:
-    """Write a commented starter suite and an app handler into FOLDER."""
-    from simeval.cli.init import write_starter
-
-    raise SystemExit(write_starter(folder))
-
+for _command in (*FIRST_STEPS, *SCALE):
+    main.add_command(_command)
 
 if __name__ == "__main__":
     main()

@@ -63,12 +63,16 @@ def terminal_of(stream: TextIO, color: Color = "auto") -> Terminal:
         is_wanted = environment["FORCE_COLOR"] not in ("0", "false")
     if environment.get("NO_COLOR"):
         is_wanted = False
-    width = get_terminal_size().columns if is_terminal or environment.get("COLUMNS") else WIDTH
     return Terminal(
-        width=width,
+        width=room_of(stream) or WIDTH,
         colour=is_wanted if color == "auto" else color == "always",
         draws=_can_write(DRAWN, stream),
     )
+
+
+def room_of(stream: TextIO) -> int | None:
+    """Return how many cells a line has; None of what is no terminal, where lines may be of any length."""
+    return get_terminal_size().columns if stream.isatty() or os.environ.get("COLUMNS") else None
 
 
 def _can_write(characters: str, stream: TextIO) -> bool:
@@ -107,5 +111,5 @@ def require_writable(path: str | None) -> None:
             target.unlink()
     except OSError as error:
         raise DefinitionError(
-            f"report {path!r}", found=f"it cannot be written ({error.strerror})", do="name a file that can be"
+            f"report {path!r}", found=f"it cannot be written ({error.strerror})", do="give a path that can be written"
         ) from error

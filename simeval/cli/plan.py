@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 import click
 
 from simeval.cli.options import overrides, written_flags
-from simeval.cli.output import status_of
+from simeval.cli.output import room_of, status_of
 from simeval.core.logs import configure_logging
 from simeval.core.settings import DEFAULTS
 from simeval.errors import DefinitionError
 from simeval.suites.files import load_suite
-from simeval.suites.planning import plan, plan_suite
+from simeval.suites.planning import SuitePlan, plan, plan_suite
 
 ONLY_OF_A_BAR = ("bar", "power", "requirements")
 ONLY_OF_A_SUITE = ("samples", "early_stopping", "stop", "gate")
@@ -50,7 +50,8 @@ def show_plan(
             given = DEFAULTS.overridden(overrides(context))
             level, joint = given.significance_level, given.joint
             found = plan(bar, rate, significance_level=level, power=power, requirements=requirements, joint=joint)
-        sys.stdout.write(f"{found}\n")
+        shown = found.text(room_of(sys.stdout)) if isinstance(found, SuitePlan) else found
+        sys.stdout.write(f"{shown}\n")
 
     return status_of(show)
 

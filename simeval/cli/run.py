@@ -31,7 +31,6 @@ from simeval.cli.output import (
     write_json,
     write_text,
 )
-from simeval.cli.rerun import not_passed
 from simeval.cli.signals import INTERRUPT, ending_on_signals
 from simeval.core.executors import RayExecutor
 from simeval.core.logs import configure_logging, log
@@ -123,7 +122,7 @@ def run_suite(
             handler = app_of(cast.app)
             reports.require_writable()
             settings = loaded.settings.overridden(overrides(context)).overridden(_on_ray(context, address, actors))
-            loaded = not_passed(loaded, settings) if rerun else loaded
+            loaded = _not_passed(loaded, settings) if rerun else loaded
             engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
             result = anyio.run(_evaluate, engine, loaded, handler)
         reports.write(result, settings)
@@ -154,6 +153,12 @@ def _on_ray(context: click.Context, address: str | None, actors: int | None) -> 
     if given and overrides(context).get("executor") != "ray":
         raise DefinitionError(f"--{next(iter(given))}", found="trials are not run on Ray", do="add --executor ray")
     return {"executor": RayExecutor(**given)} if given else {}
+
+
+def _not_passed(suite: Suite, settings: Settings) -> Suite:
+    from simeval.cli.rerun import not_passed  # the database takes its time
+
+    return not_passed(suite, settings)
 
 
 def _cleaner(settings: Settings) -> Callable[[str], str]:

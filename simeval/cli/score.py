@@ -13,7 +13,9 @@ from simeval.cli.output import (
     INTERRUPTED,
     NOT_COMPLETED,
     make_printable,
+    reader,
     require_writable,
+    room_of,
     say,
     show,
     status_of,
@@ -80,6 +82,8 @@ def score_file(
         if result.run.stopped:
             status = INTERRUPTED if result.run.stopped.startswith(INTERRUPT) else NOT_COMPLETED
             return say(result.run.stopped, status)
+        if not result.summaries and not any(metric.estimate.n for metric in result.metrics):
+            return say(f"nothing was measured{_why(result)}", NOT_COMPLETED)
         return 0 if result.outcome is None else STATUS[result.outcome]
 
     return status_of(work)
@@ -92,8 +96,14 @@ async def _evaluate(
         return await engine.experiment(dataset, app, scorers=scorers, then=then)
 
 
+def _why(result: ExperimentResult) -> str:
+    """Say what most often kept scorers from measuring."""
+    cause = max(result.failures, key=lambda each: result.failures[each], default="")
+    return f"; most often ({result.failures[cause]} x): {cause}" if cause else ""
+
+
 def _report(result: ExperimentResult, json_path: str | None) -> None:
-    show(result, json_path)
+    show(result.text(room_of(reader(json_path))), json_path)
     write_json(json_path, encode_experiment(result, version=__version__))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from simeval.cli.output import Color, require_writable, show, status_of, terminal_of, write_json
+from simeval.cli.output import Color, require_writable, room_of, show, status_of, terminal_of, write_json
 from simeval.core.tables import printable, render_table
 from simeval.core.validation import nearest
 from simeval.errors import DefinitionError
@@ -29,7 +29,9 @@ def list_runs(store: str, limit: int) -> int:
     def work(database: Database) -> None:
         runs = Runs(database)
         found = [_row(run) for run in runs.recent(limit)]
-        show(render_table(HEADERS, found, widths=()) if found else f"no runs in {store}", None)
+        show(
+            render_table(HEADERS, found, widths=(), room=room_of(sys.stdout)) if found else f"no runs in {store}", None
+        )
 
     return status_of(partial(_with, store, work))
 
@@ -94,7 +96,12 @@ def list_datasets(store: str) -> int:
 
     def work(database: Database) -> None:
         found = [_dataset_row(each) for each in Datasets(database).list()]
-        show(render_table(DATASET_HEADERS, found, widths=(60,)) if found else f"no datasets in {store}", None)
+        show(
+            render_table(DATASET_HEADERS, found, widths=(60,), room=room_of(sys.stdout))
+            if found
+            else f"no datasets in {store}",
+            None,
+        )
 
     return status_of(partial(_with, store, work))
 

@@ -90,7 +90,7 @@ def _complaint(judge: str, wrong: Sequence[ControlRecord]) -> str:
     rated = " and ".join(f"{each.score:g} of 10 to {NAMES[each.control]}" for each in wrong)
     own = [each.control for each in wrong if each.control in ("example", "counterexample")]
     do = (
-        f"name another judge, or mend the {' and the '.join(own)}, or the rubric"
+        f"name another judge, or correct the {' and the '.join(own)}, or the rubric"
         if own
         else "name another judge or, if such an answer does meet the expectation, give a counterexample that does not "
         "(counterexample: TEXT), or show none (controls: false)"

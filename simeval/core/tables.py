@@ -4,13 +4,17 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 LINE = 110
+GAP = 2  # cells between columns
 _HARMLESS = "\n\t\u200c\u200d"  # joiners hold an emoji of several people, and words of Persian, together
 
 
-def render_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, widths: Sequence[int]) -> str:
+def render_table(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], *, widths: Sequence[int], room: int | None = None
+) -> str:
     """Write rows under headers; the first columns are wrapped at `widths`, the others at the width of a line.
 
-    Columns are as wide as a terminal shows them: of Chinese and of emoji each character takes two places.
+    Columns are as wide as a terminal shows them: of Chinese and of emoji each character takes two places. A table that
+    is wider than the `room` there is becomes a list: of each row the first cell, and the others below it.
     """
     from wcwidth import ljust, width, wrap  # 30 ms, which who prints no table need not wait for
 
@@ -18,13 +22,29 @@ def render_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, width
     wrapped = [[wrap(text, places) or [""] for text, places in zip(row, most, strict=False)] for row in rows]
     columns = range(len(headers))
     size = [max([width(headers[c]), *(width(line) for row in wrapped for line in row[c])]) for c in columns]
+    if room is not None and sum(size) + GAP * (len(headers) - 1) > room:
+        return _stacked(headers, rows, room)
     lines = [list(headers), ["-" * size[c] for c in columns]]
     for row in wrapped:
         lines += map(list, zip_longest(*row, fillvalue=""))
-    return "\n".join("  ".join(ljust(line[c], size[c]) for c in columns).rstrip() for line in lines)
+    return "\n".join((" " * GAP).join(ljust(line[c], size[c]) for c in columns).rstrip() for line in lines)
 
 
-def indent(text: str, spaces: int) -> str:
+def _stacked(headers: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> str:
+    """Write each row as a list of its cells; a first cell that is empty belongs to the row before."""
+    from wcwidth import wrap
+
+    lines: list[str] = []
+    for first, *others in rows:
+        lines += wrap(first, room) if first else []
+        for header, cell in zip(headers[1:], others, strict=True):
+            if cell not in ("", "-"):
+                lines += wrap(f"{header}: {cell}", room, initial_indent="  ", subsequent_indent="    ")
+        lines.append("")
+    return "\n".join(lines[:-1])
+
+
+def indent(text: str, spaces: int, *, width: int = LINE) -> str:
     """Wrap a text at the width of a line, every line of it indented."""
     from wcwidth import wrap
 
@@ -32,7 +52,7 @@ def indent(text: str, spaces: int) -> str:
     lines = [
         line
         for paragraph in text.splitlines()
-        for line in wrap(paragraph, LINE, initial_indent=margin, subsequent_indent=margin + "  ") or [""]
+        for line in wrap(paragraph, width, initial_indent=margin, subsequent_indent=margin + "  ") or [""]
     ]
     return "\n".join(lines)
 

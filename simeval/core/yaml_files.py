@@ -60,7 +60,7 @@ def read_yaml(path: Path, *, renamed: Mapping[str, str] = {}) -> tuple[yaml.Node
         return _read(path.read_text(encoding="utf-8"), renamed)
     except OSError as error:
         raise SuiteFileError(
-            str(path), line=1, field="", found=f"it cannot be read ({error.strerror})", do="name a file that can be"
+            str(path), line=1, field="", found=f"it cannot be read ({error.strerror})", do="name another file"
         ) from error
     except (yaml.YAMLError, ValueError, AttributeError, LookupError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)

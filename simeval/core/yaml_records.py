@@ -71,7 +71,12 @@ def mapping(
 
 def one_or_more(form: Form) -> Form:
     """Return the form of a list, of which a single element may also stand alone."""
-    return Annotated[list[form], BeforeValidator(lambda found: found if isinstance(found, list) else [found])]
+    return Annotated[list[form], BeforeValidator(as_list)]
+
+
+def as_list(found: Any) -> list[Any]:
+    """Return a list as it is, and anything else as a list of one."""
+    return found if isinstance(found, list) else [found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +152,9 @@ def _made(kind: Callable[..., Any], found: Mapping[str, Any]) -> Any:
     try:
         return kind(**found)
     except TypeError as error:  # a class of the user's own may check its arguments as it likes
-        raise DefinitionError(getattr(kind, "__name__", "record"), found=str(error), do="mend its arguments") from error
+        raise DefinitionError(
+            getattr(kind, "__name__", "record"), found=str(error), do="correct its arguments"
+        ) from error
 
 
 def _one_of(found: object, few: Sequence[object]) -> object:

@@ -81,8 +81,11 @@ class Progress:
                 pace = Throughput()
                 pace.note(anyio.current_time(), trials=self._concluded, calls=usage().calls)
                 tasks.start_soon(self._write_lines, usage, pace)
-            yield
-            tasks.cancel_scope.cancel()
+            try:
+                yield
+            finally:
+                tasks.cancel_scope.cancel()
+                self._bar.set_postfix_str(_spent(usage()))  # what stays on the screen is how it ended
 
     async def _keep_the_bar(self, usage: Callable[[], Usage], in_flight: Callable[[], int]) -> None:
         while True:

@@ -1,13 +1,14 @@
 """What an experiment found: every metric over its dataset, and what was concluded, printed as tables."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 from simeval.core.direction import Direction
 from simeval.core.settings import Gate
-from simeval.core.tables import indent, render_table
+from simeval.core.tables import LINE, indent, render_table
 from simeval.core.trial import Estimate, Judgement, Outcome, Verdict
 from simeval.evaluators.verdicts import show_share
 from simeval.results.guarantee import guarantee
@@ -15,6 +16,7 @@ from simeval.results.suite import (
     DatasetRecord,
     ExpectationResult,
     RunRecord,
+    Shown,
     combine,
     meets_gate,
 )
@@ -58,8 +60,8 @@ class MetricResult:
         return f"{self.scorer}.{self.path}" if self.path else self.scorer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExperimentResult:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ExperimentResult(Shown):
     """What an experiment found.
 
     `metrics` sum up what scorers measured on each example, `summaries` hold what scorers say of the whole dataset, by
@@ -114,28 +116,34 @@ class ExperimentResult:
         return found
 
     def __str__(self) -> str:
-        return _describe(self)
+        return self.text()
+
+    def text(self, room: int | None = None) -> str:
+        """Write what was found as tables, or as lists where lines have less `room`."""
+        return _describe(self, room)
+
+    def __repr__(self) -> str:
+        return f"<ExperimentResult of run {self.run.run_id}: {self.outcome or 'measured'}, {self.answers} answers>"
 
 
-def _describe(result: ExperimentResult) -> str:
+def _describe(result: ExperimentResult, room: int | None) -> str:
     """Write an experiment: its metrics, its verdicts with the answers that speak most against them, what went wrong."""
+    table, said = partial(render_table, room=room), partial(indent, spaces=0, width=min(room or LINE, LINE))
     parts = [
-        "\n".join(indent(f"note: {note}", 0) for note in result.run.notes),
-        _show_metrics(result.metrics),
-        _show_summaries(result.summaries),
-        _show_verdicts(result),
-        "\n".join(
-            indent(f"warning: {each.label!r}: {said}", 0) for each in result.expectations for said in each.warnings
-        ),
+        "\n".join(said(f"note: {note}") for note in result.run.notes),
+        _show_metrics(result.metrics, table),
+        _show_summaries(result.summaries, table),
+        _show_verdicts(result, table),
+        "\n".join(said(f"warning: {each.label!r}: {why}") for each in result.expectations for why in each.warnings),
         *(_show_against(result, expectation) for expectation in result.expectations),
         show_failures(Counter(dict(result.failures))),
         show_malformed(result.run.usage),
-        "\n".join(part for part in (indent(result.guarantee, 0), _footer(result)) if part),
+        "\n".join(said(part) for part in (result.guarantee, _footer(result)) if part),
     ]
     return "\n\n".join(part for part in parts if part)
 
 
-def _show_metrics(metrics: Sequence[MetricResult]) -> str:
+def _show_metrics(metrics: Sequence[MetricResult], table: Callable[..., str]) -> str:
     rows = [
         [
             metric.name,
@@ -147,16 +155,16 @@ def _show_metrics(metrics: Sequence[MetricResult]) -> str:
         ]
         for metric in metrics
     ]
-    return render_table(METRIC_HEADERS, rows, widths=(44,)) if rows else ""
+    return table(METRIC_HEADERS, rows, widths=(44,)) if rows else ""
 
 
-def _show_summaries(summaries: Mapping[str, Mapping[str, Estimate]]) -> str:
+def _show_summaries(summaries: Mapping[str, Mapping[str, Estimate]], table: Callable[..., str]) -> str:
     rows = [
         [f"{scorer}: {name}", *_show_estimate(estimate, is_share=False), str(estimate.n), estimate.method]
         for scorer, found in summaries.items()
         for name, estimate in found.items()
     ]
-    return render_table(SUMMARY_HEADERS, rows, widths=(44,)) if rows else ""
+    return table(SUMMARY_HEADERS, rows, widths=(44,)) if rows else ""
 
 
 def _show_estimate(estimate: Estimate, *, is_share: bool) -> list[str]:
@@ -167,7 +175,7 @@ def _show_estimate(estimate: Estimate, *, is_share: bool) -> list[str]:
     return [value, "-" if estimate.interval is None else "[{}, {}]".format(*map(show, estimate.interval))]
 
 
-def _show_verdicts(result: ExperimentResult) -> str:
+def _show_verdicts(result: ExperimentResult, table: Callable[..., str]) -> str:
     rows = [
         verdict_row(expectation.label, evaluator, verdict, result.dataset.size)
         for expectation in result.expectations
@@ -175,7 +183,7 @@ def _show_verdicts(result: ExperimentResult) -> str:
     ]
     if not rows:
         return ""
-    return "\n".join([render_table(VERDICT_HEADERS, rows, widths=(44,)), legend(result.verdicts)])
+    return "\n".join([table(VERDICT_HEADERS, rows, widths=(44,)), legend(result.verdicts)])
 
 
 def _show_against(result: ExperimentResult, expectation: ExpectationResult) -> str:

@@ -1,6 +1,7 @@
 """JUnit XML: one test suite for each scenario, one test case for each verdict."""
 
 from collections.abc import Sequence
+from math import isnan
 from re import compile as pattern
 from xml.etree import ElementTree as ET
 
@@ -18,7 +19,7 @@ def junit_xml(results: Sequence[EvaluationResult], run: RunRecord) -> str:
     lenient = run.gate == "not_fail"
     root = ET.Element("testsuites", name="simeval", time=f"{run.seconds:.3f}")
     for result in results:
-        outcomes = [verdict.outcome for verdict in result.verdicts]
+        outcomes, seconds = [verdict.outcome for verdict in result.verdicts], _seconds(result)
         suite = ET.SubElement(
             root,
             "testsuite",
@@ -28,6 +29,7 @@ def junit_xml(results: Sequence[EvaluationResult], run: RunRecord) -> str:
             skipped=str(outcomes.count("inconclusive") if lenient else 0),
             errors=str(outcomes.count("error")),
             timestamp=run.started.isoformat(),
+            time=f"{seconds:.3f}",
         )
         facts: dict[str, object] = {
             "run": run.run_id,
@@ -45,6 +47,7 @@ def junit_xml(results: Sequence[EvaluationResult], run: RunRecord) -> str:
             for verdict in expectation.verdicts:
                 name = _printable(f"{expectation.label}: {verdict.evaluator}")
                 case = ET.SubElement(suite, "testcase", classname=_printable(result.title), name=name)
+                case.set("time", f"{seconds / len(outcomes):.3f}")
                 _add_outcome(case, verdict, result.show_worst(expectation), lenient=lenient)
                 if expectation.warnings:
                     said = "\n".join(f"warning: {each}" for each in expectation.warnings)
@@ -53,6 +56,17 @@ def junit_xml(results: Sequence[EvaluationResult], run: RunRecord) -> str:
         root.set(total, str(sum(int(suite.get(total, "0")) for suite in root)))
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _seconds(result: EvaluationResult) -> float:
+    """Return the time from the first message of a scenario's conversations to the end of the last."""
+    said = [message for each in result.conversations for message in each.messages if message.started is not None]
+    begun = [message.started for message in said if message.started is not None]
+    took = [0.0 if isnan(message.seconds) else message.seconds for message in said]
+    if not begun:
+        return 0.0
+    first = min(begun)
+    return max((start - first).total_seconds() + seconds for start, seconds in zip(begun, took, strict=True))
 
 
 def _add_outcome(case: ET.Element, verdict: Verdict, worst: str, *, lenient: bool) -> None:

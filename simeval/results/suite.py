@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from html import escape
 from typing import Any, overload
 
 from simeval.core.controls import complaints
@@ -25,7 +26,7 @@ from simeval.results.screen.page import (
     shown_verdict,
 )
 from simeval.results.screen.report import run_text
-from simeval.results.text import badness, show_trial, show_untold, speaks_against
+from simeval.results.text import badness, counted_of, show_rubrics, show_trial, show_untold, speaks_against
 from simeval.results.turns import TurnShare, turns_of
 from simeval.results.users import UserConduct
 
@@ -121,8 +122,22 @@ class ExpectationResult:
         return reliability_of(self.results)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluationResult:
+class Shown:
+    """What a result shows of itself: its report, in a notebook too, and in a line where it stands in a traceback."""
+
+    __slots__ = ()
+
+    def assert_passed(self) -> None:
+        """Raise AssertionError with the report as its text, unless every verdict is a pass."""
+        if not getattr(self, "passed", False):
+            raise AssertionError(str(self))
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class EvaluationResult(Shown):
     """What one scenario came to. Trials and conversations stand in the order dealt.
 
     `judgements` are the trials the verdicts rest on, at most `sample_size`; `extras` those that were under way
@@ -207,9 +222,12 @@ class EvaluationResult:
     def __str__(self) -> str:
         return run_text(page_of([self], self.run))
 
+    def __repr__(self) -> str:
+        return f"<EvaluationResult {self.title!r}: {self.outcome}, {self.trials} trials>"
 
-@dataclass(frozen=True, slots=True)
-class SuiteResult(Sequence[EvaluationResult]):
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SuiteResult(Shown, Sequence[EvaluationResult]):
     """The results of a suite, in the order of its scenarios. It passes when every verdict does.
 
     No correction is needed for that: if a requirement is truly not met, the suite passes only if that one's
@@ -257,6 +275,9 @@ class SuiteResult(Sequence[EvaluationResult]):
     def __str__(self) -> str:
         return run_text(page_of(self.results, self.run))
 
+    def __repr__(self) -> str:
+        return f"<SuiteResult of run {self.run.run_id}: {self.outcome}, {counted_of(len(self), 'scenario')}>"
+
 
 def combine(outcomes: Sequence[Outcome]) -> Outcome:
     """Return the outcome of several together: error over fail over inconclusive; pass only if all pass."""
@@ -278,11 +299,13 @@ def meets_gate(outcome: Outcome, gate: Gate) -> bool:
 def page_of(results: Sequence[EvaluationResult], run: RunRecord, *, every: bool = False) -> Page:
     """Return what a screen shows of these results; with `every`, with all conversations."""
     outcome = combine([result.outcome for result in results])
+    prepared = [each.prepared for result in results for each in result.expectations]
+    authors = [each.rubric.model for each in prepared if each and each.rubric]
     return Page(
         run_id=run.run_id,
         outcome=outcome,
         seed=run.seed,
-        roles=roles_of(run.app, run.judge_model, run.user_model, run.judge_repeats),
+        roles=(*roles_of(run.app, run.judge_model, run.user_model, run.judge_repeats), *show_rubrics(authors)),
         gate=run.gate,
         gate_met=meets_gate(outcome, run.gate),
         stopped=run.stopped,

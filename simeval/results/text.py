@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from simeval.core.run_records import RubricRecord
 from simeval.core.tables import indent
 from simeval.core.transcript import transcript_lines
 from simeval.core.trial import CANNOT_TELL, Failure, Judgement, Outcome, Score, Verdict
@@ -18,7 +17,6 @@ MARKS: Mapping[Outcome, str] = {
     "error": "ERROR",
 }
 MOST_CAUSES = 10
-MOST_EXPLAINED = 20  # scenarios that did not pass, and lines of one kind, that are printed
 MALFORMED_SHARE = 0.05  # of a role's replies; fewer are the odd slip that is asked for again
 LEGEND = "interval: {level} confidence; p: chance of so good a result (FAIL: so bad) from an app at the bar"
 VERDICT_HEADERS = ("expectation", "verdict", "estimate", "interval", "bar", "n", "p")
@@ -115,10 +113,10 @@ def show_malformed(usage: Mapping[str, Usage]) -> str:
     )
 
 
-def show_rubrics(rubrics: Sequence[RubricRecord]) -> str:
-    """Say whose the rubrics are that were judged by; nothing where there was none."""
-    counted = Counter(f"written by {each.model}" if each.model else "given by the suite" for each in rubrics)
-    return "".join(f", {number} rubric{'' if number == 1 else 's'} {how}" for how, number in sorted(counted.items()))
+def show_rubrics(authors: Sequence[str | None]) -> list[str]:
+    """Say whose the rubrics are that were judged by: the models that wrote them, "" for the suite's own."""
+    counted = Counter(f"written by {author}" if author else "given by the suite" for author in authors)
+    return [f"{counted_of(number, 'rubric')} {how}" for how, number in sorted(counted.items())]
 
 
 def counted_of(number: int, noun: str) -> str:

@@ -8,7 +8,13 @@ from typing import Self
 from simeval.core.tables import indent
 from simeval.core.trial import Judgement
 
-_OF_USERS = ("goal_satisfied", "gave_up", "handed_off", "turn_limit")
+HOW_THEY_ENDED = {
+    "goal_satisfied": "reached their goal",
+    "gave_up": "gave up",
+    "handed_off": "were handed over",
+    "turn_limit": "ran out of turns",
+}
+_OF_USERS = tuple(HOW_THEY_ENDED)
 MOST_SCENARIOS = 20  # whose faults are named in print
 MOST_TRIALS = 5  # named in a line
 
@@ -53,7 +59,7 @@ def show_conduct(conducts: Sequence[tuple[str, UserConduct]]) -> list[str]:
     ends = sum((Counter(conduct.ends) for _, conduct in conducts), Counter[str]())
     lines = []
     if any(ends[each] for each in _OF_USERS):
-        lines.append("users: " + ", ".join(f"{ends[each]} {each}" for each in _OF_USERS if ends[each]))
+        lines.append("users: " + ", ".join(f"{ends[each]} {HOW_THEY_ENDED[each]}" for each in _OF_USERS if ends[each]))
     trials, faulty = (sum(getattr(each, name) for _, each in conducts) for name in ("trials", "faulty"))
     anew = sum(conduct.held_anew for _, conduct in conducts)
     if anew:

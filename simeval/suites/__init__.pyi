@@ -1,3 +1,4 @@
+from .definitions import Cast as Cast
 from .files import Suite as Suite
 from .files import load_file as load_file
 from .files import load_suite as load_suite

@@ -167,6 +167,12 @@ def _joined(files: Mapping[Path, tuple[Sequence[ScenarioTest], Mapping[str, Any]
                 raise DefinitionError(f"{file}: settings: {name}", found=found, do=do)
             settings[name], where[name] = value, file
     scenarios = tuple(scenario for made, _ in files.values() for scenario in made)
+    titled: dict[str, Path] = {}
+    for file, (made, _) in files.items():
+        for title in (each.title for each in made):
+            if titled.setdefault(title, file) != file:
+                found = f"the scenario {title!r} is in {titled[title]}, too"
+                raise DefinitionError(str(file), found=found, do="give each its own title: results are told by titles")
     roles = {name: settings.pop(name) for name in Cast.names() if name in settings}
     return Suite(scenarios, base.overridden(settings), Cast.of(roles))
 

@@ -153,6 +153,10 @@ class SuitePlan:
         return sum(longest.values())
 
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, room: int | None = None) -> str:
+        """Write the forecasts as a table, or as a list where lines have less `room`."""
         rows = []
         last = None
         for each in self.forecasts:
@@ -168,7 +172,7 @@ class SuitePlan:
                 ]
             )
             last = each.scenario
-        table = render_table(HEADERS, rows, widths=(28, 34, 6, 34))
+        table = render_table(HEADERS, rows, widths=(28, 34, 6, 34), room=room)
         together = ""
         if self.prob_pass is not None:
             together = f"; all pass with a chance of {self.prob_pass:.0%}, if requirements are independent"

@@ -7,6 +7,8 @@ import pytest
 from simeval.models.protocol.prompt_texts import prompt_names
 from tests.support.command_line import SUITE, simeval
 
+APP = ("--app", "offline/app")
+
 
 def test_all_prompts_are_listed_with_their_versions_in_80_columns(tmp_path: Path) -> None:
     done = simeval(tmp_path, "prompts")
@@ -37,7 +39,9 @@ def test_a_printed_prompt_is_edited_and_takes_its_place(tmp_path: Path) -> None:
     printed = simeval(tmp_path, "prompts", "judge").stdout
     (tmp_path / "mine.md").write_text(printed.replace("# system\n", "# system\nBe strict.\n"), encoding="utf-8")
 
-    done = simeval(tmp_path, "run", "suite.yaml", "--samples", "1", "--prompt", "judge=mine.md", "--store", "none")
+    done = simeval(
+        tmp_path, "run", "suite.yaml", *APP, "--samples", "1", "--prompt", "judge=mine.md", "--store", "none"
+    )
 
     assert done.returncode in (0, 1), done.stderr
     assert "prompts in place of simeval's: judge (" in done.stdout
@@ -55,7 +59,7 @@ def test_a_printed_prompt_is_edited_and_takes_its_place(tmp_path: Path) -> None:
 def test_a_prompt_that_cannot_be_used_ends_with_status_2(tmp_path: Path, prompt: str, says: str) -> None:
     (tmp_path / "suite.yaml").write_text(SUITE, encoding="utf-8")
 
-    done = simeval(tmp_path, "run", "suite.yaml", "--prompt", prompt)
+    done = simeval(tmp_path, "run", "suite.yaml", *APP, "--prompt", prompt)
 
     assert done.returncode == 2
     assert says in done.stderr

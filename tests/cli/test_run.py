@@ -2,10 +2,8 @@
 
 import json
 import os
-import re
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -175,142 +173,6 @@ def test_reports_are_written(folder: Path) -> None:
 
     assert json.loads((folder / "out.json").read_text())["scenarios"][0]["outcome"] == "fail"
     assert ET.parse(folder / "out.xml").getroot().get("failures") == "1"
-
-
-def test_standard_output_shows_how_it_went_why_it_did_not_pass_and_what_to_do_next(folder: Path) -> None:
-    done = simeval(folder, "run", "suite.yaml", "--app", "shop:bad", "--json", "out.json")
-
-    run = json.loads((folder / "out.json").read_text())["run_id"]
-    assert done.stdout.startswith("FAIL  the scenario fails\n")
-    assert "in 0 of 4 conversations; required: 90%" in " ".join(done.stdout.split())
-    assert re.search("assistant +No idea.", done.stdout)
-    assert f"simeval show {run} --failed" in done.stdout
-
-
-def test_a_terminal_of_any_width_is_filled_and_never_overrun(folder: Path) -> None:
-    done = simeval(folder, "run", "suite.yaml", "--app", "shop:bad", "--store", "none", COLUMNS="40")
-
-    assert max(map(len, done.stdout.splitlines())) <= 40
-
-
-@pytest.mark.parametrize(
-    ("arguments", "environment", "is_coloured"),
-    [
-        ((), {}, False),
-        (("--color", "always"), {}, True),
-        ((), {"FORCE_COLOR": "1"}, True),
-        ((), {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
-        (("--color", "always"), {"NO_COLOR": "1"}, True),
-        (("--color", "never"), {"FORCE_COLOR": "1"}, False),
-    ],
-)
-def test_colours_come_where_they_are_wanted(
-    folder: Path, arguments: tuple[str, ...], environment: dict[str, str], is_coloured: bool
-) -> None:
-    settings = ("--app", "shop:bad", "--store", "none")
-    done = simeval(folder, "run", "suite.yaml", *settings, *arguments, **environment)
-
-    assert ("\x1b[" in done.stdout) is is_coloured
-
-
-def test_what_is_said_before_a_run_is_one_line_and_more_on_demand(folder: Path) -> None:
-    arguments = ("run", "suite.yaml", "--app", "shop:good", "--samples", "60", "--store", "none")
-
-    usual, verbose, quiet = (simeval(folder, *arguments, *more) for more in ((), ("-v",), ("-q",)))
-
-    assert usual.stderr.count("\n") == 1
-    assert "1 scenario, up to 60 conversations (about " in usual.stderr
-    assert re.search(
-        r"if the app is good \(half-way from each bar to 100%\), it passes with a chance of \d\d%", usual.stderr
-    )
-    assert "passes with 0 misses in" in verbose.stderr
-    assert "exact sequential binomial test" in " ".join(verbose.stdout.split())
-    assert (quiet.stdout, quiet.stderr) == ("PASS  the scenario passes\n", "")
-
-
-def test_a_sample_that_is_too_small_is_told_once_for_all_scenarios(folder: Path) -> None:
-    scenario = SUITE.split("scenarios:\n")[1]
-    more = "".join(scenario.replace("says what it does", f"says what it does, {number}") for number in range(9))
-    (folder / "suite.yaml").write_text(f"{SUITE}{more}")
-
-    done = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--samples", "5", "--store", "none")
-
-    assert (done.stderr + done.stdout).count("cannot be proven with 5 trials") == 1
-    assert "10 of them (The bot says what it does, The bot says what it does, 0, " in done.stderr
-
-
-def test_without_an_app_nothing_is_run(folder: Path) -> None:
-    done = simeval(folder, "run", "suite.yaml")
-
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        "simeval: app: none is named; name yours with --app MODULE:HANDLER, or as app: in the suite; "
-        "`simeval demo` shows a run without one.\n"
-    )
-
-
-def test_a_demo_needs_no_app(folder: Path) -> None:
-    done = simeval(folder, "demo")
-
-    assert done.returncode == 0
-    assert "app offline/app" in " ".join(done.stdout.split())
-    assert "simeval run suite.yaml --app app:handle" in done.stdout
-    assert not (folder / ".simeval").exists()
-
-
-def test_a_suite_says_its_app_and_finds_it_beside_itself(folder: Path) -> None:
-    (folder / "suites").mkdir()
-    (folder / "suites" / "own.py").write_text("def handle(message): return 'I track orders and start returns.'\n")
-    (folder / "suites" / "suite.yaml").write_text(f"app: own:handle\njudge_model: offline/judge\n{SUITE}")
-
-    done = simeval(folder, "run", "suites/suite.yaml", "--store", "none", "-q")
-    other = simeval(folder, "run", "suites/suite.yaml", "--store", "none", "-q", "--app", "shop:bad")
-
-    assert done.stdout == "PASS  the scenario passes\n"
-    assert other.stdout == "FAIL  the scenario fails\n"
-
-
-def test_a_project_sets_what_its_suites_do_not(folder: Path) -> None:
-    (folder / "pyproject.toml").write_text(
-        '[tool.simeval]\napp = "shop:good"\nseed = 5\nsample_size = 7\nstore = "p.db"\n'
-    )
-    arguments = ("run", "suite.yaml", "--json", "-")
-
-    usual = json.loads(simeval(folder, *arguments).stdout)
-    (folder / "suite.yaml").write_text(f"settings: {{seed: 6}}\n{SUITE}")
-    of_suite = json.loads(simeval(folder, *arguments).stdout)
-    of_command = json.loads(simeval(folder, *arguments, "--seed", "8").stdout)
-
-    assert (usual["app"], usual["seed"], of_suite["seed"], of_command["seed"]) == ("shop:good", 5, 6, 8)
-    assert (folder / "p.db").exists()
-
-
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        ("sed = 5", "simeval: pyproject.toml [tool.simeval]: sed: there is no field 'sed'; did you mean 'seed'?\n"),
-        (
-            "concurrency = 0",
-            "simeval: pyproject.toml [tool.simeval]: concurrency: found 0; use a whole number of 1 or more.\n",
-        ),
-        ("app = 5", "simeval: pyproject.toml [tool.simeval]: app: found 5; input should be a valid string.\n"),
-    ],
-)
-def test_a_mistake_of_a_project_is_named(folder: Path, line: str, says: str) -> None:
-    (folder / "pyproject.toml").write_text(f"[tool.simeval]\n{line}\n")
-
-    done = simeval(folder, "run", "suite.yaml", "--app", "shop:good")
-
-    assert (done.returncode, done.stderr) == (2, says)
-
-
-def test_the_package_is_a_command(folder: Path) -> None:
-    arguments = [sys.executable, "-m", "simeval", "--help"]
-    done = subprocess.run(
-        arguments, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True
-    )
-
-    assert done.stdout.startswith("Usage: simeval ")
 
 
 def test_debug_shows_prompts_and_reasoning_as_json_lines(folder: Path) -> None:

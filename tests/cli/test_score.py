@@ -131,3 +131,14 @@ def test_suites_name_the_same_scorers(folder: Path) -> None:
     done = simeval(folder, "run", "suite.yaml", "--app", "mine:again", "--store", "none")
 
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_score_that_measured_nothing_says_why_and_is_no_success(folder: Path) -> None:
+    (folder / "broken.py").write_text(
+        "from simeval import scorer\n\n@scorer\ndef odd(output):\n    raise ValueError('no')\n"
+    )
+
+    done = simeval(folder, "score", "chat.jsonl", "--scorers", "broken:odd", "--store", "none")
+
+    assert done.returncode == 3
+    assert done.stderr.splitlines()[-1].startswith("simeval: nothing was measured; most often (20 x): scorer: ")

@@ -150,7 +150,7 @@ class TestWhatASuiteGives:
 
         assert result.outcome == "error"
         assert "gives 2 of 10 to the example, which meets the expectation" in result.verdicts[0].explanation
-        assert "mend the example" in result.verdicts[0].explanation
+        assert "correct the example" in result.verdicts[0].explanation
 
     async def test_a_counterexample_takes_the_place_of_what_such_an_answer_would_meet(self) -> None:
         async def rate(request: Request) -> Any:

@@ -149,7 +149,7 @@ async def test_the_acceptance_table_is_told_before_the_first_call(caplog: pytest
         told.append("0 misses in 45" in caplog.text)
         return "good"
 
-    with caplog.at_level("INFO", logger="simeval"):
+    with caplog.at_level("INFO", logger="simeval"), caplog.at_level("INFO", logger="simeval.details"):
         await engine().evaluate(scenario(), app)
 
     assert all(told)

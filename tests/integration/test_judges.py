@@ -212,8 +212,8 @@ class TestRepeats:
         assert found is not None
         assert (found.judges, found.repeats, found.conversations) == (("judge/a",), 3, 30)
         assert [advice.cost_ratio for advice in found.advice] == [1, 5, 10]
-        assert "judge of 'names its abilities': ICC " in str(result)
-        assert "judge/a (3 ratings each)" in str(result)
+        assert "judge: ICC " in str(result)
+        assert "judge/a (3 ratings each)" in " ".join(str(result).split())
 
     async def test_the_mean_may_fall_between_the_judges_levels(self) -> None:
         result = await evaluated(judge(lambda request: 5.0 if request.seed % 2 else 6.0), judge_repeats=2)
@@ -236,7 +236,7 @@ class TestPanels:
         result = await evaluated([judge(noisy), judge(noisy, "judge/b")])
 
         assert result.run.judge_model == "judge/a + judge/b"
-        assert "judge judge/a + judge/b, user" in str(result)
+        assert "judge judge/a + judge/b, user" in " ".join(str(result).split())
 
     async def test_its_embedded_judge_is_named_as_what_it_is(self) -> None:
         result = await evaluated([judge(noisy), "offline/judge"])
@@ -257,7 +257,7 @@ class TestPanels:
         assert agreed.alpha == pytest.approx(1)
         assert not_agreed.alpha < 0.5
         assert agreed.advice == ()
-        assert "judge of 'names its abilities': alpha 1.00 between 2 judges" in str(same)
+        assert "judge: alpha 1.00 between 2 judges" in str(same)
 
     async def test_a_judge_that_cannot_be_used_ends_the_run(self) -> None:
         async def act(request: Request) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simeval import Engine, Expectation, RetryConfig, ScenarioTest, SuccessRateEvaluator
+from simeval import Engine, Expectation, ProportionEvaluator, RetryConfig, ScenarioTest, SuccessRateEvaluator
 from simeval.engine.rubrics import ExpectationRubric
 from simeval.scorers.metrics import response_latency
 from simeval.testing import ScriptedModel
@@ -22,7 +22,7 @@ SCENARIO = ScenarioTest(
     title="One",
     given="A user",
     when="They ask",
-    then=[OWN, WRITTEN, Expectation(scorer=response_latency, evaluator=RULE)],
+    then=[OWN, WRITTEN, Expectation(scorer=response_latency, evaluator=ProportionEvaluator(60, 0.5, at_least=False))],
 )
 
 

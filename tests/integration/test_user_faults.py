@@ -18,6 +18,7 @@ from simeval.errors import DefinitionError
 from simeval.models.protocol.prompts import UserTurn
 from simeval.results.encoding import encode_suite
 from simeval.results.junit import junit_xml
+from simeval.results.users import HOW_THEY_ENDED
 from simeval.testing import MemoryJournal, ScriptedModel, audit_reply, judge_reply, user_reply
 
 pytestmark = pytest.mark.anyio
@@ -284,4 +285,4 @@ async def test_a_conversation_ends_by_a_reason(replies: list[str], ended: str, m
     [conversation] = result.conversations
     assert conversation.ended == ended
     assert messages is None or len(conversation.responses) == messages
-    assert f"users: 1 {ended}" in str(result)
+    assert f"users: 1 {HOW_THEY_ENDED[ended]}" in str(result)

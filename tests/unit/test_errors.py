@@ -51,9 +51,9 @@ def test_an_error_in_a_suite_names_file_line_and_field() -> None:
 
 
 def test_an_error_of_a_whole_file_names_no_field() -> None:
-    error = SuiteFileError("suite.yaml", line=1, field="", found="this is not YAML", do="mend it")
+    error = SuiteFileError("suite.yaml", line=1, field="", found="this is not YAML", do="correct it")
 
-    assert str(error) == "suite.yaml, line 1: this is not YAML; mend it."
+    assert str(error) == "suite.yaml, line 1: this is not YAML; correct it."
 
 
 def test_an_app_error_names_the_turn() -> None:

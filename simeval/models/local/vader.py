@@ -107,7 +107,7 @@ def valences_of(text: str) -> Iterator[tuple[int, int, float]]:
 def require_lexicon() -> None:
     """Raise DefinitionError where the lexicon's package is not installed."""
     if find_spec("vaderSentiment") is None:
-        do = "install the extra: pip install 'simeval[sentiment]'"
+        do = "install it: pip install vaderSentiment"
         raise DefinitionError("sentiment lexicon", found="vaderSentiment not installed", do=do)
 
 

@@ -7,6 +7,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from simeval.core.serialization import decode_conversation
 from simeval.results.screen.page import Page, ShownScenario, ShownScore, ShownTrial, roles_of
+from simeval.results.text import show_rubrics
 
 
 def read_page(document: Mapping[str, Any], *, only_worst: bool = False) -> Page | None:
@@ -17,11 +18,13 @@ def read_page(document: Mapping[str, Any], *, only_worst: bool = False) -> Page 
     if "scenarios" not in document:
         return None
     models, repeats = document["models"], document.get("judge_repeats", 1)
+    rubrics = [each.get("rubric") for scenario in document["scenarios"] for each in scenario["expectations"]]
+    authors = [each["model"] for each in rubrics if each]
     try:
         return TypeAdapter(Page).validate_python(
             {
                 **document,
-                "roles": roles_of(document["app"], models["judge"], models["user"], repeats),
+                "roles": (*roles_of(document["app"], models["judge"], models["user"], repeats), *show_rubrics(authors)),
                 "usage": document["usage"]["by_role"],
                 "scenarios": [_scenario(each, only_worst=only_worst) for each in document["scenarios"]],
             }

@@ -51,15 +51,8 @@ def headline(page: Page, terminal: Terminal) -> list[str]:
     mark = terminal.paint(MARKS[page.outcome], "bold", COLOURS[page.outcome])
     if reason := shared_reason(page):
         return terminal.wrap(one_line(reason), first=f"{mark}  ")
-    found = Counter(scenario.outcome for scenario in page.scenarios)
-    size = len(page.scenarios)
-    said = [f"{found[o] if size > found[o] else _all(size)} {DOES[o][found[o] > 1]}" for o in WORST_FIRST if found[o]]
-    if len(said) > 1:
-        said[0] = said[0].replace(" ", f" of {size} scenarios ", 1)
-    elif size > 1:
-        said[0] = said[0].replace(f"all {size}", f"all {size} scenarios")
     accepted = f" (accepted by the gate {page.gate})" if page.outcome != "pass" and page.gate_met else ""
-    lines = terminal.wrap(f"{', '.join(said)}{accepted}", first=f"{mark}  ")
+    lines = terminal.wrap(f"{_counted(page)}{accepted}", first=f"{mark}  ")
     return [*lines, *terminal.wrap(f"the run ended early: {one_line(page.stopped)}")] if page.stopped else lines
 
 
@@ -69,8 +62,14 @@ def shared_reason(page: Page) -> str:
     return reasons.pop() if len(reasons) == 1 and all(each.outcome == "error" for each in page.verdicts) else ""
 
 
-def _all(size: int) -> str:
-    return "the scenario" if size == 1 else "both scenarios" if size == 2 else f"all {size}"
+def _counted(page: Page) -> str:
+    found, size = Counter(scenario.outcome for scenario in page.scenarios), len(page.scenarios)
+    (worst, count), *others = [(outcome, found[outcome]) for outcome in WORST_FIRST if found[outcome]]
+    if not others:
+        all_of_them = {1: "the scenario", 2: "both scenarios"}.get(size, f"all {size} scenarios")
+        return f"{all_of_them} {DOES[worst][size > 1]}"
+    said = [f"{count} of {size} scenarios {DOES[worst][count > 1]}"]
+    return ", ".join([*said, *(f"{count} {DOES[outcome][count > 1]}" for outcome, count in others)])
 
 
 def _scenario_blocks(page: Page, terminal: Terminal, *, detailed: bool) -> Iterator[list[str]]:

@@ -74,7 +74,7 @@ class Policy:
             try:
                 matches_nothing = re.compile(pattern).fullmatch("") is not None
             except (re.error, OverflowError, RecursionError) as error:
-                do = f"mend the regular expression ({error})"
+                do = f"correct the regular expression ({error})"
                 raise DefinitionError(f"{where}: patterns", found=f"found {pattern!r}", do=do) from error
             require(not matches_nothing, f"{where}: patterns", found=pattern, do="give one that matches some text")
 

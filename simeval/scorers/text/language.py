@@ -35,7 +35,7 @@ class Language(ColumnScorer):
         super().__post_init__()
         where = f"scorer {self.name}"
         if find_spec("py3langid") is None:
-            do = "install the extra: pip install 'simeval[language]'"
+            do = "install it: pip install py3langid"
             raise DefinitionError(where, found="py3langid is not installed", do=do)
         known = _identifier(()).labels
         codes = [*self.among, *([self.expected] if self.expected else [])]

@@ -35,7 +35,7 @@ class PostgresServer:
             raise DefinitionError(
                 "store",
                 found="PostgreSQL needs psycopg, which is not installed",
-                do="pip install simeval[postgres]",
+                do="install it: pip install 'psycopg[binary]'",
             ) from error
         self.errors: tuple[type[Exception], ...] = (DBAPIError, psycopg.Error)
         self._passing = (psycopg.OperationalError, psycopg.InterfaceError)

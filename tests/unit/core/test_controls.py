@@ -119,4 +119,4 @@ def test_each_judge_that_was_wrong_is_named_once_with_all_that_it_gave() -> None
 def test_one_that_is_wrong_about_the_suites_own_is_told_what_to_mend() -> None:
     [found] = complaints([record("counterexample", 8), record("example", 2)])
 
-    assert found.endswith(": name another judge, or mend the counterexample and the example, or the rubric")
+    assert found.endswith(": name another judge, or correct the counterexample and the example, or the rubric")

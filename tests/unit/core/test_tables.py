@@ -74,3 +74,18 @@ def test_an_indented_text_is_wrapped_and_its_own_lines_are_kept() -> None:
     assert lines[2].startswith("    word")
     assert lines[3].startswith("      word")
     assert all(len(line) <= LINE for line in lines)
+
+
+def test_a_table_that_has_no_room_is_a_list() -> None:
+    rows = [["First", "10", "-"], ["", "20", "a long text that is wrapped"]]
+
+    text = render_table(["name", "trials", "note"], rows, widths=(), room=20)
+
+    assert text.splitlines() == [
+        "First",
+        "  trials: 10",
+        "",
+        "  trials: 20",
+        "  note: a long text",
+        "    that is wrapped",
+    ]

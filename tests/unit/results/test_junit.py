@@ -1,17 +1,19 @@
 """JUnit XML."""
 
 from dataclasses import replace
+from datetime import timedelta
 from xml.etree import ElementTree as ET
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simeval.core.conversation import Conversation
 from simeval.core.trial import Score
 from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvaluator
 from simeval.results.junit import junit_xml
 from simeval.results.suite import EvaluationResult
-from tests.support.records import RUN, rated, result
+from tests.support.records import NOON, RUN, message, rated, result
 
 GOOD, BAD, OPEN = rated(*[8.0] * 30, title="Good"), rated(*[1.0] * 30, title="Bad"), rated(8.0, title="Open")
 
@@ -98,3 +100,16 @@ def test_a_failure_holds_the_worst_conversation_and_a_suite_the_facts_of_its_run
     (failed,) = root.iter("failure")
     assert "worst conversation" in str(failed.text)
     assert {p.get("name"): p.get("value") for p in root.iter("property")}["run"] == RUN.run_id
+
+
+def test_cases_have_the_time_of_their_scenario_in_parts() -> None:
+    later = replace(message("assistant", "Yes.", seconds=2.0), started=NOON + timedelta(seconds=4))
+    found = rated(*[8.0] * 30)
+    judgements = tuple(
+        replace(each, conversation=Conversation(messages=(message("user", "Hi?"), later))) for each in found.judgements
+    )
+
+    root = ET.fromstring(junit_xml([replace(found, judgements=judgements)], RUN))
+
+    assert [suite.get("time") for suite in root] == ["6.000"]
+    assert [case.get("time") for case in root.iter("testcase")] == ["6.000"]

@@ -266,3 +266,25 @@ def test_a_conversation_is_printed_with_tools_and_times() -> None:
         '           \u2192 find_order {"order": 1}',
         "           0.5 s",
     ]
+
+
+def test_a_result_asserts_that_it_passed_with_its_report() -> None:
+    rated(*[8.0] * 30).assert_passed()
+
+    with pytest.raises(AssertionError, match="it works in 0 of 30 conversations; required: 90%"):
+        SuiteResult((rated(*[1.0] * 30),), RUN).assert_passed()
+
+
+def test_a_repr_is_a_line_however_much_there_is() -> None:
+    one = rated(*[8.0] * 30)
+
+    assert repr(one) == "<EvaluationResult 'A scenario': pass, 30 trials>"
+    assert repr(SuiteResult((one,) * 200, RUN)) == "<SuiteResult of run run-1: pass, 200 scenarios>"
+
+
+def test_a_notebook_shows_the_report_as_it_is() -> None:
+    assert one_html("a < b").startswith("<pre>PASS  the scenario passes\n\nPASS  a &lt; b\n")
+
+
+def one_html(title: str) -> str:
+    return rated(*[8.0] * 30, title=title)._repr_html_()

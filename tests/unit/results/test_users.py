@@ -33,7 +33,7 @@ def test_ends_are_summed_over_scenarios_and_what_was_recorded_has_none() -> None
     ended = UserConduct.of([judgement(0), judgement(1, ended="gave_up"), judgement(2, ended="app_error")])
     recorded = UserConduct.of([judgement(0, ended="recorded")])
 
-    assert show_conduct([("A", ended), ("B", ended), ("C", recorded)]) == ["users: 2 goal_satisfied, 2 gave_up"]
+    assert show_conduct([("A", ended), ("B", ended), ("C", recorded)]) == ["users: 2 reached their goal, 2 gave up"]
     assert show_conduct([("C", recorded)]) == show_conduct([]) == []
 
 

@@ -89,7 +89,7 @@ def test_a_tone_that_no_detector_has_is_kept_and_named() -> None:
         ("id: a\ntraits: {formality: stiff}\n", 2, "traits.formality", "found 'stiff'"),
         ("id: a\nexamples:\n  - x\n  - ''\n", 4, "examples.1", "found ''"),
         ("id: a\nsafety:\n  policies:\n    - {name: p, phrases: ['x'], severity: huge}\n", 4, None, "found 'huge'"),
-        ("id: a\nsafety:\n  policies:\n    - {name: p, patterns: ['(']}\n", 4, None, "mend the regular expression"),
+        ("id: a\nsafety:\n  policies:\n    - {name: p, patterns: ['(']}\n", 4, None, "correct the regular expression"),
         ("id: a\nsafety:\n  policies:\n    - {name: p, patterns: ['x*']}\n", 4, None, "matches some text"),
         ("id: a\nsafety:\n  policies:\n    - {name: p}\n", 4, None, "give phrases or patterns"),
         (
@@ -110,7 +110,7 @@ def test_a_tone_that_no_detector_has_is_kept_and_named() -> None:
             "id: a\nsafety:\n  policies:\n    - {name: p, patterns: ['a{99999999999999}']}\n",
             4,
             None,
-            "mend the regular",
+            "correct the regular",
         ),
         ("id: !!bool maybe\n", 1, "", "this is not YAML"),
         ("id: !!int ''\n", 1, "", "this is not YAML"),
@@ -143,7 +143,7 @@ def test_policies_of_one_name_are_refused() -> None:
 
 
 def test_a_pattern_nested_too_deep_is_refused() -> None:
-    with pytest.raises(DefinitionError, match="mend the regular expression"):
+    with pytest.raises(DefinitionError, match="correct the regular expression"):
         Policy(name="p", severity="low", patterns=[f"{'(' * 3000}a{')' * 3000}"])
 
 

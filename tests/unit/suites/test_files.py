@@ -125,7 +125,9 @@ def test_a_suite_without_settings_leaves_them_to_the_engine(file: Path, module: 
 
 def test_files_of_a_folder_set_together_what_a_run_has(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(suite(top="settings: {seed: 1, joint: true}\n"), encoding="utf-8")
-    (tmp_path / "b.yaml").write_text(suite(top="settings: {joint: true, gate: not_fail}\n"), encoding="utf-8")
+    (tmp_path / "b.yaml").write_text(
+        suite(top="settings: {joint: true, gate: not_fail}\n").replace("First", "Second"), encoding="utf-8"
+    )
 
     found = load_suite(str(tmp_path))
 
@@ -209,4 +211,14 @@ def test_a_suite_that_is_not_there_is_refused(tmp_path: Path) -> None:
 
 def test_a_folder_without_suites_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DefinitionError, match=r"holds no \.yaml file"):
+        load_suite(str(tmp_path))
+
+
+def test_two_files_of_a_folder_cannot_have_one_title(tmp_path: Path) -> None:
+    for name in ("a.yaml", "b.yaml"):
+        (tmp_path / name).write_text(suite(), encoding="utf-8")
+
+    with pytest.raises(
+        DefinitionError, match=r"b\.yaml: the scenario 'First' is in .*a\.yaml, too; give each its own title"
+    ):
         load_suite(str(tmp_path))

@@ -1,0 +1,81 @@
+"""Commands to begin with: options here, what they do in `commands`, which is imported only when it is needed."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from simeval.cli.options import (
+    CONTEXT,
+    GroupedCommand,
+    app_option,
+    color_option,
+    judge_option,
+    only_option,
+    screen_options,
+    setting_options,
+    user_option,
+)
+
+
+@click.command("try", context_settings=CONTEXT, cls=GroupedCommand)
+@click.argument("suite")
+@app_option
+@only_option("Try the first scenario with this tag, or this in its title.  [default: the suite's first]")
+@judge_option
+@user_option
+@color_option
+@setting_options("seed", "user_format", "model_options", "app_timeout_seconds", "prompts", "secret_patterns")
+@click.pass_context
+def try_(context: click.Context, /, **options: Any) -> None:
+    """Hold one conversation of SUITE, shown as it is held, and judge it aloud.
+
+    Nothing is concluded, and nothing kept. Exit status: 0; 2 the command, suite or app could not be used; 3 the
+    conversation could not be held.
+    """
+    from simeval.cli.run import leave
+    from simeval.cli.try_one import try_suite
+
+    leave(try_suite(context, **options))
+
+
+@click.command(context_settings=CONTEXT)
+@click.argument("name", required=False)
+def prompts(name: str | None) -> None:
+    """List the prompts that models are sent, or print that of NAME, ready to be saved and edited.
+
+    A saved one takes its place by `simeval run --prompt NAME=FILE`, or by the setting `prompts` of a suite; those of
+    scorers by their arguments.
+    """
+    from simeval.cli.prompts import show_prompts
+
+    raise SystemExit(show_prompts(name))
+
+
+@click.command(context_settings=CONTEXT)
+@screen_options
+def demo(**options: Any) -> None:
+    """Show a run of a small suite against an embedded app: without an app of yours, a key or a network."""
+    from simeval.cli.demo import show_demo
+
+    raise SystemExit(show_demo(**options))
+
+
+@click.command(context_settings=CONTEXT)
+def schema() -> None:
+    """Print the JSON schema of suite files, by which editors complete and check them."""
+    from simeval.cli.init import show_schema
+
+    raise SystemExit(show_schema())
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path), default=".")
+def init(folder: Path) -> None:
+    """Write a commented starter suite and an app handler into FOLDER."""
+    from simeval.cli.init import write_starter
+
+    raise SystemExit(write_starter(folder))
+
+
+FIRST_STEPS = (try_, prompts, demo, schema, init)
