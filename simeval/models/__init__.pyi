@@ -13,6 +13,7 @@ from .protocol.model import SharedModel as SharedModel
 from .protocol.prompt_texts import Prompt as Prompt
 from .protocol.prompts import RubricRequest as RubricRequest
 from .protocol.replies import Reply as Reply
+from .providers.endpoints import Endpoint as Endpoint
 from .providers.litellm_model import LiteLLMModel as LiteLLMModel
 from .providers.offline import OfflineModel as OfflineModel
 from .providers.openai_compatible import CompatibleModel as CompatibleModel

@@ -5,12 +5,25 @@ from pathlib import Path
 
 from tests.support.command_line import SUITE, simeval
 
+APP = ("--app", "offline/app")
 TWO = SUITE.replace("sample_size: 30", "sample_size: 5").replace("0.9", "0.5")
 TWO += TWO.partition("scenarios:\n")[2].replace("The bot says what it does", "Another")
 
 
 def run_shard(folder: Path, number: int, of: int, store: str) -> int:
-    return simeval(folder, "run", "suite.yaml", "--seed", "3", "--shard", f"{number}/{of}", "--store", store).returncode
+    command = [
+        "run",
+        "suite.yaml",
+        "--app",
+        "offline/app",
+        "--seed",
+        "3",
+        "--shard",
+        f"{number}/{of}",
+        "--store",
+        store,
+    ]
+    return simeval(folder, *command).returncode
 
 
 def test_shards_with_stores_of_their_own_are_merged(tmp_path: Path) -> None:
@@ -57,7 +70,7 @@ def test_what_does_not_belong_together_is_refused_in_a_sentence(tmp_path: Path) 
 def test_options_of_ray_are_refused_without_it(tmp_path: Path) -> None:
     (tmp_path / "suite.yaml").write_text(TWO)
 
-    done = simeval(tmp_path, "run", "suite.yaml", "--actors", "4")
+    done = simeval(tmp_path, "run", "suite.yaml", *APP, "--actors", "4")
 
     assert done.returncode == 2
     assert done.stderr.endswith("simeval: --actors: trials are not run on Ray; add --executor ray.\n")
