@@ -2,7 +2,7 @@
 
     python -m benchmarks.speed.workers [--postgres URL] [--app-seconds 0.5] [--workers 1 4] [--rounds 3]
 
-20 scenarios x 20 trials, up to 3 turns each, 16 in flight a worker; users and judge are embedded heuristics, which
+20 scenarios x 40 trials, up to 3 turns each, 16 in flight a worker; users and judge are embedded heuristics, which
 take no time. A worker's throughput is bounded by its places in flight: so four of them have four times as many, and the
 measure is how much of that arrives. `alone` is `simeval run` with as many places as one worker.
 """
@@ -28,7 +28,7 @@ from simeval.store.schema import TRIALS
 from simeval.store.trial_queue import Offer, TrialQueue, clear
 from tests.support.postgres import installed, serving
 
-SCENARIOS, TRIALS_EACH, IN_FLIGHT = 20, 20, 16
+SCENARIOS, TRIALS_EACH, IN_FLIGHT = 20, 40, 16
 QUEUED, BATCH, WORK_CHARACTERS, DELIVERY_CHARACTERS = 2_000, 8, 2_000, 3_000
 APP_SECONDS = "SIMEVAL_BENCHMARK_APP_SECONDS"
 SUITE = asking_what_it_can(SCENARIOS, TRIALS_EACH)
