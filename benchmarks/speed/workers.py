@@ -2,9 +2,9 @@
 
     python -m benchmarks.speed.workers [--postgres URL] [--app-seconds 0.5] [--workers 1 4] [--rounds 3]
 
-20 scenarios x 20 trials, up to 3 turns each, 16 trials in flight a worker; users and judge are embedded heuristics,
-which take no time. A worker's throughput is bounded by its places in flight: so four of them have four times as many,
-and the measure is how much of that arrives. `alone` is `simeval run` with as many places as one worker.
+20 scenarios x 40 trials, up to 3 turns each, 16 in flight a worker; users and judge are embedded heuristics, which
+take no time. A worker's throughput is bounded by its places in flight: so four of them have four times as many, and the
+measure is how much of that arrives. `alone` is `simeval run` with as many places as one worker.
 """
 
 import argparse
@@ -16,17 +16,20 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from time import sleep
+from time import perf_counter, sleep
 
 import anyio
 from sqlalchemy import select
 
 from benchmarks.suites import asking_what_it_can
+from simeval.core.trial import Trial
 from simeval.store.database import Database
 from simeval.store.schema import TRIALS
+from simeval.store.trial_queue import Offer, TrialQueue, clear
 from tests.support.postgres import installed, serving
 
-SCENARIOS, TRIALS_EACH, IN_FLIGHT = 20, 20, 16
+SCENARIOS, TRIALS_EACH, IN_FLIGHT = 20, 40, 16
+QUEUED, BATCH, WORK_CHARACTERS, DELIVERY_CHARACTERS = 2_000, 8, 2_000, 3_000
 APP_SECONDS = "SIMEVAL_BENCHMARK_APP_SECONDS"
 SUITE = asking_what_it_can(SCENARIOS, TRIALS_EACH)
 COMMON = ("benchmarks.speed.workers:SUITE", "--app", "benchmarks.speed.workers:app", "--seed", "1")
@@ -83,6 +86,27 @@ def working(store: str, count: int) -> Iterator[None]:
             each.wait()
 
 
+def measure_queue(store: str) -> None:
+    """Print how many trials pass through the queue where a run and a worker do nothing but take turns."""
+    databases = Database(store), Database(store)
+    run, worker = (TrialQueue(each) for each in databases)
+    offered, done, settled = 0, set[int](), list[int]()
+    clock = perf_counter()
+    while len(done) < QUEUED:
+        size = min(BATCH, QUEUED - offered)
+        offers = [Offer(Trial(0, offered + n, 1), 1 + offered + n, "w" * WORK_CHARACTERS) for n in range(size)]
+        found = run.exchange("queue", offers=offers, withdrawn=[], settled=settled)
+        offered, settled = offered + size, list(found.delivered)
+        done.update(settled)
+        for claim in worker.claim("worker", ["queue"], most=BATCH, lease_seconds=30):
+            worker.deliver("worker", claim.token, "d" * DELIVERY_CHARACTERS)
+    seconds = perf_counter() - clock
+    print(f"the queue:    {QUEUED / seconds:6.1f} trials a second, {seconds / QUEUED * 1000:.1f} ms each", flush=True)
+    clear(databases[0], "queue")
+    for each in databases:
+        each.close()
+
+
 def measure(store: str, counts: Sequence[int], rounds: int) -> None:
     """Print trials a second."""
     alone = median(conduct(store, "--concurrency", str(IN_FLIGHT)) for _ in range(rounds))
@@ -111,6 +135,7 @@ def main() -> None:
         if options.postgres is None and binaries is not None:
             options.postgres = ends.enter_context(serving(binaries)).fresh()
         Database(options.postgres).close()
+        measure_queue(options.postgres)
         measure(options.postgres, options.workers, options.rounds)
 
 
