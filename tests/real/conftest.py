@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from simeval.models.provider_table import provider_of
 from simeval.models.providers.litellm_model import LiteLLMModel
 from simeval.models.providers.openai_compatible import CompatibleModel
 from tests.support.real_model import NAME, is_installed, real_model
@@ -27,9 +28,9 @@ def base_url() -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(params=["openai-compatible", "openai"])
+@pytest.fixture(params=["openai", "custom_openai"])
 def road(request: pytest.FixtureRequest) -> str:
-    """The prefix of the model's name: simeval's own client, or LiteLLM."""
+    """The prefix of the model's name: asked directly, or through LiteLLM."""
     return str(request.param)
 
 
@@ -38,7 +39,9 @@ def make(road: str, base_url: str) -> Make:
     """Return what makes the model as one road reaches it."""
 
     def made(**options: Any) -> Made:
-        kind = CompatibleModel if road == "openai-compatible" else LiteLLMModel
-        return kind(f"{road}/{NAME}", {"api_base": base_url, "api_key": "none", **options})
+        name = f"{road}/{NAME}"
+        made = provider_of(name).chat(name, {"api_base": base_url, "api_key": "none", **options}, 600.0)
+        assert isinstance(made, CompatibleModel if road == "openai" else LiteLLMModel)
+        return made
 
     return made
