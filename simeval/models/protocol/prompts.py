@@ -132,7 +132,12 @@ class UserTurn(ModelRequest):
             return PlainStayingReply if stays else PlainReply
         return StayingReply if stays and self.history else OpeningReply if stays else UserReply
 
-    def messages(self) -> list[ChatMessage]:
+    @property
+    def place_of_problem(self) -> int:
+        """The system prompt: the last message is the app's."""
+        return 0
+
+    def first_messages(self) -> list[ChatMessage]:
         form = "first" if not self.history else "held" if self.is_held else "free"
         fenced, texts = _told(self.given, self.when, tuple((self.writing_style or {}).items()))
         system = self.prompt.render(
@@ -141,8 +146,6 @@ class UserTurn(ModelRequest):
             untold=fenced(", ".join(self.untold)) if self.untold else None,
             form=self.prompt.render(f"{self.format}_{form}"),
         )
-        if self.problem:  # not in the last message: that is the app's
-            system = f"{system}\n\nYour last reply was of no use: {self.problem}. Reply again, in full."
         return [
             {"role": "system", "content": system},
             *user_chat.reversed_roles(self.history, opener=self.prompt.render("opener"), format=self.format),

@@ -1,5 +1,6 @@
 """What every request to a model has in common, and how it is asked once more."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -12,7 +13,7 @@ WARM = 0.5  # the least temperature of a further try: at 0 a server says the sam
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelRequest:
+class ModelRequest(ABC):
     """A request with its seed and temperature, and the most tokens a reply may have.
 
     `problem` says what was wrong with the reply before, where there was one; `probabilities` asks for those of the
@@ -30,18 +31,23 @@ class ModelRequest:
     probabilities: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
 
+    @abstractmethod
     def first_messages(self) -> Sequence[ChatMessage]:
         """Return the chat messages, as they are at the first try."""
-        raise NotImplementedError
 
     def messages(self) -> Sequence[ChatMessage]:
         """Render the prompt, with a word on what was wrong with the last reply."""
         said = self.first_messages()
         if not self.problem:
             return said
-        last = said[-1]
-        told = f"{last['content']}\n\nYour last reply was of no use: {self.problem}. Reply again, in full."
-        return [*said[:-1], {"role": last["role"], "content": told}]
+        place = self.place_of_problem % len(said)
+        told = f"{said[place]['content']}\n\nYour last reply was of no use: {self.problem}. Reply again, in full."
+        return [*said[:place], {"role": said[place]["role"], "content": told}, *said[place + 1 :]]
+
+    @property
+    def place_of_problem(self) -> int:
+        """The message at whose end it is told what was wrong: the last."""
+        return -1
 
     def addressed(self, options: Mapping[str, Any]) -> Self:
         """Return the request with options of its role; `max_tokens` among them takes the place of its own."""
