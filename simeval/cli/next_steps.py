@@ -4,7 +4,7 @@ import shlex
 import sys
 from collections.abc import Callable, Sequence
 
-from simeval.core.settings import Settings
+from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.terminal import Terminal
 from simeval.evaluators.verdicts import trials_to_prove
 from simeval.results.screen.page import Page, ShownScenario, ShownVerdict
@@ -18,8 +18,9 @@ SHARES = (0.0, 1.0)
 def next_steps(page: Page, settings: Settings, terminal: Terminal, clean: Callable[[str], str]) -> list[str]:
     """Return the lines of what may be done next: read what went wrong, take more trials."""
     steps = []
-    if is_kept(settings) and page.outcome != "pass":
-        steps.append(("read the conversations that speak against the app", f"simeval show {page.run_id} --failed"))
+    if is_kept(settings) and page.outcome != "pass" and any(each.trials for each in page.scenarios):
+        command = shlex.join(["simeval", "show", page.run_id, "--failed", *store_flag(settings)])
+        steps.append(("read the conversations that speak against the app", clean(command)))
     steps += [
         (f"take enough trials, fresh ones, for {what}", clean(command)) for what, command in _with_more_trials(page)
     ]
@@ -47,6 +48,11 @@ def command_again(*added: str, without: Sequence[str] = ("--resume",)) -> str:
 def is_kept(settings: Settings) -> bool:
     """Return whether a store has what was done, from which it can be read back."""
     return settings.store is not None and not str(settings.store).endswith(".jsonl")
+
+
+def store_flag(settings: Settings) -> list[str]:
+    """Return the option that names the store to other commands, where it is not the default."""
+    return [] if str(settings.store) == str(DEFAULTS.store) else ["--store", str(settings.store)]
 
 
 def _with_more_trials(page: Page) -> list[tuple[str, str]]:

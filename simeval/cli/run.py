@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import sys
 import threading
 import warnings
@@ -15,7 +16,7 @@ from typing import Any, NoReturn
 import anyio
 import click
 
-from simeval.cli.next_steps import command_again, is_kept, next_steps
+from simeval.cli.next_steps import command_again, is_kept, next_steps, store_flag
 from simeval.cli.options import overrides
 from simeval.cli.output import (
     BAD_INPUT,
@@ -176,7 +177,7 @@ def _how_to_go_on(settings: Settings, result: SuiteResult | None = None) -> str:
     if not is_kept(settings):
         return "" if settings.store is None else f"; what was finished is in {settings.store}"
     if result is None:
-        return "; `simeval runs` lists what is kept"
+        return f"; `{shlex.join(['simeval', 'runs', *store_flag(settings)])}` lists what is kept"
     command = command_again("--resume", result.run.run_id)
     how = "to go on with it, raise that limit in" if result.run.stopped.startswith("max_") else "to go on with it"
     return f"\nwhat was finished is kept; {how}:\n  {_cleaner(settings)(command)}"

@@ -36,7 +36,7 @@ from simeval.models.protocol.model import Model, SharedModel
 from simeval.models.protocol.prompt_texts import Prompt, all_prompts
 from simeval.models.provider_table import is_embedded
 from simeval.models.providers.offline import NOTICE
-from simeval.models.registry import Models, address_of
+from simeval.models.registry import Models, address_of, road_of
 from simeval.models.reply_cache import ReplyCache
 from simeval.results.suite import RunRecord
 from simeval.scorers.llm.controls import ControlBook, ExpectationControls
@@ -84,7 +84,7 @@ class EngineResources:
         models = Models(bounded, elsewhere.limits if elsewhere else None)
         panel = models.panel(DEFAULT_JUDGE if judge_model is None else judge_model)
         embedded_judge = is_embedded(panel[0].name)
-        if user_model is None and not embedded_judge and not address_of(settings.user_options or {}):
+        if user_model is None and not embedded_judge and _can_share(panel[0].name, settings):
             user = panel[0]  # at the judge's address
         else:
             user = models.get(user_model or (DEFAULT_USER if embedded_judge else panel[0].name), "user")
@@ -102,6 +102,12 @@ class EngineResources:
             app_slots=anyio.Semaphore(settings.app_concurrency or concurrency, fast_acquire=True),
             elsewhere=elsewhere,
         )
+
+
+def _can_share(judge: str, settings: Settings) -> bool:
+    """Return whether the user can be asked as the judge is: at its address, and on its road."""
+    roads = [road_of(judge, settings.options_of(role)) for role in ("judge", "user")]
+    return not address_of(settings.user_options or {}) and roads[0] == roads[1]
 
 
 @dataclass(frozen=True, slots=True)

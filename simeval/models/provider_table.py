@@ -22,9 +22,12 @@ _OPENAI = "openai/"
 def _direct(endpoint: Endpoint) -> Provider:
     """Return the provider behind an endpoint: asked directly, where its options do not need LiteLLM."""
 
+    def needs_litellm(name: str, options: Mapping[str, Any]) -> bool:
+        return endpoint.needs_litellm(options) or listed(name).get("mode") == "responses"  # another protocol
+
     def road(direct: type[CompatibleModel], indirect: type[LiteLLMModel]) -> Make:
         def made(name: str, options: Mapping[str, Any], seconds: float) -> Model:
-            if endpoint.needs_litellm(options):
+            if needs_litellm(name, options):
                 return indirect(name, options, seconds)
             return direct(name, options, endpoint)
 
@@ -37,7 +40,7 @@ def _direct(endpoint: Endpoint) -> Provider:
         embedding=road(CompatibleEmbedding, LiteLLMEmbedding) if endpoint.embeds else LiteLLMEmbedding,
         moderation=road(CompatibleModeration, LiteLLMModeration) if endpoint.prefix == _OPENAI else LiteLLMModeration,
         has_prices=True,
-        needs_litellm=endpoint.needs_litellm,
+        needs_litellm=needs_litellm,
     )
 
 

@@ -21,7 +21,7 @@ from simeval.models.prices import Price, price_of
 from simeval.models.protocol.model import Model, ModelKind, SharedModel
 from simeval.models.protocol.provider import Provider
 from simeval.models.provider_table import is_embedded, maker_of, provider_of
-from simeval.models.providers.endpoints import COMPATIBLE, LITELLM, TRANSPORT
+from simeval.models.providers.endpoints import COMPATIBLE, LITELLM, TRANSPORT, Endpoint
 from simeval.models.reply_cache import ReplyCache
 
 _SAME_ANSWERS = frozenset({"api_key", TRANSPORT})  # of an address; no call is told apart by them
@@ -68,13 +68,15 @@ class Models:
         if isinstance(named, ModelKind):
             return self._kept(named.key, self._bases.get(named.key) or self._made(named))
         options = self._settings.options_of(role)
-        address = {**address_of(options), **_road_of(named, options)}
+        address = {**address_of(options), **road_of(named, options)}
         base = self._base(named, address)
         if isinstance(named, str) and not is_embedded(named):
             self._note_family(named, role, address)
         address = address if isinstance(named, str) else {}
         key = _key(base.name, address)
-        self._addresses[key] = address
+        endpoint = getattr(base, "endpoint", None)
+        elsewhere = endpoint.given(address) if isinstance(endpoint, Endpoint) else None  # the environment may say where
+        self._addresses[key] = {**({"api_base": elsewhere} if elsewhere else {}), **address}
         known = self._bases.setdefault(key, base)
         if known is not base and not isinstance(named, str):
             raise DefinitionError(
@@ -269,10 +271,10 @@ def address_of(options: Mapping[str, Any]) -> Mapping[str, Any]:
     return {name: value for name, value in options.items() if name.startswith(_ADDRESS)}
 
 
-def _road_of(named: str | Model, options: Mapping[str, Any]) -> Mapping[str, Any]:
+def road_of(named: str | Model, options: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return that a model is asked through LiteLLM, where one of its options says so or only LiteLLM knows it."""
     provider = provider_of(named) if isinstance(named, str) else None
-    return {TRANSPORT: LITELLM} if provider and provider.needs_litellm(options) else {}
+    return {TRANSPORT: LITELLM} if provider and provider.needs_litellm(str(named), options) else {}
 
 
 def _key(name: str, address: Mapping[str, Any]) -> Hashable:

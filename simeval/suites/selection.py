@@ -10,14 +10,19 @@ from simeval.suites.scenario import ScenarioTest
 def only(scenarios: Sequence[ScenarioTest], names: Sequence[str]) -> tuple[ScenarioTest, ...]:
     """Return the scenarios that have one of these names as a tag, or in their title; all without names.
 
-    Raises DefinitionError for a name that none has.
+    A name that is a whole title means that scenario alone. Raises DefinitionError for a name that none has.
     """
     for name in names:
         if not any(is_named(scenario, name) for scenario in scenarios):
             known = dict.fromkeys([each.title for each in scenarios] + [tag for each in scenarios for tag in each.tags])
             do = nearest(name, list(known))
             raise DefinitionError("--only", found=f"no scenario has {name!r} as a tag or in its title", do=do)
-    return tuple(scenario for scenario in scenarios if not names or any(is_named(scenario, name) for name in names))
+    titles = {scenario.title for scenario in scenarios}
+    return tuple(
+        scenario
+        for scenario in scenarios
+        if not names or any(scenario.title == name if name in titles else is_named(scenario, name) for name in names)
+    )
 
 
 def is_named(scenario: ScenarioTest, name: str) -> bool:

@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from logging import DEBUG
 from traceback import format_exception
-from typing import Protocol
+from typing import Any, Protocol
 
-from structlog.contextvars import bound_contextvars
+from structlog.contextvars import bind_contextvars, bound_contextvars
 
 from simeval.core.capture import STOPS_THE_RUN
 from simeval.core.conversation import Beginning, Conversation, Ending, Message
@@ -57,20 +57,24 @@ class Dialogue:
         ended: Ending = "settled"
         failure: Failure | None = UNNEEDED  # stays where the scope is cancelled
         said = list(beginning.messages)
-        with bound_contextvars(scenario=title, trial=trial.index):
+        named: Mapping[str, Any] = {"scenario": title, "trial": trial.index}
+        with bound_contextvars(**named):
             with self.demand.scope(trial) as scope:
-                ended, failure = await self._held(user, self.app.open(beginning, memory, scope), said)
+                ended, failure = await self._held(user, self.app.open(beginning, memory, scope), said, named)
             conversation = Conversation(messages=tuple(said), writing_style=writing_style, ended=ended)
             held = TrialConversation(trial, cleaned(conversation, self.clean), failure)
             if log.isEnabledFor(DEBUG):
                 log.debug("conversation", transcript=str(held.conversation), ended=held.conversation.ended)
         return held
 
-    async def _held(self, user: UserSide, session: AppSession, said: list[Message]) -> tuple[Ending, Failure | None]:
+    async def _held(
+        self, user: UserSide, session: AppSession, said: list[Message], named: Mapping[str, Any]
+    ) -> tuple[Ending, Failure | None]:
         async def exchange(message: Message) -> Message:
             said.append(message)  # from here on no failure loses it
             self._tell(message)
             answer = await session.answer(message)
+            bind_contextvars(**named)  # a handler may have cleared them
             said.append(answer)
             self._tell(answer)
             return answer

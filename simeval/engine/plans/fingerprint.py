@@ -23,6 +23,7 @@ CRITERIA_PROMPTS: Mapping[JudgeReply, str] = {"json": "criteria", "label": "crit
 _MODULE = re.compile(r" \([\w.]*\)$")
 NOT_OF_THE_ANSWER = frozenset(
     {"api_key", "timeout", "api_base", "base_url", "api_version", "headers", "extra_headers", "organization"}
+    | {"transport"}
 )
 
 

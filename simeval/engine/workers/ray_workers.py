@@ -185,7 +185,7 @@ class _Crew:
         """Have one more actor, when it is ready."""
         member = _Member(self.make())
         try:
-            self._problem = await member.actor.ready.remote() or self._problem
+            problem = await member.actor.ready.remote()
         except self.ray.exceptions.RayActorError as error:
             self._failed += 1
             said = str(error).splitlines()[0]
@@ -195,8 +195,13 @@ class _Crew:
             else:
                 self._problem = f"no Ray actor can be started: {said}"
         else:
-            self._failed = 0
-            self._members.append(member)
+            if problem:
+                self._problem = problem
+                log.warning("a Ray actor cannot take this run's trials; the others go on without it", problem=problem)
+                self.ray.kill(member.actor)
+            else:
+                self._failed = 0
+                self._members.append(member)
         self._tell()
 
     async def first_is_ready(self) -> None:

@@ -14,6 +14,7 @@ from simeval.models.protocol.model import Completion, Request, Wrapped
 REMEMBERED, RENEWED = 500, 25  # calls that tell what is usual, and after how many it is told anew
 USUAL, TIMES_USUAL = 0.97, 5.0  # the deadline: so many times what that share of calls takes
 SHORTEST_SECONDS = 3.0  # of a deadline that was learnt
+NEW_ROLE = 4.0  # times what all roles have together: the deadline of one that is not known yet
 
 
 @dataclass(slots=True)
@@ -70,6 +71,10 @@ class Deadline:
     def end(self, scope: anyio.CancelScope, seconds: float | None) -> None:
         """Note how long a call took; None where that says nothing."""
         del self._under_way[scope]
+        self.note(seconds)
+
+    def note(self, seconds: float | None) -> None:
+        """Note how long a call took that was not started here; None where that says nothing."""
         if seconds is None:
             return
         self._taken.append(seconds)
@@ -90,12 +95,13 @@ class Deadline:
 class Timed(Wrapped):
     """A model whose calls end after `seconds`, or fewer where a request says so, with a ModelError of kind "timeout".
 
-    A hurried request, which is asked again where it ends so, gets what calls usually take, many times over.
+    A hurried request, which is asked again where it ends so, gets what calls of its role usually take, many times over.
     What it answers says how long it took.
     """
 
     seconds: float = field(kw_only=True)
-    _deadline: Deadline = field(default_factory=Deadline, init=False, repr=False)
+    _of_all: Deadline = field(default_factory=Deadline, init=False, repr=False)
+    _by_role: dict[str, Deadline] = field(default_factory=dict, init=False, repr=False)
 
     async def complete(self, request: Request) -> Completion:
         """Answer within the time."""
@@ -110,7 +116,10 @@ class Timed(Wrapped):
 
     async def _hurried(self, request: Request, most: float) -> Completion:
         clock, taken = perf_counter(), None
-        scope = self._deadline.start(most)
+        own = self._by_role.setdefault(request.role, Deadline())
+        if own.seconds == inf:  # too few of its calls are known: rubrics take far longer than a user's messages
+            most = min(most, NEW_ROLE * self._of_all.seconds)
+        scope = own.start(most)
         try:
             with scope:
                 completion = await self.model.complete(request)
@@ -119,7 +128,8 @@ class Timed(Wrapped):
             taken = perf_counter() - clock
             raise self._late(taken)
         finally:
-            self._deadline.end(scope, taken)
+            own.end(scope, taken)
+            self._of_all.note(taken)
 
     def _late(self, seconds: float) -> ModelError:
         return ModelError(self.name, kind="timeout", problem=f"no answer within {seconds:.3g} seconds")

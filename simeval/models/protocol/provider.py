@@ -15,8 +15,8 @@ class Provider:
 
     `model` are their classes; `chat` makes one that chats, `embedding` and `moderation` one of that kind, where there
     is any. `has_prices` says whether LiteLLM's table has prices of them; `is_embedded`, that they are heuristics of
-    this package, which ask nobody, cost nothing and judge nothing; `needs_litellm`, whether options send a call through
-    LiteLLM that could be made without.
+    this package, which ask nobody, cost nothing and judge nothing; `needs_litellm`, whether a name or options send a
+    call through LiteLLM that could be made without.
     """
 
     prefix: str
@@ -26,4 +26,4 @@ class Provider:
     moderation: Make | None = None
     has_prices: bool = False
     is_embedded: bool = False
-    needs_litellm: Callable[[Mapping[str, Any]], bool] = lambda _options: False
+    needs_litellm: Callable[[str, Mapping[str, Any]], bool] = lambda _name, _options: False

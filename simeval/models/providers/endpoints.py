@@ -16,7 +16,9 @@ LITELLM = "litellm"  # its only value
 _LITELLMS_OWN = frozenset(  # options that LiteLLM reads itself, and no provider
     {"additional_drop_params", "allowed_openai_params", "api_version", "base_model", "cache", "caching", "drop_params"}
     | {"custom_llm_provider", "deployment_id", "fallbacks", "metadata", "mock_response", "ssl_verify"}
-    | {"input_cost_per_token", "output_cost_per_token"}
+    | {"input_cost_per_token", "output_cost_per_token", "input_cost_per_second", "cache_read_input_token_cost"}
+    | {"context_window_fallback_dict", "guardrails", "litellm_metadata", "model_info", "request_timeout", "rpm", "tpm"}
+    | {"ensure_alternating_roles", "stream_timeout", "supports_system_message", "tags"}
 )
 
 
@@ -28,8 +30,9 @@ class Endpoint:
     environment's variables that hold another URL and a key, of which the first that is set counts. `key` is sent where
     there is none; without it a missing key is an error. `renamed` are parameters that go by another name there,
     `without` those that it does not take, `body` what goes into every request. `own_options` it takes in a protocol of
-    its own alone. `embeds` says that it has embedding models behind the same protocol, `is_listed` that LiteLLM's table
-    has its prices; `suffix` is what its URL ends with where that is left out.
+    its own alone. `senders` are headers that say who asks, with the environment's variables that hold them. `embeds`
+    says that it has embedding models behind the same protocol, `is_listed` that LiteLLM's table has its prices;
+    `suffix` is what its URL ends with where that is left out.
     """
 
     prefix: str
@@ -42,21 +45,30 @@ class Endpoint:
     body: Mapping[str, Any] = field(default_factory=dict)
     own_options: Collection[str] = ()
     embeds: bool = False
+    senders: Mapping[str, Sequence[str]] = field(default_factory=dict)
     is_listed: bool = True
     suffix: str = ""
 
     def url(self, options: Mapping[str, Any]) -> str:
         """Return the base URL, as options, the environment or the provider say; "" where none does."""
-        bare = str(self._given(options) or self.base).rstrip("/")
+        bare = str(self.given(options) or self.base).rstrip("/")
         return f"{bare}{self.suffix}" if bare and not bare.endswith(self.suffix) else bare
 
     def key_for(self, options: Mapping[str, Any]) -> str | None:
         """Return the key that is sent, "" for none; None where one is missing: servers of one's own often want none."""
-        if key := options.get("api_key") or _first_set(self.keys):
-            return str(key)
-        return NO_KEY if self.key is None and self._given(options) else self.key
+        if key := str(options.get("api_key") or _first_set(self.keys) or "").strip():
+            return key
+        return NO_KEY if self.key is None and self.given(options) else self.key
 
-    def _given(self, options: Mapping[str, Any]) -> object:
+    def headers(self, options: Mapping[str, Any]) -> Mapping[str, str]:
+        """Return the headers that say who asks."""
+        key, organization = self.key_for(options), options.get("organization")
+        found = {header: set_there for header, names in self.senders.items() if (set_there := _first_set(names))}
+        found |= {"OpenAI-Organization": str(organization)} if organization else {}
+        return {**found, **({"Authorization": f"Bearer {key}"} if key else {})}
+
+    def given(self, options: Mapping[str, Any]) -> object:
+        """Return the base URL that options or the environment say, if any."""
         return options.get("api_base") or options.get("base_url") or _first_set(self.bases)
 
     def needs_litellm(self, options: Mapping[str, Any]) -> bool:
@@ -84,6 +96,10 @@ ENDPOINTS = (
         base="https://api.openai.com/v1",
         bases=("OPENAI_BASE_URL", "OPENAI_API_BASE"),
         keys=("OPENAI_API_KEY",),
+        senders={
+            "OpenAI-Organization": ("OPENAI_ORG_ID", "OPENAI_ORGANIZATION"),
+            "OpenAI-Project": ("OPENAI_PROJECT_ID",),
+        },
         embeds=True,
     ),
     Endpoint(
@@ -127,6 +143,7 @@ ENDPOINTS = (
         prefix="mistral/",
         base="https://api.mistral.ai/v1",
         keys=("MISTRAL_API_KEY",),
+        suffix=V1,
         renamed={_SEED: "random_seed"},
         without=(_LOGPROBS,),
     ),

@@ -8,7 +8,7 @@ from typing import Any
 from simeval.errors import DefinitionError
 
 _KEY = "_API_KEY"
-_OF_THE_USER = ("api_key", "api_base", "base_url", "extra_headers", "headers")  # who gives these says who asks
+OF_THE_USER = ("api_key", "api_base", "base_url", "extra_headers", "headers")  # who gives these says who asks
 _SECRETS = ("KEY", "TOKEN")
 
 
@@ -17,7 +17,7 @@ def require_key(litellm: ModuleType, name: str, options: Mapping[str, Any]) -> N
 
     Of providers that know their users in several ways (Azure, Bedrock, Vertex) nothing is asked.
     """
-    if any(options.get(option) for option in _OF_THE_USER):
+    if any(options.get(option) for option in OF_THE_USER):
         return
     missing: list[str] = litellm.validate_environment(model=name)["missing_keys"]
     if not missing or not all(each.endswith(_KEY) for each in missing) or any(map(_is_given, missing)):

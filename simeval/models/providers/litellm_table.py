@@ -42,6 +42,14 @@ def listed(name: str) -> Mapping[str, Any]:
     return entry if str(entry.get("litellm_provider", "")).startswith(provider) else {}
 
 
+def tokens_of(usage: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the tokens of the prompt and of the reply, with those it thought, which xAI counts beside the others."""
+    prompt, completion = int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
+    thought = int((usage.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0)
+    is_beside = thought and usage.get("total_tokens") == prompt + completion + thought
+    return prompt, completion + thought if is_beside else completion
+
+
 def cost_of(entry: Mapping[str, Any], usage: Mapping[str, Any]) -> float | None:
     """Return what a call cost, in US dollars, by its `usage`; None where that is not known.
 
@@ -50,7 +58,7 @@ def cost_of(entry: Mapping[str, Any], usage: Mapping[str, Any]) -> float | None:
     """
     if is_number(said := usage.get("cost")):
         return float(said)
-    prompt, completion = int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
+    prompt, completion = tokens_of(usage)
     above = [int(found[1]) for name in entry if (found := _ABOVE.fullmatch(name)) and prompt > 1000 * int(found[1])]
     tier = f"_above_{max(above)}k_tokens" if above else ""
     prices = [entry.get(f"{name}_cost_per_token{tier}") for name in ("input", "output")]

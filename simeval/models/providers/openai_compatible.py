@@ -4,8 +4,10 @@ One's own servers are "openai-compatible/MODEL"; the providers that LiteLLM know
 """
 
 import json
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any, ClassVar, NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -20,8 +22,8 @@ from simeval.errors import LONGEST_KEPT, DefinitionError, ModelError, ModelUnusa
 from simeval.models.protocol.model import Completion, Request
 from simeval.models.protocol.request import LIMIT
 from simeval.models.providers.endpoints import COMPATIBLE, LITELLM, TRANSPORT, Endpoint
-from simeval.models.providers.keys import key_missing
-from simeval.models.providers.litellm_table import cost_of, listed
+from simeval.models.providers.keys import OF_THE_USER, key_missing
+from simeval.models.providers.litellm_table import cost_of, listed, tokens_of
 from simeval.models.providers.openai_format import (
     UNAUTHORIZED,
     Dialect,
@@ -34,6 +36,7 @@ from simeval.models.providers.openai_format import (
 from simeval.models.providers.openai_stream import STREAMED, StreamedAnswer
 
 OK = 200
+_THOUGHT = re.compile(r"\A\s*<(think(?:ing)?)>.*?</\1>\s*", re.DOTALL)
 TOLD = frozenset({"temperature", "seed"})  # what is told when it is given up: without it runs differ
 LOOKUP_SECONDS = 2.0
 _ADDRESS = frozenset({"api_base", "base_url", "api_key", "organization", "headers", "extra_headers", TRANSPORT})
@@ -70,9 +73,9 @@ class CompatibleModel:
         where, base = f"model {self.name!r}", self.endpoint.url(self.options)
         if not self._model:
             raise DefinitionError(where, found="found no model's name", do="write it behind the slash")
-        if self.options.get(TRANSPORT, LITELLM) != LITELLM:
-            found = f"found transport {self.options[TRANSPORT]!r}"
-            raise DefinitionError(where, found=found, do=f"write {LITELLM!r}, or leave it out")
+        if transport := self.options.get(TRANSPORT):
+            do = f"write {LITELLM!r}, or leave it out" if self.endpoint.is_listed else "leave it out"
+            raise DefinitionError(where, found=f"found transport {transport!r}", do=do)
         if not base:
             do = f"give the option api_base, or set {self.endpoint.bases[0]}"
             raise DefinitionError(where, found="found no address of its server", do=do)
@@ -82,7 +85,7 @@ class CompatibleModel:
 
     def check_key(self) -> None:
         """Raise DefinitionError where the provider wants a key and there is none. Makes no call."""
-        if self.endpoint.key_for(self.options) is None:
+        if self.endpoint.key_for(self.options) is None and not any(map(self.options.get, OF_THE_USER)):
             raise key_missing(self.name, self.endpoint.keys[:1])
 
     async def complete(self, request: Request) -> Completion:
@@ -95,7 +98,7 @@ class CompatibleModel:
         rest = {name: value for name, value in options.items() if name not in _OURS}
         if rest.get("stream"):
             rest.setdefault("stream_options", {"include_usage": True})
-        rest |= {**self.endpoint.body, **options.get("extra_body", {})}
+        rest |= {**self.endpoint.body, **(options.get("extra_body") or {})}
         while True:
             asked = self._asked(request, schema)
             named = {self.endpoint.renamed.get(name, name): value for name, value in asked.items()}
@@ -114,7 +117,7 @@ class CompatibleModel:
 
         Only a server of one's own is asked.
         """
-        if not (self.options.get("api_base") or self.options.get("base_url")):
+        if not self.endpoint.given(self.options):
             return listed(self.name).get("max_input_tokens") if self.endpoint.is_listed else None
         try:
             with anyio.fail_after(LOOKUP_SECONDS):
@@ -127,9 +130,15 @@ class CompatibleModel:
     async def _post(self, session: aiohttp.ClientSession, body: Mapping[str, Any]) -> "_Answer":
         """Return what the endpoint answers; one that comes in pieces as if it had come in one."""
         try:
-            async with session.post(self._url, data=json.dumps(body).encode()) as response:
+            data = json.dumps(body).encode()
+        except (TypeError, ValueError) as error:
+            problem = f"an option cannot be written as JSON ({error})"
+            raise ModelError(self.name, kind="bad_request", problem=problem) from None
+        clock = perf_counter()
+        try:
+            async with session.post(self._url, data=data) as response:
                 if response.content_type == STREAMED and response.status == OK:
-                    streamed = StreamedAnswer()
+                    streamed = StreamedAnswer(clock)
                     await streamed.read(response.content)
                     return _Answer(streamed.status, streamed.body, first_text_seconds=streamed.first_seconds)
                 return _Answer(response.status, await response.text(), response.headers.get("Retry-After"))
@@ -161,16 +170,10 @@ class CompatibleModel:
         return self._session
 
     def _headers(self) -> CIMultiDict[str]:
-        key, organization = self.endpoint.key_for(self.options), self.options.get("organization")
-        return CIMultiDict(
-            {
-                "Content-Type": "application/json",
-                **({"Authorization": f"Bearer {key}"} if key else {}),
-                **({"OpenAI-Organization": str(organization)} if organization else {}),
-                **self.options.get("headers", {}),
-                **self.options.get("extra_headers", {}),
-            }
-        )
+        headers = CIMultiDict({"Content-Type": "application/json", **self.endpoint.headers(self.options)})
+        for given in (self.options.get("headers"), self.options.get("extra_headers")):
+            headers.update({name: str(value) for name, value in (given or {}).items()})
+        return headers
 
     @property
     def _model(self) -> str:
@@ -199,12 +202,13 @@ class CompatibleModel:
             said = self._answered(answer)
             usage = answer.get("usage") or {}
             choice = answer["choices"][0] if "choices" in answer else {}
+            prompt_tokens, completion_tokens = tokens_of(usage)
             return Completion(
                 text=said,
                 is_cut=is_cut(choice),
                 first_token=first_token_of(choice),
-                prompt_tokens=int(usage.get("prompt_tokens") or 0),
-                completion_tokens=int(usage.get("completion_tokens") or 0),
+                prompt_tokens=prompt_tokens,
+                completion_tokens=completion_tokens,
                 cost_usd=cost_of(self._entry, usage),
                 first_text_seconds=first_text_seconds,
             )
@@ -235,9 +239,12 @@ def _proxy(base: str) -> str | None:
 
 
 def _text(content: object) -> str:
+    """Return what was said: of content in parts the texts, without what a model thought before it."""
+    if isinstance(content, list):
+        content = "".join(part["text"] for part in content if part.get("type") == "text")
     if not isinstance(content, str):
         raise TypeError("the content is no text")
-    return content
+    return _THOUGHT.sub("", content, count=1) if "<think" in content else content
 
 
 def _error_of(text: str) -> tuple[Collection[str], str]:

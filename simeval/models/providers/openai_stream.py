@@ -15,12 +15,12 @@ _END = b"[DONE]"
 class StreamedAnswer:
     """The pieces of an answer, and the seconds until the first that has a text; `body` is the whole, in JSON."""
 
+    clock: float = field(default_factory=perf_counter)  # when it was asked for
     texts: list[str] = field(default_factory=list)
     finish_reason: str | None = None
     usage: dict[str, Any] = field(default_factory=dict)
     error: Any = None
     first_seconds: float | None = None
-    _clock: float = field(default_factory=lambda: perf_counter())
 
     @property
     def status(self) -> int:
@@ -54,5 +54,5 @@ class StreamedAnswer:
             self.finish_reason = choice.get("finish_reason") or self.finish_reason
             text = (choice.get("delta") or {}).get("content") or ""
             if text and self.first_seconds is None:
-                self.first_seconds = perf_counter() - self._clock
+                self.first_seconds = perf_counter() - self.clock
             self.texts.append(text)

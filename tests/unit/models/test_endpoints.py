@@ -14,7 +14,7 @@ from simeval.models.protocol.prompts import ChatRequest, LabelRulingRequest, Use
 from simeval.models.provider_table import provider_of
 from simeval.models.providers.endpoints import ENDPOINTS, Endpoint
 from simeval.models.providers.litellm_model import LiteLLMModel, load_litellm
-from simeval.models.providers.litellm_table import cost_of, listed, table
+from simeval.models.providers.litellm_table import cost_of, listed, table, tokens_of
 from simeval.models.providers.openai_compatible import CompatibleModel
 from simeval.models.registry import Models
 from tests.support.chat_server import Body, chat_server, refused, said
@@ -109,6 +109,7 @@ def test_ollama_is_asked_where_it_speaks_openais_protocol() -> None:
         ("deepseek/deepseek-chat", {"reasoning_effort": "low"}),
         ("anthropic/claude-haiku-4-5", {}),
         ("claude-haiku-4-5", {}),
+        ("openai/o1-pro", {}),
     ],
 )
 def test_what_litellm_alone_knows_goes_through_litellm(name: str, options: dict[str, Any]) -> None:
@@ -188,6 +189,57 @@ def test_a_call_costs_what_litellm_says(tokens: tuple[int, int, int]) -> None:
 
     assert differ == {}
     assert compared > 50
+
+
+def test_what_xai_counts_beside_the_reply_is_paid_for_too() -> None:
+    usage = {
+        "prompt_tokens": 100,
+        "completion_tokens": 10,
+        "total_tokens": 1_110,
+        "completion_tokens_details": {"reasoning_tokens": 1_000},
+    }
+    within = {**usage, "total_tokens": 110}
+
+    assert tokens_of(usage) == (100, 1_010)
+    assert tokens_of(within) == (100, 10)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "<think>The user greets me.</think>\n\nHello",
+        [{"type": "thinking", "thinking": []}, {"type": "text", "text": "Hel"}, {"type": "text", "text": "lo"}],
+        "Hello",
+    ],
+)
+async def test_what_a_model_thinks_is_no_part_of_what_it_says(content: Any) -> None:
+    async with chat_server(lambda _body: said(content)) as server:
+        model = provider_of(NAMES[1]).chat(NAMES[1], {"api_base": server.base_url}, 60.0)
+        made = await model.complete(REQUESTS[1])
+        await model.close()
+
+    assert made.text == "Hello"
+
+
+def test_a_header_of_the_users_takes_the_place_of_ours_however_it_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "key\n")
+    monkeypatch.setenv("OPENAI_ORG_ID", "ours")
+    options = {"extra_headers": {"authorization": "Bearer mine", "X-Number": 5}}
+
+    plain, own = (CompatibleModel("openai/x", given, ENDPOINTS[0])._headers() for given in ({}, options))
+
+    assert plain.getall("Authorization") == ["Bearer key"]
+    assert plain["OpenAI-Organization"] == "ours"
+    assert own.getall("Authorization") == ["Bearer mine"]
+    assert own["X-Number"] == "5"
+
+
+async def test_an_option_that_is_no_json_is_named() -> None:
+    model = CompatibleModel("openai/x", {"api_base": "http://127.0.0.1:9/v1", "stop": {object()}}, ENDPOINTS[0])
+
+    with pytest.raises(ModelError, match="an option cannot be written as JSON"):
+        await model.complete(REQUESTS[1])
+    await model.close()
 
 
 def test_what_the_provider_says_that_a_call_cost_counts() -> None:

@@ -1,6 +1,7 @@
 """An app that is a model behind a server that streams: the answer is put together, and its first text timed."""
 
 from collections.abc import Callable
+from time import sleep
 from typing import Any
 
 import pytest
@@ -95,3 +96,17 @@ async def test_what_a_streamed_answer_costs_is_known_where_its_price_is() -> Non
 
     assert made.cost_usd
     assert made.cost_usd > 0
+
+
+async def test_the_time_to_the_first_text_counts_from_when_it_was_asked_for() -> None:
+    def slow(_body: Body) -> tuple[int, str]:
+        sleep(0.05)  # before there is as much as a header
+        return streamed(piece("hi", "stop"))
+
+    async with chat_server(slow) as server:
+        model = CompatibleModel("openai-compatible/m", {"api_base": server.base_url})
+        made = await model.complete(HELLO)
+        await model.close()
+
+    assert made.first_text_seconds is not None
+    assert made.first_text_seconds >= 0.05
