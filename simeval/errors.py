@@ -147,7 +147,7 @@ class ModelUnusable(ModelError):
     def __str__(self) -> str:
         advice = {
             "authentication": "check the provider's API key in your environment",
-            "unknown_model": "check the model's name (LiteLLM's form is provider/model)",
+            "unknown_model": "check the model's name (provider/model), and the end of api_base (often /v1)",
             "connection": "check that it is running, and its api_base",
             "server": "try again later",
             "timeout": "try again later",

@@ -92,7 +92,10 @@ def write_json(path: str | None, found: Mapping[str, Any]) -> None:
 
 
 def write_text(path: str, text: str) -> None:
-    """Write a file. Raises StoreError."""
+    """Write a file, or standard output for "-". Raises StoreError."""
+    if path == "-":
+        sys.stdout.write(text)
+        return
     try:
         Path(path).write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:

@@ -159,3 +159,14 @@ async def _experiment(store: Path, answer: str) -> str:
     is_yes = scorer(lambda output: output == "yes", name="yes", direction="higher")
     engine = Engine(store=store, seed=1, progress=False)
     return (await engine.evaluate(dataset, lambda n: answer, scorers=[is_yes])).run.run_id
+
+
+def test_a_run_whose_app_never_answered_is_compared_with_nothing(folder: Path) -> None:
+    (folder / "silent.py").write_text("async def app(message):\n    raise RuntimeError('down')\n")
+    simeval(folder, "run", "suite.yaml", "--app", "silent:app", "--samples", "5", "--json", "silent.json")
+
+    done = simeval(folder, "compare", "old.json", "silent.json")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "candidate 'silent.json': the run is an error, so nothing is known of its app" in done.stderr
+    assert "your app never answered" in done.stderr

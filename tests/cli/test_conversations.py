@@ -67,13 +67,22 @@ def test_what_did_not_pass_is_run_again_alone(folder: Path) -> None:
     assert again.stdout.startswith("FAIL  the scenario fails\n\nFAIL  It sings\n")
 
 
+def test_a_run_of_one_scenario_leaves_what_did_not_pass_before_to_be_run_again(folder: Path) -> None:
+    simeval(folder, *RUN)
+    simeval(folder, *RUN, "--only", "what it does")
+
+    again = simeval(folder, *RUN, "--rerun", "failed")
+
+    assert again.stdout.startswith("FAIL  the scenario fails\n\nFAIL  It sings\n")
+
+
 def test_nothing_is_run_again_where_there_was_no_run_or_all_passed(folder: Path) -> None:
     none = simeval(folder, *RUN, "--rerun", "failed")
     simeval(folder, *RUN, "--only", "what it does")
     passed = simeval(folder, *RUN, "--rerun", "failed")
 
     assert (none.returncode, passed.returncode) == (2, 2)
-    assert "all scenarios passed in the last run" in passed.stderr
+    assert "all scenarios passed when they were last run" in passed.stderr
 
 
 def test_the_conversations_of_a_run_are_read_back_in_full(folder: Path) -> None:

@@ -232,6 +232,9 @@ def _response(turn: int, returned: Any, state: Any) -> tuple[AppResponse, Any]:
     elif isinstance(returned, tuple) and len(returned) == 2:
         returned = AppResponse(*returned)
     if not isinstance(returned, AppResponse) or not isinstance(returned.response, str):
+        if inspect.iscoroutine(returned):
+            returned.close()
+            raise AppError(turn, "the handler returned a coroutine: an `await` is missing before the call it returns")
         found = f"AppResponse of {type(returned.response).__name__}" if isinstance(returned, AppResponse) else None
         raise AppError(
             turn,
