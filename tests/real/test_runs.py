@@ -31,7 +31,7 @@ ENDINGS = {"goal_satisfied", "gave_up", "handed_off", "turn_limit", "model_error
 def engine(base_url: str, road: str, judge: str = "offline/judge", **settings: Any) -> Engine:
     """Return an engine whose user is the model; bounded so that a reply takes seconds."""
     defaults: dict[str, Any] = {
-        "model_options": {"api_base": base_url},
+        "model_options": {"api_base": base_url, "api_key": "none"},
         "user_options": {"max_tokens": 60},
         "judge_options": {"max_tokens": 100},
         "app_options": {"max_tokens": 24},

@@ -37,7 +37,7 @@ def run_text(
         return terminal.finished(head)
     blocks = [
         head,
-        *_scenario_blocks(page, terminal, detailed=detailed),
+        *(_scenario_blocks(page, terminal, detailed=detailed) if was_measured(page) else ()),
         _warnings(page, terminal),
         _failures(page, terminal),
         _notes(page, terminal, told),
@@ -51,9 +51,16 @@ def headline(page: Page, terminal: Terminal) -> list[str]:
     mark = terminal.paint(MARKS[page.outcome], "bold", COLOURS[page.outcome])
     if reason := shared_reason(page):
         return terminal.wrap(one_line(reason), first=f"{mark}  ")
+    if not was_measured(page):
+        return terminal.wrap(f"nothing was measured: {one_line(page.stopped)}", first=f"{mark}  ")
     accepted = f" (accepted by the gate {page.gate})" if page.outcome != "pass" and page.gate_met else ""
     lines = terminal.wrap(f"{_counted(page)}{accepted}", first=f"{mark}  ")
     return [*lines, *terminal.wrap(f"the run ended early: {one_line(page.stopped)}")] if page.stopped else lines
+
+
+def was_measured(page: Page) -> bool:
+    """Return whether there is anything to show of scenarios: a run that was stopped may have no conversation."""
+    return not page.stopped or any(scenario.trials for scenario in page.scenarios)
 
 
 def shared_reason(page: Page) -> str:
