@@ -65,6 +65,8 @@ def compare(
     require_one_of(gate, get_args(Gate), "gate")
     old, new = read_result(baseline, "baseline"), read_result(candidate, "candidate")
     if isinstance(old, SavedRun) and isinstance(new, SavedRun):
+        _require_measured(old, "baseline")
+        _require_measured(new, "candidate")
         if higher_is_better or lower_is_better:
             where = "higher_is_better" if higher_is_better else "lower_is_better"
             raise DefinitionError(where, found="these are runs of suites", do="leave it out: their evaluators say it")
@@ -87,6 +89,16 @@ def compare(
         pairs=match.pairs,
         notes=match.notes,
     )
+
+
+def _require_measured(run: SavedRun, where: str) -> None:
+    """Raise DefinitionError where every scenario of a run is an error: nothing is known of its app."""
+    if not run.scenarios or any(each.outcome != "error" for each in run.scenarios):
+        return
+    said = [verdict.why for each in run.scenarios for one in each.expectations for verdict in one.verdicts]
+    why = next(filter(None, said), "")
+    found = f"run {run.run_id} is an error, so nothing is known of its app" + (f": {why}" if why else "")
+    raise DefinitionError(where, found=found, do="run it again")
 
 
 @dataclass(frozen=True, slots=True)

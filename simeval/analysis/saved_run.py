@@ -54,6 +54,7 @@ class _Verdict(_Saved):
     evaluator: str
     chart: _Chart | None
     cut: SavedCut | None = None
+    why: str = ""
 
 
 class _Expectation(_Saved):
@@ -89,6 +90,7 @@ class SavedScenario(_Saved):
     trials: int
     expectations: tuple[_Expectation, ...]
     conversations: tuple[SavedTrial, ...]
+    outcome: str = ""
 
 
 class SavedRun(_Saved):

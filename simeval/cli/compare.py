@@ -22,10 +22,7 @@ def compare_runs(**options: Any) -> int:
 def _compare(*, baseline: str, candidate: str, store: str, json_path: str | None, **options: Any) -> int:
     require_writable(json_path)
     named = {f"baseline {baseline!r}": baseline, f"candidate {candidate!r}": candidate}
-    found = {where: load_result(name, store, where) for where, name in named.items()}
-    for where, document in found.items():
-        _require_measured(document, where)
-    old, new = (read_result(document, where) for where, document in found.items())
+    old, new = (read_result(load_result(name, store, where), where) for where, name in named.items())
     if old.run_id == new.run_id:
         do = "give two runs: a run is not better or worse than itself"
         raise DefinitionError("compare", found=f"both are run {old.run_id}", do=do)
@@ -33,17 +30,6 @@ def _compare(*, baseline: str, candidate: str, store: str, json_path: str | None
     show(comparison, json_path)
     write_json(json_path, encode_comparison(comparison))
     return PASSED if comparison.passed else NOT_PASSED
-
-
-def _require_measured(document: Any, where: str) -> None:
-    """Raise DefinitionError where every scenario of a run is an error: nothing is known of its app."""
-    scenarios = document.get("scenarios") if isinstance(document, dict) else None
-    if not scenarios or any(not isinstance(each, dict) or each.get("outcome") != "error" for each in scenarios):
-        return
-    verdicts = [verdict for each in scenarios for one in each["expectations"] for verdict in one["verdicts"]]
-    why = next((said for each in verdicts if (said := each.get("why") or each.get("explanation"))), "")
-    found = "the run is an error, so nothing is known of its app" + (f": {why}" if why else "")
-    raise DefinitionError(where, found=found, do="run it again")
 
 
 def load_result(name: str, store: str, where: str) -> Any:

@@ -87,6 +87,14 @@ def read_suite(suite: str, given: Cast, only_named: Sequence[str], samples: int 
     return loaded, given.over(loaded.cast).over(project.cast)
 
 
+def show_log(level: str, form: Any, *, detailed: bool = False) -> list[str]:
+    """Show the log on standard error; return the list that warnings go to."""
+    # LiteLLM prepares a call in a thread; an interrupted one is never awaited there, which is nobody's concern.
+    warnings.filterwarnings("ignore", message="coroutine '.*' was never awaited", category=RuntimeWarning)
+    shown: Any = level.upper()
+    return configure_logging(shown, form=form, detailed=detailed)
+
+
 def run_suite(
     context: click.Context,
     *,
@@ -109,10 +117,7 @@ def run_suite(
 ) -> int:
     """Run a suite and give the exit status; everything a person must read goes to standard error or output."""
     make_printable()
-    # LiteLLM prepares a call in a thread; an interrupted one is never awaited there, which is nobody's concern.
-    warnings.filterwarnings("ignore", message="coroutine '.*' was never awaited", category=RuntimeWarning)
-    level: Any = (log_level or ("error" if quiet else "info")).upper()
-    told = configure_logging(level, form=log_format, detailed=verbose)
+    told = show_log(log_level or ("error" if quiet else "info"), log_format, detailed=verbose)
     reports, settings = _Reports(json_path, junit_path, color, verbose, quiet, told), DEFAULTS
     clean = _cleaner(settings)
     try:

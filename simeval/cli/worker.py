@@ -1,6 +1,5 @@
 """What `simeval worker` does: works for runs that others conduct, until it is told to stop."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,9 +8,8 @@ import click
 
 from simeval.cli.options import overrides
 from simeval.cli.output import status_of
-from simeval.cli.run import app_of, read_suite
+from simeval.cli.run import app_of, read_suite, show_log
 from simeval.cli.signals import ending_on_signals
-from simeval.core.logs import configure_logging
 from simeval.engine.engine import Engine
 from simeval.engine.run_context import AppHandler
 from simeval.suites.definitions import Cast
@@ -33,9 +31,7 @@ def work(
     log_format: Any,
 ) -> int:
     """Work for the runs of a suite in its store; give the exit status."""
-    # LiteLLM prepares a call in a thread; an interrupted one is never awaited there, which is nobody's concern.
-    warnings.filterwarnings("ignore", message="coroutine '.*' was never awaited", category=RuntimeWarning)
-    configure_logging((log_level or "info").upper(), form=log_format)  # type: ignore[arg-type]
+    show_log(log_level or "info", log_format)
 
     def serve() -> None:
         loaded, cast = read_suite(suite, Cast(app, judge_model, user_model), only_named, samples)

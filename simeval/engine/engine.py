@@ -171,9 +171,9 @@ class Engine:
         """Hold and measure trials for runs of these scenarios in the store, which must be a PostgreSQL server.
 
         Such runs are conducted elsewhere, and have the executor "workers", which this engine must have too: by that the
-        limits of models hold for all together. It goes on until `stop`, after which what is
-        under way is finished, or `end`, or for `idle_seconds` without a trial. A worker that gives no sign of life for
-        `lease_seconds` is lost, and its trials are missing. Raises DefinitionError and StoreError.
+        limits of models hold for all together. It goes on until `stop`, after which what is under way is finished, or
+        `end`, or until there was no trial for `idle_seconds`. A worker that gives no sign of life for `lease_seconds`
+        is lost, and its trials are missing. Raises DefinitionError and StoreError.
         """
         from simeval.engine.workers.serving import serve  # SQLAlchemy takes a while to load
 

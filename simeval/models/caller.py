@@ -95,7 +95,7 @@ class Caller:
             asked = tries.next(request)
             asked = asked.patient() if tries.is_last else asked
             try:
-                kept = await self._kept(asked, read) if self.cache is not None else None
+                kept = await self._kept(asked, read)
                 return await self._asked(asked, read, tries) if kept is None else kept
             except ModelError as error:
                 error.clean(self.redactor.clean)

@@ -168,5 +168,5 @@ def test_a_run_whose_app_never_answered_is_compared_with_nothing(folder: Path) -
     done = simeval(folder, "compare", "old.json", "silent.json")
 
     assert (done.returncode, done.stdout) == (2, "")
-    assert "candidate 'silent.json': the run is an error, so nothing is known of its app" in done.stderr
+    assert "is an error, so nothing is known of its app" in done.stderr
     assert "your app never answered" in done.stderr

@@ -1,5 +1,6 @@
 """Workers take the trials of a run from its store, and it comes to what one process comes to."""
 
+import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,6 +12,9 @@ import pytest
 
 import simeval
 from simeval import Expectation, MeanEvaluator, ScenarioTest, SuccessRateEvaluator, SuiteResult
+from simeval.core.trial import UNNEEDED, TrialConversation
+from simeval.engine.executors.protocol import Assignment
+from simeval.engine.workers.trial_worker import TrialWorker
 from simeval.errors import DefinitionError, ModelUnusable
 from simeval.store.database import Database
 from simeval.store.runs import Runs
@@ -281,3 +285,20 @@ async def test_a_dataset_is_not_run_elsewhere(where: str) -> None:
         await engine(where, executor="workers").experiment(dataset, app, scorers=[words])
     with pytest.raises(DefinitionError, match="shard: found 'd'; leave it out"):
         await engine(None, shard="1/2").experiment(dataset, app, scorers=[words])
+
+
+async def test_what_is_known_of_one_trial_is_not_measured_again_and_of_the_next_all_is() -> None:
+    async def steady(message: str) -> str:
+        return "I can track orders and start returns."
+
+    whole = await engine(None).evaluate(SUITE, steady)
+    run, (first, second, *_) = whole.run, whole[0].judgements
+    definition = json.loads(json.dumps(run.definition))
+    resources = engine(None)._engine_resources
+    with TrialWorker.of(resources, SUITE, steady, run_id=run.run_id, seed=run.seed, definition=definition) as worker:
+        held = TrialConversation(first.trial, first.conversation)
+        again = await worker.do(Assignment(trial=first.trial, held=held, known=frozenset({0})))
+        fresh = await worker.do(Assignment(trial=second.trial))
+
+    assert again.results == (UNNEEDED, first.results[1])
+    assert fresh.results == second.results

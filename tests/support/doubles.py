@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 import anyio
+import anyio.lowlevel
 
 from simeval.errors import ModelError, ModelErrorKind
 from simeval.models.caller import Caller
@@ -22,6 +23,19 @@ class TimedModel(ScriptedModel):
     async def complete(self, request: Request) -> Completion:
         self.times.append(anyio.current_time())
         return await ScriptedModel.complete(self, request)
+
+
+async def work(_request: Request) -> str:
+    """Answer after some turns of the event loop."""
+    for _ in range(5):
+        await anyio.lowlevel.checkpoint()
+    return "done"
+
+
+async def never(_request: Request) -> str:
+    """Answer nothing."""
+    await anyio.sleep_forever()
+    raise AssertionError
 
 
 def failure(kind: ModelErrorKind, *, retry_after: float | None = None) -> ModelError:

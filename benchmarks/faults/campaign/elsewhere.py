@@ -13,6 +13,7 @@ import psutil
 
 from benchmarks.faults.campaign.campaign import SEED, Campaign, NotRun, Row, ending
 from benchmarks.faults.campaign.cases import CONCLUDED, Case, Report, RunAttempt, agrees, agrees_but_for_lost
+from benchmarks.faults.campaign.kills import added
 
 WORKERS, IN_FLIGHT = 3, 4  # of each
 LEASE_SECONDS = 1.0
@@ -81,7 +82,7 @@ def _killed(campaign: Campaign, store: str, executor: str) -> Report:
         else:
             with _crew(case) as crew:
                 more, report = _strike_until_done(campaign, case, partial(_strike_worker, crew), most)
-        kills, total = kills + more, _added(total, report)
+        kills, total = kills + more, added(total, report)
     runs = seed - SEED
     return replace(total, ended=f"{kills} kills, {runs} run{'s'[: runs - 1]}")
 
@@ -118,20 +119,6 @@ def _strike_until_done(
     missing = sum(error["stage"] == "run" for error in lost)
     problem = "" if status in CONCLUDED else f"the run ended with status {status}: {attempt.message}"
     return kills, case.report(attempt, same=same, missing=missing, seconds=attempt.seconds, problem=problem)
-
-
-def _added(total: Report, report: Report) -> Report:
-    return replace(
-        report,
-        finished=total.finished + report.finished,
-        lost=total.lost + report.lost,
-        repeated=total.repeated + report.repeated,
-        seconds=max(total.seconds, report.seconds),
-        same=total.same and report.same,
-        missing=total.missing + report.missing,
-        set_aside=total.set_aside + report.set_aside,
-        problem=total.problem or report.problem,
-    )
 
 
 def kill_conductor(campaign: Campaign) -> Report:

@@ -33,7 +33,7 @@ def _killed(campaign: Campaign, store: str) -> Report:
             campaign, campaign.case(store=store, seed=seed, in_flight=IN_FLIGHT), campaign.kills - kills
         )
         kills += more
-        total = _added(total, report)
+        total = added(total, report)
     return replace(total, ended=f"{kills} kills, {seed - SEED} run{'s'[: seed - SEED - 1]}")
 
 
@@ -66,7 +66,8 @@ def _kill_at_random(campaign: Campaign, case: Case, attempt: RunAttempt) -> bool
     return attempt.process.exitcode == -signal.SIGKILL
 
 
-def _added(total: Report, report: Report) -> Report:
+def added(total: Report, report: Report) -> Report:
+    """Return what came of attempts so far, with one more."""
     return Report(
         finished=total.finished + report.finished,
         lost=total.lost + report.lost,

@@ -26,13 +26,15 @@ class Assignment:
     """One trial for a worker.
 
     A conversation that was `held` before is only measured, one that was `begun` goes on where it was. Expectations in
-    the places of `settled` are not measured. `rubrics` are those of its scenario that a model wrote, by their keys.
+    the places of `settled` need no more scores, of any trial; those of `known` have theirs of this one. `rubrics` are
+    those of its scenario that a model wrote, by their keys.
     """
 
     trial: Trial
     held: TrialConversation | None = None
     begun: Start | None = None
     settled: frozenset[int] = frozenset()
+    known: frozenset[int] = frozenset()
     rubrics: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
@@ -70,6 +72,7 @@ def encode_assignment(assignment: Assignment) -> str:
         "held": None if held is None else _encode_held(held.conversation, held.failure),
         "begun": None,
         "settled": sorted(assignment.settled),
+        "known": sorted(assignment.known),
         "rubrics": {key: dict(levels) for key, levels in assignment.rubrics.items()},
     }
     if begun is not None and begun.messages is not None:
@@ -87,6 +90,7 @@ def decode_assignment(text: str) -> Assignment:
         held=None if held is None else TrialConversation(trial, *_decode_held(held)),
         begun=None if begun is None else Start(trial, tuple(map(decode_message, begun["said"])), begun["state"]),
         settled=frozenset(found["settled"]),
+        known=frozenset(found["known"]),
         rubrics=found["rubrics"],
     )
 

@@ -79,7 +79,7 @@ class RemoteExecutor:
         if len(known) == measures:
             return (UNNEEDED,) * measures
         try:
-            delivery = await self._done(Assignment(trial=held.trial, held=held, settled=frozenset(known)))
+            delivery = await self._done(Assignment(trial=held.trial, held=held, known=frozenset(known)))
         except TrialLost:
             return (LOST,) * measures
         return (UNNEEDED,) * measures if delivery is None else delivery.results

@@ -13,7 +13,7 @@ import anyio
 from simeval.core.capture import Caught, capture
 from simeval.core.conversation import Conversation
 from simeval.core.run_records import ResumableRun, Start, TrialKey
-from simeval.core.trial import TrialConversation, failure_of
+from simeval.core.trial import UNNEEDED, Score, TrialConversation, failure_of
 from simeval.core.usage import Usage
 from simeval.engine.executors.executor import Executor
 from simeval.engine.executors.protocol import Assignment, Delivery
@@ -25,6 +25,8 @@ from simeval.engine.run_context import AppHandler, EngineResources, RunContext
 from simeval.engine.simulation import Simulation
 from simeval.errors import DefinitionError, ModelUnusable
 from simeval.suites.scenario import ScenarioTest
+
+KNOWN = Score.of(0.0)  # in the place of a score that the run has, so that it is not measured again
 
 
 @dataclass(slots=True, kw_only=True)
@@ -108,12 +110,13 @@ class TrialWorker:
                 if isinstance(made, Caught)
                 else made
             )
-        measured = await capture(partial(self._executor.judge, held, {}))
+        known = dict.fromkeys(assignment.known, KNOWN)
+        measured = await capture(partial(self._executor.judge, held, known))
         if isinstance(measured, Caught):
             failure = failure_of(measured.error, "engine", clean=clean)
             results: Any = (failure,) * len(self.simulation.plans[trial.scenario].measures)
         else:
-            results = measured.results
+            results = tuple(UNNEEDED if place in known else each for place, each in enumerate(measured.results))
         return Delivery(conversation=held.conversation, failure=held.failure, results=results)
 
     def _used(self) -> Mapping[str, Usage]:

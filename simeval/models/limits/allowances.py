@@ -5,11 +5,10 @@ from typing import Protocol
 
 import anyio
 
+from simeval.models.limits.traffic import EXPECTED_TOKENS, SMOOTH
 from simeval.models.protocol.model import Completion, Request, SharedModel, Wrapped
 
 MOST_AT_ONCE = 64
-EXPECTED_TOKENS = 500.0  # of a call, before one has been seen
-SMOOTH = 0.1  # weight of one call in a running mean
 SHORTEST_NAP_SECONDS = 0.005
 
 

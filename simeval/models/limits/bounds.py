@@ -60,7 +60,7 @@ class Deadline:
     seconds: float = inf
     _taken: deque[float] = field(default_factory=lambda: deque(maxlen=REMEMBERED), init=False)
     _new: int = field(default=0, init=False)
-    _under_way: dict[anyio.CancelScope, float] = field(default_factory=dict, init=False)  # and when they end at most
+    _under_way: dict[anyio.CancelScope, float] = field(default_factory=dict, init=False)  # and when they began
 
     def start(self, most: float) -> anyio.CancelScope:
         """Return the scope of a call that may take `most` seconds, or fewer; it must be ended."""

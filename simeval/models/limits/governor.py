@@ -42,6 +42,7 @@ class Governed(Wrapped):
     _changed: anyio.Event | None = field(default=None, init=False)
     _last: ModelError | None = field(default=None, init=False)
     _may_cut: bool = field(default=False, init=False)  # whether it was told that prompts may be cut off
+    _most_counted: int = field(default=0, init=False)  # tokens of a prompt
 
     async def complete(self, request: Request) -> Completion:
         """Wait in line, then answer."""
@@ -65,13 +66,14 @@ class Governed(Wrapped):
                     error.waited_out = True
                     raise
             finally:
-                self._end(ticket, completion, failure, is_probe=is_probe, request=request.seed)
+                self._end(ticket, completion, failure, is_probe=is_probe, request=request)
 
     def _look_for_cut(self, request: Request, completion: Completion) -> None:
         """Say once that so few tokens of a long prompt are counted that it may have been cut off, as Ollama does."""
         counted = completion.prompt_tokens
-        if self._may_cut or counted < LONG_PROMPT:
-            return
+        if self._may_cut or counted < max(LONG_PROMPT, self._most_counted):
+            return  # what is cut off is as long as anything is
+        self._most_counted = counted
         characters = sum(len(message["content"]) for message in request.messages())
         if characters > MOST_CHARACTERS * counted:
             self._may_cut = True
@@ -109,7 +111,13 @@ class Governed(Wrapped):
         return ModelUnusable(self.name, kind=last.kind, problem=problem)
 
     def _end(
-        self, ticket: Ticket, completion: Completion | None, failure: ModelError | None, *, is_probe: bool, request: int
+        self,
+        ticket: Ticket,
+        completion: Completion | None,
+        failure: ModelError | None,
+        *,
+        is_probe: bool,
+        request: Request,
     ) -> None:
         """Take in how a call ended, and wake who is first in line."""
         now = monotonic()
@@ -124,7 +132,7 @@ class Governed(Wrapped):
             self._changed.set()
 
     def _tell_breaker(
-        self, outcome: Outcome, failure: ModelError | None, now: float, *, is_probe: bool, request: int
+        self, outcome: Outcome, failure: ModelError | None, now: float, *, is_probe: bool, request: Request
     ) -> None:
         breaker, down = self.breaker, self.breaker.outage(now)
         self._last = failure or self._last
@@ -134,13 +142,18 @@ class Governed(Wrapped):
         elif is_probe and breaker.is_open:
             breaker.probed(now, failed=failure is not None)
         elif failure is not None and self.answers:
-            breaker.failed(failure.kind, now, request)
+            breaker.failed(failure.kind, now, _identity(request))
         if self._last is not None and breaker.is_to_tell(now):
             said = " ".join(self.clean(self._last.problem).split())[:200]
             warn_all(
                 f"{self.name} has failed every call for {breaker.seconds(now):.0f} s ({self._last.kind}: {said}); "
                 "paused, trying again every few seconds"
             )
+
+
+def _identity(request: Request) -> int:
+    """Return what tells a request from others, and is the same for its further attempts."""
+    return hash(tuple(message["content"] for message in request.messages()))
 
 
 def _outcome(completion: Completion | None, failure: ModelError | None) -> Outcome:

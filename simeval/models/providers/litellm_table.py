@@ -35,8 +35,9 @@ def listed(name: str) -> Mapping[str, Any]:
     The name is looked up as it stands, or without its provider where the table has that model from the same one.
     """
     known = table()
-    if name in known:
-        return known[name]  # type: ignore[no-any-return]
+    entry: Mapping[str, Any]
+    if (entry := known.get(name, {})) or name in known:
+        return entry
     provider, _, model = name.partition("/")
     entry = known.get(model, {})
     return entry if str(entry.get("litellm_provider", "")).startswith(provider) else {}

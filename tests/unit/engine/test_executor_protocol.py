@@ -77,6 +77,7 @@ def test_an_assignment_comes_out_as_it_went_in() -> None:
         held=TrialConversation(TRIAL, SAID),
         begun=Start(TRIAL, SAID.messages, '{"a": 1}'),
         settled=frozenset({0, 2}),
+        known=frozenset({1}),
         rubrics={"key": {"1": "bad", "10": "good"}},
     )
 

@@ -14,21 +14,10 @@ from simeval.models.limits.bounds import Timed
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompts import ChatRequest
 from simeval.testing import ScriptedModel
-from tests.support.doubles import any_request, failure
+from tests.support.doubles import any_request, failure, never, work
 from tests.support.fake_clock import FakeClockLoop, anyio_backend  # noqa: F401
 
 pytestmark = pytest.mark.anyio
-
-
-async def work(_request: Request) -> str:
-    for _ in range(5):
-        await anyio.lowlevel.checkpoint()
-    return "done"
-
-
-async def never(_request: Request) -> str:
-    await anyio.sleep_forever()
-    raise AssertionError
 
 
 async def answer_in(seconds: float, model: Timed, times: int) -> None:

@@ -1,6 +1,8 @@
 """A model with bounds."""
 
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from random import Random
 
@@ -10,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+from simeval.core.conversation import ChatMessage
 from simeval.core.settings import RetryConfig
 from simeval.errors import ModelError
 from simeval.models.caller import REFUSALS, Caller
@@ -18,22 +21,12 @@ from simeval.models.limits.governor import Governed
 from simeval.models.limits.traffic import Budget, Traffic
 from simeval.models.protocol.model import Completion, Model, Request
 from simeval.models.protocol.prompts import ChatRequest
+from simeval.models.providers.embedding import EmbeddingRequest
 from simeval.testing import ScriptedModel
-from tests.support.doubles import TimedModel, any_request, failure
+from tests.support.doubles import TimedModel, any_request, failure, never, work
 from tests.support.fake_clock import FakeClockLoop, anyio_backend  # noqa: F401
 
 pytestmark = pytest.mark.anyio
-
-
-async def work(_request: Request) -> str:
-    for _ in range(5):
-        await anyio.lowlevel.checkpoint()
-    return "done"
-
-
-async def never(_request: Request) -> str:
-    await anyio.sleep_forever()
-    raise AssertionError
 
 
 async def ask(model: Model, times: int) -> None:
@@ -365,3 +358,45 @@ async def test_a_prompt_of_which_few_tokens_are_counted_may_have_been_cut_off_an
         await model.complete(long)
 
     assert caplog.text.count("may have cut the prompt off") == warnings
+
+
+async def test_requests_of_one_seed_are_told_apart_by_what_they_ask() -> None:
+    model = ScriptedModel(["yes", *[failure("server")] * 9])
+    down = governed(model)
+    await down.complete(EmbeddingRequest(texts=["first"]))
+
+    for number in range(4):
+        with suppress(ModelError):
+            await down.complete(EmbeddingRequest(texts=[f"text {number % 2}"]))
+
+    assert down.breaker.is_open
+
+
+async def test_one_request_that_a_model_fails_on_is_no_outage_however_it_is_asked_again() -> None:
+    failing = governed(ScriptedModel(["yes", *[failure("server")] * 9]))
+    await failing.complete(any_request())
+
+    for _ in range(4):
+        with suppress(ModelError):
+            await failing.complete(any_request(1))
+    with suppress(ModelError):
+        await failing.complete(any_request(1).patient())
+
+    assert not failing.breaker.is_open
+
+
+async def test_a_prompt_is_measured_for_a_cut_only_where_none_was_longer() -> None:
+    rendered = 0
+
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Counted(ChatRequest):
+        def first_messages(self) -> Sequence[ChatMessage]:
+            nonlocal rendered
+            rendered += 1
+            return self.history
+
+    model = governed(ScriptedModel([Completion(text="yes", prompt_tokens=tokens) for tokens in (2000, 1900, 1800)]))
+    for _ in range(3):
+        await model.complete(Counted(history=[{"role": "user", "content": "word " * 1000}]))
+
+    assert rendered == 1
