@@ -14,6 +14,7 @@ from simeval.core.version import __version__
 from simeval.errors import DefinitionError
 from simeval.results.encoding import encode_experiment, encode_suite
 from simeval.results.experiment import ExperimentResult
+from simeval.results.screen.page import ShownCut
 from simeval.results.suite import EvaluationResult, SuiteResult
 
 AS_WRITTEN = "give what `--json PATH` writes, made by this version of simeval"
@@ -42,12 +43,7 @@ class SavedCut(_Saved):
 
     def holds(self, score: float) -> bool:
         """Return whether a score is on the good side."""
-        return {
-            ">=": score >= self.score,
-            "<=": score <= self.score,
-            ">": score > self.score,
-            "<": score < self.score,
-        }[self.sign]
+        return ShownCut(self.sign, self.score).holds(score)
 
 
 class _Verdict(_Saved):

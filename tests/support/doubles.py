@@ -7,7 +7,9 @@ import anyio.lowlevel
 
 from simeval.errors import ModelError, ModelErrorKind
 from simeval.models.caller import Caller
-from simeval.models.protocol.model import Completion, Request
+from simeval.models.limits.governor import Governed
+from simeval.models.limits.traffic import Budget, Traffic
+from simeval.models.protocol.model import Completion, Model, Request
 from simeval.models.protocol.prompts import RubricRequest
 from simeval.testing import ScriptedModel
 
@@ -51,3 +53,8 @@ def any_request(seed: int = 0) -> RubricRequest:
 def no_caller(named: object) -> Caller:
     """Stand for what asks a scorer's model, where no scorer asks one."""
     raise AssertionError(f"a scorer asked for the model {named!r}")
+
+
+def governed(model: Model, most: int = 4, requests: Budget | None = None) -> Governed:
+    """Return a model with limits that are learnt."""
+    return Governed(model, Traffic(most, requests), outage_seconds=60, clean=str)

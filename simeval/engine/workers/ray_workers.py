@@ -63,7 +63,7 @@ class RayWorkers:
                 async with anyio.create_task_group() as tasks:
                     crew.join = lambda: tasks.start_soon(crew.recruit)
                     for _ in range(self.options.actors):
-                        crew.join()
+                        crew.add()
                     tasks.start_soon(crew.tell_if_slow)
                     await crew.first_is_ready()
                     yield crew
@@ -163,6 +163,7 @@ class _Crew:
     _changed: anyio.Event = field(default_factory=anyio.Event)
     _problem: str = ""
     _failed: int = 0
+    _coming: int = 0
 
     async def do(self, assignment: Assignment) -> Delivery:
         member = await self._free()
@@ -181,8 +182,13 @@ class _Crew:
             self._tell()
         return delivery
 
+    def add(self) -> None:
+        """Have one more actor made ready."""
+        self._coming += 1
+        self.join()
+
     async def recruit(self) -> None:
-        """Have one more actor, when it is ready."""
+        """Make an actor ready, and have it; one that cannot take this run's trials is let go."""
         member = _Member(self.make())
         try:
             problem = await member.actor.ready.remote()
@@ -191,7 +197,7 @@ class _Crew:
             said = str(error).splitlines()[0]
             log.warning("a Ray actor ended before it was ready; another one is started", problem=said)
             if self._failed < MOST_RESTARTS:
-                self.join()
+                self.add()
             else:
                 self._problem = f"no Ray actor can be started: {said}"
         else:
@@ -202,16 +208,15 @@ class _Crew:
             else:
                 self._failed = 0
                 self._members.append(member)
+        self._coming -= 1
         self._tell()
 
     async def first_is_ready(self) -> None:
-        """Wait for the first actor. Raises DefinitionError where it cannot be made ready."""
+        """Wait for the first actor. Raises DefinitionError where none can be made ready."""
         while not self._members:
+            if self._problem and not self._coming:
+                raise DefinitionError("executor", found=self._problem.rstrip("."), do="see the logs of Ray")
             await self._changed.wait()
-            if self._problem:
-                break
-        if self._problem:
-            raise DefinitionError("executor", found=self._problem.rstrip("."), do="see the logs of Ray")
 
     async def tell_if_slow(self) -> None:
         """Say once that no actor is there yet."""
@@ -229,7 +234,7 @@ class _Crew:
             member = min(self._members, key=lambda each: each.load, default=None)
             if member is not None and member.load < self.most_each:
                 return member
-            if member is None and self._problem:
+            if member is None and self._problem and not self._coming:
                 raise NoWorkers(self._problem)
             await self._changed.wait()
 
@@ -237,7 +242,7 @@ class _Crew:
         if member in self._members:
             self._members.remove(member)
             log.warning("a Ray actor is lost, and its trials under way are missing; another one is started")
-            self.join()
+            self.add()
 
     def _tell(self) -> None:
         self._changed.set()

@@ -164,7 +164,7 @@ def _foot(page: Page, terminal: Terminal) -> list[str]:
     trials = sum(scenario.trials for scenario in page.scenarios)
     alphas = {verdict.significance_level for verdict in page.verdicts}
     sure = f"with {show_share(1 - 2 * alphas.pop())} confidence" if len(alphas) == 1 else "by its interval"
-    is_drawn = any(verdict.bar and verdict.confidence_interval for verdict in page.verdicts)
+    is_drawn = was_measured(page) and any(verdict.bar and verdict.confidence_interval for verdict in page.verdicts)
     key = [f"━ where the true value lies {sure}   ● observed   ┃ required"] if is_drawn else []
     spent = f"{counted_of(trials, 'conversation')}, {show_spent(page.usage, page.seconds)}"
     who = f"run {page.run_id}, seed {page.seed}, {', '.join(map(one_line, page.roles))}"

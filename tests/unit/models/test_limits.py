@@ -1,8 +1,6 @@
 """A model with bounds."""
 
-from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from random import Random
 
@@ -12,18 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from simeval.core.conversation import ChatMessage
 from simeval.core.settings import RetryConfig
 from simeval.errors import ModelError
 from simeval.models.caller import REFUSALS, Caller
 from simeval.models.limits.bounds import Limited, Paced, Timed
 from simeval.models.limits.governor import Governed
-from simeval.models.limits.traffic import Budget, Traffic
+from simeval.models.limits.traffic import Budget
 from simeval.models.protocol.model import Completion, Model, Request
 from simeval.models.protocol.prompts import ChatRequest
-from simeval.models.providers.embedding import EmbeddingRequest
 from simeval.testing import ScriptedModel
-from tests.support.doubles import TimedModel, any_request, failure, never, work
+from tests.support.doubles import TimedModel, any_request, failure, governed, never, work
 from tests.support.fake_clock import FakeClockLoop, anyio_backend  # noqa: F401
 
 pytestmark = pytest.mark.anyio
@@ -33,10 +29,6 @@ async def ask(model: Model, times: int) -> None:
     async with anyio.create_task_group() as tasks:
         for number in range(times):
             tasks.start_soon(model.complete, any_request(number))
-
-
-def governed(model: Model, most: int = 4, requests: Budget | None = None) -> Governed:
-    return Governed(model, Traffic(most, requests), outage_seconds=60, clean=str)
 
 
 @pytest.mark.parametrize("slots", [1, 2, 5])
@@ -358,45 +350,3 @@ async def test_a_prompt_of_which_few_tokens_are_counted_may_have_been_cut_off_an
         await model.complete(long)
 
     assert caplog.text.count("may have cut the prompt off") == warnings
-
-
-async def test_requests_of_one_seed_are_told_apart_by_what_they_ask() -> None:
-    model = ScriptedModel(["yes", *[failure("server")] * 9])
-    down = governed(model)
-    await down.complete(EmbeddingRequest(texts=["first"]))
-
-    for number in range(4):
-        with suppress(ModelError):
-            await down.complete(EmbeddingRequest(texts=[f"text {number % 2}"]))
-
-    assert down.breaker.is_open
-
-
-async def test_one_request_that_a_model_fails_on_is_no_outage_however_it_is_asked_again() -> None:
-    failing = governed(ScriptedModel(["yes", *[failure("server")] * 9]))
-    await failing.complete(any_request())
-
-    for _ in range(4):
-        with suppress(ModelError):
-            await failing.complete(any_request(1))
-    with suppress(ModelError):
-        await failing.complete(any_request(1).patient())
-
-    assert not failing.breaker.is_open
-
-
-async def test_a_prompt_is_measured_for_a_cut_only_where_none_was_longer() -> None:
-    rendered = 0
-
-    @dataclass(frozen=True, slots=True, kw_only=True)
-    class Counted(ChatRequest):
-        def first_messages(self) -> Sequence[ChatMessage]:
-            nonlocal rendered
-            rendered += 1
-            return self.history
-
-    model = governed(ScriptedModel([Completion(text="yes", prompt_tokens=tokens) for tokens in (2000, 1900, 1800)]))
-    for _ in range(3):
-        await model.complete(Counted(history=[{"role": "user", "content": "word " * 1000}]))
-
-    assert rendered == 1
