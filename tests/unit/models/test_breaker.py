@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 import anyio
 import pytest
@@ -147,11 +148,25 @@ async def go_down(model: Governed, outage: Outage, error: ModelError) -> None:
     """Answer once, then fail until the breaker has opened."""
     await model.complete(any_request())
     outage.down = error
-    requests = [any_request(seed) for seed in (1, 2)]
-    while not model.breaker.is_open:
-        for request in requests:
+    for seed in (1, 2, 1, 2):
+        with pytest.raises(ModelError):
+            await model.complete(any_request(seed))
+    assert model.breaker.is_open
+
+
+@pytest.mark.anyio
+async def test_requests_are_told_apart_by_what_they_say_and_by_their_seeds() -> None:
+    for second in (any_request(1), replace(any_request(0), when="pays")):
+        outage = Outage()
+        model = governed(outage.model)
+        await model.complete(any_request())
+        outage.down = failure("server")
+
+        for request in (any_request(0), second) * 2:
+            assert not model.breaker.is_open
             with pytest.raises(ModelError):
                 await model.complete(request)
+        assert model.breaker.is_open
 
 
 @pytest.mark.anyio
