@@ -41,7 +41,7 @@ wheel: $(VENV)/.dev  ## build it, install it into an empty environment, and use 
 	$(BIN)/python tests/wheel/check.py build/wheel/*.whl build/wheel/venv/bin/python
 
 bench: $(VENV)/.dev  ## the engine against its bound (and SigmaEval, where that is installed), faults, limits, stores, error rates
-	$(BIN)/python -m benchmarks.speed.engine $(if $(PEER),--peer $(PEER))
+	$(BIN)/python -m benchmarks.speed.engine $(addprefix --peer ,$(PEERS))
 	$(BIN)/python -m benchmarks.faults.http
 	$(BIN)/python -m benchmarks.faults.limits
 	$(BIN)/python -m benchmarks.faults.limits_simulated

@@ -1,12 +1,13 @@
 """The engine against its bound: CPU a call, wall time, memory, and how truly the app's latency is recorded.
 
-    python -m benchmarks.speed.engine [--peer PYTHON]
+    python -m benchmarks.speed.engine [--peer NAME=PYTHON ...]
 
 Each row is a process of its own on the same server: scenarios x 30 trials, 3 turns a conversation, an endpoint
 of 50 ms, an app of 20 ms, 100 calls in flight. The bound is the larger of the model's seconds divided by the limit
 and the critical path (rubric or three turns, then the judge). "aiohttp alone" makes as many calls of the same bodies
-with no engine around them: what every way's CPU a call is compared with, on plain asyncio. PYTHON is an interpreter
-that has sigmaeval-framework; its suites have no limit of their own, so 100 in flight are shared out among scenarios.
+with no engine around them: what every way's CPU a call is compared with, on plain asyncio. A peer is one of sigmaeval,
+inspect and deepeval, with an interpreter that has it; the top of its peer_NAME.py says how it is used. SigmaEval's
+suites have no limit of their own, so 100 in flight are shared out among scenarios.
 """
 
 import argparse
@@ -47,7 +48,8 @@ HEADER = (
     "app p95",
     "RSS MB",
 )
-SIGMAEVAL_PROMPTS = (
+PEERS = {"sigmaeval": "SigmaEval 0.1.3", "inspect": "inspect_ai 0.3.285", "deepeval": "DeepEval 4.3.1"}
+PEERS_PROMPTS = (
     ("You are simulating a user", "user"),
     ("You are an expert evaluator", "judge"),
     ("You are an expert at creating", "rubric"),
@@ -58,14 +60,16 @@ FORM = "{:26} {:>9} {:>6} {:>7} {:>7} {:>10} {:>11} {:>8} {:>7} {:>7} {:>6}"
 def main() -> None:
     """Run every row and print it as it is done."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--peer", type=Path, help="a Python that has sigmaeval-framework")
+    known = ", ".join(f"{name} ({versioned})" for name, versioned in PEERS.items())
+    parser.add_argument("--peer", action="append", default=[], metavar="NAME=PYTHON", help=f"one of {known}")
     parser.add_argument("--row", nargs=3, metavar=("WAY", "SCENARIOS", "URL"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.row:
         way, scenarios, url = options.row
         sys.stdout.write(json.dumps(measure(way, int(scenarios), url)) + "\n")
         return
-    with server(*(word for prompt in SIGMAEVAL_PROMPTS for word in ("--prompt", *prompt))) as url:
+    peers = dict(peer.split("=", 1) for peer in options.peer)
+    with server(*(word for prompt in PEERS_PROMPTS for word in ("--prompt", *prompt))) as url:
         print(f"true app latency: {1000 * APP_SECONDS:.0f} ms")
         print(FORM.format(*HEADER))
         for scenarios in SCENARIOS:
@@ -74,11 +78,11 @@ def main() -> None:
                 ours = [sys.executable, "-m", "benchmarks.speed.engine"]
                 cost = report(name, scenarios, ours, way, url, bare)
                 bare = bare or cost
-            if options.peer:
-                peer = [str(options.peer), str(ROOT / "benchmarks" / "speed" / "peer_sigmaeval.py")]
-                report("SigmaEval 0.1.3", scenarios, peer, "openai/", url, bare)
-    if not options.peer:
-        print("SigmaEval: not run; give --peer PYTHON, an interpreter that has sigmaeval-framework==0.1.3")
+            for name, python in peers.items():
+                peer = [python, str(ROOT / "benchmarks" / "speed" / f"peer_{name}.py")]
+                report(PEERS[name], scenarios, peer, "openai/", url, bare)
+    for name in PEERS.keys() - peers:
+        print(f"{PEERS[name]}: not run; give --peer {name}=PYTHON, an interpreter that has it")
 
 
 def report(name: str, scenarios: int, command: list[str], way: str, url: str, bare: float | None) -> float | None:
