@@ -16,6 +16,8 @@ from simeval.store.database import Database
 from simeval.testing import FakeEndpoint, fake_endpoint
 from tests.support.postgres import postgres_server  # noqa: F401
 
+pytest_plugins = ["pytester"]
+
 settings.register_profile("unit", deadline=None, derandomize=True, database=None)
 settings.load_profile("unit")
 

@@ -1,7 +1,6 @@
 """What `simeval run` does: loads what it is given, runs it, writes the reports, gives the exit status."""
 
 import os
-import re
 import shlex
 import sys
 import threading
@@ -48,7 +47,7 @@ from simeval.results.screen.report import run_text
 from simeval.results.suite import SuiteResult, page_of
 from simeval.suites.definitions import Cast
 from simeval.suites.files import Suite, load_suite
-from simeval.suites.objects import load_object
+from simeval.suites.objects import app_of
 from simeval.suites.project import read_project
 
 STATUS: dict[Outcome, int] = {"pass": 0, "fail": 1, "inconclusive": 1, "error": 3}
@@ -198,25 +197,3 @@ def leave(status: int) -> NoReturn:
         sys.stderr.flush()
         os._exit(status)
     raise SystemExit(status)
-
-
-def app_of(named: str | None) -> AppHandler:
-    """Return the app that MODULE:HANDLER or a model's name means. Raises DefinitionError."""
-    if named is None:
-        raise DefinitionError(
-            "app",
-            found="none is named",
-            do="name yours with --app MODULE:HANDLER, or as app: in the suite; `simeval demo` shows a run without one",
-        )
-    if re.search(r"\.py(:|$)", named):
-        raise DefinitionError(
-            f"app {named!r}", found="this is a file", do="name it as a module, such as folder.app:handle"
-        )
-    if re.fullmatch(r"[\w.]+:[\w.]+", named):
-        handler: AppHandler = load_object(named, what="app")
-        return handler
-    if "/" in named:
-        return named
-    raise DefinitionError(
-        f"app {named!r}", found="this is neither a handler nor a model", do="use MODULE:HANDLER or a model's name"
-    )

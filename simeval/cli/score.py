@@ -21,7 +21,7 @@ from simeval.cli.output import (
     status_of,
     write_json,
 )
-from simeval.cli.run import STATUS, app_of
+from simeval.cli.run import STATUS
 from simeval.cli.signals import INTERRUPT, ending_on_signals
 from simeval.core.logs import configure_logging
 from simeval.core.settings import DEFAULTS
@@ -37,7 +37,7 @@ from simeval.results.encoding import encode_experiment
 from simeval.results.experiment import ExperimentResult
 from simeval.scorers.base import Scorer, as_scorer
 from simeval.scorers.registry import ScorerOptions, named_scorer
-from simeval.suites.objects import load_object
+from simeval.suites.objects import app_of, load_object
 from simeval.suites.scenario import Expectation
 
 TABLES = (".csv", ".tsv", ".parquet")

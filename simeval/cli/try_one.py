@@ -9,7 +9,7 @@ import click
 
 from simeval.cli.options import overrides
 from simeval.cli.output import Color, status_of, terminal_of
-from simeval.cli.run import app_of, read_suite
+from simeval.cli.run import read_suite
 from simeval.cli.signals import ending_on_signals
 from simeval.core.conversation import Message
 from simeval.core.logs import configure_logging
@@ -20,6 +20,7 @@ from simeval.engine.run_context import AppHandler
 from simeval.results.screen.conversations import judged_lines
 from simeval.results.suite import SuiteResult, page_of
 from simeval.suites.definitions import Cast
+from simeval.suites.objects import app_of
 from simeval.suites.scenario import ScenarioTest
 
 PLAIN_RUN: dict[str, Any] = {

@@ -8,12 +8,13 @@ import click
 
 from simeval.cli.options import overrides
 from simeval.cli.output import status_of
-from simeval.cli.run import app_of, read_suite, show_log
+from simeval.cli.run import read_suite, show_log
 from simeval.cli.signals import ending_on_signals
 from simeval.engine.engine import Engine
 from simeval.engine.run_context import AppHandler
 from simeval.suites.definitions import Cast
 from simeval.suites.files import Suite
+from simeval.suites.objects import app_of
 
 
 def work(

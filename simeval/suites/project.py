@@ -24,18 +24,21 @@ class Project:
     cast: Cast = field(default_factory=Cast)
 
 
-def read_project(folder: Path) -> Project:
-    """Return what the pyproject.toml of a folder sets; the defaults where there is none. Raises DefinitionError."""
+def read_project(folder: Path, *, base: Settings = DEFAULTS) -> Project:
+    """Return what the pyproject.toml of a folder sets; the rest, or all where there is none, is as in `base`.
+
+    Raises DefinitionError.
+    """
     path = folder / FILE
     if not path.is_file():
-        return Project()
+        return Project(base)
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {}).get("simeval", {})
     except (OSError, ValueError) as error:
         raise DefinitionError(str(path), found=f"it cannot be read ({error})", do="correct it") from error
     found = _checked(table)
     cast = Cast.of(found)
-    return Project(DEFAULTS.overridden({name: found[name] for name in found if name not in Cast.names()}), cast)
+    return Project(base.overridden({name: found[name] for name in found if name not in Cast.names()}), cast)
 
 
 def _checked(table: Mapping[str, Any]) -> Mapping[str, Any]:

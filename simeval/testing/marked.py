@@ -1,0 +1,184 @@
+"""What tests marked with @pytest.mark.simeval ask for, evaluated together, and what they came to."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import pytest
+
+from simeval.core.settings import DEFAULTS, Settings
+from simeval.core.trial import Verdict
+from simeval.core.usage import total
+from simeval.engine.engine import Engine
+from simeval.engine.run_context import AppHandler
+from simeval.errors import DefinitionError, SimevalError
+from simeval.results.screen.page import shown_verdict
+from simeval.results.suite import SuiteResult, meets_gate
+from simeval.results.text import counted_of
+from simeval.suites.definitions import Cast
+from simeval.suites.files import Suite, load_suite
+from simeval.suites.objects import app_of
+from simeval.suites.project import Project, read_project
+from simeval.suites.scenario import ScenarioTest
+
+if TYPE_CHECKING:
+    from simeval.testing.pytest_plugin import GivenOptions
+
+# a test leaves no files behind, unless it is told where, and writes no progress between the lines of pytest
+IN_TESTS = DEFAULTS.overridden({"store": None, "progress": False})
+MARKED = "@pytest.mark.simeval"
+DO = "write simeval(SCENARIO, app=HANDLER), with a ScenarioTest, a list of them, or the path of a suite file"
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictReport:
+    """What a sub-test says of one verdict."""
+
+    name: str
+    text: str
+    fails: bool
+    skips: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What one test asks for."""
+
+    suite: Suite
+    app: AppHandler
+    cast: Cast
+    settings: Settings
+
+
+@dataclass(slots=True)
+class MarkedTests:
+    """The marked tests of a session: each is evaluated once, those that are given together at once."""
+
+    project: Project
+    samples: int | None
+    overrides: Mapping[str, Any]
+    _engines: list[tuple[Cast, Settings, Engine]] = field(default_factory=list, init=False)
+    _found: dict[str, SuiteResult | SimevalError] = field(default_factory=dict, init=False)
+
+    @classmethod
+    def of(cls, folder: Path, given: "GivenOptions") -> "MarkedTests":
+        """Return those of a project, with what the command line says. Raises pytest.UsageError."""
+        overrides = {name: given[name] for name in ("seed", "store", "gate") if given[name] is not None}
+        try:
+            return cls(read_project(folder, base=IN_TESTS), given["samples"], overrides)
+        except DefinitionError as error:
+            raise pytest.UsageError(str(error)) from error
+
+    def engine(self) -> Engine:
+        """Return the engine of tests that evaluate by themselves."""
+        return self._engine(self.project.cast, self._settled(self.project.settings))
+
+    def result_of(self, item: pytest.Item, others: Sequence[pytest.Item]) -> SuiteResult:
+        """Return what a test's scenarios came to; the others are evaluated at the same time, if they have not been.
+
+        Fails the test where it asks for what cannot be evaluated, or the evaluation broke.
+        """
+        if item.nodeid not in self._found:
+            together = {each.nodeid: each for each in (item, *others) if each.nodeid not in self._found}
+            anyio.run(self._evaluate, list(together.values()))
+        found = self._found[item.nodeid]
+        if isinstance(found, SimevalError):
+            pytest.fail(str(found), pytrace=False)
+        return found
+
+    def reports(self, result: SuiteResult) -> Iterator[VerdictReport]:
+        """Return a report for each verdict of a result."""
+        for scenario in result:
+            for expectation in scenario.expectations:
+                for evaluator, verdict in zip(expectation.evaluators, expectation.verdicts, strict=True):
+                    fails = not meets_gate(verdict.outcome, result.run.gate)
+                    worst = scenario.show_worst(expectation) if fails else ""
+                    shown = shown_verdict(expectation.label, evaluator, verdict)
+                    within = f"; the true value is within {shown.range}" if shown.range else ""
+                    text = "\n".join(part for part in (shown.said + within, verdict.explanation, worst) if part)
+                    name = f"{scenario.title}: {expectation.label}: {verdict.evaluator}"
+                    yield VerdictReport(name, text, fails, skips=not fails and not verdict.passed)
+
+    def properties(self, result: SuiteResult) -> Iterator[tuple[str, str]]:
+        """Return what a test's report keeps of a result: a line for each scenario, and the figures of its verdicts."""
+        cost = total(result.run.usage).cost_usd
+        spent = f", ${cost:.2f}" if cost else ""
+        kept = "" if self._settled(self.project.settings).store is None else f", run {result.run.run_id}"
+        for scenario in result:
+            held = counted_of(scenario.trials, "conversation")
+            yield "simeval", f"{scenario.title}: {scenario.outcome} ({held}{spent}{kept})"
+            for expectation in scenario.expectations:
+                for verdict in expectation.verdicts:
+                    yield f"{scenario.title}: {expectation.label}", _figures(verdict)
+
+    async def _evaluate(self, items: Sequence[pytest.Item]) -> None:
+        async with anyio.create_task_group() as evaluating:
+            for item in items:
+                evaluating.start_soon(self._evaluate_one, item)
+
+    async def _evaluate_one(self, item: pytest.Item) -> None:
+        try:
+            asked = self._asked(item)
+            engine = self._engine(asked.cast, asked.settings)
+            self._found[item.nodeid] = await engine.evaluate(asked.suite, asked.app)
+        except SimevalError as error:
+            self._found[item.nodeid] = error
+
+    def _asked(self, item: pytest.Item) -> _Asked:
+        marker = item.get_closest_marker("simeval")
+        assert marker is not None
+        unknown = ", ".join(sorted(set(marker.kwargs) - {"app"}))
+        _require(not unknown, f"it takes no {unknown}")
+        _require(marker.args, "no scenario is given")
+        base = self.project.settings
+        suites = [_suite_of(each, item.path.parent, base) for each in marker.args]
+        settings = suites[0].settings
+        _require(all(suite.settings == settings for suite in suites), "suite files with different settings")
+        cast = suites[0].cast.over(self.project.cast)
+        app = marker.kwargs.get("app", cast.app)
+        _require(app is not None, "no app is given")
+        scenarios = tuple(scenario for suite in suites for scenario in suite)
+        return _Asked(
+            Suite(scenarios).sized(self.samples),
+            app_of(app) if isinstance(app, str) else app,
+            cast,
+            self._settled(settings),
+        )
+
+    def _settled(self, settings: Settings) -> Settings:
+        return settings.overridden(self.overrides)
+
+    def _engine(self, cast: Cast, settings: Settings) -> Engine:
+        """Return the engine of these settings, so that tests that agree in them share its limits."""
+        for known, like, engine in self._engines:
+            if known == cast and like == settings:
+                return engine
+        engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
+        self._engines.append((cast, settings, engine))
+        return engine
+
+
+def _suite_of(given: object, folder: Path, base: Settings) -> Suite:
+    """Return the scenarios that a marker's argument means: one, several, or a suite file beside the test."""
+    if isinstance(given, ScenarioTest):
+        return Suite((given,), base)
+    if isinstance(given, (str, Path)):
+        return load_suite(str(folder / given), base=base)
+    if isinstance(given, Sequence) and given and all(isinstance(each, ScenarioTest) for each in given):
+        return given if isinstance(given, Suite) else Suite(tuple(given), base)
+    raise DefinitionError(MARKED, found=f"{given!r:.80} is no scenario", do=DO)
+
+
+def _require(condition: object, found: str) -> None:
+    if not condition:
+        raise DefinitionError(MARKED, found=found, do=DO)
+
+
+def _figures(verdict: Verdict) -> str:
+    """Return a verdict in numbers, as `name=value` parts."""
+    low, high = verdict.confidence_interval or (None, None)
+    figures = {"n": verdict.n, "estimate": verdict.estimate, "low": low, "high": high, "p": verdict.p_value}
+    known = [f"{name}={value:.6g}" for name, value in figures.items() if value is not None]
+    return " ".join([verdict.outcome, *known])

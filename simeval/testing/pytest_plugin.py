@@ -1,0 +1,158 @@
+"""The pytest plugin: scenarios as tests, and each verdict a sub-test.
+
+    a marked test ──► all of the session at once ──► its result ──► the test's own lines ──► a sub-test each verdict
+
+Every pytest run of an environment with simeval loads this module, so it imports nothing of simeval before a test asks.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import pytest
+
+if TYPE_CHECKING:
+    from simeval.engine.engine import Engine
+    from simeval.results.suite import SuiteResult
+    from simeval.testing.marked import MarkedTests
+
+MARKER = "simeval"
+SAID = "simeval"  # what of a test's properties its lines in the summary are
+SAMPLES, SEED, STORE, GATE = "--simeval-samples", "--simeval-seed", "--simeval-store", "--simeval-gate"
+_ALONE = ("skip", "skipif")  # a test with one of these is run only where it is not skipped
+
+
+class GivenOptions(TypedDict):
+    """What the command line says for all evaluations of a session; None where it says nothing."""
+
+    samples: int | None
+    seed: int | None
+    store: str | None
+    gate: str | None
+
+
+_MARKED = pytest.StashKey["MarkedTests"]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Offer the options of a session."""
+    group = parser.getgroup("simeval", "simeval: scenarios as tests")
+    group.addoption(SAMPLES, type=int, metavar="N", help="hold so many conversations for each scenario")
+    group.addoption(SEED, type=int, metavar="N", help="draw users and writing styles by this seed")
+    group.addoption(STORE, metavar="STORE", help="keep conversations and verdicts here, as `simeval run --store` does")
+    group.addoption(
+        GATE,
+        choices=("pass", "not_fail"),
+        help="pass: an inconclusive verdict fails its test (the default); not_fail: it is skipped",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the marker."""
+    config.addinivalue_line(
+        "markers",
+        "simeval(scenarios, ..., app=None): evaluate these scenarios, or suite files, against an app; the test passes "
+        "where every verdict does",
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: Sequence[pytest.Item]) -> Iterator[None]:
+    """Add sub-tests to marked tests, and keep them in one worker of pytest-xdist, before that looks at them."""
+    for item in filter(_is_marked, items):
+        if config.pluginmanager.hasplugin("subtests"):
+            item.fixturenames.append("subtests")  # type: ignore[attr-defined]
+        if config.pluginmanager.hasplugin("xdist"):
+            item.add_marker(pytest.mark.xdist_group(MARKER))
+    yield
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Evaluate a marked test's scenarios, and those of all that come after it; what is broken is an error."""
+    if not _is_marked(item):
+        return
+    result = _result_of(item)
+    broken = [verdict.explanation for each in result for verdict in each.verdicts if verdict.outcome == "error"]
+    item.user_properties.extend(_marked_tests(item.config).properties(result))
+    if broken:
+        pytest.fail("\n".join(broken), pytrace=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Report each verdict after the test's own lines."""
+    yield
+    if not _is_marked(item):
+        return
+    found = _marked_tests(item.config).reports(_result_of(item))
+    subtests: Any = getattr(item, "funcargs", {}).get("subtests")
+    if subtests is None:
+        said = [each.text for each in found if each.fails]
+        if said:
+            pytest.fail("\n\n".join(said), pytrace=False)
+        return
+    for each in found:
+        with subtests.test(each.name):
+            if each.skips:
+                pytest.skip(each.text)
+            if each.fails:
+                pytest.fail(each.text, pytrace=False)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say in a line for each scenario what it came to."""
+    said = {
+        (report.nodeid, text): text
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        for name, text in getattr(report, "user_properties", ())
+        if name == SAID
+    }
+    if said:
+        terminalreporter.section("simeval")
+    for (nodeid, _), text in said.items():
+        terminalreporter.write_line(f"{nodeid}: {text}")
+
+
+@pytest.fixture
+def simeval(request: pytest.FixtureRequest) -> "Engine":
+    """Return an engine with the settings of the project and the command line."""
+    return _marked_tests(request.config).engine()
+
+
+@pytest.fixture
+def simeval_result(request: pytest.FixtureRequest) -> "SuiteResult":
+    """Return what the scenarios of a marked test came to."""
+    if not _is_marked(request.node):
+        pytest.fail("simeval_result: this test is not marked with @pytest.mark.simeval(...)", pytrace=False)
+    return _result_of(request.node)
+
+
+def _is_marked(item: pytest.Item) -> bool:
+    return item.get_closest_marker(MARKER) is not None
+
+
+def _marked_tests(config: pytest.Config) -> "MarkedTests":
+    if _MARKED not in config.stash:
+        from simeval.testing.marked import MarkedTests
+
+        given = GivenOptions(
+            samples=config.getoption(SAMPLES),
+            seed=config.getoption(SEED),
+            store=config.getoption(STORE),
+            gate=config.getoption(GATE),
+        )
+        config.stash[_MARKED] = MarkedTests.of(config.rootpath, given)
+    return config.stash[_MARKED]
+
+
+def _result_of(item: pytest.Item) -> "SuiteResult":
+    marked = _marked_tests(item.config)
+    is_grouped = item.nodeid.endswith(f"@{MARKER}")  # as by `--dist loadgroup`: all are this worker's
+    are_here = is_grouped or not hasattr(item.config, "workerinput")
+    others = item.session.items if are_here and _goes_along(item) else []
+    return marked.result_of(item, [other for other in others if _goes_along(other)])
+
+
+def _goes_along(item: pytest.Item) -> bool:
+    return _is_marked(item) and not any(map(item.get_closest_marker, _ALONE))
