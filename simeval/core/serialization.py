@@ -1,9 +1,11 @@
 """Transcripts as JSON-ready dicts and back: the one form in which reports, journals and datasets write them."""
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from dataclasses import fields, is_dataclass
+from datetime import date, datetime, time
 from math import inf, isfinite, nan
 from typing import Any, SupportsFloat
+from uuid import UUID
 
 from simeval.core.conversation import Conversation, Message
 
@@ -64,6 +66,42 @@ def _plain(value: object) -> Any:
             return plain(item())  # a number of numpy's
         case _:
             return str(value)
+
+
+def opened(value: object) -> Any:
+    """Return a value with what is in dataclasses, pydantic models, sets and arrays as dicts and lists."""
+    if type(value) in _SIMPLE:
+        return value
+    if isinstance(value, Mapping):
+        return {key: opened(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [opened(each) for each in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(opened, value), key=repr)
+    if isinstance(value, type):
+        return value
+    if is_dataclass(value):
+        return {each.name: opened(getattr(value, each.name)) for each in fields(value)}
+    if callable(dump := getattr(value, "model_dump", None)):
+        return opened(dump())
+    if getattr(value, "shape", ()) != () and callable(listed := getattr(value, "tolist", None)):
+        return listed()
+    return value
+
+
+def not_json(value: object, at: str = "") -> str:
+    """Say what in a value JSON has no form for, and where; empty where there is none.
+
+    Numbers of all kinds and times count as what JSON has, as `plain` writes them.
+    """
+    if isinstance(value, Mapping):
+        return next((found for key, each in value.items() if (found := not_json(each, f"{at}[{key!r}]"))), "")
+    if isinstance(value, (list, tuple)):
+        return next((found for place, each in enumerate(value) if (found := not_json(each, f"{at}[{place}]"))), "")
+    is_number = isinstance(value, SupportsFloat) and not isinstance(value, type)
+    if value is None or is_number or isinstance(value, (str, date, time, UUID)):
+        return ""
+    return f"{type(value).__name__}{f' at {at}' if at else ''}"
 
 
 def survives_json(value: object) -> bool:

@@ -9,7 +9,7 @@ from simeval.core.conversation import Conversation
 from simeval.core.preparation import Preparation
 from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, Start
 from simeval.core.serialization import Json, encode_conversation, encode_message, plain
-from simeval.core.trial import Failure, Judgement, Score, TrialConversation, Verdict
+from simeval.core.trial import Estimate, Failure, Judgement, Score, TrialConversation, Verdict
 from simeval.core.usage import total
 from simeval.core.version import __version__
 from simeval.evaluators.base import Evaluator
@@ -128,10 +128,8 @@ def encode_experiment(result: ExperimentResult, *, version: str) -> Json:
         "answers": result.answers,
         "scorers": list(result.scorers),
         "metrics": [_encode_metric(metric) for metric in result.metrics],
-        "summaries": {
-            scorer: {name: plain(asdict(estimate)) for name, estimate in found.items()}
-            for scorer, found in result.summaries.items()
-        },
+        "summaries": _encode_estimates(result.summaries),
+        "categories": _encode_estimates(result.categories),
         "expectations": [_encode_expectation(expectation) for expectation in result.expectations],
         "failures": dict(result.failures),
         "examples": {  # by column: much less than one object for each
@@ -139,6 +137,12 @@ def encode_experiment(result: ExperimentResult, *, version: str) -> Json:
             "values": {name: plain(list(values)) for name, values in result.values.items()},
             "crashed": sorted(result.crashed),
         },
+    }
+
+
+def _encode_estimates(found: Mapping[str, Mapping[str, Estimate]]) -> Json:
+    return {
+        of: {name: plain(asdict(estimate)) for name, estimate in estimates.items()} for of, estimates in found.items()
     }
 
 

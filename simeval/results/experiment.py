@@ -33,6 +33,8 @@ from simeval.results.text import (
 )
 
 METRIC_HEADERS = ("metric", "value", "95% interval", "examples", "missing", "app failed", "interval by")
+CATEGORY_HEADERS = ("category of", "text", "share", "95% interval", "examples")
+MOST_SHOWN = 10  # texts of one metric
 SUMMARY_HEADERS = ("over the dataset", "value", "95% interval", "examples", "interval by")
 
 
@@ -65,7 +67,8 @@ class ExperimentResult(Shown):
     """What an experiment found.
 
     `metrics` sum up what scorers measured on each example, `summaries` hold what scorers say of the whole dataset, by
-    their names, and `expectations` what was concluded; without any there is no outcome. `values` are the measured
+    their names, `categories` the share of each text that scorers gave, by metric and text, and `expectations` what was
+    concluded; without any there is no outcome. `values` are the measured
     values by metric, one for each answer, those to one example side by side, NaN where there is none; `keys` tell
     the examples from others in every version of the dataset; `crashed` are the places of the answers that the app
     failed on. What was answered is in the store.
@@ -80,6 +83,7 @@ class ExperimentResult(Shown):
     expectations: tuple[ExpectationResult, ...]
     values: Mapping[str, Sequence[float]] = field(repr=False)
     keys: tuple[str, ...] = field(repr=False)
+    categories: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
     crashed: frozenset[int] = frozenset()
     failures: Mapping[str, int] = field(default_factory=dict)
     worst: Mapping[str, Judgement] = field(default_factory=dict, repr=False)
@@ -132,6 +136,7 @@ def _describe(result: ExperimentResult, room: int | None) -> str:
     parts = [
         "\n".join(said(f"note: {note}") for note in result.run.notes),
         _show_metrics(result.metrics, table),
+        _show_categories(result.categories, table),
         _show_summaries(result.summaries, table),
         _show_verdicts(result, table),
         "\n".join(said(f"warning: {each.label!r}: {why}") for each in result.expectations for why in each.warnings),
@@ -156,6 +161,16 @@ def _show_metrics(metrics: Sequence[MetricResult], table: Callable[..., str]) ->
         for metric in metrics
     ]
     return table(METRIC_HEADERS, rows, widths=(44,)) if rows else ""
+
+
+def _show_categories(categories: Mapping[str, Mapping[str, Estimate]], table: Callable[..., str]) -> str:
+    rows: list[list[str]] = []
+    for name, found in categories.items():
+        for text, estimate in list(found.items())[:MOST_SHOWN]:
+            rows.append([name, text, *_show_estimate(estimate, is_share=True), str(estimate.n)])
+        if len(found) > MOST_SHOWN:
+            rows.append([name, f"({len(found) - MOST_SHOWN} more, see --json)", "", "", ""])
+    return table(CATEGORY_HEADERS, rows, widths=(44, 40)) if rows else ""
 
 
 def _show_summaries(summaries: Mapping[str, Mapping[str, Estimate]], table: Callable[..., str]) -> str:

@@ -1,24 +1,23 @@
 """What a scorer is: a named function of a conversation or an example, with its arguments given by name.
 
 A plain function becomes a scorer with `@scorer`; a class inherits `Scorer` and has a `score` method, sync
-or async. Either returns a number, a boolean, or a (nested) dict of them; texts and other values are kept as
-details.
+or async. What either returns is read by `simeval.scorers.returned`: a number, a boolean, a text, or a (nested) dict of
+them.
 """
 
 import inspect
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from math import nan
 from types import MethodType
-from typing import TYPE_CHECKING, Any, ClassVar, SupportsFloat, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import anyio
 import anyio.to_thread
 
 from simeval.core.direction import Direction, Directions, direction_at, require_directions
 from simeval.core.preparation import Preparation
-from simeval.core.trial import Estimate, Score, Scored
+from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import require
 from simeval.errors import DefinitionError
 
@@ -93,6 +92,11 @@ class Scorer:
     def direction_of(self, path: str) -> Direction | None:
         """Return which way the value at a path is better: what this one was told, else what its class declares."""
         return direction_at(self.direction, path) or direction_at(type(self).direction, path)
+
+    @property
+    def summarizes(self) -> bool:
+        """Whether it has something to say of a whole dataset."""
+        return type(self).summarize is not Scorer.summarize
 
     def bind(self, callers: Callers) -> "Scorer":  # noqa: ARG002
         """Return this scorer as it shall be used in a run: one that asks models gets what asks them there."""
@@ -243,68 +247,6 @@ def as_scorer(candidate: object) -> Scorer:
     if callable(candidate) and not isinstance(candidate, type):
         return scorer(candidate)
     raise DefinitionError("Expectation.scorer", found=f"found {candidate!r}", do="give a Scorer instance or a function")
-
-
-def select(measured: object, path: str | None, *, name: str) -> Score:
-    """Take one number out of what a scorer returned.
-
-    `path` leads through nested dicts, with dots; without it the only number there is is taken. Raises
-    DefinitionError where there is no number at that place.
-    """
-    if isinstance(measured, Score) and (path is None or path not in metrics_of(measured.details)):
-        return _read(measured)
-    found = measured.kept_details if isinstance(measured, Score) else measured
-    numbers = metrics_of(found)
-    details = found if isinstance(found, Mapping) else {}
-    key = path if path is not None else (next(iter(numbers)) if len(numbers) == 1 else None)
-    if key is None or key not in numbers:
-        there = ", ".join(repr(k) for k in numbers if k) or "none"
-        raise DefinitionError(
-            f"scorer {name}",
-            found=f"no number at {path!r} in what it returned ({there})"
-            if numbers
-            else f"it returned {measured!r:.99}",
-            do="set Expectation.score to the path of a number or boolean",
-        )
-    return Score.of(float(numbers[key]), details=details)
-
-
-def whole(measured: object, path: str | None) -> Score:
-    """Take everything out of what a scorer returned: its details, and the number at `path`, or the only one.
-
-    Without such a number the value is NaN. A bare boolean stays one; a bare text, or any other value, is the detail
-    "value".
-    """
-    if isinstance(measured, Score):
-        return _read(measured)
-    numbers = metrics_of(measured)
-    if not isinstance(measured, Mapping):
-        return Score(value=numbers[""]) if numbers else Score(value=nan, details={"value": measured})
-    only = next(iter(numbers)) if len(numbers) == 1 else path
-    return Score.of(float(numbers.get(only or "", nan)), details=measured)
-
-
-def _read(score: Score) -> Score:
-    """Return a scorer's own Score as a store would give it back."""
-    if not score.details:
-        return score
-    return Score.of(score.value, reasoning=score.reasoning, details=score.kept_details)
-
-
-def metrics_of(measured: object, path: str = "") -> dict[str, float | bool]:
-    """Return the numbers and booleans in what a scorer returned, by their paths; of a bare one the path is empty."""
-    if isinstance(measured, Mapping):
-        return {
-            inner: value
-            for key, found in measured.items()
-            for inner, value in metrics_of(found, f"{path}.{key}" if path else str(key)).items()
-        }
-    if type(measured) in (bool, float, int):  # what is below takes ten times as long
-        return {path: measured if isinstance(measured, bool) else float(cast("float", measured))}
-    if isinstance(measured, SupportsFloat) and not isinstance(measured, type) and getattr(measured, "shape", ()) == ():
-        is_flag = type(measured).__name__ in ("bool", "bool_")  # numpy's own is not bool
-        return {path: bool(measured) if is_flag else float(measured)}
-    return {}
 
 
 def _column(columns: Mapping[str, Any], name: str) -> list[Any]:

@@ -8,7 +8,8 @@ from pydantic import BaseModel
 
 from simeval.core.trial import Scored
 from simeval.errors import DefinitionError
-from simeval.scorers.base import Scorer, metrics_of, scorer
+from simeval.scorers.base import Scorer, scorer
+from simeval.scorers.returned import metrics_of
 from simeval.scorers.text.classification import Classification
 from simeval.scorers.text.formats import PydanticScorer, ValidJSON, ValidXML
 from simeval.scorers.text.similarity import Contains, LevenshteinSimilarity

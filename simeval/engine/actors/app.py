@@ -14,6 +14,7 @@ import anyio.to_thread
 
 from simeval.core.capture import Caught, LeftError, capture, guarded, guarded_call, place_of
 from simeval.core.conversation import FIRST_TEXT, UNCHANGED, AppResponse, Beginning, ChatMessage, Message
+from simeval.core.serialization import opened
 from simeval.engine.actors.streaming import joined, joined_in_thread
 from simeval.engine.flow.demand import TrialScope
 from simeval.errors import AppError, DefinitionError, ModelError
@@ -164,8 +165,8 @@ class App:
             content=response.response,
             started=started,
             seconds=seconds,
-            tool_calls=tuple(response.tool_calls or ()),
-            metadata=response.metadata,
+            tool_calls=tuple(map(opened, response.tool_calls or ())),
+            metadata=opened(response.metadata),
         )
         return answer, state
 

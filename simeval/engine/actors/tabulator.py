@@ -16,6 +16,7 @@ from simeval.core.settings import Settings
 from simeval.core.trial import UNNEEDED, Estimate, Failure, Judgement, Score, Scored, Verdict, failure_of
 from simeval.engine.actors.examples import ExampleReader
 from simeval.engine.actors.statistician import ROUNDING, in_error, refused
+from simeval.engine.actors.text_tally import TextTally
 from simeval.engine.flow.demand import Demand
 from simeval.engine.plans.dataset_plan import DatasetPlan
 from simeval.engine.plans.scenario_plan import Measure
@@ -25,9 +26,7 @@ from simeval.results.experiment import ExperimentResult, MetricResult
 from simeval.results.signs import Signs
 from simeval.results.suite import DatasetRecord, ExpectationResult, RunRecord
 from simeval.results.text import badness, speaks_against
-from simeval.scorers.base import Scorer, metrics_of
-
-BARE = "value"  # the detail under which a scorer's bare text is kept
+from simeval.scorers.returned import measured_of, parts_of
 
 
 class Tabulator:
@@ -105,6 +104,11 @@ class Tabulator:
             scorers=tuple(column.label for column in measured),
             metrics=tuple(metric for column in measured for metric in self._metrics(column)),
             summaries=summaries,
+            categories={
+                name: shares
+                for column in measured
+                for name, shares in column.categories(self._plan.repetitions).items()
+            },
             expectations=tuple(self._expectation(column, run) for column in concluded),
             values={name: values for column in measured for name, values in column.named().items()},
             keys=tuple(self._reader.keys),
@@ -133,7 +137,7 @@ class Tabulator:
             ]
         found = []
         for path, values in column.in_order():
-            is_share = column.flags[path]
+            is_share = column.flags.get(path, False)
             kind: Literal["share", "mean"] = "share" if is_share else "mean"
             known = self._with_crashes(values) if is_share else values
             estimate = (estimate_share if is_share else estimate_mean)(known, self._plan.repetitions)
@@ -152,7 +156,7 @@ class Tabulator:
         return {
             f"{path} {name}".lstrip(): estimate
             for path, values in column.in_order()
-            if column.flags[path]
+            if column.flags.get(path, False)
             for name, estimate in estimate_repeated(self._with_crashes(values), self._plan.repetitions).items()
         }
 
@@ -229,11 +233,12 @@ class _Column:
     length: int
     signs: Signs | None = None
     values: dict[str, "array[float]"] = field(default_factory=dict)
-    flags: dict[str, bool] = field(default_factory=dict)  # of each path, whether all of its values are booleans
+    flags: dict[str, bool] = field(default_factory=dict)  # of each path with values, whether all are booleans
     results: list[Score | Failure | None] = field(default_factory=list)
     scored: list[Scored | None] = field(default_factory=list)
     measured: int = 0  # answers that the scorer gave something on
-    first: dict[str, tuple[int, int]] = field(default_factory=dict)  # where each path stood first
+    first: dict[str, tuple[int, int]] = field(default_factory=dict)  # where each path of a value stood first
+    texts: dict[str, TextTally] = field(default_factory=dict)
     worst: tuple[tuple[tuple[int, float], int], Judgement] | None = None
     prepared: Preparation | None = None
 
@@ -259,15 +264,28 @@ class _Column:
     @property
     def summarizes(self) -> bool:
         """Whether its scorer has something to say of the whole dataset."""
-        return not self.measure.evaluators and type(self.measure.scorer).summarize is not Scorer.summarize
+        return not self.measure.evaluators and self.measure.scorer.summarizes
+
+    def name_of(self, path: str) -> str:
+        """Return the whole name of what stands at a path."""
+        return f"{self.label}.{path}" if path else self.label
 
     def named(self) -> Mapping[str, Sequence[float]]:
         """Return the values of every metric by its whole name."""
-        return {f"{self.label}.{path}" if path else self.label: values for path, values in self.in_order()}
+        return {self.name_of(path): values for path, values in self.in_order()}
 
     def in_order(self) -> list[tuple[str, "array[float]"]]:
-        """Return the values by path, in the order of the first answer that has them, whichever came first."""
-        return [(path, self.values[path]) for path in sorted(self.values, key=self.first.__getitem__)]
+        """Return the values by path, in the order of the first answer that has them, whichever came first.
+
+        Where there never was a number, but texts, there are no values.
+        """
+        paths = [path for path in self.values if path in self.flags or path not in self.texts]
+        return [(path, self.values[path]) for path in sorted(paths, key=self.first.__getitem__)]
+
+    def categories(self, repetitions: int) -> Mapping[str, Mapping[str, Estimate]]:
+        """Return the shares of the texts at each path, by its whole name, in the order of the first answer with one."""
+        ordered = sorted(self.texts.items(), key=lambda each: each[1].first)
+        return {self.name_of(path): tally.shares(repetitions) for path, tally in ordered}
 
     def take(self, index: int, result: Score | Failure, judgement: Judgement, *, example: int) -> None:
         """Put a result in its place."""
@@ -279,9 +297,13 @@ class _Column:
             return
         if isinstance(result, Score):
             self.measured += 1
-            for position, (path, number) in enumerate(numbers_of(result).items()):
-                self.first[path] = min(self.first.get(path, (index, position)), (index, position))
-                self._put(index, path, number)
+            for position, (path, part) in enumerate(parts_of(result)):
+                place = (index, position)
+                if isinstance(part, str):
+                    self._tally(place, path, part)
+                    continue
+                self.first[path] = min(self.first.get(path, place), place)
+                self._put(index, path, nan if part is None else part)
         if self.summarizes:
             columns = self.measure.scorer.chosen(judgement.columns)
             measured = measured_of(result) if isinstance(result, Score) else None
@@ -290,10 +312,15 @@ class _Column:
 
     def _put(self, index: int, path: str, number: float | bool) -> None:
         if path not in self.values:
-            self.values[path], self.flags[path] = array("d", [nan]) * self.length, True
+            self.values[path] = array("d", [nan]) * self.length
         if isfinite(number):
             self.values[path][index] = number
-            self.flags[path] = self.flags[path] and isinstance(number, bool)
+            self.flags[path] = self.flags.get(path, True) and isinstance(number, bool)
+
+    def _tally(self, place: tuple[int, int], path: str, text: str) -> None:
+        found = self.texts.setdefault(path, TextTally(self.length, place))
+        found.first = min(found.first, place)
+        found.take(place[0], text)
 
     def _compare(self, index: int, result: Score | Failure, judgement: Judgement) -> None:
         """Keep the answer that speaks most against what is required."""
@@ -307,18 +334,6 @@ class _Column:
 
 def _is_crash(failure: Failure | None) -> bool:
     return failure is not None and failure.stage == "app"
-
-
-def numbers_of(score: Score) -> Mapping[str, float | bool]:
-    """Return all numbers of what a scorer returned, by their paths; a bare one has no path."""
-    return metrics_of(score.details) if score.details else {"": score.value}
-
-
-def measured_of(score: Score) -> object:
-    """Return what a scorer returned."""
-    if found := score.kept_details:
-        return found[BARE] if set(found) == {BARE} else found
-    return score.value
 
 
 def record_of(plan: DatasetPlan) -> DatasetRecord:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from simeval.core.conversation import AppResponse
-from simeval.core.serialization import plain
+from simeval.core.serialization import not_json, opened, plain
 from simeval.datasets.dataset import RETURNED, Dataset
 from simeval.engine.actors.app import App, Handler, is_async
 from simeval.errors import DefinitionError
@@ -83,13 +83,17 @@ async def _awaited(returned: Any) -> Any:
 def as_response(returned: object) -> Any:
     """Return what a function of columns returned as an app's response; what is no text is kept beside its JSON.
 
-    Nothing stays nothing, which is an error of the app.
+    Dataclasses and pydantic models are objects of JSON. Nothing stays nothing, which is an error of the app. Raises
+    TypeError for what is neither a text nor JSON.
     """
     if returned is None or isinstance(returned, AppResponse):
         return returned
     if isinstance(returned, str):
         return AppResponse(returned)
-    value = plain(returned)
+    found = returned if isinstance(returned, (set, frozenset)) else opened(returned)
+    if strange := not_json(found):
+        raise TypeError(f"the app returned what is no text and no JSON ({strange}); return a text, a dict or a list")
+    value = plain(found)
     return AppResponse(json.dumps(value, ensure_ascii=False), metadata={RETURNED: value})
 
 

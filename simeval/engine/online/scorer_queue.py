@@ -15,7 +15,8 @@ from simeval.engine.online.isolation import Isolation, OwnThreads
 from simeval.engine.online.listeners import Listeners
 from simeval.engine.online.running_estimate import NO_NUMBERS, Numbers, ScorerMetrics
 from simeval.engine.online.submission import Submission
-from simeval.scorers.base import Scorer, metrics_of, whole
+from simeval.scorers.base import Scorer
+from simeval.scorers.returned import metrics_of, whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +142,7 @@ class ScorerQueue:
         Names are kept, told and logged, so that they are clean at any rate.
         """
         measured = await self.scorer.measure(submission.columns(), run_sync=self._threads.run)
-        score = whole(measured, self.scorer.default_score)
+        score = whole(measured, self.scorer.default_score, name=self.scorer.name)
         found = metrics_of(score.details) or {"": score.value}
         numbers = {path if path in self.metrics else self.clean(path): value for path, value in found.items()}
         return (cleaned_score(score, self.clean) if self.listeners.on_score else score), numbers

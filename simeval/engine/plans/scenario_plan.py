@@ -15,7 +15,8 @@ from simeval.evaluators.stopping import RunningTest
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import RubricRequest
 from simeval.results.signs import Signs
-from simeval.scorers.base import COLUMNS, Callers, Scorer, as_scorer, select, whole
+from simeval.scorers.base import COLUMNS, Callers, Scorer, as_scorer
+from simeval.scorers.returned import select, whole
 from simeval.suites.scenario import Expectation, ScenarioTest, count_requirements
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Measure:
         Raises DefinitionError where that number is missing, or no value for an evaluator.
         """
         if not self.evaluators:
-            return whole(measured, self.path)
+            return whole(measured, self.path, name=self.scorer.name, keeps_any=self.scorer.summarizes)
         score = select(measured, self.path, name=self.scorer.name)
         self.require_usable(score.value)
         return score if self.keeps_details else Score(value=score.value, reasoning=score.reasoning)

@@ -6,8 +6,8 @@ from simeval.core.conversation import Conversation
 from simeval.core.trial import Failure, Score, TurnCounts
 from simeval.errors import DefinitionError
 from simeval.results.turns import TurnShare, turns_of
-from simeval.scorers.base import select
 from simeval.scorers.metrics import find_metric, response_latency, turns_within
+from simeval.scorers.returned import select
 from tests.support.records import message
 
 GOOD = [5, 3, 7, 4, 6, 2, 8, 5, 4, 6, 5, 1]

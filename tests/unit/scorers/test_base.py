@@ -10,7 +10,8 @@ import pytest
 
 from simeval.core.trial import Score
 from simeval.errors import DefinitionError
-from simeval.scorers.base import COLUMNS, Scorer, as_scorer, scorer, select
+from simeval.scorers.base import COLUMNS, Scorer, as_scorer, scorer
+from simeval.scorers.returned import select
 
 pytestmark = pytest.mark.anyio
 

@@ -28,9 +28,9 @@ from simeval import (
 )
 from simeval.core.direction import by_path, direction_at
 from simeval.errors import DefinitionError
-from simeval.scorers.base import metrics_of
 from simeval.scorers.metrics import METRICS, find_metric
 from simeval.scorers.registry import SCORERS, direction_by_name
+from simeval.scorers.returned import metrics_of
 from tests.support.classifiers import Written
 
 BASES = {"ColumnScorer", "FunctionScorer", "Gauge", "ModelScorer", "Scorer"}

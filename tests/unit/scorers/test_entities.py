@@ -7,10 +7,10 @@ import pytest
 
 from simeval.errors import DefinitionError, ModelError
 from simeval.models.protocol.model import Model, Request
-from simeval.scorers.base import metrics_of
 from simeval.scorers.llm.entities import both, normalised
 from simeval.scorers.llm.rag import ContextEntityRecall
 from simeval.scorers.llm.summarization import Summarization
+from simeval.scorers.returned import metrics_of
 from simeval.testing import ScriptedModel
 from tests.support.doubles import any_request
 from tests.support.grading import ENTITIES, ready

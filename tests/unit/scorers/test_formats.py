@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from simeval.errors import DefinitionError
 from simeval.evaluators.scores import ProportionEvaluator
-from simeval.scorers.base import select
+from simeval.scorers.returned import select
 from simeval.scorers.text.formats import FormatScorer, PydanticScorer, ValidJSON, ValidXML
 
 BILLION_LAUGHS = (

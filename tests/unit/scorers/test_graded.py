@@ -9,7 +9,7 @@ import pytest
 
 from simeval.core.conversation import Conversation, Message
 from simeval.errors import DefinitionError, MalformedReply
-from simeval.scorers.base import COLUMNS, metrics_of
+from simeval.scorers.base import COLUMNS
 from simeval.scorers.llm.base import ModelScorer
 from simeval.scorers.llm.embeddings import EmbeddingSimilarity
 from simeval.scorers.llm.graded import (
@@ -27,6 +27,7 @@ from simeval.scorers.llm.graded import (
 from simeval.scorers.llm.moderation import Moderation
 from simeval.scorers.llm.rag import ContextEntityRecall
 from simeval.scorers.llm.summarization import Summarization
+from simeval.scorers.returned import metrics_of
 from simeval.testing import ScriptedModel
 from tests.support.grading import ENTITIES, MET, TEXTS, Listening, ready
 

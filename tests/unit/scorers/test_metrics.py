@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.core.conversation import Conversation
-from simeval.scorers.base import select
 from simeval.scorers.metrics import (
     METRICS,
     response_latency,
@@ -15,6 +14,7 @@ from simeval.scorers.metrics import (
     total_response_time,
     turn_count,
 )
+from simeval.scorers.returned import select
 from tests.support.records import message
 
 HELD = Conversation(

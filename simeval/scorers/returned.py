@@ -1,0 +1,199 @@
+"""What a scorer returned, read so that nothing of it disappears: numbers, texts as categories, details, or an error.
+
+It may be a number, a boolean, a text, a (nested) dict of them, a dataclass or a pydantic model, a Score, or what
+LangSmith's evaluators return: {"key", "score", "value", "comment"}, a list of these, {"results": a list of these}.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from math import nan
+from typing import Any, SupportsFloat, TypeGuard, cast
+
+from simeval.core.serialization import opened
+from simeval.core.trial import Score
+from simeval.errors import DefinitionError
+
+BARE = "value"  # the detail under which a scorer's bare text is kept
+REASONS = ("reasoning", "reason", "comment", "explanation", "why")  # details that say why, and are no categories
+_FEEDBACK = frozenset(
+    ("key", "score", "value", "comment", "correction", "evaluator_info", "feedback_config", "extra")
+) | {
+    "metadata",  # openevals' own
+    "source_run_id",
+    "target_run_id",
+}
+_FORMS = "return a number, a boolean, a text or a dict of them"
+
+
+def select(measured: object, path: str | None, *, name: str) -> Score:
+    """Take one number out of what a scorer returned.
+
+    `path` leads through nested dicts, with dots; without it the only number there is is taken. Raises
+    DefinitionError where there is no number at that place.
+    """
+    if isinstance(measured, Score) and (path is None or path not in metrics_of(measured.details)):
+        return _as_stored(measured)
+    found = measured.kept_details if isinstance(measured, Score) else read_returned(measured, name=name)
+    numbers = metrics_of(found)
+    details = found if isinstance(found, Mapping) else {}
+    key = path if path is not None else (next(iter(numbers)) if len(numbers) == 1 else None)
+    if key is None or key not in numbers:
+        there = ", ".join(repr(k) for k in numbers if k) or "none"
+        raise DefinitionError(
+            f"scorer {name}",
+            found=f"no number at {path!r} in what it returned ({there})"
+            if numbers
+            else f"it returned {measured!r:.99}, in which there is no number",
+            do="set Expectation.score to the path of a number or boolean",
+        )
+    return Score.of(float(numbers[key]), details=details)
+
+
+def whole(measured: object, path: str | None, *, name: str, keeps_any: bool = False) -> Score:
+    """Take everything out of what a scorer returned: its details, and the number at `path`, or the only one.
+
+    Without such a number the value is NaN. A bare boolean stays one; a bare text is the detail "value", and so is any
+    other value of a scorer that `keeps_any` for its summary. Raises DefinitionError for what nothing can be made of.
+    """
+    if isinstance(measured, Score):
+        return _as_stored(measured)
+    if type(measured) in (bool, float, int):  # as most are
+        return Score(value=cast("float", measured))
+    found = measured if keeps_any and not _is_readable(measured) else read_returned(measured, name=name)
+    numbers = metrics_of(found)
+    if not isinstance(found, Mapping):
+        return Score(value=numbers[""]) if numbers else Score(value=nan, details={BARE: found})
+    only = next(iter(numbers)) if len(numbers) == 1 else path
+    return Score.of(float(numbers.get(only or "", nan)), details=found)
+
+
+def read_returned(measured: object, *, name: str) -> object:
+    """Return what a scorer returned as a number, a boolean, a text or a dict with names of its own.
+
+    Raises DefinitionError for all else, None and an empty dict among it.
+    """
+    where = f"scorer {name}"
+    found = _unfolded(opened(measured), where)
+    if found is None:
+        raise DefinitionError(where, found="it returned nothing (None)", do=f"{_FORMS}; is a `return` missing?")
+    if not _is_readable(found):
+        raise DefinitionError(where, found=f"it returned {measured!r:.99} ({type(measured).__name__})", do=_FORMS)
+    if isinstance(found, Mapping):
+        if not found:
+            raise DefinitionError(where, found="it returned an empty dict", do=_FORMS)
+        _require_distinct([path for path, _ in leaves_of(found)], where)
+    return found
+
+
+def _require_distinct(paths: Sequence[str], where: str) -> None:
+    twice = [path for path, times in Counter(paths).items() if times > 1]
+    do = "give each a name of its own; a dot stands for a dict within"
+    if twice:
+        raise DefinitionError(where, found=f"two of the values it returned are called {twice[0]!r}", do=do)
+
+
+def leaves_of(measured: object, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Return all that stands in nested dicts and is none, each with its path; of a bare value the path is empty."""
+    if not isinstance(measured, Mapping):
+        yield path, measured
+        return
+    for key, found in measured.items():
+        yield from leaves_of(found, f"{path}.{key}" if path else str(key))
+
+
+def metrics_of(measured: object) -> dict[str, float | bool]:
+    """Return the numbers and booleans in what a scorer returned, by their paths; of a bare one the path is empty."""
+    found = {}
+    for path, leaf in leaves_of(measured):
+        if (number := _number(leaf)) is not None:
+            found[path] = number
+    return found
+
+
+def parts_of(score: Score) -> Iterator[tuple[str, float | bool | str | None]]:
+    """Return what a score says of an answer, by path: numbers, categories, and None where a value is missing.
+
+    Reasons, lists and other details are not among it.
+    """
+    if not score.details:
+        yield "", score.value
+        return
+    for path, leaf in leaves_of(score.details):
+        at = "" if path == BARE and len(score.details) == 1 and isinstance(leaf, str) else path
+        if (number := _number(leaf)) is not None:
+            yield at, number
+        elif (leaf is None or isinstance(leaf, str)) and not _is_reason(path):
+            yield at, leaf
+
+
+def _as_stored(score: Score) -> Score:
+    """Return a scorer's own Score as a store would give it back."""
+    if not score.details:
+        return score
+    return Score.of(score.value, reasoning=score.reasoning, details=score.kept_details)
+
+
+def measured_of(score: Score) -> object:
+    """Return what a scorer returned, of its score."""
+    if found := score.kept_details:
+        return found[BARE] if set(found) == {BARE} else found
+    return score.value
+
+
+def reason_at(details: Mapping[str, object], path: str) -> str:
+    """Return the reason that stands among details beside the value at a path, or nearest above it; empty without."""
+    texts = {at: leaf for at, leaf in leaves_of(details) if isinstance(leaf, str) and _is_reason(at)}
+    within, parents = path.split("."), [path] if path else []
+    parents += [".".join(within[:depth]) for depth in range(len(within) - 1, -1, -1)]
+    for parent in parents:
+        for word in REASONS:
+            for at in (f"{parent}.{word}", f"{parent}.{word}.{within[-1]}") if parent else (word, f"{word}.{path}"):
+                if at in texts:
+                    return texts[at]
+    return ""
+
+
+def _is_reason(path: str) -> bool:
+    return any(part in REASONS for part in path.split("."))
+
+
+def _number(leaf: object) -> float | bool | None:
+    if type(leaf) in (bool, float, int):  # what is below takes ten times as long
+        return leaf if isinstance(leaf, bool) else float(cast("float", leaf))
+    if isinstance(leaf, SupportsFloat) and not isinstance(leaf, type) and getattr(leaf, "shape", ()) == ():
+        is_flag = type(leaf).__name__ in ("bool", "bool_")  # numpy's own is not bool
+        return bool(leaf) if is_flag else float(leaf)
+    return None
+
+
+def _is_readable(measured: object) -> bool:
+    return isinstance(measured, (str, Mapping)) or bool(metrics_of(measured))
+
+
+def _unfolded(measured: object, where: str) -> object:
+    """Return feedback in LangSmith's forms as a dict by its keys, and all else as it is."""
+    found = measured
+    if isinstance(found, Mapping) and found.keys() == {"results"}:
+        found = found["results"]
+    listed = [found] if _is_feedback(found) else found
+    if not isinstance(listed, list) or not listed or not all(map(_is_feedback, listed)):
+        return measured
+    named = [pair for each in listed for pair in _of_feedback(each)]
+    _require_distinct([name for name, _ in named], where)
+    return dict(named)
+
+
+def _is_feedback(found: object) -> TypeGuard[Mapping[str, Any]]:
+    if not isinstance(found, Mapping) or not isinstance(found.get("key"), str):
+        return False
+    return found.keys() <= _FEEDBACK and not found.keys().isdisjoint({"score", "value"})
+
+
+def _of_feedback(found: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """Return the score under the key, or the value where there is no score; all else under its own name below."""
+    key, score, value = found["key"], found.get("score"), found.get("value")
+    yield key, value if score is None else score
+    rest = {name: each for name, each in found.items() if name not in ("key", "score", "value") and each is not None}
+    if score is not None and value is not None:
+        rest["value"] = value
+    yield from ((f"{key}.{name}", each) for name, each in rest.items())
