@@ -259,15 +259,22 @@ def runs(store: str, limit: int) -> None:
 @click.option("--trial", type=click.IntRange(0), help="Show the conversations with this number, from 0.")
 @click.option("--failed", is_flag=True, help="Show the conversations that speak against the app.")
 @click.option("--scenario", metavar="TITLE", help="Show the conversations of the scenarios with this in their titles.")
+@click.option("--rows", is_flag=True, help="Show single answers with all that was measured of each.")
+@click.option("--where", metavar="CONDITION", multiple=True, help="Only rows that meet it: METRIC<0.5, METRIC=no.")
+@click.option("--worst", metavar="METRIC", help="The rows that are worst by this metric, first.")
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many rows.")
+@click.option("--out", metavar="PATH", help="Write all those rows to a file, .csv or .jsonl.")
 @screen_options
 def show(run: str, store: str, json_path: str | None, **wanted: Any) -> None:
     """Show the report of a RUN (its id, the beginning of it, or last), or how far it has come.
 
-    With --trial, --failed or --scenario: what was said, in full, with tool calls, scores, reasons and times.
+    With --trial, --failed or --scenario: what was said, in full, with tool calls, scores, reasons and times. With
+    --rows: inputs, answer, reference, scores and reasons, one answer after the other.
     """
     from simeval.cli.store import Wanted, show_run
 
-    raise SystemExit(show_run(store, run, json_path, Wanted(**wanted)))
+    rows = {name: wanted.pop(name) for name in ("rows", "where", "worst", "limit", "out")}
+    raise SystemExit(show_run(store, run, json_path, Wanted(**wanted), rows))
 
 
 @main.command(context_settings=CONTEXT)

@@ -1,11 +1,13 @@
 """What `simeval runs`, `show`, `delete` and `datasets` do: look into the store, and clear it of runs."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from simeval.cli.output import Color, require_writable, room_of, show, status_of, terminal_of, write_json
+from simeval.cli.rows import WantedRows, show_rows
 from simeval.core.tables import printable, render_table
 from simeval.core.validation import nearest
 from simeval.errors import DefinitionError
@@ -52,12 +54,16 @@ class Wanted:
         return self.trial is not None or self.failed or self.scenario is not None
 
 
-def show_run(store: str, run: str, json_path: str | None, wanted: Wanted) -> int:
-    """Print a run's report or some of its conversations, or how far it has come; give the exit status."""
+def show_run(store: str, run: str, json_path: str | None, wanted: Wanted, rows: Mapping[str, Any]) -> int:
+    """Print a run's report, rows or conversations of it, or how far it has come; give the exit status."""
 
     def work(database: Database) -> None:
         runs = Runs(database)
         run_id = runs.find(run)
+        if rows["rows"] or rows["where"] or rows["worst"] or rows["out"]:
+            found = {name: value for name, value in rows.items() if name != "rows"}
+            show_rows(database, run_id, WantedRows(**found))
+            return
         require_writable(json_path)
         if json_path is not None:
             write_json(json_path, runs.document(run_id))

@@ -224,7 +224,7 @@ async def experiment(context: RunContext, asked: Experiment) -> ExperimentResult
             prices=context.models.price,
         ),
         executor=executor,
-        conclusion=partial(Tabulator, plan, settings, reader=reader, clean=clean),
+        conclusion=partial(Tabulator, plan, settings, reader=reader, clean=clean, stored=context.stored_rows),
         quick=all(measure.scorer.quick for measure in plan.measures),
     )
     return await _run(context, work)

@@ -1,10 +1,11 @@
 """One evaluation: what it works with, what it is resumed from, and its record."""
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, Self
 
@@ -38,13 +39,14 @@ from simeval.models.provider_table import is_embedded
 from simeval.models.providers.offline import NOTICE
 from simeval.models.registry import Models, address_of, road_of
 from simeval.models.reply_cache import ReplyCache
+from simeval.results.rows import Row
 from simeval.results.suite import RunRecord
 from simeval.scorers.llm.controls import ControlBook, ExpectationControls
 from simeval.scorers.llm.criteria import CriteriaScorer
 from simeval.scorers.llm.judge import RubricScorer
 from simeval.scorers.llm.rubrics import RubricBook
 from simeval.store.journal import Journal
-from simeval.store.opening import as_database, load_run
+from simeval.store.opening import as_database, load_run, rows_at
 from simeval.suites.scenario import Expectation, ScenarioTest
 
 AppHandler = Callable[..., Any] | str
@@ -328,6 +330,12 @@ class RunContext:
         if self.settings.seed is not None:
             return self.settings.seed
         return secrets.randbelow(2**31) if self.past is None else self.past.seed
+
+    @property
+    def stored_rows(self) -> Callable[[str], Iterator[Row]] | None:
+        """What reads the rows of a run back from the store; None where there is none that can be read."""
+        is_database = callable(getattr(self.store, "read", None))
+        return partial(rows_at, self.settings.store) if is_database else None
 
     def _reply_cache(self, store: Journal | None) -> ReplyCache:
         return ReplyCache(

@@ -5,6 +5,9 @@ from .experiment import MetricResult as MetricResult
 from .junit import junit_xml as junit_xml
 from .reliability import Advice as Advice
 from .reliability import Reliability as Reliability
+from .rows import Row as Row
+from .rows import Rows as Rows
+from .rows import RowScore as RowScore
 from .suite import DatasetRecord as DatasetRecord
 from .suite import EvaluationResult as EvaluationResult
 from .suite import ExpectationResult as ExpectationResult

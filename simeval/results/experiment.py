@@ -12,6 +12,7 @@ from simeval.core.tables import LINE, indent, render_table
 from simeval.core.trial import Estimate, Judgement, Outcome, Verdict
 from simeval.evaluators.verdicts import show_share
 from simeval.results.guarantee import guarantee
+from simeval.results.rows import NO_ROWS, Rows
 from simeval.results.suite import (
     DatasetRecord,
     ExpectationResult,
@@ -71,7 +72,7 @@ class ExperimentResult(Shown):
     concluded; without any there is no outcome. `values` are the measured
     values by metric, one for each answer, those to one example side by side, NaN where there is none; `keys` tell
     the examples from others in every version of the dataset; `crashed` are the places of the answers that the app
-    failed on. What was answered is in the store.
+    failed on. `rows` are the answers, read from the store; without one the first 10,000 are kept.
     """
 
     run: RunRecord
@@ -87,6 +88,7 @@ class ExperimentResult(Shown):
     crashed: frozenset[int] = frozenset()
     failures: Mapping[str, int] = field(default_factory=dict)
     worst: Mapping[str, Judgement] = field(default_factory=dict, repr=False)
+    rows: Rows = field(default=NO_ROWS, repr=False, compare=False)
 
     @property
     def outcome(self) -> Outcome | None:

@@ -15,6 +15,7 @@ from simeval.core.usage import Usage
 from simeval.evaluators.base import Evaluator
 from simeval.results.guarantee import guarantee
 from simeval.results.reliability import Reliability, reliability_of
+from simeval.results.rows import Row, Rows, chained, row_of
 from simeval.results.screen.page import (
     Page,
     ShownExpectation,
@@ -202,6 +203,16 @@ class EvaluationResult(Shown):
         """What went wrong, with the index of its trial."""
         return tuple((j.trial.index, failure) for j in self.judgements for failure in j.failures)
 
+    @property
+    def rows(self) -> Rows:
+        """The trials the verdicts rest on as rows, with all that was measured of each."""
+        return Rows(self._rows, self.trials)
+
+    def _rows(self) -> Iterator[Row]:
+        labels = [expectation.label for expectation in self.expectations]
+        for each in self.judgements:
+            yield row_of(each, zip(labels, each.results, strict=True), title=self.title, concluded=frozenset(labels))
+
     def worst(self, expectation: ExpectationResult) -> Judgement | None:
         """Return the trial that speaks most against an expectation: a crash of the app, else the worst score.
 
@@ -241,6 +252,11 @@ class SuiteResult(Shown, Sequence[EvaluationResult]):
     def outcome(self) -> Outcome:
         """The worst outcome of the scenarios."""
         return combine([result.outcome for result in self.results])
+
+    @property
+    def rows(self) -> Rows:
+        """The rows of all scenarios, in order."""
+        return chained([result.rows for result in self.results])
 
     @property
     def passed(self) -> bool:

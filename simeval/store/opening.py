@@ -1,10 +1,12 @@
 """Opening a store by its address."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simeval.core.run_records import ResumableRun
 from simeval.errors import DefinitionError
+from simeval.results.rows import Row
 from simeval.store.journal import Journal, JsonLinesJournal
 
 if TYPE_CHECKING:
@@ -30,6 +32,20 @@ def as_database(journal: Journal | None, what: str) -> "Database":
     if not isinstance(journal, Database):
         raise DefinitionError(what, found="the store is no database", do="name one: a file for SQLite, or a URL")
     return journal
+
+
+def rows_at(where: "str | Path | Journal | None", run_id: str) -> Iterator[Row]:
+    """Return the rows of a run, from a database that is open already or at this address. Raises DefinitionError."""
+    from simeval.store.stored_rows import stored_rows
+
+    if not isinstance(where, (str, Path)):
+        yield from stored_rows(as_database(where, "rows"), run_id)
+        return
+    database = open_database(where, must_exist=True)
+    try:
+        yield from stored_rows(database, run_id)
+    finally:
+        database.close()
 
 
 def load_run(database: "Database", name: str) -> ResumableRun:

@@ -23,18 +23,20 @@ Scores = Mapping[TrialKey, Mapping[int, Score]]
 
 
 def read_conversations(
-    connection: Connection, run_id: str, *, since: Trial | None = None
+    connection: Connection, run_id: str, *, since: Trial | None = None, count: int | None = None
 ) -> dict[TrialKey, TrialConversation]:
-    """Return every conversation of a run, also those that were broken off; of one scenario, `since` a trial."""
-    messages = _messages(connection, run_id, since)
+    """Return every conversation of a run, also those that were broken off; of one scenario, `count` `since` a trial."""
+    messages = _messages(connection, run_id, since, count)
     columns = [TRIALS.c[name] for name in ("trial", "scenario", "seed", "ended")]
-    texts = [TRIALS.c[name] for name in ("writing_style", "stage", "error", "cause", "exact")]
-    query = _of_run(TRIALS, run_id, [*columns, *texts], since)
+    texts = [TRIALS.c[name] for name in ("writing_style", "stage", "error", "cause", "exact", "example")]
+    query = _of_run(TRIALS, run_id, [*columns, *texts], since, count)
     found: dict[TrialKey, TrialConversation] = {}
-    for index, scenario, seed, ended, style, stage, error, cause, exact in connection.execute(query):
+    for index, scenario, seed, ended, style, stage, error, cause, exact, shown in connection.execute(query):
+        example = shown
         if exact is not None:
             odd = exact_values(exact)
             style, error, cause = odd.get("writing_style", style), odd.get("error", error), odd.get("cause", cause)
+            example = odd.get("example", shown)
         key = (scenario, index)
         conversation = Conversation(
             messages=tuple(messages.get(key, ())),
@@ -42,14 +44,15 @@ def read_conversations(
             ended=ended,
         )
         failure = None if stage is None else Failure(stage=stage, error=error, cause=cause)
-        found[key] = TrialConversation(Trial(scenario, index, seed), conversation, failure)
+        of_example = {} if example is None else json.loads(example)
+        found[key] = TrialConversation(Trial(scenario, index, seed), conversation, failure, of_example)
     return found
 
 
-def read_scores(connection: Connection, run_id: str, *, since: Trial | None = None) -> Scores:
+def read_scores(connection: Connection, run_id: str, *, since: Trial | None = None, count: int | None = None) -> Scores:
     """Return the scores of a run, by the position of their expectation; failures are left out."""
     names = ("trial", "scenario", "expectation", "value", "reasoning", "details", "exact")
-    query = _of_run(SCORES, run_id, [SCORES.c[name] for name in names], since).where(SCORES.c.stage.is_(None))
+    query = _of_run(SCORES, run_id, [SCORES.c[name] for name in names], since, count).where(SCORES.c.stage.is_(None))
     found: defaultdict[TrialKey, dict[int, Score]] = defaultdict(dict)
     for index, scenario, expectation, number, reasoning, details, exact in connection.execute(query):
         value = number
@@ -63,12 +66,14 @@ def read_scores(connection: Connection, run_id: str, *, since: Trial | None = No
     return dict(found)
 
 
-def read_failures(connection: Connection, run_id: str) -> Mapping[TrialKey, Mapping[int, Failure]]:
+def read_failures(
+    connection: Connection, run_id: str, *, since: Trial | None = None, count: int | None = None
+) -> Mapping[TrialKey, Mapping[int, Failure]]:
     """Return what could not be measured in a run, by the position of the expectation."""
     names = ("trial", "scenario", "expectation", "stage", "error", "cause", "exact")
-    query = _of_run(SCORES, run_id, [SCORES.c[name] for name in names], None).where(SCORES.c.stage.is_not(None))
+    query = _of_run(SCORES, run_id, [SCORES.c[name] for name in names], since, count)
     found: defaultdict[TrialKey, dict[int, Failure]] = defaultdict(dict)
-    for row in connection.execute(query).mappings():
+    for row in connection.execute(query.where(SCORES.c.stage.is_not(None))).mappings():
         each = as_written(row)
         failure = Failure(stage=each["stage"], error=each["error"], cause=each["cause"])
         found[each["scenario"], each["trial"]][each["expectation"]] = failure
@@ -125,9 +130,11 @@ def read_spent(connection: Connection, run_id: str) -> tuple[float, Mapping[str,
     return seconds, usage
 
 
-def _messages(connection: Connection, run_id: str, since: Trial | None) -> Mapping[TrialKey, Sequence[Message]]:
+def _messages(
+    connection: Connection, run_id: str, since: Trial | None, count: int | None
+) -> Mapping[TrialKey, Sequence[Message]]:
     names = ("trial", "scenario", "role", "content", "tool_calls", "started", "seconds", "metadata", "exact")
-    query = _of_run(MESSAGES, run_id, [MESSAGES.c[name] for name in names], since)
+    query = _of_run(MESSAGES, run_id, [MESSAGES.c[name] for name in names], since, count)
     found: defaultdict[TrialKey, list[Message]] = defaultdict(list)
     for index, scenario, *said in connection.execute(query):
         found[scenario, index].append(_message(*said))
@@ -157,8 +164,9 @@ def _message(
     )
 
 
-def _of_run(table: Table, run_id: str, columns: Sequence[Any], since: Trial | None) -> Any:
+def _of_run(table: Table, run_id: str, columns: Sequence[Any], since: Trial | None, count: int | None) -> Any:
     query = select(*columns).where(table.c.run_id == run_id).order_by(*table.primary_key.columns)
     if since is None:
         return query
-    return query.where(table.c.scenario == since.scenario, table.c.trial >= since.index)
+    wanted = query.where(table.c.scenario == since.scenario, table.c.trial >= since.index)
+    return wanted if count is None else wanted.where(table.c.trial < since.index + count)

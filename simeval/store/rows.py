@@ -36,7 +36,8 @@ from simeval.store.schema import (
 )
 from simeval.store.text_encoding import kept, storable, to_iso, to_json
 
-TRIAL_TEXTS = ("writing_style", "error", "cause")
+TRIAL_TEXTS = ("writing_style", "error", "cause", "example")
+EXAMPLE_COLUMNS = ("input", "inputs", "reference", "reference_outputs")  # of an example: what its row shows
 MESSAGE_TEXTS = ("content", "tool_calls", "metadata")
 START_TEXTS = ("said", "state")
 SCORE_TEXTS = ("reasoning", "details", "error", "cause")
@@ -163,9 +164,11 @@ def _trial(run_id: str, held: TrialConversation) -> Row:
     trial, conversation, failure = held.trial, held.conversation, held.failure
     style = None if conversation.writing_style is None else to_json(dict(conversation.writing_style))
     stage, error, cause = (failure.stage, failure.error, failure.cause) if failure else (None, None, None)
-    style, error, cause, exact = kept(TRIAL_TEXTS, (style, error, cause))
+    shown = {name: held.columns[name] for name in EXAMPLE_COLUMNS if held.columns.get(name)}
+    example = to_json(plain(shown)) if shown else None
+    style, error, cause, example, exact = kept(TRIAL_TEXTS, (style, error, cause, example))
     at = (run_id, trial.index, trial.scenario)
-    return (*at, trial.seed, conversation.ended, style, stage, error, cause, exact)
+    return (*at, trial.seed, conversation.ended, style, stage, error, cause, exact, example)
 
 
 def _messages(run_id: str, held: TrialConversation) -> list[Row]:

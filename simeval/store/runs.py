@@ -93,6 +93,10 @@ class Runs:
         """Return the machine-readable result of a run. Raises DefinitionError where it has not ended."""
         return self._database.read(lambda connection: _document(connection, self._ended(connection, run_id)))
 
+    def head(self, run_id: str) -> Json:
+        """Return the result of a run without its conversations. Raises DefinitionError where it has not ended."""
+        return self._database.read(lambda connection: _head(connection, self._ended(connection, run_id)))
+
     def failures(self, run_id: str) -> Mapping[TrialKey, Mapping[int, Failure]]:
         """Return what could not be measured in a run, by the position of the expectation."""
         return self._database.read(lambda connection: read_failures(connection, run_id))
@@ -242,6 +246,15 @@ def _progress(connection: Connection, run_id: str) -> list[ScenarioProgress]:
         )
         for row in rows.mappings()
     ]
+
+
+def _head(connection: Connection, run: Mapping[str, Any]) -> Json:
+    result: Json = json.loads(run["result"])
+    if "metrics" in result:
+        return result
+    query = select(SCENARIOS).where(SCENARIOS.c.run_id == run["run_id"]).order_by(SCENARIOS.c.scenario)
+    rows = connection.execute(query).mappings()
+    return {**result, "scenarios": [json.loads(as_written(row)["result"]) for row in rows]}
 
 
 def _document(connection: Connection, run: Mapping[str, Any]) -> Json:

@@ -98,7 +98,7 @@ TRIALS = _table(
     "trials",
     *_trial(),
     Column("seed", BigInteger),
-    *_texts("ended writing_style stage error cause exact"),
+    *_texts("ended writing_style stage error cause exact example"),
 )
 MESSAGES = _table(
     "messages",
@@ -217,12 +217,17 @@ def _add_workers(connection: Connection) -> None:
     METADATA.create_all(connection, tables=[ASSIGNMENTS, ALLOWANCES], checkfirst=False)
 
 
+def _add_examples(connection: Connection) -> None:
+    connection.exec_driver_sql("ALTER TABLE trials ADD COLUMN example TEXT")
+
+
 MIGRATIONS: Sequence[Callable[[Connection], None]] = (  # from version 1 to 2, and so on
     _add_labelling,
     _add_metadata,
     _add_starts,
     _add_controls,
     _add_workers,
+    _add_examples,
 )
 VERSION = 1 + len(MIGRATIONS)
 

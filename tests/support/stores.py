@@ -75,6 +75,7 @@ def version_one(where: str) -> None:
         "ALTER TABLE attempts RENAME TO sittings",
         "ALTER TABLE runs RENAME COLUMN heartbeat TO pulse",
         "ALTER TABLE messages DROP COLUMN metadata",
+        "ALTER TABLE trials DROP COLUMN example",
         "UPDATE schema_version SET version = 1",
     ):
         run_sql(database, statement)

@@ -103,6 +103,8 @@ class Examples:
     def _with_columns(self, held: TrialConversation, example: Example) -> TrialConversation:
         """Add the columns of an example, the message that was answered last, and the output where that is no text."""
         columns: dict[str, Any] = {name: _own(value, self.clean) for name, value in example.columns().items()}
+        columns.setdefault("inputs", {name: _own(value, self.clean) for name, value in example.inputs.items()})
+        columns.setdefault("reference_outputs", {n: _own(value, self.clean) for n, value in example.outputs.items()})
         asked = [message.content for message in held.conversation.messages if message.role == "user"]
         columns.setdefault("input", asked[-1] if asked else self.clean(example.text))
         answers = held.conversation.responses

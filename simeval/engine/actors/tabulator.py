@@ -2,7 +2,7 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import isfinite, nan
@@ -23,6 +23,7 @@ from simeval.engine.plans.scenario_plan import Measure
 from simeval.evaluators.base import Evaluator
 from simeval.results.estimates import estimate_mean, estimate_repeated, estimate_share
 from simeval.results.experiment import ExperimentResult, MetricResult
+from simeval.results.rows import MOST_KEPT, Row, Rows, row_of
 from simeval.results.signs import Signs
 from simeval.results.suite import DatasetRecord, ExpectationResult, RunRecord
 from simeval.results.text import badness, speaks_against
@@ -45,6 +46,7 @@ class Tabulator:
         clean: Callable[[str], str],
         on_trial: Callable[[int, int], None],
         recalled: Sequence[int],
+        stored: Callable[[str], Iterator[Row]] | None = None,
     ) -> None:
         self._plan, self._settings, self._demand = plan, settings, demand
         self._reader, self._clean, self._on_trial = reader, clean, on_trial
@@ -55,6 +57,10 @@ class Tabulator:
         self._failures: Counter[str] = Counter()
         self._recalled = recalled[plan.position]  # how many of the first answers are known
         self._came = 0
+        self._stored = stored  # the rows of a run in the store; None where they are kept here
+        self._kept: dict[int, Row] = {}
+        measured = {column.label for column in self._columns if not column.measure.evaluators}
+        self._concluded = frozenset(column.label for column in self._columns) - measured
 
     async def conclude(self, *, inbox: MemoryObjectReceiveStream[Judgement | Prepared]) -> None:
         """Ask for every answer once all is ready, and take them all."""
@@ -115,6 +121,7 @@ class Tabulator:
             crashed=frozenset(index for index, crash in enumerate(self._crashed) if crash and counts),
             failures=dict(self._failures),
             worst={column.label: column.worst[1] for column in concluded if column.worst},
+            rows=self._rows(run.run_id),
         )
 
     def _take(self, judgement: Judgement) -> None:
@@ -124,6 +131,26 @@ class Tabulator:
         self._failures.update(f"{failure.stage}: {failure.error}" for failure in judgement.failures)
         for column, result in zip(self._columns, judgement.results, strict=True):
             column.take(index, result, judgement, example=index // self._plan.repetitions)
+
+        if self._stored is None and index < MOST_KEPT:
+            self._kept[index] = self._row(judgement)
+
+    def _row(self, judgement: Judgement) -> Row:
+        times, index = self._plan.repetitions, judgement.trial.index
+        return row_of(
+            judgement,
+            zip((column.label for column in self._columns), judgement.results, strict=True),
+            title=self._plan.title,
+            concluded=self._concluded,
+            example=self._reader.keys[index // times],
+            repetition=index % times,
+        )
+
+    def _rows(self, run_id: str) -> Rows:
+        if self._stored is not None:
+            return Rows(partial(self._stored, run_id), self._came)
+        kept = [self._kept[index] for index in sorted(self._kept)]
+        return Rows(lambda: iter(kept), len(kept), self._came - len(kept))
 
     def _metrics(self, column: "_Column") -> list[MetricResult]:
         crashed = sum(self._crashed)

@@ -1,0 +1,111 @@
+"""What `simeval show RUN --rows` does: what was measured of single answers, chosen by conditions or the worst first."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from simeval.cli.output import require_writable, room_of, show
+from simeval.core.direction import Direction
+from simeval.core.serialization import Json
+from simeval.core.tables import LINE, indent, printable
+from simeval.errors import DefinitionError
+from simeval.results.row_choice import Condition, chosen_rows, require_metrics
+from simeval.results.rows import Row, Rows, RowScore
+from simeval.scorers.registry import direction_by_name
+from simeval.scorers.values import text_of
+from simeval.store.database import Database
+from simeval.store.runs import Runs
+from simeval.store.stored_rows import stored_rows
+
+_SIGNS: Mapping[str, Direction] = {">": "higher", ">=": "higher", "<": "lower", "<=": "lower"}
+_LONGEST = 300  # characters of a text that are shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedRows:
+    """Which rows are to be shown, and where they are to be written instead."""
+
+    where: Sequence[str]
+    worst: str | None
+    limit: int
+    out: str | None
+
+
+def show_rows(database: Database, run_id: str, wanted: WantedRows) -> None:
+    """Print the rows of a run, or write them to a file of CSV or JSON lines. Raises DefinitionError."""
+    conditions = [Condition.read(text) for text in wanted.where]
+    head, rows = Runs(database).head(run_id), stored_rows(database, run_id)
+    named = [*(each.metric for each in conditions), *([wanted.worst] if wanted.worst else [])]
+    if named:
+        require_metrics(named, dict.fromkeys(name for row in rows for name in row.scores))
+    worst = None if wanted.worst is None else (wanted.worst, _direction(head, wanted.worst))
+    limit = len(rows) if wanted.out else wanted.limit
+    found = chosen_rows(rows, where=conditions, worst=worst, limit=limit)
+    if wanted.out is not None:
+        _write(Rows(lambda: iter(found), len(found)), wanted.out)
+        show(f"{len(found)} of {len(rows)} rows are in {wanted.out}", None)
+        return
+    room = min(room_of(sys.stdout) or LINE, LINE)
+    show("\n\n".join([*(_shown(row, room) for row in found), _counted(len(found), len(rows), wanted)]), None)
+
+
+def _counted(shown: int, size: int, wanted: WantedRows) -> str:
+    said = f"{shown} of {size} rows"
+    return f"{said} (--limit {wanted.limit})" if shown == wanted.limit < size else said
+
+
+def _write(rows: Rows, path: str) -> None:
+    require_writable(path)
+    writers = {".csv": rows.to_csv, ".jsonl": rows.to_jsonl}
+    if Path(path).suffix not in writers:
+        raise DefinitionError("--out", found=f"found {path!r}", do="name a file that ends in .csv or .jsonl")
+    writers[Path(path).suffix](path)
+
+
+def _direction(head: Json, metric: str) -> Direction:
+    """Return which way a metric is better. Raises DefinitionError where that is not known."""
+    declared = {each["name"]: each.get("direction") for each in head.get("metrics", ())}
+    expectations = [*head.get("expectations", ()), *(e for s in head.get("scenarios", ()) for e in s["expectations"])]
+    cuts = {each["label"]: cut for each in expectations for verdict in each["verdicts"] if (cut := verdict.get("cut"))}
+    sign: Any = cuts.get(metric, {}).get("sign")
+    found = declared.get(metric) or _SIGNS.get(sign) or direction_by_name(*_parted(metric))
+    if metric == "seconds":
+        return "lower"
+    if found not in ("higher", "lower"):
+        do = f"let its scorer say it (direction=), or choose by --where {metric!r} with a bar"
+        raise DefinitionError(f"--worst {metric}", found="it is not known which way it is better", do=do)
+    return found
+
+
+def _parted(metric: str) -> tuple[str, str]:
+    scorer, _, path = metric.partition(".")
+    return scorer, path
+
+
+def _shown(row: Row, room: int) -> str:
+    title = f"example {row.example}" if row.example else row.title
+    lines = [printable(f"trial {row.trial}, {title}" + (f", repetition {row.repetition}" if row.repetition else ""))]
+    texts = {**row.inputs, "output": row.output, **({} if row.reference is None else {"reference": row.reference})}
+    said = [f"{name}: {_cut(text_of(value))}" for name, value in texts.items()]
+    if row.failure is not None:
+        said.append(f"failure: {row.failure.error}")
+    else:
+        said += [f"{name}: {_score(score)}" for name, score in row.scores.items()]
+    if row.seconds is not None:
+        said.append(f"seconds: {row.seconds:.3g}")
+    return "\n".join([*lines, *(indent(printable(each), 2, width=room) for each in said)])
+
+
+def _score(score: RowScore) -> str:
+    if score.failure is not None:
+        return f"- ({_cut(score.failure.error)})"
+    is_number = isinstance(score.value, float) and not isinstance(score.value, bool)
+    value = "-" if score.value is None else f"{score.value:.3g}" if is_number else str(score.value)
+    return f"{value} ({_cut(score.comment)})" if score.comment else value
+
+
+def _cut(text: str) -> str:
+    plain = " ".join(text.split())
+    return plain if len(plain) <= _LONGEST else f"{plain[:_LONGEST]}..."

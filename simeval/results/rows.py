@@ -1,0 +1,225 @@
+"""Rows: one for each answer of an experiment, or each conversation of a scenario, with all that was measured of it.
+
+They are read when they are gone through, from the store where there is one, so that none need be held in memory.
+"""
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+from simeval.core.conversation import Conversation
+from simeval.core.serialization import Json, encode_conversation, plain
+from simeval.core.trial import Failure, Judgement, Score, TrialConversation
+from simeval.datasets.dataset import RETURNED
+from simeval.errors import DefinitionError
+from simeval.scorers.returned import parts_of, reason_at
+
+MOST_KEPT = 10_000  # rows of an experiment without a store, the first of its dataset; of the others only the numbers
+_OWN = ("example", "scenario", "trial", "repetition")  # the columns that say which row it is
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowScore:
+    """One value that was measured of a row: a number, a boolean or a category, with what was said of it.
+
+    `value` is None where there is none; `failure` says why, where that is known.
+    """
+
+    value: float | bool | str | None = None
+    comment: str = ""
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One answer, with its example's inputs and reference and its scores by the names that metrics have.
+
+    `title` is the scenario's or the dataset's, `example` the key of the example, `trial` its place in the order dealt,
+    `seconds` how long the app took for all of its answers, `failure` what went wrong before anything could be measured.
+    """
+
+    title: str
+    trial: int
+    inputs: Mapping[str, Any]
+    output: Any
+    conversation: Conversation
+    scores: Mapping[str, RowScore]
+    reference: Any = None
+    seconds: float | None = None
+    failure: Failure | None = None
+    example: str = ""
+    repetition: int = 0
+
+    def encode(self) -> Json:
+        """Return the row as JSON has it."""
+        return {
+            "title": self.title,
+            "example": self.example,
+            "trial": self.trial,
+            "repetition": self.repetition,
+            "inputs": plain(self.inputs),
+            "output": plain(self.output),
+            "reference": plain(self.reference),
+            "seconds": plain(self.seconds),
+            "failure": self.failure.error if self.failure else None,
+            "scores": {
+                name: {
+                    "value": plain(each.value),
+                    "comment": each.comment,
+                    "failure": each.failure.error if each.failure else None,
+                }
+                for name, each in self.scores.items()
+            },
+            **encode_conversation(self.conversation),
+        }
+
+    def flat(self) -> dict[str, object]:
+        """Return the row as the cells of a table, by their columns; what is no number and no text is JSON."""
+        which = {"example": self.example} if self.example else {"scenario": self.title}
+        found: dict[str, object] = {**which, "trial": self.trial, "repetition": self.repetition}
+        found |= {f"inputs.{name}": _cell(value) for name, value in self.inputs.items()}
+        found |= {"output": _cell(self.output), "reference": _cell(self.reference), "seconds": self.seconds}
+        found["failure"] = self.failure.error if self.failure else None
+        said: set[str] = set()
+        for name, each in self.scores.items():
+            found[name] = each.value
+            if each.comment and each.comment not in said:  # of several metrics, one comment stands beside the first
+                said.add(each.comment)
+                found[f"{name}.comment"] = each.comment
+            if each.failure:
+                found[f"{name}.failure"] = each.failure.error
+        return found
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Rows:
+    """The rows of a result, read anew each time they are gone through: `source` opens them.
+
+    `left_out` are the rows whose texts were not kept, because there is no store: they are not among them.
+    """
+
+    source: Callable[[], Iterator[Row]] = field(default=lambda: iter(()))
+    size: int = 0
+    left_out: int = 0
+
+    def __iter__(self) -> Iterator[Row]:
+        return self.source()
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __repr__(self) -> str:
+        left = f", {self.left_out} more not kept: name a store" if self.left_out else ""
+        return f"<{self.size} rows{left}>"
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the rows as a table. Goes through them twice: columns are those of all of them."""
+        with Path(path).open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+            writer = csv.DictWriter(file, self.columns())
+            writer.writeheader()
+            writer.writerows(row.flat() for row in self)
+
+    def to_jsonl(self, path: str | Path) -> None:
+        """Write one JSON object a line, with the whole conversation."""
+        with Path(path).open("w", encoding="utf-8", errors="backslashreplace") as file:
+            file.writelines(f"{json.dumps(row.encode(), ensure_ascii=False)}\n" for row in self)
+
+    def to_pandas(self) -> Any:
+        """Return the rows as a DataFrame of pandas. Raises DefinitionError where that is not installed."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise _not_installed("pandas") from None
+        return pd.DataFrame([row.flat() for row in self], columns=self.columns())
+
+    def to_polars(self) -> Any:
+        """Return the rows as a DataFrame of polars. Raises DefinitionError where that is not installed."""
+        try:
+            import polars as pl
+        except ImportError:
+            raise _not_installed("polars") from None
+        table = [row.flat() for row in self]
+        return pl.DataFrame({name: [row.get(name) for row in table] for name in self.columns()}, strict=False)
+
+    def columns(self) -> list[str]:
+        """Return the columns of the table: which row it is, inputs, answer, then what was measured."""
+        found = dict.fromkeys(name for row in self for name in row.flat())
+        return [*(name for name in _OWN if name in found), *(name for name in found if name not in _OWN)]
+
+
+NO_ROWS = Rows()
+
+
+def chained(parts: Sequence[Rows]) -> Rows:
+    """Return the rows of several as those of one, in their order."""
+    return Rows(lambda: chain.from_iterable(parts), sum(map(len, parts)), sum(part.left_out for part in parts))
+
+
+def row_of(
+    held: TrialConversation | Judgement,
+    results: Iterable[tuple[str, Score | Failure]],
+    *,
+    title: str,
+    concluded: frozenset[str],
+    **which: Any,
+) -> Row:
+    """Return the row of a trial; `results` have labels, the first of one counts, `concluded` those of one number.
+
+    The columns of its example, where it has one, hold its inputs and its reference; `which` are further fields.
+    """
+    conversation, columns = held.conversation, held.columns
+    said = conversation.responses
+    returned = said[-1].metadata.get(RETURNED) if said else None
+    inputs = columns.get("inputs") or {"input": columns.get("input", conversation.input)}
+    seconds = sum(message.seconds for message in said)
+    scores: dict[str, RowScore] = {}
+    seen: set[str] = set()
+    for label, result in results:
+        if label not in seen:
+            scores.update(_scores(label, result, is_concluded=label in concluded))
+        seen.add(label)
+    return Row(
+        title=title,
+        trial=held.trial.index,
+        inputs=inputs if isinstance(inputs, Mapping) else {"inputs": inputs},
+        output=conversation.output if returned is None else returned,
+        reference=columns.get("reference", columns.get("reference_outputs") or None),
+        conversation=conversation,
+        scores=scores,
+        seconds=None if isnan(seconds) or not said else seconds,
+        failure=held.failure,
+        **which,
+    )
+
+
+def _scores(label: str, result: Score | Failure, *, is_concluded: bool) -> Iterator[tuple[str, RowScore]]:
+    """Return all that one scorer measured, by the names of metrics; of what is concluded on, its number first."""
+    if isinstance(result, Failure):
+        if not result.is_unneeded:
+            yield label, RowScore(failure=result)
+        return
+    if is_concluded:
+        yield label, RowScore(value=_known(result.value), comment=result.reasoning)
+        if not result.details:
+            return
+    for path, part in parts_of(result):
+        comment = reason_at(result.details, path) or result.reasoning
+        yield f"{label}.{path}" if path else label, RowScore(value=_known(part), comment=comment)
+
+
+def _known(value: float | bool | str | None) -> float | bool | str | None:
+    return None if isinstance(value, float) and isnan(value) else value
+
+
+def _cell(value: object) -> object:
+    is_simple = value is None or isinstance(value, (str, int, float))
+    return value if is_simple else json.dumps(plain(value), ensure_ascii=False)
+
+
+def _not_installed(library: str) -> DefinitionError:
+    return DefinitionError("rows", found=f"{library} is not installed", do=f"pip install {library}, or use to_jsonl")

@@ -1,0 +1,86 @@
+"""The rows of a run that has ended, read from its store a part at a time."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from sqlalchemy import Connection, func, select
+
+from simeval.core.serialization import Json
+from simeval.core.trial import Failure, Score, Trial
+from simeval.results.rows import Row, Rows, row_of
+from simeval.store.database import Database
+from simeval.store.reading import read_conversations, read_failures, read_scores
+from simeval.store.runs import Runs
+from simeval.store.schema import SCENARIOS, TRIALS
+from simeval.store.text_encoding import as_written
+
+READ_AT_ONCE = 200  # trials
+
+
+def stored_rows(database: Database, run_id: str) -> Rows:
+    """Return the rows of a run. Raises DefinitionError where there is none, or it has not ended."""
+    head = Runs(database).head(run_id)
+    scenarios = database.read(partial(_scenarios, run_id=run_id, head=head))
+    return Rows(lambda: iterate(database, run_id, scenarios), sum(each.size for each in scenarios))
+
+
+@dataclass(frozen=True, slots=True)
+class _Scenario:
+    """What all rows of a scenario, or of an experiment, share."""
+
+    position: int
+    title: str
+    labels: tuple[str, ...]
+    size: int  # trials that were held
+    end: int  # above the index of the last
+    concluded: frozenset[str]
+    keys: tuple[str, ...]  # of the examples of an experiment, each answered so many times
+    times: int
+
+
+def iterate(database: Database, run_id: str, scenarios: list[_Scenario]) -> Iterator[Row]:
+    """Return the rows one after the other, in the order of scenarios and trials."""
+    for scenario in scenarios:
+        for first in range(0, scenario.end, READ_AT_ONCE):
+            yield from database.read(partial(_part, run_id=run_id, scenario=scenario, first=first))
+
+
+def _part(connection: Connection, *, run_id: str, scenario: _Scenario, first: int) -> list[Row]:
+    since = Trial(scenario.position, first, 0)
+    held = read_conversations(connection, run_id, since=since, count=READ_AT_ONCE)
+    scores = read_scores(connection, run_id, since=since, count=READ_AT_ONCE)
+    failures = read_failures(connection, run_id, since=since, count=READ_AT_ONCE)
+    rows = []
+    for key, each in sorted(held.items()):
+        measured: dict[int, Score | Failure] = {**failures.get(key, {}), **scores.get(key, {})}
+        results = [(label, measured[place]) for place, label in enumerate(scenario.labels) if place in measured]
+        place, again = divmod(key[1], scenario.times)
+        which = {"example": scenario.keys[place], "repetition": again} if scenario.keys else {}
+        rows.append(row_of(each, results, title=scenario.title, concluded=scenario.concluded, **which))
+    return rows
+
+
+def _scenarios(connection: Connection, *, run_id: str, head: Json) -> list[_Scenario]:
+    query = select(TRIALS.c.scenario, func.count(), func.max(TRIALS.c.trial)).where(TRIALS.c.run_id == run_id)
+    counts = {place: (size, last + 1) for place, size, last in connection.execute(query.group_by(TRIALS.c.scenario))}
+    rows = connection.execute(select(SCENARIOS).where(SCENARIOS.c.run_id == run_id).order_by(SCENARIOS.c.scenario))
+    measured, dataset = head.get("scorers", []), head.get("dataset") or {}
+    found = []
+    for row in map(as_written, rows.mappings()):
+        labels = tuple(json.loads(row["labels"]))
+        size, end = counts.get(row["scenario"], (0, 0))
+        found.append(
+            _Scenario(
+                position=row["scenario"],
+                title=row["title"],
+                labels=labels,
+                size=size,
+                end=end,
+                concluded=frozenset(labels).difference(measured),
+                keys=tuple(head.get("examples", {}).get("keys", ())),
+                times=dataset.get("repetitions", 1),
+            )
+        )
+    return found
