@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Literal, TypeAlias, TypeGuard, get_args
 
+from simeval.core.paths import nearest_path
 from simeval.errors import DefinitionError
 
 Direction = Literal["higher", "lower", "none"]
@@ -40,8 +41,8 @@ def direction_at(declared: object, path: str) -> Direction | None:
     """
     if not isinstance(declared, Mapping):
         return declared if _is_direction(declared) else None
-    leading = [key for key in declared if key in ("", path) or path.startswith(f"{key}.")]
-    return declared[max(leading, key=len)] if leading else None
+    found = nearest_path(declared, path)
+    return None if found is None else declared[found]
 
 
 def require_directions(declared: object, where: str) -> None:

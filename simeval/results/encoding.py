@@ -126,6 +126,7 @@ def encode_experiment(result: ExperimentResult, *, version: str) -> Json:
     return {
         **encode_head(result, version=version),
         "answers": result.answers,
+        "significance_level": result.significance_level,
         "scorers": list(result.scorers),
         "metrics": [_encode_metric(metric) for metric in result.metrics],
         "summaries": _encode_estimates(result.summaries),

@@ -1,21 +1,25 @@
 """Estimates over the examples of a dataset, whose repetitions are not independent of one another."""
 
 from collections.abc import Mapping, Sequence
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simeval.core.bounds import UNIT, Bounds
+from simeval.core.settings import DEFAULTS
 from simeval.core.trial import Estimate
 
-ALPHA = 0.025  # error on each side of the intervals
+ALPHA = DEFAULTS.significance_level  # error on each side of the intervals, as verdicts have them
+FEW = 30  # examples, under which Student's interval is said to be rough: benchmarks/statistics/intervals measures it
 ROUNDING = 1e-12  # of a standard error that is none
 
 
-def estimate_share(values: Sequence[float], repetitions: int = 1) -> Estimate:
+def estimate_share(values: Sequence[float], repetitions: int = 1, *, alpha: float = ALPHA) -> Estimate:
     """Estimate a share from the 1s and 0s of each answer, those to one example side by side; NaN where there is none.
 
-    The interval, for 2.5% error on each side, is Clopper and Pearson's, exact; with repetitions Korn and Graubard's,
-    for which examples are clusters. `n` counts the examples that have a value.
+    The interval, for an error of `alpha` on each side, is Clopper and Pearson's, exact; with repetitions Korn and
+    Graubard's, for which examples are clusters. `n` counts the examples that have a value.
     """
     from simeval.stats.binomial import clopper_pearson
     from simeval.stats.clusters import korn_graubard
@@ -28,19 +32,19 @@ def estimate_share(values: Sequence[float], repetitions: int = 1) -> Estimate:
         return Estimate(value=None, n=0)
     share, n = float(good.sum() / sizes.sum()), int(sizes.size)
     if repetitions == 1:
-        interval = clopper_pearson(int(good.sum()), n, ALPHA)
+        interval = clopper_pearson(int(good.sum()), n, alpha)
         return Estimate(value=share, n=n, interval=interval, method="Clopper-Pearson")
     if n < 2:
         return Estimate(value=share, n=n)
-    found = korn_graubard(good, sizes, alpha=ALPHA)
+    found = korn_graubard(good, sizes, alpha=alpha)
     return Estimate(value=share, n=n, interval=(found.low, found.high), method="Korn-Graubard, approximate")
 
 
-def estimate_repeated(values: Sequence[float], repetitions: int) -> Mapping[str, Estimate]:
+def estimate_repeated(values: Sequence[float], repetitions: int, *, alpha: float = ALPHA) -> Mapping[str, Estimate]:
     """Estimate pass^k and pass@k, the chances that all and that at least one of k repetitions are good, by their names.
 
     `values` are those of `estimate_share`; k is `repetitions`, and an example that lacks one is left out. The interval,
-    for 2.5% error on each side, takes examples as clusters. Empty without repetitions.
+    for an error of `alpha` on each side, takes examples as clusters. Empty without repetitions.
     """
     from simeval.stats.repeated import pass_at_k, pass_hat_k
 
@@ -50,7 +54,7 @@ def estimate_repeated(values: Sequence[float], repetitions: int) -> Mapping[str,
         return {}
     good, times = whole.sum(axis=1).astype(int).tolist(), [repetitions] * len(whole)
     found = {
-        f"pass{sign}{repetitions}": chance(good, times, repetitions, alpha=ALPHA)
+        f"pass{sign}{repetitions}": chance(good, times, repetitions, alpha=alpha)
         for sign, chance in (("^", pass_hat_k), ("@", pass_at_k))
     }
     return {
@@ -61,11 +65,15 @@ def estimate_repeated(values: Sequence[float], repetitions: int) -> Mapping[str,
     }
 
 
-def estimate_mean(values: Sequence[float], repetitions: int = 1) -> Estimate:
+def estimate_mean(
+    values: Sequence[float], repetitions: int = 1, *, bounds: Bounds | None = None, alpha: float = ALPHA
+) -> Estimate:
     """Estimate a mean over examples, each the mean of its answers; NaN where an answer has no value.
 
-    The interval, for 2.5% error on each side, is Student's, which is approximate unless the values are normal or
-    many. `n` counts the examples that have a value; of fewer than two, or equal ones, there is no interval.
+    The interval, for an error of `alpha` on each side, never reaches beyond the `bounds` of the values. Where both are
+    finite it is Gaffke's, as `MeanEvaluator` has it; values that all lie from 0 to 1 and have no bounds are taken to
+    have those. Otherwise it is Student's, which is approximate unless the values are normal or many; of fewer than two
+    values, or equal ones, there is none. `n` counts the examples that have a value.
     """
     table = np.asarray(values, dtype=float).reshape(-1, repetitions)
     known = ~np.isnan(table)
@@ -74,9 +82,34 @@ def estimate_mean(values: Sequence[float], repetitions: int = 1) -> Estimate:
     n = int(means.size)
     if not n:
         return Estimate(value=None, n=0)
-    interval = student_interval(means, ALPHA)
-    method = "Student's t" if repetitions == 1 else "Student's t, by example"
-    return Estimate(value=float(means.mean()), n=n, interval=interval, method=method if interval else "")
+    interval, method = _mean_interval(means, bounds, alpha)
+    by_example = ", by example" if method and repetitions > 1 else ""
+    return Estimate(value=float(means.mean()), n=n, interval=interval, method=method + by_example)
+
+
+def _mean_interval(
+    means: NDArray[np.float64], bounds: Bounds | None, alpha: float
+) -> tuple[tuple[float, float] | None, str]:
+    """Return the interval of a mean, and how it was found."""
+    from simeval.stats.mean import lower_bound, upper_bound
+
+    low, high = bounds if bounds is not None and _within(means, bounds) else (-inf, inf)
+    seen = bounds is None and _within(means, UNIT)
+    if seen:
+        low, high = UNIT
+    if -inf < low and high < inf:
+        found = means.tolist()
+        interval = lower_bound(found, alpha, low=low), upper_bound(found, alpha, high=high)
+        return interval, f"Gaffke, {low:g} to {high:g}{' as seen' if seen else ''}"
+    student = student_interval(means, alpha)
+    if student is None:
+        return None, ""
+    few = f", rough: few examples (under {FEW})" if len(means) < FEW else ""
+    return (max(student[0], low), min(student[1], high)), f"Student's t{few}"
+
+
+def _within(values: NDArray[np.float64], bounds: Bounds) -> bool:
+    return bool((values >= bounds[0]).all() and (values <= bounds[1]).all())
 
 
 def student_interval(values: Sequence[float] | NDArray[np.float64], alpha: float) -> tuple[float, float] | None:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Literal
 
 from simeval.core.direction import Direction
-from simeval.core.settings import Gate
+from simeval.core.settings import DEFAULTS, Gate
 from simeval.core.tables import LINE, indent, render_table
 from simeval.core.trial import Estimate, Judgement, Outcome, Verdict
 from simeval.evaluators.verdicts import show_share
@@ -33,10 +33,11 @@ from simeval.results.text import (
     verdict_row,
 )
 
-METRIC_HEADERS = ("metric", "value", "95% interval", "examples", "missing", "app failed", "interval by")
-CATEGORY_HEADERS = ("category of", "text", "share", "95% interval", "examples")
+INTERVAL = "interval"  # of which a table says the level
+METRIC_HEADERS = ("metric", "value", INTERVAL, "examples", "missing", "app failed", "interval by")
+CATEGORY_HEADERS = ("category of", "text", "share", INTERVAL, "examples")
 MOST_SHOWN = 10  # texts of one metric
-SUMMARY_HEADERS = ("over the dataset", "value", "95% interval", "examples", "interval by")
+SUMMARY_HEADERS = ("over the dataset", "value", "interval", "examples", "interval by")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +73,8 @@ class ExperimentResult(Shown):
     concluded; without any there is no outcome. `values` are the measured
     values by metric, one for each answer, those to one example side by side, NaN where there is none; `keys` tell
     the examples from others in every version of the dataset; `crashed` are the places of the answers that the app
-    failed on. `rows` are the answers, read from the store; without one the first 10,000 are kept.
+    failed on. `significance_level` is the error on each side of all intervals, as of the verdicts'. `rows` are the
+    answers, read from the store; without one the first 10,000 are kept.
     """
 
     run: RunRecord
@@ -85,6 +87,7 @@ class ExperimentResult(Shown):
     values: Mapping[str, Sequence[float]] = field(repr=False)
     keys: tuple[str, ...] = field(repr=False)
     categories: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
+    significance_level: float = DEFAULTS.significance_level
     crashed: frozenset[int] = frozenset()
     failures: Mapping[str, int] = field(default_factory=dict)
     worst: Mapping[str, Judgement] = field(default_factory=dict, repr=False)
@@ -137,8 +140,8 @@ def _describe(result: ExperimentResult, room: int | None) -> str:
     table, said = partial(render_table, room=room), partial(indent, spaces=0, width=min(room or LINE, LINE))
     parts = [
         "\n".join(said(f"note: {note}") for note in result.run.notes),
-        _show_metrics(result.metrics, table),
-        _show_categories(result.categories, table),
+        _show_metrics(result, table),
+        _show_categories(result, table),
         _show_summaries(result.summaries, table),
         _show_verdicts(result, table),
         "\n".join(said(f"warning: {each.label!r}: {why}") for each in result.expectations for why in each.warnings),
@@ -150,7 +153,7 @@ def _describe(result: ExperimentResult, room: int | None) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _show_metrics(metrics: Sequence[MetricResult], table: Callable[..., str]) -> str:
+def _show_metrics(result: ExperimentResult, table: Callable[..., str]) -> str:
     rows = [
         [
             metric.name,
@@ -160,19 +163,24 @@ def _show_metrics(metrics: Sequence[MetricResult], table: Callable[..., str]) ->
             str(metric.crashed or "-"),
             metric.estimate.method,
         ]
-        for metric in metrics
+        for metric in result.metrics
     ]
-    return table(METRIC_HEADERS, rows, widths=(44,)) if rows else ""
+    return table(_headers(METRIC_HEADERS, result), rows, widths=(44,)) if rows else ""
 
 
-def _show_categories(categories: Mapping[str, Mapping[str, Estimate]], table: Callable[..., str]) -> str:
+def _headers(headers: Sequence[str], result: ExperimentResult) -> list[str]:
+    level = f"{100 - 200 * result.significance_level:g}%"
+    return [f"{level} interval" if each == INTERVAL else each for each in headers]
+
+
+def _show_categories(result: ExperimentResult, table: Callable[..., str]) -> str:
     rows: list[list[str]] = []
-    for name, found in categories.items():
+    for name, found in result.categories.items():
         for text, estimate in list(found.items())[:MOST_SHOWN]:
             rows.append([name, text, *_show_estimate(estimate, is_share=True), str(estimate.n)])
         if len(found) > MOST_SHOWN:
             rows.append([name, f"({len(found) - MOST_SHOWN} more, see --json)", "", "", ""])
-    return table(CATEGORY_HEADERS, rows, widths=(44, 40)) if rows else ""
+    return table(_headers(CATEGORY_HEADERS, result), rows, widths=(44, 40)) if rows else ""
 
 
 def _show_summaries(summaries: Mapping[str, Mapping[str, Estimate]], table: Callable[..., str]) -> str:

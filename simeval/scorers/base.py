@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 import anyio
 import anyio.to_thread
 
+from simeval.core.bounds import Bounds, BoundsByPath, bounds_at, require_bounds
 from simeval.core.direction import Direction, Directions, direction_at, require_directions
 from simeval.core.preparation import Preparation
 from simeval.core.trial import Estimate, Scored
@@ -56,6 +57,7 @@ class Scorer:
     summarized: ClassVar[tuple[str, ...] | None] = None  # the parameters that `summarize` reads; all without it
     column_map: Mapping[str, str] = UNMAPPED
     direction: Directions | None = None  # which way its values are better; None where nobody has said so
+    bounds: ClassVar[BoundsByPath | None] = None  # of its values; None where nobody has said so
 
     @property
     def name(self) -> str:
@@ -77,6 +79,8 @@ class Scorer:
         where = f"scorer {self.name}"
         if self.direction is not None:
             require_directions(self.direction, where)
+        if self.bounds is not None:
+            require_bounds(self.bounds, where)
         has_method = callable(getattr(self, "score", None))
         require(has_method, where, found="no score method", do="define score(self, output, ...)")
         there = f"the columns are {', '.join(columns)}"
@@ -97,6 +101,10 @@ class Scorer:
     def summarizes(self) -> bool:
         """Whether it has something to say of a whole dataset."""
         return type(self).summarize is not Scorer.summarize
+
+    def bounds_of(self, path: str) -> Bounds | None:
+        """Return the smallest and the largest that the value at a path can be; None where that is not known."""
+        return bounds_at(self.bounds, path)
 
     def bind(self, callers: Callers) -> "Scorer":  # noqa: ARG002
         """Return this scorer as it shall be used in a run: one that asks models gets what asks them there."""
@@ -182,10 +190,14 @@ class FunctionScorer(Scorer):
         name: str,
         column_map: Mapping[str, str] = UNMAPPED,
         direction: Directions | None = None,
+        bounds: BoundsByPath | None = None,
     ) -> None:
         if direction is not None:
             require_directions(direction, f"scorer {name}")
+        if bounds is not None:
+            require_bounds(bounds, f"scorer {name}")
         self._function, self._name, self.column_map, self.direction = function, name, column_map, direction
+        self._bounds = bounds
 
     @property
     def name(self) -> str:
@@ -194,6 +206,9 @@ class FunctionScorer(Scorer):
     @property
     def function(self) -> Callable[..., Any]:
         return self._function
+
+    def bounds_of(self, path: str) -> Bounds | None:
+        return bounds_at(self._bounds, path)
 
     def score(self, **columns: Any) -> Any:
         """Call the function with those of the columns that it names."""
@@ -213,6 +228,7 @@ def scorer(
     name: str | None = None,
     column_map: Mapping[str, str] = UNMAPPED,
     direction: Directions | None = None,
+    bounds: BoundsByPath | None = None,
 ) -> FunctionScorer: ...
 @overload
 def scorer(
@@ -221,6 +237,7 @@ def scorer(
     name: str | None = None,
     column_map: Mapping[str, str] = UNMAPPED,
     direction: Directions | None = None,
+    bounds: BoundsByPath | None = None,
 ) -> Callable[[Callable[..., Any]], FunctionScorer]: ...
 def scorer(
     function: Callable[..., Any] | None = None,
@@ -228,16 +245,18 @@ def scorer(
     name: str | None = None,
     column_map: Mapping[str, str] = UNMAPPED,
     direction: Directions | None = None,
+    bounds: BoundsByPath | None = None,
 ) -> FunctionScorer | Callable[[Callable[..., Any]], FunctionScorer]:
     """Make a scorer of a function; `name` replaces the function's own, `column_map` says which column is meant.
 
     `direction` says which way its values are better: "higher", "lower" or "none", or these by {path: direction}.
-    Comparisons decide nothing by a value whose direction is not known.
+    Comparisons decide nothing by a value whose direction is not known. `bounds` are the smallest and the largest that
+    its values can be, or these by {path: bounds}; no interval reaches beyond them.
     """
     if function is None:
-        return lambda inner: scorer(inner, name=name, column_map=column_map, direction=direction)
+        return lambda inner: scorer(inner, name=name, column_map=column_map, direction=direction, bounds=bounds)
     called = name or str(getattr(function, "__name__", type(function).__name__))
-    return FunctionScorer(function, called, column_map, direction)
+    return FunctionScorer(function, called, column_map, direction, bounds)
 
 
 def as_scorer(candidate: object) -> Scorer:

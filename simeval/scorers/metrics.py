@@ -8,7 +8,9 @@ is the default.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
+from simeval.core.bounds import COUNT, UNIT, BoundsByPath
 from simeval.core.conversation import FIRST_TEXT, Conversation, Message
 from simeval.core.direction import Directions, by_path
 from simeval.errors import DefinitionError
@@ -22,6 +24,7 @@ class TurnMetric(Scorer):
     metric: str
     of: Callable[[Message], float]
     direction: Directions = "none"
+    bounds = COUNT
     default_score = "max"
     paths = ("max", "median", "mean", "p90")
     quick = True
@@ -45,6 +48,7 @@ class TurnsWithin(Scorer):
     default_score = "share"
     paths = ("share", "all")
     direction = by_path(higher=["share", "all"], none=[""])
+    bounds: ClassVar[BoundsByPath] = {"share": UNIT, "all": UNIT, "": COUNT}
     quick = True
     gives_ratings = False
 
@@ -73,6 +77,7 @@ class ConversationMetric(Scorer):
     metric: str
     of: Callable[[Conversation], float]
     direction: Directions = "none"
+    bounds = COUNT
     quick = True
     gives_ratings = False
 

@@ -15,6 +15,7 @@ from simeval.errors import DefinitionError
 
 BARE = "value"  # the detail under which a scorer's bare text is kept
 REASONS = ("reasoning", "reason", "comment", "explanation", "why")  # details that say why, and are no categories
+_UNCOUNTED = (*REASONS, "model", "encoder", "method")  # nor are those that say by what it was measured
 _FEEDBACK = frozenset(
     ("key", "score", "value", "comment", "correction", "evaluator_info", "feedback_config", "extra")
 ) | {
@@ -122,7 +123,7 @@ def parts_of(score: Score) -> Iterator[tuple[str, float | bool | str | None]]:
         at = "" if path == BARE and len(score.details) == 1 and isinstance(leaf, str) else path
         if (number := _number(leaf)) is not None:
             yield at, number
-        elif (leaf is None or isinstance(leaf, str)) and not _is_reason(path):
+        elif (leaf is None or isinstance(leaf, str)) and not any(part in _UNCOUNTED for part in path.split(".")):
             yield at, leaf
 
 

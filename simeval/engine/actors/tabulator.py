@@ -21,6 +21,7 @@ from simeval.engine.flow.demand import Demand
 from simeval.engine.plans.dataset_plan import DatasetPlan
 from simeval.engine.plans.scenario_plan import Measure
 from simeval.evaluators.base import Evaluator
+from simeval.evaluators.scores import MeanEvaluator
 from simeval.results.estimates import estimate_mean, estimate_repeated, estimate_share
 from simeval.results.experiment import ExperimentResult, MetricResult
 from simeval.results.rows import MOST_KEPT, Row, Rows, row_of
@@ -110,10 +111,11 @@ class Tabulator:
             scorers=tuple(column.label for column in measured),
             metrics=tuple(metric for column in measured for metric in self._metrics(column)),
             summaries=summaries,
+            significance_level=self._settings.significance_level,
             categories={
                 name: shares
                 for column in measured
-                for name, shares in column.categories(self._plan.repetitions).items()
+                for name, shares in column.categories(self._plan.repetitions, self._settings.significance_level).items()
             },
             expectations=tuple(self._expectation(column, run) for column in concluded),
             values={name: values for column in measured for name, values in column.named().items()},
@@ -167,10 +169,25 @@ class Tabulator:
             is_share = column.flags.get(path, False)
             kind: Literal["share", "mean"] = "share" if is_share else "mean"
             known = self._with_crashes(values) if is_share else values
-            estimate = (estimate_share if is_share else estimate_mean)(known, self._plan.repetitions)
+            estimate = self._estimate(column, path, known, is_share=is_share)
             missing = sum(value != value for value in values) - crashed - (self._plan.sample_size - self._came)
             found.append(make(path=path, kind=kind, estimate=estimate, missing=missing, direction=direction_of(path)))
         return found
+
+    def _estimate(self, column: "_Column", path: str, values: Sequence[float], *, is_share: bool) -> Estimate:
+        """Estimate a metric as a verdict on it would; the bounds that one was given are the metric's."""
+        times, alpha = self._plan.repetitions, self._settings.significance_level
+        if is_share:
+            return estimate_share(values, times, alpha=alpha)
+        scorer = column.measure.scorer
+        stated = (
+            evaluator.bounds
+            for each in self._plan.measures
+            if each.scorer is scorer and (each.path or "") == path
+            for evaluator in each.evaluators
+            if isinstance(evaluator, MeanEvaluator)
+        )
+        return estimate_mean(values, times, bounds=next(stated, None) or scorer.bounds_of(path), alpha=alpha)
 
     def _with_crashes(self, values: Sequence[float]) -> Sequence[float]:
         """Return the values of a yes or no; an answer the app failed on is a no, unless it does not count."""
@@ -184,7 +201,9 @@ class Tabulator:
             f"{path} {name}".lstrip(): estimate
             for path, values in column.in_order()
             if column.flags.get(path, False)
-            for name, estimate in estimate_repeated(self._with_crashes(values), self._plan.repetitions).items()
+            for name, estimate in estimate_repeated(
+                self._with_crashes(values), self._plan.repetitions, alpha=self._settings.significance_level
+            ).items()
         }
 
     def _summary(self, column: "_Column") -> Mapping[str, Estimate]:
@@ -309,10 +328,10 @@ class _Column:
         paths = [path for path in self.values if path in self.flags or path not in self.texts]
         return [(path, self.values[path]) for path in sorted(paths, key=self.first.__getitem__)]
 
-    def categories(self, repetitions: int) -> Mapping[str, Mapping[str, Estimate]]:
+    def categories(self, repetitions: int, alpha: float) -> Mapping[str, Mapping[str, Estimate]]:
         """Return the shares of the texts at each path, by its whole name, in the order of the first answer with one."""
         ordered = sorted(self.texts.items(), key=lambda each: each[1].first)
-        return {self.name_of(path): tally.shares(repetitions) for path, tally in ordered}
+        return {self.name_of(path): tally.shares(repetitions, alpha) for path, tally in ordered}
 
     def take(self, index: int, result: Score | Failure, judgement: Judgement, *, example: int) -> None:
         """Put a result in its place."""

@@ -3,6 +3,7 @@
 from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from math import nan
 
 from simeval.core.trial import Estimate
@@ -29,15 +30,16 @@ class TextTally:
         is_full = len(self._numbers) > MOST_CATEGORIES  # then the last number stands for all texts
         self._answers[index] = MOST_CATEGORIES if is_full else self._numbers.setdefault(text, len(self._numbers))
 
-    def shares(self, repetitions: int) -> Mapping[str, Estimate]:
+    def shares(self, repetitions: int, alpha: float) -> Mapping[str, Estimate]:
         """Return the share of each category, of the answers with a text, the most frequent first.
 
         Of too many different texts there is one entry, which says so.
         """
         if len(self._numbers) > MOST_CATEGORIES:
             known = [nan if number == _NONE else 1.0 for number in self._answers]
-            return {f"(more than {MOST_CATEGORIES} different texts)": estimate_share(known, repetitions)}
-        found = {text: estimate_share(self._flags(number), repetitions) for text, number in self._numbers.items()}
+            return {f"(more than {MOST_CATEGORIES} different texts)": estimate_share(known, repetitions, alpha=alpha)}
+        estimate = partial(estimate_share, repetitions=repetitions, alpha=alpha)
+        found = {text: estimate(self._flags(number)) for text, number in self._numbers.items()}
         return dict(sorted(found.items(), key=lambda each: (-(each[1].value or 0.0), each[0])))
 
     def _flags(self, wanted: int) -> list[float]:

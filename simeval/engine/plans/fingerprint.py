@@ -171,7 +171,7 @@ def _expectation(measure: Measure) -> Json:
         "arguments": {
             name: _shown_argument(value)
             for name, value in sorted(arguments.items())
-            if not name.startswith("_") and name != "direction" and _shown_argument(value) is not None
+            if not name.startswith("_") and name not in ("direction", "bounds") and _shown_argument(value) is not None
         },
         "score": measure.path,
         "evaluators": [repr(each) for each in measure.evaluators],

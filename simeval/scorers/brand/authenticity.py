@@ -6,6 +6,7 @@ from math import fsum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from simeval.core.bounds import COUNT, UNIT, BoundsByPath
 from simeval.core.direction import by_path
 from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import require
@@ -43,6 +44,7 @@ class Authenticity(ColumnScorer):
     default_score = "authenticity"
     paths = ("authenticity", "style", "traits", "lexicon", "responses")
     direction = by_path(higher=["authenticity", "style", "traits", "lexicon"], none=["responses"])
+    bounds: ClassVar[BoundsByPath] = {"": UNIT, "responses": COUNT}
     timeout_seconds: ClassVar[float | None] = 600.0  # the first text waits until an encoder is loaded
     persona: Persona | str | Path
     encoder: Encoding = MINILM

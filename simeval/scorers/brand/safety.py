@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from simeval.core.bounds import COUNT, UNIT, BoundsByPath
 from simeval.core.conversation import Conversation
 from simeval.core.direction import by_path
 from simeval.core.trial import Estimate, Scored
@@ -54,6 +55,7 @@ class Safety(ModelScorer):
     default_score = "safety"
     paths = ("safety", "rules", "judge", "classifier", "violation_rate", "violations_found")
     direction = by_path(higher=["safety", "rules", "judge", "classifier"], lower=["violation_rate", "violations_found"])
+    bounds: ClassVar[BoundsByPath] = {"": UNIT, "violations_found": COUNT}
     persona: Persona | str | Path | None = None
     policies: Sequence[Policy] = field(default_factory=built_in)
     scoring: Scoring = "severity"

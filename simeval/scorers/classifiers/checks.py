@@ -38,6 +38,9 @@ class Gauge(ColumnScorer):
         """What the number is called."""
         return str(self.default_score)
 
+    def bounds_of(self, path: str) -> tuple[float, float] | None:
+        return self.bounds if path == self.metric else None
+
 
 @dataclass(kw_only=True, eq=False)
 class Check(ColumnScorer):

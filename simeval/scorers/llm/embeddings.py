@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import hypot
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+from simeval.core.bounds import BoundsByPath
 from simeval.core.validation import is_number, require
 from simeval.errors import DefinitionError
 from simeval.models.kinds import Embedding
@@ -32,6 +33,7 @@ class EmbeddingSimilarity(ModelScorer):
     default_score = "similarity_score"
     paths = ("similarity_score", "is_similar")
     direction = "higher"
+    bounds: ClassVar[BoundsByPath] = (-1.0, 1.0)
     model: str | Path | Encoder | LocalEncoder | Model | None = None  # type: ignore[assignment]
     threshold: float = 0.5
     _local: LocalEncoder | None = field(default=None, init=False, repr=False)

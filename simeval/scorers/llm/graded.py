@@ -15,6 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from simeval.core.bounds import UNIT
 from simeval.core.conversation import Conversation
 from simeval.core.serialization import plain
 from simeval.core.validation import require
@@ -194,6 +195,7 @@ class Faithfulness(Supported):
     default_score = "faithfulness"
     paths = ("faithfulness",)
     direction = "higher"
+    bounds = UNIT
     system_prompt: str = f"""You grade how faithful an answer of an AI assistant is to a context, claim by claim.
 Break the output into its claims of fact, each once and understandable by itself. A claim is supported if it can be
 inferred from the context alone, whatever else you know.
@@ -216,6 +218,7 @@ class FactualAccuracy(Supported):
     default_score = "factual_accuracy"
     paths = ("factual_accuracy",)
     direction = "higher"
+    bounds = UNIT
     system_prompt: str = f"""You grade how accurately a summary gives the facts of its source, claim by claim.
 Break the summary into its claims, each once and understandable by itself. A claim is supported if the source says it,
 with the same persons, numbers, dates, conditions and certainty; one that is distorted or added is not.
@@ -238,6 +241,7 @@ class DocumentRelevance(Graded):
     default_score = "relevant_share"
     paths = ("relevant_share",)
     direction = "higher"
+    bounds = UNIT
     system_prompt: str = f"""You grade whether documents that were retrieved are relevant to an input, one by one.
 A document is relevant ("met" is true) if it has something that helps to answer the input, alone or with others.
 NAME is the number of a document; a document without a number is number 1.
@@ -269,6 +273,7 @@ class ContextRelevancy(Graded):
     default_score = "relevancy_score"
     paths = ("relevancy_score",)
     direction = "higher"
+    bounds = UNIT
     system_prompt: str = f"""You grade how relevant a retrieved context is to a question.
 "score" is the share of the context that helps to answer the question: 1 if all of it does, 0 if nothing does, and
 fractions between.

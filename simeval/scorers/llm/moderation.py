@@ -1,8 +1,9 @@
 """Moderation: whether a provider's endpoint flags what the app said, and for what."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
+from simeval.core.bounds import UNIT, BoundsByPath
 from simeval.core.direction import by_path
 from simeval.models.kinds import ModerationEndpoint
 from simeval.models.protocol.model import Model, ModelKind
@@ -21,6 +22,7 @@ class Moderation(ModelScorer):
 
     default_score = "passed"
     direction = by_path(higher=["passed"], lower=["flagged", "categories"], none=["scores"])
+    bounds: ClassVar[BoundsByPath] = {"scores": UNIT}
     model: str | Model = "openai/omni-moderation-latest"
 
     @property

@@ -16,8 +16,10 @@ import anyio
 import anyio.to_thread
 
 from simeval.core import seeds
+from simeval.core.bounds import UNIT, BoundsByPath
 from simeval.core.conversation import AppResponse
 from simeval.core.direction import by_path
+from simeval.core.settings import DEFAULTS
 from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import is_number, require
 from simeval.models.protocol.replies import Reasoning, Reply
@@ -27,7 +29,7 @@ from simeval.stats.binomial import p_at_least
 from simeval.stats.mean import lower_bound, upper_bound
 from simeval.stats.preference import preferences
 
-ALPHA = 0.025  # error on each side of the interval
+ALPHA = DEFAULTS.significance_level  # error on each side of the interval, as verdicts have it
 
 Place = Literal["first", "second", "tie"]
 Version = Literal["output", "baseline", "tie"]
@@ -71,6 +73,7 @@ class Preference(Graded):
     default_score = "preference"
     paths = ("preference", "consistent")
     direction = by_path(higher=["preference"], none=["consistent"])  # whether the judge agrees with itself
+    bounds: ClassVar[BoundsByPath] = {"preference": UNIT}
     baseline: Callable[..., Any] | None = None
     prefer: Callable[[Any, Any, Any], Any] | None = None
     function_timeout_seconds: float | None = 60.0

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from simeval.core.bounds import UNIT
 from simeval.scorers.llm.base import ModelScorer
 from simeval.scorers.llm.entities import ENTITY_SYSTEM, ENTITY_USER, both, entities_of
 from simeval.scorers.llm.graded import as_text, needed
@@ -24,6 +25,7 @@ class ContextEntityRecall(ModelScorer):
     default_score = "context_entity_recall"
     paths = ("context_entity_recall", "context_entity_precision")
     direction = "higher"
+    bounds = UNIT
     system_prompt: str = ENTITY_SYSTEM
     user_prompt: str = ENTITY_USER
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
+from simeval.core.settings import DEFAULTS
 from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import require
 from simeval.errors import DefinitionError
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
     from simeval.stats.classification import Interval
 
-ALPHA = 0.025  # on each side of an interval
+ALPHA = DEFAULTS.significance_level  # on each side of an interval, as verdicts have it
+LEVEL = f"{1 - 2 * ALPHA:.0%}"
 AVERAGES = ("macro", "micro", "weighted")
 MEASURES = ("precision", "recall", "f1")
 LONGEST_LABEL = 200  # characters kept of an answer that is no label
@@ -37,7 +39,7 @@ class Classification(ColumnScorer):
 
     `score` says of an example whether its answer is `correct`; the measures are of the whole dataset: "accuracy",
     "macro.f1" and so on for precision, recall and f1 over macro, micro and weighted, and "class.<label>.f1". Shares
-    have an exact 95% interval (Clopper and Pearson; Korn and Graubard's where examples were repeated), the others a
+    have an exact 90% interval (Clopper and Pearson; Korn and Graubard's where examples were repeated), the others a
     bootstrap one over examples with `seed`. Only shares are fit for a verdict.
     """
 
@@ -177,7 +179,7 @@ class _Summary:
             good = np.bincount(self.examples[of], weights=(self.actual == self.predicted)[of])
             found = korn_graubard(good[sizes > 0], sizes[sizes > 0], alpha=ALPHA)
             interval, how = (found.low, found.high), f"Korn-Graubard over {found.n_clusters} examples"
-        return Estimate(value=right / n, n=n, interval=interval, method=f"{how}, 95%{self.missing}")
+        return Estimate(value=right / n, n=n, interval=interval, method=f"{how}, {LEVEL}{self.missing}")
 
     def _resampled(self) -> dict[str, Estimate]:
         """Return the measures that are no shares."""
@@ -202,7 +204,7 @@ class _Summary:
             return Estimate(value=value, n=n, method=f"no interval: no draw differs{self.missing}")
         undefined = f" ({interval.n_undefined} undefined)" if interval.n_undefined else ""
         bounds = min(interval.low, value), max(interval.high, value)
-        return Estimate(value=value, n=n, interval=bounds, method=f"{how}{undefined}, 95%{self.missing}")
+        return Estimate(value=value, n=n, interval=bounds, method=f"{how}{undefined}, {LEVEL}{self.missing}")
 
 
 def _missing(missing: int, of: int) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from simeval.core.bounds import UNIT
 from simeval.core.validation import require_one_of
 from simeval.errors import DefinitionError
 from simeval.scorers.base import ColumnScorer
@@ -28,6 +29,7 @@ class JSONMatch(ColumnScorer):
 
     default_score = "all"
     direction = "higher"
+    bounds = UNIT
 
     def __post_init__(self) -> None:
         super().__post_init__()

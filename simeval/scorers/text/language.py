@@ -4,8 +4,9 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, ClassVar
 
+from simeval.core.bounds import UNIT, BoundsByPath
 from simeval.core.direction import by_path
 from simeval.core.validation import require
 from simeval.errors import DefinitionError
@@ -27,6 +28,7 @@ class Language(ColumnScorer):
     default_score = "matches"
     paths = ("matches", "probability")
     direction = by_path(higher=["matches"], none=["probability"])
+    bounds: ClassVar[BoundsByPath] = {"probability": UNIT}
     expected: str | None = None
     among: Collection[str] = field(default_factory=tuple)
     least_letters: int = LEAST_LETTERS

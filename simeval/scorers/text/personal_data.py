@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from simeval.core.bounds import COUNT
 from simeval.core.conversation import Conversation
 from simeval.core.direction import by_path
 from simeval.core.validation import require
@@ -88,6 +89,7 @@ class PersonalData(ColumnScorer):
     default_score = "clean"
     paths = ("clean", "findings")
     direction = by_path(higher=["clean"], lower=["findings"], none=["kinds"])
+    bounds = COUNT
     quick: ClassVar[bool] = True
     kinds: Collection[str] = tuple(KINDS)
     allowed: Collection[str] = field(default_factory=tuple)

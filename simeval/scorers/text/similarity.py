@@ -10,8 +10,9 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, overload
+from typing import Any, ClassVar, overload
 
+from simeval.core.bounds import COUNT, UNIT, BoundsByPath
 from simeval.core.direction import by_path
 from simeval.core.trial import Score
 from simeval.core.validation import require, require_whole
@@ -151,6 +152,7 @@ class LevenshteinSimilarity(TextScorer):
     default_score = "similarity"
     paths = ("similarity", "distance")
     direction = by_path(higher=["similarity"], lower=["distance"])
+    bounds: ClassVar[BoundsByPath] = {"similarity": UNIT, "distance": COUNT}
 
     def score(self, output: Any, reference: Any) -> Mapping[str, float]:
         """Return the similarity, and the distance it is made of."""

@@ -61,11 +61,11 @@ def test_shares_have_exact_intervals_with_the_n_they_rest_on() -> None:
     found = SPAM.summarize(scored(SPAM, MAIL))
 
     assert found["accuracy"].value == 17 / 20
-    assert found["accuracy"].interval == clopper_pearson(17, 20, 0.025)
+    assert found["accuracy"].interval == clopper_pearson(17, 20, 0.05)
     precision, recall = found["class.spam.precision"], found["class.spam.recall"]
-    assert (precision.value, precision.n, precision.interval) == (8 / 9, 9, clopper_pearson(8, 9, 0.025))
-    assert (recall.value, recall.n, recall.interval) == (8 / 10, 10, clopper_pearson(8, 10, 0.025))
-    assert precision.method == "Clopper-Pearson, 95%"
+    assert (precision.value, precision.n, precision.interval) == (8 / 9, 9, clopper_pearson(8, 9, 0.05))
+    assert (recall.value, recall.n, recall.interval) == (8 / 10, 10, clopper_pearson(8, 10, 0.05))
+    assert precision.method == "Clopper-Pearson, 90%"
 
 
 def test_the_positive_class_has_its_measures_under_short_names() -> None:
@@ -86,7 +86,7 @@ def test_f1_and_averages_have_bootstrap_intervals_around_them() -> None:
         assert 0 < interval[0] < value < interval[1] <= 1
     assert found["class.spam.f1"].value == pytest.approx(16 / 19)
     assert found["class.spam.f1"].n == 11
-    assert found["macro.f1"].method == "bootstrap over 20 examples, 1999 draws, 95%"
+    assert found["macro.f1"].method == "bootstrap over 20 examples, 1999 draws, 90%"
 
 
 def test_repeated_examples_are_clusters() -> None:
@@ -94,11 +94,11 @@ def test_repeated_examples_are_clusters() -> None:
 
     once, thrice = SPAM.summarize(scored(SPAM, MAIL)), SPAM.summarize(scored(SPAM, answers, repetitions=3))
 
-    expected = korn_graubard([3.0 * (output == right) for output, right in MAIL], [3] * 20, alpha=0.025)
+    expected = korn_graubard([3.0 * (output == right) for output, right in MAIL], [3] * 20, alpha=0.05)
     assert thrice["accuracy"].interval == (expected.low, expected.high)
     assert thrice["accuracy"].n == 60
-    assert thrice["accuracy"].method == "Korn-Graubard over 20 examples, 95%"
-    assert thrice["class.spam.precision"].method == "Korn-Graubard over 9 examples, 95%"
+    assert thrice["accuracy"].method == "Korn-Graubard over 20 examples, 90%"
+    assert thrice["class.spam.precision"].method == "Korn-Graubard over 9 examples, 90%"
     assert thrice["macro.f1"].interval == once["macro.f1"].interval
 
 
@@ -138,7 +138,7 @@ def test_a_scorer_that_failed_is_missing_and_said() -> None:
     found = SPAM.summarize([*scored(SPAM, MAIL), broken, nameless])
 
     assert values(found) == values(SPAM.summarize(scored(SPAM, MAIL)))
-    assert found["accuracy"].method == "Clopper-Pearson, 95%; 2 of 22 answers missing"
+    assert found["accuracy"].method == "Clopper-Pearson, 90%; 2 of 22 answers missing"
     assert all("2 of 22 answers missing" in estimate.method for estimate in found.values())
 
 
@@ -163,7 +163,7 @@ def test_where_no_draw_differs_there_is_no_bootstrap_interval() -> None:
     found = SPAM.summarize(scored(SPAM, [("ham", "ham"), ("spam", "spam")] * 20))
 
     assert found["macro.f1"] == Estimate(value=1.0, n=40, method="no interval: no draw differs")
-    assert found["accuracy"].interval == clopper_pearson(40, 40, 0.025)
+    assert found["accuracy"].interval == clopper_pearson(40, 40, 0.05)
 
 
 def test_without_labels_the_classes_are_those_of_the_references() -> None:

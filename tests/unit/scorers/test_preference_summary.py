@@ -65,7 +65,7 @@ def test_a_win_rate_has_the_interval_of_both_orders_judged_consistently() -> Non
     letters = {"output": "B", "baseline": "A", "tie": "tie"}
 
     found = concluded(*map(measured, versions))
-    expected = preferences([(letters[each], letters[each]) for each in versions], alpha=0.025)
+    expected = preferences([(letters[each], letters[each]) for each in versions], alpha=0.05)
 
     assert (found["win_rate"].value, found["win_rate"].n) == (expected.win_rate, 20)
     assert found["win_rate"].interval == pytest.approx((expected.low, expected.high))
