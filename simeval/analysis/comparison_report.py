@@ -262,14 +262,16 @@ def _say_gate(comparison: Comparison) -> str:
 
 
 def _summary(comparison: Comparison, noun: str) -> str:
-    counted = Counter(change.finding for change in comparison.changes)
+    """Say what was found in a line; what has no direction is only described, and not counted among what is compared."""
+    counted = Counter(change.finding for change in comparison.changes if change.has_direction)
+    described = len(comparison.changes) - counted.total()
     marks = ", ".join(f"{number} {finding}" for finding, number in counted.items())
-    number = len(comparison.changes)
-    compared = f"1 {noun}" if number == 1 else f"{number} {noun}s"
+    compared = f"{counted.total()} {noun}{'' if counted.total() == 1 else 's'} compared"
+    compared += (f" ({marks})" if marks else "") + (f", {described} described" if described else "")
     alone = len(comparison.baseline.only_here) + len(comparison.candidate.only_here)
     left_out = f", {alone} not compared (in one run only)" if alone else ""
     runs = f"baseline {comparison.baseline}, candidate {comparison.candidate}"
-    return f"{comparison.finding.upper()}: {compared} compared ({marks}){_say_common(comparison)}{left_out}; {runs}"
+    return f"{comparison.finding.upper()}: {compared}{_say_common(comparison)}{left_out}; {runs}"
 
 
 def _say_common(comparison: Comparison) -> str:

@@ -190,3 +190,14 @@ def test_a_direction_that_was_turned_round_is_noted() -> None:
     old, new = (experiment({"own": [1.0]}, kind="mean", direction=direction) for direction in ("higher", "lower"))
 
     assert "which way own is better was 'higher' and is 'lower' now" in " ".join(compare(old, new).notes)
+
+
+@pytest.mark.anyio
+async def test_what_is_only_described_is_not_counted_among_the_metrics_compared() -> None:
+    right = scorer(lambda output: output == "Yes.", name="right", direction="higher")
+    long = scorer(lambda output: len(output), name="long", direction="none")
+    before, now = await measured(lambda _: "Yes.", right, long), await measured(lambda _: "No, sorry.", right, long)
+
+    text = str(compare(before, now))
+
+    assert "WORSE: 1 metric compared (1 worse), 1 described on" in text
