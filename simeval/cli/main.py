@@ -213,7 +213,9 @@ def compare(**options: Any) -> None:
 )
 @click.pass_context
 def score(context: click.Context, /, **options: Any) -> None:
-    """Measure the recorded conversations of FILE (any log that `simeval import` reads, or a table) by scorers.
+    """Measure the recorded conversations of FILE by scorers: any log that `simeval import` reads, a table, or a run.
+
+    A run of the store, by its id, the beginning of it, or "last", is measured anew without asking the app.
 
     METRIC is a scorer's name, or that and the path of one of its numbers: valid_json.valid. Exit status: 0 every
     --share and --median is proven (or none was given); 1 some is not; 2 the command or a file could not be used; 3 the

@@ -37,6 +37,7 @@ from simeval.results.encoding import encode_experiment
 from simeval.results.experiment import ExperimentResult
 from simeval.scorers.base import Scorer, as_scorer
 from simeval.scorers.registry import ScorerOptions, named_scorer
+from simeval.store.opening import open_database
 from simeval.suites.objects import app_of, load_object
 from simeval.suites.scenario import Expectation
 
@@ -70,8 +71,8 @@ def score_file(
             *(_expectation(each, made, _median) for each in medians),
         ]
         require_writable(json_path)
-        dataset = _dataset(file, format, recorded, outputs)
         engine = Engine(judge_model, settings=DEFAULTS.overridden(overrides(context)))
+        dataset = _dataset(file, engine.settings.store, format, recorded, outputs)
         try:
             result = anyio.run(_evaluate, engine, dataset, app_of(app) if app else None, made, then)
         except SimevalError as error:
@@ -107,8 +108,17 @@ def _report(result: ExperimentResult, json_path: str | None) -> None:
     write_json(json_path, encode_experiment(result, version=__version__))
 
 
-def _dataset(file: Path, format: str, recorded: str | None, outputs: Sequence[str]) -> Dataset:
-    """Read a log, or a table of which a column holds what was answered; say what of a log could not be read."""
+def _dataset(file: Path, store: Any, format: str, recorded: str | None, outputs: Sequence[str]) -> Dataset:
+    """Read a log, a table of which a column holds what was answered, or a run of the store.
+
+    What of a log could not be read is said.
+    """
+    if not file.exists() and not file.suffix:
+        from simeval.store.runs import Runs  # SQLAlchemy takes a while to load
+        from simeval.store.stored_rows import answers_of
+
+        database = open_database(store, must_exist=True)  # it is read while it is scored: open until the end
+        return answers_of(database, Runs(database).find(str(file)))
     is_table = file.suffix in TABLES and format == "auto"
     if recorded or outputs or is_table:
         return read_dataset(file, recorded=recorded, outputs=list(outputs) or None)

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, func, select
 
 from simeval.core.serialization import Json
 from simeval.core.trial import Failure, Score, Trial
+from simeval.datasets.dataset import REFERENCE, Dataset, Example, check_dataset
 from simeval.results.rows import Row, Rows, row_of
 from simeval.store.database import Database
 from simeval.store.reading import read_conversations, read_failures, read_scores
@@ -24,6 +25,30 @@ def stored_rows(database: Database, run_id: str) -> Rows:
     head = Runs(database).head(run_id)
     scenarios = database.read(partial(_scenarios, run_id=run_id, head=head))
     return Rows(lambda: iterate(database, run_id, scenarios), sum(each.size for each in scenarios))
+
+
+def answers_of(database: Database, run_id: str) -> Dataset:
+    """Return what was answered in a run as a dataset of recorded conversations, with inputs and references.
+
+    Answers that the app failed on are not among them. Raises DefinitionError as `stored_rows`, and where there is none.
+    """
+    rows = stored_rows(database, run_id)
+    return check_dataset(lambda: map(_example, filter(_is_whole, rows)), name=f"run {run_id}")
+
+
+def _is_whole(row: Row) -> bool:
+    return row.failure is None and bool(row.conversation.responses)
+
+
+def _example(row: Row) -> Example:
+    where = (row.example, row.repetition) if row.example else (row.title, row.trial)
+    return Example(
+        inputs=row.inputs if row.example else {},
+        outputs={} if row.reference is None else {REFERENCE: row.reference},
+        conversation=row.conversation,
+        metadata={} if row.example else {"scenario": row.title},
+        example_id=f"{where[0]} {where[1]}" if where[1] or not row.example else str(where[0]),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +73,10 @@ def iterate(database: Database, run_id: str, scenarios: list[_Scenario]) -> Iter
 
 
 def _part(connection: Connection, *, run_id: str, scenario: _Scenario, first: int) -> list[Row]:
-    since = Trial(scenario.position, first, 0)
-    held = read_conversations(connection, run_id, since=since, count=READ_AT_ONCE)
-    scores = read_scores(connection, run_id, since=since, count=READ_AT_ONCE)
-    failures = read_failures(connection, run_id, since=since, count=READ_AT_ONCE)
+    since, count = Trial(scenario.position, first, 0), min(READ_AT_ONCE, scenario.end - first)
+    held = read_conversations(connection, run_id, since=since, count=count)
+    scores = read_scores(connection, run_id, since=since, count=count)
+    failures = read_failures(connection, run_id, since=since, count=count)
     rows = []
     for key, each in sorted(held.items()):
         measured: dict[int, Score | Failure] = {**failures.get(key, {}), **scores.get(key, {})}
@@ -71,6 +96,9 @@ def _scenarios(connection: Connection, *, run_id: str, head: Json) -> list[_Scen
     for row in map(as_written, rows.mappings()):
         labels = tuple(json.loads(row["labels"]))
         size, end = counts.get(row["scenario"], (0, 0))
+        if not dataset:  # what was finished beside the trials that verdicts rest on is left out
+            end = head["scenarios"][row["scenario"]]["trials"]
+            size = end
         found.append(
             _Scenario(
                 position=row["scenario"],

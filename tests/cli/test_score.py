@@ -142,3 +142,21 @@ def test_a_score_that_measured_nothing_says_why_and_is_no_success(folder: Path) 
 
     assert done.returncode == 3
     assert done.stderr.splitlines()[-1].startswith("simeval: nothing was measured; most often (20 x): scorer: ")
+
+
+class TestRuns:
+    def test_a_finished_run_is_measured_anew_without_its_app(self, folder: Path) -> None:
+        first = simeval(folder, "score", "chat.jsonl", "--scorers", "turn_count")
+        again = simeval(folder, "score", "last", "--scorers", "valid_json", "--json", "again.json")
+
+        assert (first.returncode, again.returncode) == (0, 0)
+        result = json.loads((folder / "again.json").read_text("utf-8"))
+        assert result["examples"]["values"]["valid_json.valid"] == [1] * 15 + [0] * 5
+        assert result["dataset"]["name"].startswith("run ")
+
+    def test_a_run_that_is_not_there_is_told(self, folder: Path) -> None:
+        simeval(folder, "score", "chat.jsonl", "--scorers", "turn_count")
+
+        found = simeval(folder, "score", "nothing", "--scorers", "turn_count")
+
+        assert (found.returncode, "there is no run 'nothing'" in found.stderr) == (2, True)
