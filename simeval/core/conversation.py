@@ -43,6 +43,7 @@ class ChatMessage(TypedDict):
     content: str
 
 
+CONTEXT = "context"  # in the metadata of an answer: what was retrieved for it
 FIRST_TEXT = "first_text_seconds"  # in the metadata of an answer that was streamed
 UNCHANGED: Any = object()  # the state of an AppResponse that names none: what it was before
 
@@ -52,13 +53,15 @@ class AppResponse:
     """What the app answered at one turn, and the state it wants back at the next (by default the same).
 
     `tool_calls` are kept in the transcript, one mapping a call, in whatever form the app reports them, and so is
-    `metadata`, such as the model it used.
+    `metadata`, such as the model it used. `context` is what was retrieved for this answer, one text or a list of them:
+    scorers such as Faithfulness read it.
     """
 
     response: str
     state: Any = UNCHANGED
     tool_calls: Sequence[Mapping[str, Any]] | None = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    context: Any = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

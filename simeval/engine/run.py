@@ -240,7 +240,9 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
     foreseen = await anyio.to_thread.run_sync(partial(work.forecast, canaries=canaries.requests()))
     contexts = await context.models.contexts(foreseen.longest)
     warnings = [*too_long(foreseen.longest, contexts), *warnings_of(plans)]
-    notes = [*embedded_notes([*work.roles, ("app", app_name)]), *replaced_notes(shared.prompts), *warnings]
+    graders = [("scorer", name) for name in sorted(context.embedded_graders)]
+    embedded = embedded_notes([*work.roles, *graders, ("app", app_name)])
+    notes = [*embedded, *replaced_notes(shared.prompts), *warnings]
     notes += [work.part.note] if work.part else []
     is_recorded = work.target is None
     run, known = context.begin(

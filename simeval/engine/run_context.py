@@ -145,6 +145,7 @@ class RunContext:
     ) -> None:
         self.shared, self.stop, self.past = shared, stop, past
         self.settings, self.models, self.store = shared.settings, shared.models, store
+        self.embedded_graders: set[str] = set()
         self._redactor = self.models.redactor()
         self.clean = self._redactor.clean
         self.meter = Meter()
@@ -187,9 +188,14 @@ class RunContext:
         return self.models.caller(model, self.meter.ledger, cache, role=role, redactor=self._redactor)
 
     def scorer_caller(self, named: Any) -> Caller:
-        """Return what asks the model of a scorer; without one, the judge."""
+        """Return what asks the model of a scorer; without one, the judge. Raises DefinitionError.
+
+        The embedded judge grades only for a scorer that names it.
+        """
         model = self.shared.panel[0] if named is None else self.models.get(named, "judge")
-        if is_embedded(model.name):
+        if model.name == DEFAULT_JUDGE and named is not None:
+            self.embedded_graders.add(model.name)
+        elif is_embedded(model.name):
             do = "name the engine's judge_model, or the scorer's own model, such as openai/gpt-5-nano"
             raise DefinitionError("scorer", found=f"it would ask {model.name}, which cannot grade answers", do=do)
         return self.caller(model, "judge")

@@ -30,6 +30,7 @@ from .classifiers.sentiment import SentimentScorer as SentimentScorer
 from .classifiers.toxicity import ToxicityConsistency as ToxicityConsistency
 from .classifiers.toxicity import ToxicityMatch as ToxicityMatch
 from .classifiers.toxicity import ToxicityScorer as ToxicityScorer
+from .each_turn import EachTurn as EachTurn
 from .llm.base import ModelScorer as ModelScorer
 from .llm.embeddings import EmbeddingSimilarity as EmbeddingSimilarity
 from .llm.graded import ContextRelevancy as ContextRelevancy

@@ -21,13 +21,17 @@ from simeval.core.preparation import Preparation
 from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import require
 from simeval.errors import DefinitionError
+from simeval.scorers.responses import RESPONSE_PARTS, strange_part
 
 if TYPE_CHECKING:
     from simeval.models.caller import Caller
 
-COLUMNS = ("output", "input", "conversation", "title", "given", "when", "facts", "expected_behavior", "seed")
+COLUMNS = (
+    *("output", "input", "conversation", "context", "response", "responses"),
+    *("title", "given", "when", "facts", "expected_behavior", "seed"),
+)
 UNMAPPED: Mapping[str, str] = {}
-_OF_THE_TRIAL = ("output", "conversation", "seed")
+_OF_THE_TRIAL = ("output", "conversation", "response", "responses", "seed")
 
 RunSync = Callable[[Callable[[], Any]], Awaitable[Any]]
 Callers = Callable[[Any], "Caller"]  # gives what asks a model of this name, or object; None means the engine's judge
@@ -42,10 +46,12 @@ class Scorer:
     """Something that measures. Subclasses define `score`; its parameters name the columns it wants.
 
     On a simulated conversation the columns are `output` (the app's last message), `input` (the user's
-    first), `conversation` (the whole record), and the scenario's `title`, `given`, `when`, `facts`, `seed`; on an
-    example of a dataset they are `output`, `input`, `conversation`, `seed` and the dataset's own. `column_map` names
-    the column of a parameter that is called otherwise, {parameter: column}, also by a path with dots into one that
-    holds a mapping, such as "output.answer".
+    first), `conversation` (the whole record), `response` (the last answer with its context, metadata and tool calls),
+    `responses` (every answer so), `context` (of the last answer, where the app gave one), and the scenario's `title`,
+    `given`, `when`, `facts`, `seed`; on an example of a dataset they are `output`, `input`, `conversation`, `response`,
+    `responses`, `seed` and the dataset's own. `column_map` names the column of a parameter that is called otherwise,
+    {parameter: column}, also by a path with dots into one that holds a mapping, such as "output.answer", or a list of
+    mappings, such as "responses.metadata.sources".
     """
 
     score: Callable[..., Any]  # must be safe in several threads at once, where it is a plain function
@@ -89,6 +95,9 @@ class Scorer:
         require(not strange, where, found=f"column_map for {strange}", do="map parameters of its score method only")
         absent = [column for column in mapped.values() if column not in columns and column.split(".")[0] not in columns]
         require(not absent, where, found=f"column_map to {absent}", do=f"map to columns there are: {there}")
+        strange = [column for column in mapped.values() if strange_part(column)]
+        do = f"an answer has {', '.join(RESPONSE_PARTS)}"
+        require(not strange, where, found=f"column_map to {strange}", do=do)
         missing = [name for name in _required(self.function) if name not in mapped and name not in columns]
         do = f"name its parameters after the columns there are, or give a column_map; {there}"
         require(not missing, where, found=f"parameters {missing}", do=do)
@@ -153,9 +162,19 @@ class Scorer:
             found.update((name, value) for value in _column(columns, column))
         missing = [name for name in _required(function) if name not in found]
         if missing:
-            do = f"the columns are {', '.join(columns)}"
-            raise DefinitionError(f"scorer {self.name}", found=f"no column for {missing}", do=do)
+            raise self._no_column(missing, columns)
         return found
+
+    def _no_column(self, missing: Sequence[str], columns: Mapping[str, Any]) -> DefinitionError:
+        """Return the error of parameters for which an answer or an example has nothing."""
+        where, paths = f"scorer {self.name}", [self.column_map.get(name, name) for name in missing]
+        if "context" in paths and "responses" in columns:
+            do = "return AppResponse(text, context=[...]), or map the parameter to where it is"
+            return DefinitionError(where, found="the app gave no context with its answer", do=do)
+        if any("." in path for path in paths):
+            do = f"the app's last answer is {columns.get('response', {})!r:.200}"
+            return DefinitionError(where, found=f"there is nothing at {paths}", do=do)
+        return DefinitionError(where, found=f"no column for {missing}", do=f"the columns are {', '.join(columns)}")
 
     def chosen(self, columns: Mapping[str, Any]) -> dict[str, Any]:
         """Return what `score` is given of a dataset's columns, by its parameters' names: what a `Scored` holds."""
@@ -274,6 +293,11 @@ def _column(columns: Mapping[str, Any], name: str) -> list[Any]:
         return [columns[name]]
     found: Any = columns
     for part in name.split("."):
+        if isinstance(found, list):  # of each that has it
+            found = [each[part] for each in found if isinstance(each, Mapping) and part in each]
+            if not found:
+                return []
+            continue
         if not isinstance(found, Mapping) or part not in found:
             return []
         found = found[part]

@@ -7,9 +7,9 @@ from typing import Any
 from zlib import crc32
 
 from simeval.core.controls import EVASIVE, OFF_TOPIC
+from simeval.models.providers.offline_scorer import scorer_reply
 from simeval.testing.behaviour import Behaviour, Role
 from simeval.testing.replies import audit_reply, judge_reply, rubric_reply, user_reply
-from simeval.testing.scorer_replies import scorer_reply
 
 Reply = dict[str, Any] | str
 

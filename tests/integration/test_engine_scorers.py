@@ -125,11 +125,11 @@ class TestScorers:
 
     async def test_a_scorer_that_asks_for_a_column_there_is_not_is_refused_before_the_run(self) -> None:
         @scorer
-        def wants_context(output: str, context: str) -> float:
+        def wants_documents(output: str, documents: str) -> float:
             return 1.0
 
-        test = scenario(then=Expectation(scorer=wants_context, evaluator=ProportionEvaluator(min_proportion=0.9)))
-        with pytest.raises(DefinitionError, match=r"context.*output"):
+        test = scenario(then=Expectation(scorer=wants_documents, evaluator=ProportionEvaluator(min_proportion=0.9)))
+        with pytest.raises(DefinitionError, match=r"documents.*output"):
             await Engine().evaluate(test, good_app)
 
 

@@ -13,7 +13,7 @@ import anyio
 import anyio.to_thread
 
 from simeval.core.capture import Caught, LeftError, capture, guarded, guarded_call, place_of
-from simeval.core.conversation import FIRST_TEXT, UNCHANGED, AppResponse, Beginning, ChatMessage, Message
+from simeval.core.conversation import CONTEXT, FIRST_TEXT, UNCHANGED, AppResponse, Beginning, ChatMessage, Message
 from simeval.core.serialization import opened
 from simeval.engine.actors.streaming import joined, joined_in_thread
 from simeval.engine.flow.demand import TrialScope
@@ -166,7 +166,7 @@ class App:
             started=started,
             seconds=seconds,
             tool_calls=tuple(map(opened, response.tool_calls or ())),
-            metadata=opened(response.metadata),
+            metadata=opened(_metadata(response)),
         )
         return answer, state
 
@@ -224,6 +224,10 @@ def _timed_call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tup
 def _as_chat(beginning: Beginning) -> list[ChatMessage]:
     said: list[ChatMessage] = [{"role": message.role, "content": message.content} for message in beginning.messages]
     return [{"role": "system", "content": beginning.system}, *said] if beginning.system else said
+
+
+def _metadata(response: AppResponse) -> Mapping[str, Any]:
+    return response.metadata if response.context is None else {**response.metadata, CONTEXT: response.context}
 
 
 def _response(turn: int, returned: Any, state: Any) -> tuple[AppResponse, Any]:

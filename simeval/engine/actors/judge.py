@@ -12,6 +12,7 @@ from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, TrialConvers
 from simeval.engine.actors.measuring import cleaned_score, failure_to_measure
 from simeval.engine.flow.demand import Demand
 from simeval.engine.plans.scenario_plan import Measure, RunPlan
+from simeval.scorers.responses import conversation_columns
 
 NOTHING: Mapping[int, Score] = {}
 
@@ -52,9 +53,7 @@ class Judge:
         columns: dict[str, object] = {
             **plan.columns,
             "seed": held.trial.seed,
-            "conversation": conversation,
-            "output": conversation.output,
-            "input": conversation.input,
+            **conversation_columns(conversation),
             **held.columns,
         }
         found: dict[int, Score | Failure] = dict.fromkeys(range(len(plan.measures)), UNNEEDED)

@@ -13,7 +13,7 @@ from simeval.errors import DefinitionError
 from simeval.scorers.base import Callers, Scorer
 from simeval.suites.scenario import Expectation
 
-TRIAL_COLUMNS = ("output", "input", "inputs", "reference_outputs", "conversation", "seed")
+TRIAL_COLUMNS = ("output", "input", "inputs", "reference_outputs", "conversation", "response", "responses", "seed")
 SITUATION = {  # for a judge, who is told of a scenario where there is one
     "given": "Someone who uses the assistant.",
     "when": "What they say in the conversation.",

@@ -20,6 +20,7 @@ from simeval.models.protocol.model import Completion, Request
 from simeval.models.protocol.prompts import ChatRequest, CriteriaRequest, GradeRequest, RubricRequest, UserTurn
 from simeval.models.protocol.replies import Status
 from simeval.models.providers import offline_text as lexical
+from simeval.models.providers.offline_scorer import scorer_reply
 
 OFFLINE_PREFIX = "offline/"
 NOTICE = "a lexical heuristic for smoke tests and demos, not a judgement of quality"
@@ -44,6 +45,7 @@ class OfflineModel:
         await anyio.lowlevel.checkpoint()
         plays = _ROLES[self.name]
         role = next((plays[kind] for kind in type(request).__mro__ if kind in plays), None)
+        role = role or _BY_NAME.get((self.name, request.role))
         if role is None:
             raise ModelUnusable(self.name, kind="bad_request", problem=f"it cannot play the role {request.role!r}")
         text = role(request)
@@ -185,6 +187,13 @@ def _app(request: ChatRequest) -> str:
     return f"{opening} You wrote: {last} I have taken care of it. Is there anything else?"
 
 
+def _scorer(request: Request) -> str:
+    """Answer what a scorer asks by the words of its prompt."""
+    system, user = request.messages()
+    return json.dumps(scorer_reply(system["content"], user["content"]))
+
+
+_BY_NAME: Mapping[tuple[str, str], Callable[..., str]] = {("offline/judge", "scorer"): _scorer}  # requests by role
 _ROLES: Mapping[str, Mapping[type, Callable[..., str]]] = {
     "offline/user": {UserTurn: _user},
     "offline/judge": {CriteriaRequest: _criteria, GradeRequest: _judge, RubricRequest: _rubric},
