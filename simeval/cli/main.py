@@ -247,11 +247,15 @@ def import_(**options: Any) -> None:
 @main.command(context_settings=CONTEXT)
 @store_option("A SQLite file or a PostgreSQL URL.")
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many of the newest.")
-def runs(store: str, limit: int) -> None:
+@click.option("--dataset", metavar="NAME", help="Only experiments on this dataset.")
+@click.option("--where", metavar="KEY=VALUE", multiple=True, help="Only with this metadata, app or outcome.")
+@click.option("--metric", "metrics", metavar="METRIC", multiple=True, help="With the value and the interval of this.")
+@click.option("--json", "json_path", metavar="PATH", help="Write the runs as JSON; - for standard output.")
+def runs(store: str, **wanted: Any) -> None:
     """List the runs that a store has, the newest first."""
-    from simeval.cli.store import list_runs
+    from simeval.cli.runs import WantedRuns, list_runs
 
-    raise SystemExit(list_runs(store, limit))
+    raise SystemExit(list_runs(store, WantedRuns(**wanted)))
 
 
 @main.command(context_settings=CONTEXT)

@@ -1,12 +1,12 @@
-"""What `simeval runs`, `show`, `delete` and `datasets` do: look into the store, and clear it of runs."""
+"""What `simeval show`, `delete` and `datasets` do: look into the store, and clear it of runs."""
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-from simeval.cli.output import Color, require_writable, room_of, show, status_of, terminal_of, write_json
+from simeval.cli.opened import with_store
+from simeval.cli.output import Color, require_writable, room_of, show, terminal_of, write_json
 from simeval.cli.rows import WantedRows, show_rows
 from simeval.core.tables import printable, render_table
 from simeval.core.validation import nearest
@@ -17,25 +17,10 @@ from simeval.results.screen.report import run_text
 from simeval.store.database import Database
 from simeval.store.datasets import Datasets, DatasetSummary
 from simeval.store.feedback import FeedbackBook
-from simeval.store.opening import open_database
-from simeval.store.runs import Runs, RunSummary
+from simeval.store.runs import Runs
 
-HEADERS = ("run", "started (UTC)", "status", "outcome", "app", "scenarios", "trials", "calls", "cost", "seconds")
 DATASET_HEADERS = ("dataset", "version", "kind", "examples", "tags", "saved (UTC)")
 PROGRESS = ("scenario", "trials at most", "conversations", "judged")
-
-
-def list_runs(store: str, limit: int) -> int:
-    """Print the newest runs of a store; give the exit status."""
-
-    def work(database: Database) -> None:
-        runs = Runs(database)
-        found = [_row(run) for run in runs.recent(limit)]
-        show(
-            render_table(HEADERS, found, widths=(), room=room_of(sys.stdout)) if found else f"no runs in {store}", None
-        )
-
-    return status_of(partial(_with, store, work))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +61,7 @@ def show_run(store: str, run: str, json_path: str | None, wanted: Wanted, rows: 
             if count:
                 show(f"\nfeedback: {count} (see simeval feedback {run_id})", None)
 
-    return status_of(partial(_with, store, work))
+    return with_store(store, work)
 
 
 def delete_runs(store: str, names: Sequence[str], *, confirmed: bool) -> int:
@@ -94,7 +79,7 @@ def delete_runs(store: str, names: Sequence[str], *, confirmed: bool) -> int:
             runs.delete(run_id)
             show(f"deleted {run_id}", None)
 
-    return status_of(partial(_with, store, work))
+    return with_store(store, work)
 
 
 def list_datasets(store: str) -> int:
@@ -109,16 +94,7 @@ def list_datasets(store: str) -> int:
             None,
         )
 
-    return status_of(partial(_with, store, work))
-
-
-def _with(store: str, work: Callable[[Database], None]) -> None:
-    """Do something with a store that is there."""
-    database = open_database(store, must_exist=True)
-    try:
-        work(database)
-    finally:
-        database.close()
+    return with_store(store, work)
 
 
 def _conversations(runs: Runs, run_id: str, wanted: Wanted) -> str:
@@ -157,21 +133,6 @@ def _report(runs: Runs, run_id: str, wanted: Wanted) -> str:
             for each in runs.progress_of(run_id)
         ]
         return f"{render_table(PROGRESS, rows, widths=(40,))}\n\n{error}"
-
-
-def _row(run: RunSummary) -> list[str]:
-    return [
-        run.run_id,
-        f"{run.started:%Y-%m-%d %H:%M:%S}",
-        run.status,
-        run.outcome or "-",
-        run.app,
-        str(run.scenarios),
-        str(run.trials),
-        str(run.calls),
-        "-" if run.cost_usd is None else f"${run.cost_usd:.4f}",
-        f"{run.seconds:.1f}",
-    ]
 
 
 def _dataset_row(found: DatasetSummary) -> list[str]:

@@ -1,17 +1,19 @@
 """The runs of a database: found, listed, read back, deleted."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from difflib import get_close_matches
+from functools import partial
+from itertools import count, islice
 from typing import Any, Literal, cast
 
 from sqlalchemy import Connection, ScalarSelect, case, delete, func, select
 
 from simeval.core.run_records import ResumableRun, TrialKey
 from simeval.core.serialization import Json
-from simeval.core.trial import Failure, Outcome, Score, TrialConversation
+from simeval.core.trial import Estimate, Failure, Outcome, Score, TrialConversation
 from simeval.errors import DefinitionError
 from simeval.results.encoding import encode_trial
 from simeval.store.cuts import count_set_aside
@@ -33,6 +35,7 @@ from simeval.store.text_encoding import as_written
 
 Status = Literal["running", "interrupted", "stopped", "finished"]
 LAST = "last"
+LISTED_AT_ONCE = 50  # runs that are read together
 MOST_NAMED = 5  # runs that an error names
 MOST_COMPARED = 1_000  # newest runs among which close names are looked for
 
@@ -41,7 +44,8 @@ MOST_COMPARED = 1_000  # newest runs among which close names are looked for
 class RunSummary:
     """A run in a line: what became of it, and what it has cost so far.
 
-    `trials` counts finished conversations. One that is interrupted has no process any more, and no end.
+    `trials` counts finished conversations. One that is interrupted has no process any more, and no end. An experiment
+    that has ended has its dataset, that one's version, what its user wanted kept, and its metrics by their names.
     """
 
     run_id: str
@@ -54,6 +58,10 @@ class RunSummary:
     calls: int
     cost_usd: float | None
     seconds: float
+    dataset: str = ""
+    version: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metrics: Mapping[str, Estimate] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,11 +87,18 @@ class Runs:
         """
         return self._database.read(lambda connection: _find(connection, name))
 
-    def recent(self, limit: int = 20) -> list[RunSummary]:
-        """Return the runs that were started or resumed last, the newest first."""
-        query = select(RUNS, *_counts()).order_by(RUNS.c.resumed.desc(), RUNS.c.run_id.desc()).limit(limit)
-        rows = self._database.read(lambda connection: connection.execute(query).mappings().all())
-        return [self._summary(as_written(row)) for row in rows]
+    def recent(self, limit: int = 20, wanted: Callable[[RunSummary], bool] = lambda _: True) -> list[RunSummary]:
+        """Return the runs that were started or resumed last and are `wanted`, the newest first, at most `limit`."""
+        return list(islice(filter(wanted, self._newest()), limit))
+
+    def _newest(self) -> Iterator[RunSummary]:
+        """Return all runs, the newest first, read a part at a time."""
+        query = select(RUNS, *_counts()).order_by(RUNS.c.resumed.desc(), RUNS.c.run_id.desc()).limit(LISTED_AT_ONCE)
+        for first in count(0, LISTED_AT_ONCE):
+            rows = self._database.read(partial(_rows, query=query.offset(first)))
+            yield from (self._summary(as_written(row)) for row in rows)
+            if len(rows) < LISTED_AT_ONCE:
+                return
 
     def load(self, run_id: str) -> ResumableRun:
         """Return what there is of a run that is to be resumed. Raises DefinitionError where there is none."""
@@ -165,6 +180,8 @@ class Runs:
     def _summary(self, run: Mapping[str, Any]) -> RunSummary:
         is_interrupted = run["status"] == "running" and not self._is_running(run)
         status = "interrupted" if is_interrupted else run["status"]
+        head: Json = json.loads(run["result"] or "{}")
+        dataset = head.get("dataset") or {}
         return RunSummary(
             run_id=run["run_id"],
             started=datetime.fromisoformat(run["started"]),
@@ -176,7 +193,20 @@ class Runs:
             calls=run["calls"] or 0,
             cost_usd=run["cost_usd"],
             seconds=run["seconds"] or 0.0,
+            dataset=dataset.get("name", ""),
+            version=dataset.get("version", ""),
+            metadata=head.get("metadata", {}),
+            metrics={each["name"]: _estimate(each) for each in head.get("metrics", ())},
         )
+
+
+def _rows(connection: Connection, query: Any) -> Sequence[Mapping[Any, Any]]:
+    return connection.execute(query).mappings().all()
+
+
+def _estimate(found: Mapping[str, Any]) -> Estimate:
+    interval = found.get("interval")
+    return Estimate(value=found["value"], n=found["n"], interval=None if interval is None else tuple(interval))
 
 
 def _row(connection: Connection, run_id: str) -> Mapping[str, Any]:

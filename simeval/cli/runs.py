@@ -1,0 +1,114 @@
+"""What `simeval runs` does: lists the runs of a store, those that are wanted, with the metrics that are asked for."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from simeval.cli.opened import with_store
+from simeval.cli.output import require_writable, room_of, show, write_json
+from simeval.core.serialization import plain
+from simeval.core.tables import printable, render_table
+from simeval.errors import DefinitionError
+from simeval.store.database import Database
+from simeval.store.runs import Runs, RunSummary
+
+HEADERS = ("run", "started (UTC)", "status", "outcome", "app")
+COUNTS = ("scenarios", "trials", "calls", "cost", "seconds")
+OF_A_RUN = ("app", "status", "outcome", "dataset", "version")  # what a condition may name beside the metadata
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedRuns:
+    """Which runs are listed, how many of them, and which metrics beside them."""
+
+    limit: int
+    dataset: str | None
+    where: Sequence[str]
+    metrics: Sequence[str]
+    json_path: str | None
+
+
+def list_runs(store: str, wanted: WantedRuns) -> int:
+    """Print the newest runs of a store; give the exit status."""
+
+    def work(database: Database) -> None:
+        conditions = dict(map(_condition, wanted.where))
+        require_writable(wanted.json_path)
+
+        def is_wanted(run: RunSummary) -> bool:
+            found = {**run.metadata, **{name: getattr(run, name) for name in OF_A_RUN}}
+            return (wanted.dataset is None or run.dataset == wanted.dataset) and all(
+                str(found.get(name)) == value for name, value in conditions.items()
+            )
+
+        found = Runs(database).recent(wanted.limit, is_wanted)
+        _require_metrics(found, wanted.metrics)
+        write_json(wanted.json_path, {"runs": [_encoded(run) for run in found]})
+        show(_table(found, wanted.metrics) if found else f"no runs in {store}{_asked(wanted)}", wanted.json_path)
+
+    return with_store(store, work)
+
+
+def _condition(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not (name and sign):
+        do = f"write it as KEY=VALUE, with a key of the metadata or one of {', '.join(OF_A_RUN)}"
+        raise DefinitionError("--where", found=f"found {text!r}", do=do)
+    return name.strip(), value.strip()
+
+
+def _require_metrics(runs: Sequence[RunSummary], names: Sequence[str]) -> None:
+    known = dict.fromkeys(name for run in runs for name in run.metrics)
+    for name in names:
+        if runs and name not in known:
+            do = f"use one of {', '.join(known)}" if known else "choose runs of experiments, such as by --dataset"
+            raise DefinitionError("--metric", found=f"none of these runs has {name!r}", do=do)
+
+
+def _asked(wanted: WantedRuns) -> str:
+    said = [f"of the dataset {wanted.dataset!r}"] if wanted.dataset else []
+    return f" {' '.join([*said, *(f'with {each}' for each in wanted.where)])}".rstrip()
+
+
+def _table(runs: Sequence[RunSummary], metrics: Sequence[str]) -> str:
+    """Write the runs; columns of experiments only where one is listed."""
+    has_dataset, has_metadata = any(run.dataset for run in runs), any(run.metadata for run in runs)
+    headers = [*HEADERS, *["dataset"] * has_dataset, *["metadata"] * has_metadata, *metrics, *COUNTS]
+    rows = [
+        [
+            run.run_id,
+            f"{run.started:%Y-%m-%d %H:%M:%S}",
+            run.status,
+            run.outcome or "-",
+            run.app,
+            *[printable(f"{run.dataset}, {run.version[:7]}") if run.dataset else "-"] * has_dataset,
+            *[_listed(run.metadata)] * has_metadata,
+            *(_metric(run, name) for name in metrics),
+            *_counts(run),
+        ]
+        for run in runs
+    ]
+    return render_table(headers, rows, widths=(), room=room_of(sys.stdout))
+
+
+def _counts(run: RunSummary) -> list[str]:
+    cost = "-" if run.cost_usd is None else f"${run.cost_usd:.4f}"
+    return [str(run.scenarios), str(run.trials), str(run.calls), cost, f"{run.seconds:.1f}"]
+
+
+def _listed(metadata: Mapping[str, Any]) -> str:
+    return printable(", ".join(f"{name}={value}" for name, value in metadata.items())) or "-"
+
+
+def _metric(run: RunSummary, name: str) -> str:
+    found = run.metrics.get(name)
+    if found is None or found.value is None:
+        return "-"
+    interval = "" if found.interval is None else " [{:.3g}, {:.3g}]".format(*found.interval)
+    return f"{found.value:.3g}{interval}"
+
+
+def _encoded(run: RunSummary) -> dict[str, Any]:
+    metrics = {name: asdict(found) for name, found in run.metrics.items()}
+    return dict(plain({**asdict(run), "started": run.started.isoformat(), "metrics": metrics}))
