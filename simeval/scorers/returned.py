@@ -59,8 +59,8 @@ def whole(measured: object, path: str | None, *, name: str, keeps_any: bool = Fa
     if isinstance(measured, Score):
         return _as_stored(measured)
     if type(measured) in (bool, float, int):  # as most are
-        return Score(value=cast("float", measured))
-    found = measured if keeps_any and not _is_readable(measured) else read_returned(measured, name=name)
+        return Score(value=measured if isinstance(measured, bool) else float(cast("float", measured)))
+    found = measured if keeps_any and not _has_value(measured) else read_returned(measured, name=name)
     numbers = metrics_of(found)
     if not isinstance(found, Mapping):
         return Score(value=numbers[""]) if numbers else Score(value=nan, details={BARE: found})
@@ -80,8 +80,9 @@ def read_returned(measured: object, *, name: str) -> object:
     if not _is_readable(found):
         raise DefinitionError(where, found=f"it returned {measured!r:.99} ({type(measured).__name__})", do=_FORMS)
     if isinstance(found, Mapping):
-        if not found:
-            raise DefinitionError(where, found="it returned an empty dict", do=_FORMS)
+        if not _has_value(found):
+            what = "a dict without a number, a boolean or a text" if found else "an empty dict"
+            raise DefinitionError(where, found=f"it returned {what}", do=_FORMS)
         _require_distinct([path for path, _ in leaves_of(found)], where)
     return found
 
@@ -123,7 +124,7 @@ def parts_of(score: Score) -> Iterator[tuple[str, float | bool | str | None]]:
         at = "" if path == BARE and len(score.details) == 1 and isinstance(leaf, str) else path
         if (number := _number(leaf)) is not None:
             yield at, number
-        elif (leaf is None or isinstance(leaf, str)) and not any(part in _UNCOUNTED for part in path.split(".")):
+        elif _is_category(path, leaf):
             yield at, leaf
 
 
@@ -167,8 +168,19 @@ def _number(leaf: object) -> float | bool | None:
     return None
 
 
+def _is_category(path: str, leaf: object) -> bool:
+    """Return whether something is a category, or one that is missing."""
+    return (leaf is None or isinstance(leaf, str)) and not any(part in _UNCOUNTED for part in path.split("."))
+
+
 def _is_readable(measured: object) -> bool:
     return isinstance(measured, (str, Mapping)) or bool(metrics_of(measured))
+
+
+def _has_value(measured: object) -> bool:
+    if not isinstance(measured, Mapping):
+        return _is_readable(measured)
+    return any(_number(leaf) is not None or _is_category(path, leaf) for path, leaf in leaves_of(measured))
 
 
 def _unfolded(measured: object, where: str) -> object:

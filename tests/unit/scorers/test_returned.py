@@ -87,6 +87,7 @@ def test_the_reason_nearest_to_a_value_is_its_own() -> None:
         (np.arange(3), r"\(ndarray\)"),
         (object(), r"it returned <object .*> \(object\)"),
         ({}, "it returned an empty dict"),
+        ({"claims": [], "reason": "none"}, "it returned a dict without a number, a boolean or a text"),
         ({"a.b": 1, "a": {"b": 2}}, "two of the values it returned are called 'a.b'; give each a name of its own"),
         ({1: 0.5, "1": 0.75}, "two of the values it returned are called '1'"),
         ([{"key": "a", "score": 1}, {"key": "a", "score": 0}], "two of the values it returned are called 'a'"),
