@@ -50,6 +50,8 @@ from .results.suite import EvaluationResult as EvaluationResult
 from .results.suite import SuiteResult as SuiteResult
 from .scorers.base import Scorer as Scorer
 from .scorers.base import scorer as scorer
+from .suites.apps.command_app import CommandApp as CommandApp
+from .suites.apps.http_app import HttpApp as HttpApp
 from .suites.planning import plan as plan
 from .suites.scenario import Expectation as Expectation
 from .suites.scenario import ScenarioTest as ScenarioTest

@@ -68,7 +68,10 @@ def setting_options(*names: str, **helps: str) -> Callable[[F], F]:
     return add
 
 
-app_option = click.option("--app", help="The app: MODULE:HANDLER, or a model's name.  [default: the suite's]")
+app_option = click.option(
+    "--app",
+    help="The app: MODULE:HANDLER, a URL, openai:URL#MODEL, cmd:PROGRAM or a model's name.  [default: the suite's]",
+)
 judge_option = click.option(
     "--judge-model",
     multiple=True,

@@ -45,9 +45,9 @@ from simeval.results.encoding import encode_suite
 from simeval.results.junit import junit_xml
 from simeval.results.screen.report import run_text
 from simeval.results.suite import SuiteResult, page_of
+from simeval.suites.apps.named import app_of
 from simeval.suites.definitions import Cast
 from simeval.suites.files import Suite, load_suite
-from simeval.suites.objects import app_of
 from simeval.suites.project import read_project
 
 STATUS: dict[Outcome, int] = {"pass": 0, "fail": 1, "inconclusive": 1, "error": 3}

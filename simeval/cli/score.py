@@ -37,7 +37,8 @@ from simeval.results.encoding import encode_experiment
 from simeval.results.experiment import ExperimentResult
 from simeval.scorers.base import Scorer, as_scorer
 from simeval.scorers.registry import ScorerOptions, named_scorer
-from simeval.suites.objects import app_of, load_object
+from simeval.suites.apps.named import app_of
+from simeval.suites.objects import load_object
 from simeval.suites.scenario import Expectation
 
 TABLES = (".csv", ".tsv", ".parquet")

@@ -19,8 +19,8 @@ from simeval.engine.engine import Engine
 from simeval.engine.run_context import AppHandler
 from simeval.results.screen.conversations import judged_lines
 from simeval.results.suite import SuiteResult, page_of
+from simeval.suites.apps.named import app_of
 from simeval.suites.definitions import Cast
-from simeval.suites.objects import app_of
 from simeval.suites.scenario import ScenarioTest
 
 PLAIN_RUN: dict[str, Any] = {

@@ -12,9 +12,9 @@ from simeval.cli.run import read_suite, show_log
 from simeval.cli.signals import ending_on_signals
 from simeval.engine.engine import Engine
 from simeval.engine.run_context import AppHandler
+from simeval.suites.apps.named import app_of
 from simeval.suites.definitions import Cast
 from simeval.suites.files import Suite
-from simeval.suites.objects import app_of
 
 
 def work(

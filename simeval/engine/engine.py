@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -31,6 +31,7 @@ from simeval.results.experiment import ExperimentResult
 from simeval.results.suite import EvaluationResult, SuiteResult
 from simeval.store.journal import Journal
 from simeval.store.opening import open_journal
+from simeval.suites.apps.remote_app import RemoteApp
 from simeval.suites.scenario import Expectation, ScenarioTest
 
 T = TypeVar("T")
@@ -107,7 +108,8 @@ class Engine:
         do = "give them with a Dataset; scenarios bring their own"
         require(not options, "evaluate", found=sorted(options), do=do)
         suite = [scenarios] if isinstance(scenarios, ScenarioTest) else list(scenarios)
-        result = await self._run(partial(simulate, suite=suite, app_handler=cast("AppHandler", app_handler)))
+        async with _open(app_handler):
+            result = await self._run(partial(simulate, suite=suite, app_handler=cast("AppHandler", app_handler)))
         return result[0] if isinstance(scenarios, ScenarioTest) else result
 
     @overload
@@ -150,7 +152,8 @@ class Engine:
         Raises as `evaluate`, and DatasetChanged when a dataset is not there any more as it was.
         """
         asked = Experiment(dataset, app_handler, scorers, then, repetitions, metadata or {})
-        return await self._run(partial(experiment, asked=asked))
+        async with _open(app_handler):
+            return await self._run(partial(experiment, asked=asked))
 
     async def rubrics(self, scenarios: Sequence[ScenarioTest], *, write: bool = False) -> tuple[ExpectationRubric, ...]:
         """Return what the judge will rate each expectation of these scenarios by; no conversation is held.
@@ -178,7 +181,8 @@ class Engine:
         from simeval.engine.workers.serving import serve  # SQLAlchemy takes a while to load
 
         leased = partial(serve, lease_seconds=lease_seconds, idle_seconds=idle_seconds)
-        await self._run(partial(leased, suite=scenarios, app_handler=app_handler))
+        async with _open(app_handler):
+            await self._run(partial(leased, suite=scenarios, app_handler=app_handler))
 
     async def _run(self, work: Callable[[RunContext], Awaitable[T]], *, keeps: bool = True) -> T:
         """Do the work of an evaluation with the models open, and the store where it `keeps` anything.
@@ -238,6 +242,11 @@ class Engine:
                 await self._models.close()
                 if is_ours and journal is not None:
                     await anyio.to_thread.run_sync(journal.close, abandon_on_cancel=True)
+
+
+def _open(app_handler: AppHandler | None) -> AbstractAsyncContextManager[object]:
+    """Hold an app open that is reached by a protocol."""
+    return app_handler if isinstance(app_handler, RemoteApp) else nullcontext()
 
 
 def _is_in_a_loop() -> bool:

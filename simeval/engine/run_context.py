@@ -45,6 +45,7 @@ from simeval.scorers.llm.judge import RubricScorer
 from simeval.scorers.llm.rubrics import RubricBook
 from simeval.store.journal import Journal
 from simeval.store.opening import as_database, load_run
+from simeval.suites.apps.remote_app import RemoteApp
 from simeval.suites.scenario import Expectation, ScenarioTest
 
 AppHandler = Callable[..., Any] | str
@@ -361,6 +362,8 @@ def replaced_notes(prompts: Mapping[str, Prompt]) -> list[str]:
 
 
 def name_of(handler: Callable[..., Any]) -> str:
-    """Return the name that reports show for a function."""
+    """Return the name that reports show for a function, or for an app that is reached by a protocol."""
+    if isinstance(handler, RemoteApp):
+        return handler.name
     module = getattr(handler, "__module__", None) or type(handler).__module__
     return f"{module}:{getattr(handler, '__qualname__', type(handler).__qualname__)}"

@@ -19,6 +19,7 @@ from simeval.engine.flow.demand import TrialScope
 from simeval.errors import AppError, DefinitionError, ModelError
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompts import ChatRequest
+from simeval.suites.apps.remote_app import AppFailure
 
 _WHO = "the handler"
 
@@ -150,6 +151,8 @@ class App:
         if isinstance(made, Caught):
             if self.is_model and isinstance(made.error, ModelError):
                 raise made.error
+            if isinstance(made.error, AppFailure):
+                raise AppError(turn, str(made.error)) from made.error
             left = isinstance(made.error, LeftError)
             said = str(made.error) if left else f"{type(made.error).__name__}: {made.error}"
             raise AppError(turn, said + place_of(made.error)) from made.error
