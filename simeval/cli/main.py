@@ -10,6 +10,7 @@ from simeval.cli.options import (
     CONTEXT,
     GroupedCommand,
     WholeHelp,
+    color_option,
     log_options,
     only_option,
     screen_options,
@@ -163,19 +164,19 @@ def rubric(context: click.Context, /, **options: Any) -> None:
     type=click.Choice(["not_worse", "not_proven_worse"]),
     default="not_worse",
     show_default=True,
-    help="What status 0 takes: proof that CANDIDATE is not worse, or no proof that it is.",
+    help="What status 0 means: CANDIDATE is proven not worse (or better), or is not proven worse.",
 )
 @click.option("--higher", "higher_is_better", multiple=True, metavar="METRIC", help="Of experiments: more is better.")
 @click.option("--lower", "lower_is_better", multiple=True, metavar="METRIC", help="Of experiments: less is better.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the comparison as JSON; - for standard output.")
+@color_option
 def compare(**options: Any) -> None:
     """Say whether CANDIDATE is better or worse than BASELINE, or proven not to be worse.
 
     Each is a run of the store (its id, the beginning of it, or last) or a file that `--json` wrote. Runs of suites
     with the same seed are compared trial by trial, experiments example by example, metric by metric. Exit status: 0
-    the gate is met (not_worse: every share is proven not worse by more than the margin, nothing is proven worse, and
-    there is some proof; not_proven_worse: nothing is proven worse); 1 it is not; 2 the command or a file could not be
-    used.
+    the gate is met (not_worse: every share is proven better, or not worse by more than the margin, and nothing is
+    proven worse; not_proven_worse: nothing is proven worse); 1 it is not; 2 the command or a file could not be used.
     """
     from simeval.cli.compare import compare_runs
 
