@@ -1,6 +1,5 @@
 """The engine: checks a suite, wires the line of one run, keeps what it finds, and gives the results."""
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -13,6 +12,7 @@ import anyio.to_thread
 
 from simeval.core.capture import first_leaf
 from simeval.core.conversation import Message
+from simeval.core.event_loops import require_asyncio, require_no_loop
 from simeval.core.setting_overrides import SettingOverrides
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.validation import require
@@ -25,7 +25,6 @@ from simeval.engine.rubrics import ExpectationRubric, rubrics_of
 from simeval.engine.run import experiment, simulate
 from simeval.engine.run_context import AppHandler, EngineResources, RunContext
 from simeval.engine.workers.named import workers_of
-from simeval.errors import DefinitionError
 from simeval.models.protocol.model import Model
 from simeval.results.experiment import ExperimentResult
 from simeval.results.suite import EvaluationResult, SuiteResult
@@ -125,9 +124,7 @@ class Engine:
         **options: Unpack[ExperimentOptions],
     ) -> EvaluationResult | SuiteResult | ExperimentResult:
         """Do as `evaluate`, from a program without an event loop; raises DefinitionError where there is one."""
-        if _is_in_a_loop():
-            do = "write `await engine.evaluate(...)`"
-            raise DefinitionError("evaluate_sync", found="an event loop is running here, as in a notebook", do=do)
+        require_no_loop("evaluate_sync", do="write `await engine.evaluate(...)`")
         evaluate: Callable[..., Awaitable[EvaluationResult | SuiteResult | ExperimentResult]] = self.evaluate
         return anyio.run(partial(evaluate, scenarios, app_handler, **options))
 
@@ -185,6 +182,7 @@ class Engine:
 
         A group of errors is raised as its first.
         """
+        require_asyncio("evaluate")
         shared = self._engine_resources
         if not keeps:  # what is not kept has no cache, and nothing to go on with
             shared = replace(shared, settings=replace(self.settings, cache=False, resume=None))
@@ -238,14 +236,6 @@ class Engine:
                 await self._models.close()
                 if is_ours and journal is not None:
                     await anyio.to_thread.run_sync(journal.close, abandon_on_cancel=True)
-
-
-def _is_in_a_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 def _journal(store: Path | str | Journal | None, must_exist: bool) -> Journal | None:
