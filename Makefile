@@ -38,7 +38,7 @@ wheel: $(VENV)/.dev  ## build it, install it into an empty environment, and use 
 	$(PYTHON) -m venv build/wheel/venv
 	build/wheel/venv/bin/$(INSTALL) --require-hashes --no-deps -r requirements.lock
 	build/wheel/venv/bin/$(INSTALL) --no-deps build/wheel/*.whl
-	$(BIN)/python tests/wheel/check.py build/wheel/*.whl build/wheel/venv/bin/python
+	$(BIN)/python -m tests.wheel.check build/wheel/*.whl build/wheel/venv/bin/python
 
 bench: $(VENV)/.dev  ## the engine against its bound (and SigmaEval, where that is installed), faults, limits, stores, error rates
 	$(BIN)/python -m benchmarks.speed.engine $(addprefix --peer ,$(PEERS))

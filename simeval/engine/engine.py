@@ -10,6 +10,7 @@ from typing import Any, TypedDict, TypeVar, Unpack, cast, overload
 import anyio
 import anyio.to_thread
 
+from simeval.core.app_handler import AppHandler, ExampleHandler
 from simeval.core.capture import first_leaf
 from simeval.core.conversation import Message
 from simeval.core.event_loops import require_asyncio, require_no_loop
@@ -23,7 +24,7 @@ from simeval.engine.pipeline import END_SECONDS
 from simeval.engine.plans.dataset_plan import Experiment
 from simeval.engine.rubrics import ExpectationRubric, rubrics_of
 from simeval.engine.run import experiment, simulate
-from simeval.engine.run_context import AppHandler, EngineResources, RunContext
+from simeval.engine.run_context import EngineResources, RunContext
 from simeval.engine.workers.named import workers_of
 from simeval.models.protocol.model import Model
 from simeval.results.experiment import ExperimentResult
@@ -82,12 +83,12 @@ class Engine:
     async def evaluate(self, scenarios: Sequence[ScenarioTest], app_handler: AppHandler) -> SuiteResult: ...
     @overload
     async def evaluate(
-        self, scenarios: Dataset, app_handler: AppHandler | None = None, **options: Unpack[ExperimentOptions]
+        self, scenarios: Dataset, app_handler: ExampleHandler | None = None, **options: Unpack[ExperimentOptions]
     ) -> ExperimentResult: ...
     async def evaluate(
         self,
         scenarios: ScenarioTest | Sequence[ScenarioTest] | Dataset,
-        app_handler: AppHandler | None = None,
+        app_handler: ExampleHandler | None = None,
         **options: Unpack[ExperimentOptions],
     ) -> EvaluationResult | SuiteResult | ExperimentResult:
         """Simulate, judge and conclude. One scenario gives an EvaluationResult, a list a SuiteResult.
@@ -106,7 +107,7 @@ class Engine:
         do = "give them with a Dataset; scenarios bring their own"
         require(not options, "evaluate", found=sorted(options), do=do)
         suite = [scenarios] if isinstance(scenarios, ScenarioTest) else list(scenarios)
-        result = await self._run(partial(simulate, suite=suite, app_handler=cast("AppHandler", app_handler)))
+        result = await self._run(partial(simulate, suite=suite, app_handler=cast("ExampleHandler", app_handler)))
         return result[0] if isinstance(scenarios, ScenarioTest) else result
 
     @overload
@@ -115,12 +116,12 @@ class Engine:
     def evaluate_sync(self, scenarios: Sequence[ScenarioTest], app_handler: AppHandler) -> SuiteResult: ...
     @overload
     def evaluate_sync(
-        self, scenarios: Dataset, app_handler: AppHandler | None = None, **options: Unpack[ExperimentOptions]
+        self, scenarios: Dataset, app_handler: ExampleHandler | None = None, **options: Unpack[ExperimentOptions]
     ) -> ExperimentResult: ...
     def evaluate_sync(
         self,
         scenarios: ScenarioTest | Sequence[ScenarioTest] | Dataset,
-        app_handler: AppHandler | None = None,
+        app_handler: ExampleHandler | None = None,
         **options: Unpack[ExperimentOptions],
     ) -> EvaluationResult | SuiteResult | ExperimentResult:
         """Do as `evaluate`, from a program without an event loop; raises DefinitionError where there is one."""
@@ -131,7 +132,7 @@ class Engine:
     async def experiment(
         self,
         dataset: Dataset,
-        app_handler: AppHandler | None = None,
+        app_handler: ExampleHandler | None = None,
         *,
         scorers: Sequence[object] = (),
         then: Expectation | Sequence[Expectation] = (),

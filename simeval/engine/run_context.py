@@ -11,6 +11,7 @@ from typing import Any, Protocol, Self
 import anyio
 import anyio.to_thread
 
+from simeval.core.app_handler import ExampleHandler
 from simeval.core.conversation import Message
 from simeval.core.labelled_examples import LabelledExample, expectation_key, read_examples
 from simeval.core.redaction import clean_values
@@ -47,7 +48,6 @@ from simeval.store.journal import Journal
 from simeval.store.opening import as_database, load_run
 from simeval.suites.scenario import Expectation, ScenarioTest
 
-AppHandler = Callable[..., Any] | str
 DEFAULT_JUDGE, DEFAULT_USER = "offline/judge", "offline/user"
 
 
@@ -118,7 +118,7 @@ class RemoteRun:
     store: Journal | None
     shared: EngineResources
     suite: Sequence[ScenarioTest]
-    app_handler: AppHandler
+    app_handler: ExampleHandler
 
 
 class RemoteWorkers(Protocol):
@@ -245,7 +245,7 @@ class RunContext:
         calls = len(expectation.criteria or [""]) if each else 1
         return ExpectationControls(self.controls, shown, self.judges, on_failed, expectation.judged or "", calls)
 
-    def target(self, handler: AppHandler, dataset: Dataset | None = None) -> Target:
+    def target(self, handler: ExampleHandler, dataset: Dataset | None = None) -> Target:
         """Return what is evaluated: an app's handler or a model; with a `dataset`, also a function of its columns."""
         if isinstance(handler, str):
             caller = self.caller(self.models.get(handler, "app"), "app")
