@@ -41,7 +41,7 @@ MOST_COMPARED = 1_000  # newest runs among which close names are looked for
 class RunSummary:
     """A run in a line: what became of it, and what it has cost so far.
 
-    `trials` are those that were concluded on, as in the report, or of a run without an end the conversations held by now.
+    `trials` are those that were concluded on, as in the report; of a run without an end, the conversations held by now.
     One that is interrupted has no process any more, and no end.
     """
 
