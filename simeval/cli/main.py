@@ -283,7 +283,7 @@ def datasets(store: str) -> None:
 @main.command(context_settings=CONTEXT)
 @click.argument("run", required=False)
 @click.option("--trial", type=click.IntRange(0), help="The number of the trial, from 0.")
-@click.option("--scenario", metavar="TITLE", help="Where the run has several.")
+@click.option("--scenario", metavar="TITLE", help="Its scenario, or a part of the title, where the run has several.")
 @click.option("--dataset", metavar="NAME", help="Of an example of this dataset of the store, not of a trial.")
 @click.option("--example", metavar="KEY", help="The key of the example.")
 @click.option("--key", help="What is said of it, such as helpful.")

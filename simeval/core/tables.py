@@ -21,14 +21,17 @@ def render_table(
 
     most = [*widths, *[LINE] * len(headers)]
     columns, is_heading = range(len(headers)), [len(row) == 1 < len(headers) for row in rows]
-    wrapped = [[wrap(text, places) or [""] for text, places in zip(row, most, strict=False)] for row in rows]
+    wrapped = [
+        [wrap(text, places, break_on_hyphens=False) or [""] for text, places in zip(row, most, strict=False)]
+        for row in rows
+    ]
     figures = [row for row, is_alone in zip(wrapped, is_heading, strict=True) if not is_alone]
     size = [max([width(headers[c]), *(width(line) for row in figures for line in row[c])]) for c in columns]
     if room is not None and sum(size) + GAP * (len(headers) - 1) > room:
         return _stacked(headers, rows, room)
     lines = [list(headers), ["-" * size[c] for c in columns]]
     for row, cells, is_alone in zip(rows, wrapped, is_heading, strict=True):
-        heading = [[line] for line in wrap(row[0], sum(size) + GAP * (len(headers) - 1))]
+        heading = [[line] for line in wrap(row[0], sum(size) + GAP * (len(headers) - 1), break_on_hyphens=False)]
         lines += heading if is_alone else map(list, zip_longest(*cells, fillvalue=""))
     spaces = " " * GAP
     return "\n".join(spaces.join(map(ljust, line, size)).rstrip() for line in lines)
@@ -40,10 +43,11 @@ def _stacked(headers: Sequence[str], rows: Sequence[Sequence[str]], room: int) -
 
     lines: list[str] = []
     for first, *others in rows:
-        lines += wrap(first, room) if first else []
+        lines += wrap(first, room, break_on_hyphens=False) if first else []
         for header, cell in zip(headers[1:], others, strict=bool(others)):
             if cell not in ("", "-"):
-                lines += wrap(f"{header}: {cell}", room, initial_indent="  ", subsequent_indent="    ")
+                cells = f"{header}: {cell}"
+                lines += wrap(cells, room, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
         lines.append("")
     return "\n".join(lines[:-1])
 
@@ -56,7 +60,10 @@ def indent(text: str, spaces: int, *, width: int = LINE) -> str:
     lines = [
         line
         for paragraph in text.splitlines()
-        for line in wrap(paragraph, width, initial_indent=margin, subsequent_indent=margin + "  ") or [""]
+        for line in wrap(
+            paragraph, width, initial_indent=margin, subsequent_indent=margin + "  ", break_on_hyphens=False
+        )
+        or [""]
     ]
     return "\n".join(lines)
 

@@ -71,7 +71,7 @@ class Engine:
         settings: Settings | None = None,
         **overrides: Unpack[SettingOverrides],
     ) -> None:
-        self.settings = (settings or DEFAULTS).overridden(overrides)
+        self.settings = (settings or DEFAULTS).overridden(overrides, beside=("judge_model", "user_simulator_model"))
         elsewhere = workers_of(self.settings.executor)
         self._engine_resources = EngineResources.of(judge_model, user_simulator_model, self.settings, elsewhere)
         self._models = self._engine_resources.models

@@ -98,3 +98,7 @@ def test_a_row_of_one_cell_is_a_heading_as_wide_as_the_table() -> None:
     assert render_table(["name", "trials"], rows, widths=(4,), room=9).splitlines() == [
         *("A long", "title", "", "a", "  trials:", "    10")
     ]
+
+
+def test_the_names_of_options_are_not_broken_at_their_hyphens() -> None:
+    assert indent("add --accept-changes to it", 0, width=18).splitlines() == ["add", "  --accept-changes", "  to it"]
