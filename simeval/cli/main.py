@@ -9,6 +9,7 @@ from simeval.cli.first_steps import FIRST_STEPS
 from simeval.cli.options import (
     CONTEXT,
     GroupedCommand,
+    SettingsCommand,
     WholeHelp,
     color_option,
     log_options,
@@ -108,7 +109,7 @@ def persona(**options: Any) -> None:
     raise SystemExit(calibrate_persona(**options))
 
 
-@main.command(context_settings=CONTEXT)
+@main.command(context_settings=CONTEXT, cls=SettingsCommand)
 @click.argument("suite", required=False)
 @click.option("--bar", type=float, help="The share of trials to prove, such as 0.9; 0.5 for a median.")
 @click.option("--rate", type=float, help="The true share it shall be proven at.  [default, of a suite: half-way to 1]")
@@ -183,7 +184,7 @@ def compare(**options: Any) -> None:
     raise SystemExit(compare_runs(**options))
 
 
-@main.command(context_settings=CONTEXT)
+@main.command(context_settings=CONTEXT, cls=SettingsCommand)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--scorers", required=True, metavar="NAMES", help="Names with commas between them, or MODULE:OBJECT.")
 @click.option("--format", default="auto", show_default=True, help="What the file is, as docs/guides/logs.md lists.")
