@@ -222,7 +222,7 @@ def _is_plain(value: object) -> bool:
 
 
 def _differences(before: object, now: object, where: str, scenario: str = "") -> Iterator[tuple[str, str]]:
-    """Give each difference, with the title of its scenario where it is of one."""
+    """Yield each difference, with the title of its scenario where it is of one."""
     if isinstance(before, Mapping) and isinstance(now, Mapping):
         for key in (*before, *(key for key in now if key not in before)):
             if where == OF_SCENARIOS:
