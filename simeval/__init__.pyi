@@ -58,6 +58,8 @@ from .suites.scenario import ScenarioTest as ScenarioTest
 
 # isort: split
 # Records that signatures name; core and the engine have no list of their own.
+from .core.app_handler import AppHandler as AppHandler
+from .core.app_handler import ExampleHandler as ExampleHandler
 from .core.controls import ControlRecord as ControlRecord
 from .core.controls import Controls as Controls
 from .core.preparation import Preparation as Preparation

@@ -9,7 +9,9 @@ from simeval.cli.first_steps import FIRST_STEPS
 from simeval.cli.options import (
     CONTEXT,
     GroupedCommand,
+    SettingsCommand,
     WholeHelp,
+    color_option,
     log_options,
     only_option,
     screen_options,
@@ -107,7 +109,7 @@ def persona(**options: Any) -> None:
     raise SystemExit(calibrate_persona(**options))
 
 
-@main.command(context_settings=CONTEXT)
+@main.command(context_settings=CONTEXT, cls=SettingsCommand)
 @click.argument("suite", required=False)
 @click.option("--bar", type=float, help="The share of trials to prove, such as 0.9; 0.5 for a median.")
 @click.option("--rate", type=float, help="The true share it shall be proven at.  [default, of a suite: half-way to 1]")
@@ -163,26 +165,26 @@ def rubric(context: click.Context, /, **options: Any) -> None:
     type=click.Choice(["not_worse", "not_proven_worse"]),
     default="not_worse",
     show_default=True,
-    help="What status 0 takes: proof that CANDIDATE is not worse, or no proof that it is.",
+    help="What status 0 means: CANDIDATE is proven not worse (or better), or is not proven worse.",
 )
 @click.option("--higher", "higher_is_better", multiple=True, metavar="METRIC", help="Of experiments: more is better.")
 @click.option("--lower", "lower_is_better", multiple=True, metavar="METRIC", help="Of experiments: less is better.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the comparison as JSON; - for standard output.")
+@color_option
 def compare(**options: Any) -> None:
     """Say whether CANDIDATE is better or worse than BASELINE, or proven not to be worse.
 
     Each is a run of the store (its id, the beginning of it, or last) or a file that `--json` wrote. Runs of suites
     with the same seed are compared trial by trial, experiments example by example, metric by metric. Exit status: 0
-    the gate is met (not_worse: every share is proven not worse by more than the margin, nothing is proven worse, and
-    there is some proof; not_proven_worse: nothing is proven worse); 1 it is not; 2 the command or a file could not be
-    used.
+    the gate is met (not_worse: every share is proven better, or not worse by more than the margin, and nothing is
+    proven worse; not_proven_worse: nothing is proven worse); 1 it is not; 2 the command or a file could not be used.
     """
     from simeval.cli.compare import compare_runs
 
     raise SystemExit(compare_runs(**options))
 
 
-@main.command(context_settings=CONTEXT)
+@main.command(context_settings=CONTEXT, cls=SettingsCommand)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--scorers", required=True, metavar="NAMES", help="Names with commas between them, or MODULE:OBJECT.")
 @click.option("--format", default="auto", show_default=True, help="What the file is, as docs/guides/logs.md lists.")
@@ -282,7 +284,7 @@ def datasets(store: str) -> None:
 @main.command(context_settings=CONTEXT)
 @click.argument("run", required=False)
 @click.option("--trial", type=click.IntRange(0), help="The number of the trial, from 0.")
-@click.option("--scenario", metavar="TITLE", help="Where the run has several.")
+@click.option("--scenario", metavar="TITLE", help="Its scenario, or a part of the title, where the run has several.")
 @click.option("--dataset", metavar="NAME", help="Of an example of this dataset of the store, not of a trial.")
 @click.option("--example", metavar="KEY", help="The key of the example.")
 @click.option("--key", help="What is said of it, such as helpful.")

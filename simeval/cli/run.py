@@ -32,13 +32,13 @@ from simeval.cli.output import (
     write_text,
 )
 from simeval.cli.signals import INTERRUPT, ending_on_signals
+from simeval.core.app_handler import ExampleHandler
 from simeval.core.executors import RayExecutor
 from simeval.core.logs import configure_logging, log
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.trial import Outcome
 from simeval.core.version import __version__
 from simeval.engine.engine import Engine
-from simeval.engine.run_context import AppHandler
 from simeval.errors import DefinitionError, SimevalError
 from simeval.models.registry import redactor_of
 from simeval.results.encoding import encode_suite
@@ -171,7 +171,7 @@ def _cleaner(settings: Settings) -> Callable[[str], str]:
     return redactor_of(settings).clean
 
 
-async def _evaluate(engine: Engine, scenarios: Suite, handler: AppHandler) -> SuiteResult:
+async def _evaluate(engine: Engine, scenarios: Suite, handler: ExampleHandler) -> SuiteResult:
     with ending_on_signals(engine):
         return await engine.evaluate(scenarios, handler)
 

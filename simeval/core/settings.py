@@ -19,7 +19,7 @@ from simeval.core.setting_checks import (
 )
 from simeval.core.setting_field import BUDGET, LIMITS, SURROUNDINGS, VERDICTS, about, check, options_of_calls
 from simeval.core.shard import require_shard
-from simeval.core.validation import nearest, require_level, require_size, require_whole
+from simeval.core.validation import closest, require_level, require_size, require_whole
 from simeval.core.writing_style import WritingStyleConfig
 from simeval.errors import DefinitionError
 
@@ -385,12 +385,12 @@ class Settings:
         """Whether simulated users write in varied styles, and which."""
         return self.writing_style_config or WritingStyleConfig()
 
-    def overridden(self, overrides: Mapping[str, Any]) -> "Settings":
-        """Return these settings with others in their place. Raises DefinitionError for a name that is no setting."""
+    def overridden(self, overrides: Mapping[str, Any], *, beside: Sequence[str] = ()) -> "Settings":
+        """Return these with others in their place. Raises DefinitionError, which may name what stands `beside` them."""
         names = [each.name for each in fields(self)]
-        for name in overrides:
-            if name not in names:
-                raise DefinitionError("settings", found=f"there is no setting {name!r}", do=nearest(name, names))
+        for name in set(overrides) - set(names):
+            do = closest(name, [*names, *beside]) or "see the fields of simeval.Settings"
+            raise DefinitionError("settings", found=f"there is no setting {name!r}", do=do)
         return replace(self, **overrides)
 
 

@@ -41,7 +41,8 @@ MOST_COMPARED = 1_000  # newest runs among which close names are looked for
 class RunSummary:
     """A run in a line: what became of it, and what it has cost so far.
 
-    `trials` counts finished conversations. One that is interrupted has no process any more, and no end.
+    `trials` are those that were concluded on, as in the report; of a run without an end, the conversations held by now.
+    One that is interrupted has no process any more, and no end.
     """
 
     run_id: str
@@ -213,9 +214,10 @@ def _counts() -> list[Any]:
         return select(found).select_from(table).where(table.c.run_id == RUNS.c.run_id, *conditions).scalar_subquery()
 
     spent = {name: of(func.sum(ATTEMPTS.c[name]), ATTEMPTS) for name in ("calls", "cost_usd", "seconds")}
+    held, concluded = of(func.count(), TRIALS, _is_finished()), of(func.sum(SCENARIOS.c.trials), SCENARIOS)
     return [
         of(func.count(), SCENARIOS).label("scenarios"),
-        of(func.count(), TRIALS, _is_finished()).label("trials"),
+        case((RUNS.c.status == "running", held), else_=func.coalesce(concluded, held)).label("trials"),
         *(column.label(name) for name, column in spent.items()),
     ]
 

@@ -167,7 +167,7 @@ class SuitePlan:
                     each.requirement,
                     str(each.sample_size),
                     each.acceptance or ("-" if each.can_pass else f"nothing; {each.minimum_trials} are needed"),
-                    "-" if each.prob_pass is None else f"{each.prob_pass:.0%}{rate}",
+                    "-" if each.prob_pass is None else f"{show_chance(each.prob_pass)}{rate}",
                     "-" if each.expected_trials is None else f"{each.expected_trials:.0f}",
                 ]
             )
@@ -175,7 +175,7 @@ class SuitePlan:
         table = render_table(HEADERS, rows, widths=(28, 34, 6, 34), room=room)
         together = ""
         if self.prob_pass is not None:
-            together = f"; all pass with a chance of {self.prob_pass:.0%}, if requirements are independent"
+            together = f"; all pass with a chance of {show_chance(self.prob_pass)}, if requirements are independent"
         most = {each.scenario: each.sample_size for each in self.forecasts}
         count = f"{len(most)} scenario{'' if len(most) == 1 else 's'}"
         expected = "-" if self.expected_trials is None else f"{self.expected_trials:.0f}"
@@ -224,3 +224,9 @@ def _forecast(rule: ShareEvaluator, size: int, rate: float, settings: Settings) 
         return float(binomial.power(size, rule.required_share, rate, alpha=rule.alpha)), float(size)
     found = rule.plan(size, stop=settings.stop_mode).characteristics(rate)
     return found.prob_pass, found.expected_n
+
+
+def show_chance(chance: float) -> str:
+    """Write a chance as a percentage; what may be or not be, is never 0% or 100%."""
+    shown = f"{chance:.0%}"
+    return shown if chance in (0, 1) else {"0%": "under 1%", "100%": "over 99%"}.get(shown, shown)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
+from simeval.core.app_handler import AppHandler
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.trial import Verdict
 from simeval.core.usage import total
 from simeval.engine.engine import Engine
-from simeval.engine.run_context import AppHandler
 from simeval.errors import DefinitionError, SimevalError
 from simeval.results.screen.page import shown_verdict
 from simeval.results.suite import SuiteResult, meets_gate

@@ -1,6 +1,7 @@
 """Controls: what a judge must be right about before it judges, and what follows where it is not."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -282,7 +283,7 @@ class TestTheyArePaidForOnce:
 
     async def test_scenarios_that_share_one_share_what_was_given(self) -> None:
         model = judge()
-        suite = [scenario(expectation()), scenario(expectation())]
+        suite = [scenario(expectation()), replace(scenario(expectation()), title="Again")]
         await Engine(model, "offline/user", rubric_folder=None, store=None).evaluate(suite, app)
 
         assert len(shown(model)) == 2

@@ -1,6 +1,7 @@
 """What will be run, worked out and checked before the first call: one plan for each scenario."""
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -214,22 +215,22 @@ def make_plans(
     for scenario in scenarios:
         if not isinstance(scenario, ScenarioTest):
             raise DefinitionError("evaluate", found=f"found {scenario!r}", do="give ScenarioTests")
+    [(title, count), *_] = Counter(scenario.title for scenario in scenarios).most_common(1)
+    if count > 1:
+        do = "give each its own: results are told by titles"
+        raise DefinitionError("evaluate", found=f"{count} scenarios have the title {title!r}", do=do)
     requirements = count_requirements(scenarios) if settings.joint else 1
     binder = ScorerBinder(callers)
-    plans = []
-    times_seen: dict[str, int] = {}
-    for position, scenario in enumerate(scenarios):
-        repeat = times_seen[scenario.title] = times_seen.get(scenario.title, -1) + 1
-        plans.append(
-            ScenarioPlan(
-                position=position,
-                scenario=scenario,
-                measures=_measures(scenario, settings, judge_scorer, binder, requirements),
-                sample_size=scenario.sample_size or settings.sample_size,
-                seed=seeds.derive(seed, scenario.title, repeat),
-            )
+    return tuple(
+        ScenarioPlan(
+            position=position,
+            scenario=scenario,
+            measures=_measures(scenario, settings, judge_scorer, binder, requirements),
+            sample_size=scenario.sample_size or settings.sample_size,
+            seed=seeds.derive(seed, scenario.title, 0),
         )
-    return tuple(plans)
+        for position, scenario in enumerate(scenarios)
+    )
 
 
 def _measures(

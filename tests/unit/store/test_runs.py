@@ -76,6 +76,16 @@ def test_a_stopped_run_has_a_result_until_it_is_resumed(database: Database) -> N
         Runs(database).document("run-1")
 
 
+def test_of_a_run_that_has_ended_the_trials_are_counted_that_were_concluded_on(database: Database) -> None:
+    run = begun("run-1", titles=["A"])
+
+    database.append("run-1", [run, held(0), judged(0), held(1), judged(1)])
+    assert Runs(database).recent()[0].trials == 2
+
+    database.append("run-1", [ended(run, [[judged(0)]])])
+    assert Runs(database).recent()[0].trials == 1
+
+
 def test_runs_are_listed_with_what_became_of_them(where: str) -> None:
     database, other = Database(where), Database(where)
     for number, stopped in enumerate(("", "the budget was spent")):

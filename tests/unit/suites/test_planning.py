@@ -16,7 +16,7 @@ from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator
 from simeval.stats import planning
 from simeval.stats.binomial import most_misses, power
 from simeval.stats.sequential import design
-from simeval.suites.planning import plan_suite
+from simeval.suites.planning import plan_suite, show_chance
 from simeval.suites.scenario import Expectation, ScenarioTest
 from tests.support.golden import cases_of
 
@@ -214,3 +214,10 @@ def test_a_forecast_without_early_stopping_takes_the_whole_sample() -> None:
     assert forecast.expected_trials == 100
     assert forecast.prob_pass == pytest.approx(0.43598130)
     assert forecast.acceptance == "≤ 4 in 100"
+
+
+@pytest.mark.parametrize(
+    ("chance", "said"), [(0.0, "0%"), (0.003, "under 1%"), (0.514, "51%"), (0.999, "over 99%"), (1.0, "100%")]
+)
+def test_only_what_is_certain_has_a_chance_of_0_or_of_100_percent(chance: float, said: str) -> None:
+    assert show_chance(chance) == said
