@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
+from pathlib import Path
 from typing import Any, Literal
 
-from simeval.analysis.changes import Change, ComparedRun, PairChange, Side
-from simeval.analysis.saved_run import Key
+from simeval.analysis.changes import ASKED, Change, ComparedRun, Gate, PairChange, Side
+from simeval.analysis.saved_run import Key, RunResult, document_of
 from simeval.core.serialization import plain
 from simeval.core.tables import indent, render_table
 from simeval.core.version import __version__
@@ -16,12 +17,7 @@ from simeval.evaluators.verdicts import show_p, show_share
 MOST_LISTED = 20  # requirements or metrics of one run only that are listed in print
 MOST_SHOWN = 8  # trials or examples of one change that are listed in print
 
-Gate = Literal["not_worse", "not_proven_worse"]
 Kind = Literal["suites", "experiments"]
-ASKED = {
-    "not_worse": "all that has a margin is proven not worse, nothing is proven worse, and there is some proof",
-    "not_proven_worse": "nothing is proven worse",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +66,15 @@ class Comparison:
     def false_worse_bound(self) -> float:
         """The most that the chance of any "worse" can be if nothing became worse: alpha for each one tested."""
         return min(1.0, self.alpha * sum(change.p_worse is not None for change in self.changes))
+
+    def to_html(self, path: str | Path, baseline: RunResult, candidate: RunResult) -> None:
+        """Write the report that a browser shows, with what was said in both runs where it changed.
+
+        Raises StoreError.
+        """
+        from simeval.analysis.comparison_html import write_comparison  # most comparisons are never shown so
+
+        write_comparison(path, self, document_of(baseline), document_of(candidate))
 
     def __str__(self) -> str:
         return _describe(self)

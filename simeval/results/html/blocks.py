@@ -44,13 +44,19 @@ def scenario_blocks(source: Source, most_bytes: int = MOST_BYTES) -> Iterator[Bl
 def _block(source: Source, place: int, scenario: Json, room: int) -> Block:
     expectations = scenario["expectations"]
     required = required_of(source.labels(place), expectations)
-    outlines = source.outlines(place)
-    order = worst_first(outlines, required)
-    first = {"labels": [each.label for each in required], "charts": [_charts(each) for each in expectations]}
+    order = worst_first(source.outlines(place), required)
+    charts = [_charts(each) for each in expectations]
+    return block_of(place, [each.label for each in required], charts, _whole(source, place, order, required), room)
+
+
+def block_of(
+    place: int, labels: Sequence[str], charts: Sequence[Sequence[Json]], trials: Iterable[ReportTrial], room: int
+) -> Block:
+    """Return the block of a scenario with as many of its trials as there is room for."""
     writer = _Writer()
-    writer.write(json.dumps(as_json(first))[:-1] + ', "trials": [')
+    writer.write(json.dumps(as_json({"labels": labels, "charts": charts}))[:-1] + ', "trials": [')
     kept = 0
-    for trial in _whole(source, place, order, required):
+    for trial in trials:
         writer.write((", " if kept else "") + json.dumps(as_json(trial)))
         kept += 1
         if writer.size >= room and kept >= LEAST_KEPT:
