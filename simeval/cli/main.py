@@ -200,6 +200,7 @@ def compare(**options: Any) -> None:
 @click.option("--share", "shares", multiple=True, metavar="METRIC=SHARE", help="To be true of at least this share.")
 @click.option("--median", "medians", multiple=True, metavar="METRIC=VALUE", help="To have at least this median.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
+@html_option
 @click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"], case_sensitive=False),

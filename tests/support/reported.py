@@ -20,11 +20,17 @@ LABEL = "it works"
 
 
 def scenario(
-    title: str, place: int, tried: Sequence[tuple[Conversation, Score | Failure]], *, n_max: int = 100, bar: float = 0.9
+    title: str,
+    place: int,
+    tried: Sequence[tuple[Conversation, Score | Failure]],
+    *,
+    n_max: int = 100,
+    bar: float = 0.9,
+    early: bool = True,
 ) -> EvaluationResult:
-    """Return the result of a scenario whose trials came to this, one after another, until its verdict was settled."""
+    """Return the result of a scenario whose trials came to this; `early`, only until its verdict was settled."""
     evaluator = SuccessRateEvaluator(min_proportion=bar)
-    test = evaluator.with_defaults(significance_level=0.05, early_stopping=True).running_test(n_max)
+    test = evaluator.with_defaults(significance_level=0.05, early_stopping=early).running_test(n_max)
     judgements: list[Judgement] = []
     for index, (talk, result) in enumerate(tried):
         if test.settled:
@@ -98,7 +104,7 @@ def many(titles: Sequence[str], talks: Sequence[tuple[Conversation, bool]], tria
     for place, title in enumerate(titles):
         held = [next(endless) for _ in range(trials)]
         tried = [(talk, score(9 if is_met else 3)) for talk, is_met in held]
-        results.append(scenario(title, place, tried, n_max=trials, bar=0.7))
+        results.append(scenario(title, place, tried, n_max=trials, bar=0.7, early=False))
     return SuiteResult(tuple(results), replace(RUN, scenarios=()))
 
 

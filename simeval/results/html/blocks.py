@@ -54,10 +54,10 @@ def block_of(
 ) -> Block:
     """Return the block of a scenario with as many of its trials as there is room for."""
     writer = _Writer()
-    writer.write(json.dumps(as_json({"labels": labels, "charts": charts}))[:-1] + ', "trials": [')
+    writer.write(json.dumps({"labels": labels, "charts": charts})[:-1] + ', "trials": [')
     kept = 0
     for trial in trials:
-        writer.write((", " if kept else "") + json.dumps(as_json(trial)))
+        writer.write((", " if kept else "") + json.dumps(trial, default=_fields))
         kept += 1
         if writer.size >= room and kept >= LEAST_KEPT:
             break
@@ -116,6 +116,11 @@ def packed(value: object) -> str:
     writer = _Writer()
     writer.write(json.dumps(as_json(value)))
     return writer.text()
+
+
+def _fields(record: Any) -> Mapping[str, Any]:
+    """Return what a record holds, which is in the form JSON has: `as_json` would look at each word of it."""
+    return {each.name: getattr(record, each.name) for each in fields(record)}
 
 
 def as_json(value: object) -> Any:

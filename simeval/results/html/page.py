@@ -1,22 +1,23 @@
 """The page of a report: one file that asks for nothing, with its data last."""
 
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from simeval.errors import StoreError
 from simeval.results.html.blocks import Block, packed, scenario_blocks
+from simeval.results.html.charts import as_svg
 from simeval.results.html.heads import head_of
-from simeval.results.html.record import Report, ReportScenario
+from simeval.results.html.record import Report, ReportChange, ReportScenario
 from simeval.results.html.source import Source
 from simeval.results.text import MARKS
 
-HEADERS = ("Scenario", "Requirement", "Verdict", "Estimate", "Interval", "n", "What it means")
+HEADERS = ("Scenario", "Requirement", "Verdict", "Estimate", "Interval", "n", "What it means", "Picture")
+MOST_PICTURES = 200  # in the table: each takes a kilobyte
 
 
 def write_report(path: str | Path, source: Source) -> None:
@@ -80,8 +81,8 @@ def _table(report: Report) -> str:
         "<table><thead><tr>",
         *(f"<th>{each}</th>" for each in HEADERS),
         "</tr></thead><tbody>",
-        *(row for scenario in report.scenarios for row in _rows(scenario)),
-        *(_row([each.title, each.name, each.finding, *_measured(each.numbers), each.said]) for each in report.changes),
+        *_rows(report.scenarios),
+        *map(_changed, report.changes),
         *(_row(["", each[0], "measured", each[1], each[2], each[3], ""]) for each in report.metrics),
         "</tbody></table>",
         "<p>The conversations are in this file, too: they are shown where scripts may run.</p></main>",
@@ -89,21 +90,27 @@ def _table(report: Report) -> str:
     return "\n".join(lines)
 
 
-def _rows(scenario: ReportScenario) -> Iterator[str]:
-    for expectation in scenario.expectations:
-        for verdict in expectation.verdicts:
-            numbers, mark = verdict.numbers, mark_of(verdict.outcome)
-            why = f"{verdict.said}. {verdict.why or verdict.meaning}"
-            measured = [_number(numbers["estimate"]), _between(numbers["confidence_interval"]), numbers["n"]]
-            yield _row([scenario.title, expectation.label, mark, *measured, why])
+def _rows(scenarios: Sequence[ReportScenario]) -> Iterator[str]:
+    found = [(each, one, verdict) for each in scenarios for one in each.expectations for verdict in one.verdicts]
+    for place, (scenario, expectation, verdict) in enumerate(found):
+        numbers = verdict.numbers
+        why = f"{verdict.said}. {verdict.why or verdict.meaning}"
+        measured = [_number(numbers["estimate"]), _between(numbers["confidence_interval"]), numbers["n"]]
+        picture = as_svg(verdict.picture) if verdict.picture and place < MOST_PICTURES else ""
+        yield _row([scenario.title, expectation.label, mark_of(verdict.outcome), *measured, why], picture)
 
 
-def _measured(numbers: Mapping[str, Any]) -> list[object]:
-    return [_number(numbers["difference"]), _between(numbers["interval"]), numbers["n"]]
+def _changed(change: ReportChange) -> str:
+    numbers = change.numbers
+    measured = [_number(numbers["difference"]), _between(numbers["interval"]), numbers["n"]]
+    return _row(
+        [change.title, change.name, change.finding, *measured, change.said],
+        as_svg(change.picture) if change.picture else "",
+    )
 
 
-def _row(cells: Iterable[object]) -> str:
-    return f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in cells)}</tr>"
+def _row(cells: Iterable[object], picture: str = "") -> str:
+    return f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in cells)}<td>{picture}</td></tr>"
 
 
 def _number(value: float | None) -> str:

@@ -57,7 +57,7 @@ def meanings(verdicts: Sequence[Verdict], guarantee: str) -> list[str]:
 def meaning(verdict: Verdict) -> str:
     """Say what one verdict proves."""
     sure = show_share(1 - 2 * verdict["significance_level"])
-    ranged = f"the true value lies between {_ends(verdict)} ({sure} confidence)"
+    ranged = f"the true value {_lies(verdict)} ({sure} confidence)"
     where = {
         "pass": "all of that is on the right side of the bar",
         "fail": "all of that is on the wrong side of the bar",
@@ -70,12 +70,13 @@ def meaning(verdict: Verdict) -> str:
     return f"{lead}: {ranged}; {where[outcome]}."
 
 
-def _ends(verdict: Verdict) -> str:
-    """Write the ends of an interval, in the unit of the bar where the result has them so."""
+def _lies(verdict: Verdict) -> str:
+    """Say where the true value lies, in the unit of the bar where the result has it so."""
     if verdict.get("range"):
-        return str(verdict["range"]).replace(" to ", " and ")
-    low, high = ("no bound" if each is None else f"{each:.3g}" for each in verdict["confidence_interval"])
-    return f"{low} and {high}"
+        low, _, high = str(verdict["range"]).partition(" to ")
+    else:
+        low, high = ("no bound" if each is None else f"{each:.3g}" for each in verdict["confidence_interval"])
+    return f"is {low}" if low == high else f"lies between {low} and {high}"
 
 
 def proof(verdict: Verdict) -> str:

@@ -278,12 +278,20 @@ function App({ report, kept, mark }) {
   const hits = text && search.text === text ? search.hits : null;
   const [toggled, toggle] = useState({});
   const [shown, show] = useState(MORE);
+  const [printing, print] = useState(false);
   const order = useMemo(() => report.scenarios.map((_, place) => place)
     .sort((one, other) => ORDER.indexOf(report.scenarios[one].outcome) - ORDER.indexOf(report.scenarios[other].outcome) || one - other), []);
   useEffect(() => {
     const press = (event) => { if (event.key === "/" && !event.target.matches("input, select")) { event.preventDefault(); document.getElementById("search").focus(); } };
     addEventListener("keydown", press);
     return () => removeEventListener("keydown", press);
+  }, []);
+  useEffect(() => {
+    const begin = () => print(true);
+    const end = () => print(false);
+    addEventListener("beforeprint", begin);
+    addEventListener("afterprint", end);
+    return () => { removeEventListener("beforeprint", begin); removeEventListener("afterprint", end); };
   }, []);
   const wanted = text.toLowerCase();
   const named = (place) => report.scenarios[place].title.toLowerCase().includes(wanted);
@@ -292,7 +300,7 @@ function App({ report, kept, mark }) {
   const places = isComparison ? [] : order.filter((place) => isIn(place) && (!state.outcome || report.scenarios[place].outcome === state.outcome));
   const changes = report.changes.filter((each) => (!state.outcome || each.finding === state.outcome) && (!state.scenario || Number(state.scenario) === each.scenario) && (!text || isIn(each.scenario) || each.name.toLowerCase().includes(wanted)));
   const opened = new Set(order.filter((place) => report.scenarios[place].outcome !== "pass").slice(0, OPENED));
-  const isOpen = (place) => toggled[place] ?? (opened.has(place) || places.length === 1 || (text !== "" && places.length <= OPENED));
+  const isOpen = (place) => printing || (toggled[place] ?? (opened.has(place) || places.length === 1 || (text !== "" && places.length <= OPENED)));
   const held = report.scenarios.reduce((sum, each) => sum + each.trials, 0);
   const inside = kept.reduce((sum, each) => sum + each, 0);
   return html`<main>
