@@ -213,7 +213,7 @@ class Runs:
     def _head(self, connection: Connection, run_id: str) -> Json:
         run = _row(connection, run_id)
         if run["status"] == "running":
-            return _begun(connection, run, stands="it is being run" if self._is_running(run) else "it was interrupted")
+            return _begun(connection, run, stands="it is going on" if self._is_running(run) else "it was interrupted")
         result: Json = json.loads(run["result"])
         if "metrics" in result:
             return result
@@ -319,7 +319,7 @@ def _begun(connection: Connection, run: Mapping[str, Any], *, stands: str) -> Js
         "seed": int(run["seed"]),
         "started": run["started"],
         "seconds": seconds,
-        "stopped": f"{stands}, so nothing is concluded yet",
+        "stopped": f"{stands}: nothing is concluded yet",
         "usage": {**asdict(total(usage)), "by_role": {role: asdict(each) for role, each in usage.items()}},
         "scenarios": scenarios,
     }

@@ -98,7 +98,7 @@ def region_chart(chart: Mapping[str, Any], *, label: str) -> Node:
     ]
     way = " ".join(f"{x(n)},{y(f)}" for n, f in enumerate(misses))
     return [
-        *["svg", {"viewBox": f"0 0 {LEFT + WIDE + 14} {TOP + HIGH + BELOW}", "class": "region"}],
+        *["svg", {"viewBox": f"0 0 {LEFT + WIDE + 14} {TOP + HIGH + BELOW}", "class": "region", "role": "img"}],
         ["title", {}, label],
         *areas,
         *_axes(right, top, x, y, floor),

@@ -16,6 +16,7 @@ from simeval.results.users import UserConduct, show_conduct
 
 NUMBERS = ("outcome", "estimate", "confidence_interval", "n", "missing", "left_out", "p_value", "p_value_fail")
 MOST_CAUSES = 20
+NOT_ENDED = ("This run has not ended", "Nothing is proven yet. What was said so far, and how it was rated, is below.")
 SHARES = ("0%", "100%")
 
 
@@ -47,15 +48,16 @@ def _suite(document: Json, rubrics: Rubrics) -> Report:
     causes = Counter(f"{one['stage']}: {one['error']}" for each in scenarios for one in each.get("errors", ()))
     counted = sum(each["trials"] for each in scenarios)
     accepted = document["outcome"] != "pass" and document.get("gate_met", False)
+    counts = count_outcomes([each["outcome"] for each in scenarios])
+    has_ended = "gate" in document
     return Report(
         kind="suite",
         name=document["run_id"],
         outcome=document["outcome"],
-        headline=count_outcomes([each["outcome"] for each in scenarios])
-        + (f" (accepted by the gate {document['gate']})" if accepted else ""),
-        meaning=meanings(verdicts, document.get("guarantee", "")),
+        headline=counts + f" (accepted by the gate {document['gate']})" * accepted if has_ended else NOT_ENDED[0],
+        meaning=meanings(verdicts, document.get("guarantee", "")) if has_ended else NOT_ENDED[1:],
         facts=_facts(document, f"{counted:,}"),
-        stopped=document.get("stopped", ""),
+        stopped=_stopped(document),
         counts=Counter(each["outcome"] for each in scenarios),
         usage=_usage(document),
         notes=_notes(document),
@@ -86,7 +88,7 @@ def _experiment(document: Json, rubrics: Rubrics) -> Report:
             ("Dataset", f"{dataset['name']} (version {dataset['version']}), {dataset['size']} examples{times}"),
             *_facts(document, f"{document['answers']:,}"),
         ],
-        stopped=document.get("stopped", ""),
+        stopped=_stopped(document),
         usage=_usage(document),
         notes=_notes(document),
         causes=Counter(document.get("failures", {})).most_common(MOST_CAUSES),
@@ -95,12 +97,18 @@ def _experiment(document: Json, rubrics: Rubrics) -> Report:
     )
 
 
+def _stopped(document: Json) -> str:
+    """Say why a run ended before its verdicts were settled, or how it stands; empty where it just ended."""
+    why = document.get("stopped", "")
+    return f"The run ended early: {why}" if why and "gate" in document else why
+
+
 def _facts(document: Json, counted: str) -> list[tuple[str, str]]:
     used, models, repeats = document["usage"], document["models"], document.get("judge_repeats", 1)
     cost = used.get("cost_usd")
     anew = f" ({repeats} ratings each)" if repeats > 1 else ""
     tokens = used["prompt_tokens"] + used["completion_tokens"]
-    return [
+    facts = [
         ("App", document["app"]),
         ("Judge", f"{models['judge']}{anew}"),
         ("Simulated user", models["user"]),
@@ -114,6 +122,7 @@ def _facts(document: Json, counted: str) -> list[tuple[str, str]]:
         ("Run", document["run_id"]),
         ("simeval", document["simeval"]),
     ]
+    return [(name, said) for name, said in facts if said]
 
 
 def _time(seconds: float) -> str:

@@ -43,7 +43,7 @@ class ReportExpectation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportScenario:
-    """One scenario, or the dataset of an experiment. Of its `trials` the file has the conversations of `kept`."""
+    """One scenario, or the dataset of an experiment; `users` are sentences on what its simulated users did."""
 
     title: str
     outcome: str

@@ -30,7 +30,8 @@ def count_outcomes(outcomes: Sequence[Outcome]) -> str:
         return "There is no scenario"
     if len(listed) == 1:
         outcome = listed[0][0]
-        return f"{'The scenario' if size == 1 else f'All {size} scenarios'} {DOES[outcome][size > 1]}"
+        all_of_them = {1: "The scenario", 2: "Both scenarios"}.get(size, f"All {size} scenarios")
+        return f"{all_of_them} {DOES[outcome][size > 1]}"
     said = [f"{number} {DOES[outcome][number > 1]}" for outcome, number in listed[1:]]
     first, number = listed[0]
     return ", ".join([f"{number} of {size} scenarios {DOES[first][number > 1]}", *said])

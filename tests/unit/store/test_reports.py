@@ -57,5 +57,5 @@ def test_trials_are_read_as_they_were_kept(database: Database) -> None:
 def test_a_run_that_was_killed_says_so_and_has_what_was_held(database: Database) -> None:
     source = StoredSource(Runs(database), KILLED)
 
-    assert source.document["stopped"] == "it was interrupted, so nothing is concluded yet"
+    assert source.document["stopped"] == "it was interrupted: nothing is concluded yet"
     assert source.outlines(0)

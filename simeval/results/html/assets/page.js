@@ -12,7 +12,7 @@ function Hero({ report, mark }) {
   return html`<header class="card pad hero ${kindOf(report.outcome)}">
     <span class="badge big ${kindOf(report.outcome)}" data-outcome=${report.outcome}>${mark}</span>
     <h1>${report.headline}</h1>
-    ${report.stopped && html`<p class="stopped">The run ended early: ${report.stopped}</p>`}
+    ${report.stopped && html`<p class="stopped">${report.stopped}</p>`}
     <ul>${report.meaning.map((said) => html`<li>${said}</li>`)}</ul>
     ${report.scenarios.length > 1 && html`<${Tally} counts=${report.counts} />`}
     <dl class="facts">${report.facts.map(([name, said]) => html`<div><dt>${name}</dt><dd>${said}</dd></div>`)}</dl>
@@ -50,7 +50,17 @@ function Filters({ report, state, done, total }) {
   </nav>`;
 }
 
-function Requirement({ expectation, verdict, chart, place }) {
+function Worst({ expectation, block, place }) {
+  const trial = block && block.trials.find((each) => each.index === expectation.worst);
+  if (!trial) return null;
+  const said = trial.failures[0] || (trial.scores[expectation.label] || {}).reasoning || trial.reason;
+  return html`<p class="worst-of">Most against it: <${TrialLink} place=${place} trial=${trial.index}>conversation #${trial.index}<//>${said && html` · ${said}`}</p>`;
+}
+
+const TrialLink = ({ place, trial, children, ...more }) => html`<a ...${more} href=${addressOf({ ...stateOf(), scenario_of_trial: place, trial })}
+  onClick=${(event) => { if (!event.metaKey && !event.ctrlKey) { event.preventDefault(); openTrial(place, trial); } }}>${children}</a>`;
+
+function Requirement({ expectation, verdict, chart, block, place, isFirst }) {
   const [low, high] = verdict.numbers.confidence_interval || [null, null];
   const { outcome } = verdict;
   return html`<div class="requirement" data-verdict=${outcome} data-label=${expectation.label} data-n=${verdict.numbers.n}
@@ -59,6 +69,7 @@ function Requirement({ expectation, verdict, chart, place }) {
       <h3><${Sign} of=${outcome} />${verdict.said}</h3>
       <p class="soft">${verdict.meaning}</p>
       ${verdict.why && html`<p class="why ${outcome}">Why: ${verdict.why}</p>`}
+      ${isFirst && outcome !== "pass" && html`<${Worst} expectation=${expectation} block=${block} place=${place} />`}
     </div>
     <div class="picture">${verdict.picture && draw(verdict.picture)}</div>
     ${chart && (chart.region || chart.scores) && html`<${Pictures} chart=${chart} outcome=${outcome} place=${place} />`}
@@ -114,7 +125,7 @@ function Inside({ scenario, place, kept, requirements, text, hits }) {
     ${(scenario.given || scenario.when) && html`<dl class="pairs pad">
       ${scenario.given && html`<dt>Given</dt><dd>${scenario.given}</dd>`}${scenario.when && html`<dt>When</dt><dd>${scenario.when}</dd>`}
     </dl>`}
-    ${requirements.map(([each, verdict, nth]) => html`<${Requirement} expectation=${each} verdict=${verdict} place=${place}
+    ${requirements.map(([each, verdict, nth]) => html`<${Requirement} expectation=${each} verdict=${verdict} place=${place} block=${block} isFirst=${nth === 0}
       chart=${block && block.charts[scenario.expectations.indexOf(each)][nth]} />`)}
     ${scenario.users.map((said) => html`<p class="cut">${said}</p>`)}
     ${block ? html`<${Conversations} block=${block} place=${place} text=${text} hits=${hits} />` : html`<p class="cut">Reading the conversations…</p>`}
@@ -149,13 +160,12 @@ function Row({ trial, place, labels, text }) {
   const given = Object.values(trial.scores).filter((score) => score.score !== null);
   const slowest = Math.max(0, ...trial.turns.filter((turn) => turn.role === "assistant").map((turn) => turn.seconds || 0));
   const said = trial.failures[0] || ([...missed, ...given].find((score) => score.reasoning) || {}).reasoning || (trial.turns[0] || {}).content || "nothing was said";
-  return html`<a class="talk" href=${addressOf({ ...stateOf(), scenario_of_trial: place, trial: trial.index })}
-      onClick=${(event) => { if (!event.metaKey && !event.ctrlKey) { event.preventDefault(); openTrial(place, trial.index); } }}>
+  return html`<${TrialLink} class="talk" place=${place} trial=${trial.index}>
     <span class="soft mono">#${trial.index}</span>
     <span class="small">${given.slice(0, 3).map((score) => short(score.score)).join(" · ") || "no score"}</span>
     <span class="said">${marked(said, text)}</span>
-    <span class="soft small extent">${many(trial.turns.length, "message")}${slowest >= 0.05 ? ` · ${seconds(slowest)}` : ""}</span>
-  </a>`;
+    <span class="soft small extent">${many(trial.turns.length, "message")}${slowest > 0 ? ` · ${seconds(slowest)}` : ""}</span>
+  <//>`;
 }
 
 function Turn({ turn, text }) {
@@ -184,7 +194,7 @@ function Judged({ trial, labels, expectations, text }) {
     ${trial.failures.map((said) => html`<div class="judged"><${Sign} of="missed" /> ${marked(said, text)}</div>`)}
     ${labels.map((label, place) => {
       const score = trial.scores[label];
-      if (!score) return null;
+      if (!score || labels.indexOf(label) !== place) return null;
       const expectation = expectations.find((each) => each.label === label);
       return html`<div class="judged">
         <h3><${Sign} of=${trial.states[place]} /> ${label}</h3>
@@ -232,7 +242,8 @@ function Drawer({ report, kept, state, hits, text }) {
       <button class="tool" onClick=${close} aria-label="Close">✕</button>
     </div>
     ${!block && html`<p class="empty">Reading…</p>`}
-    ${block && !trial && html`<p class="empty">This conversation is not in this file, which has ${kept[place]} of ${scenario.trials}.<br />Read it with <code class="mono">simeval show ${report.name} --trial ${state.trial}</code></p>`}
+    ${block && !trial && html`<p class="empty">What was said here is not in this file.
+      ${report.kind === "suite" && html`<br />Read it with <code class="mono">simeval show ${report.name} --trial ${state.trial}</code>`}</p>`}
     ${trial && (trial.pair
       ? html`<div class="two pair">
           <section><h3>Before</h3><${Transcript} trial=${trial.pair} text=${text} /><${Judged} trial=${trial.pair} labels=${block.labels} expectations=${scenario.expectations} text=${text} /></section>

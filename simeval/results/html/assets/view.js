@@ -63,8 +63,8 @@ const kindOf = (outcome) => (outcome || "measured").replace(/ /g, "");
 const MARKS = { pass: "✓", fail: "✗", inconclusive: "?", error: "!", met: "✓", missed: "✗", missing: "?" };
 const NAMES = { pass: "Pass", fail: "Fail", inconclusive: "Inconclusive", error: "Error" };
 const many = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
-const seconds = (each) => (each === null || each === undefined || each < 0.05 ? "" : `${each.toFixed(1)} s`);
-const short = (value) => (Number.isInteger(value) ? `${value}` : value.toPrecision(3).replace(/\.?0+$/, ""));
+const seconds = (each) => (each === null || each === undefined ? "" : each < 1 ? `${Math.round(1000 * each)} ms` : `${each.toFixed(1)} s`);
+const short = (value) => (Number.isInteger(value) ? `${value}` : Math.abs(value) < 0.001 ? "< 0.001" : `${Number(value.toPrecision(3))}`);
 
 function holds(trial, text) {
   const wanted = text.toLowerCase();
