@@ -83,6 +83,19 @@ def test_filters_choose_by_outcome_scenario_and_text_and_stand_in_the_address(br
         assert page.locator("#search").input_value() == "waiting time is about"
 
 
+def test_what_is_not_proven_stands_at_the_top_and_leads_to_its_scenario(browser: Browser, runs: Path) -> None:
+    verdicts = verdicts_of(json.loads((runs / "demo.json").read_text("utf-8")))
+
+    with opened(browser, runs / "demo.html") as found:
+        page, open_ones = found.page, found.page.locator(".glance li")
+        signs = open_ones.locator(".sign").evaluate_all("found => found.map(node => node.ariaLabel.toLowerCase())")
+        open_ones.get_by_role("link").nth(1).click()
+        expect(page.locator("section.scenario")).to_have_count(1)
+
+        assert sorted(signs) == sorted(each["outcome"] for each in verdicts if not each["passed"])
+        assert page.locator("section.scenario h2").inner_text() == "Bot understands an informal question about an order"
+
+
 def test_a_dot_of_the_picture_opens_its_conversation_and_its_link_opens_it_again(browser: Browser, runs: Path) -> None:
     with opened(browser, runs / "demo.html", "#outcome=fail") as found:
         dot = found.page.locator("circle[data-trial='1']").first

@@ -1,6 +1,7 @@
 "use strict";
 const FEW = 5; // conversations of a group that are listed at once
 const MORE = 50; // scenarios, and conversations, that are added on demand
+const GLANCED = 6; // requirements that are named at the top
 const OPENED = 6; // scenarios that are open at once
 const ORDER = ["error", "fail", "inconclusive", "pass"];
 
@@ -14,9 +15,28 @@ function Hero({ report, mark }) {
     <h1>${report.headline}</h1>
     ${report.stopped && html`<p class="stopped">${report.stopped}</p>`}
     <ul>${report.meaning.map((said) => html`<li>${said}</li>`)}</ul>
+    <${Glance} report=${report} />
     ${report.scenarios.length > 1 && html`<${Tally} counts=${report.counts} />`}
     <dl class="facts">${report.facts.map(([name, said]) => html`<div><dt>${name}</dt><dd>${said}</dd></div>`)}</dl>
   </header>`;
+}
+
+// What is not proven, the worst first: each a way to its scenario.
+function Glance({ report }) {
+  const rows = report.scenarios.flatMap((scenario, place) => scenario.expectations.flatMap((each) => each.verdicts
+    .filter((verdict) => verdict.outcome !== "pass").map((verdict) => ({ verdict, scenario, place }))));
+  if (!rows.length) return null;
+  rows.sort((one, other) => ORDER.indexOf(one.verdict.outcome) - ORDER.indexOf(other.verdict.outcome));
+  const show = (event, place) => {
+    event.preventDefault();
+    go({ scenario: place });
+    scrollTo({ top: document.querySelector(".bar-of-filters").offsetTop });
+  };
+  return html`<ul class="glance">
+    ${rows.slice(0, GLANCED).map(({ verdict, scenario, place }) => html`<li><${Sign} of=${verdict.outcome} />
+      <a href=${addressOf({ scenario: place })} onClick=${(event) => show(event, place)}>${scenario.title}</a> <span>${verdict.said}</span></li>`)}
+    ${rows.length > GLANCED && html`<li class="soft">and ${many(rows.length - GLANCED, "more requirement")} below</li>`}
+  </ul>`;
 }
 
 function Tally({ counts }) {
@@ -105,7 +125,8 @@ function Rubric({ expectation, given }) {
 }
 
 function Scenario({ scenario, place, kept, isOpen, toggle, text, hits }) {
-  const requirements = scenario.expectations.flatMap((each) => each.verdicts.map((verdict, nth) => [each, verdict, nth]));
+  const requirements = scenario.expectations.flatMap((each) => each.verdicts.map((verdict, nth) => [each, verdict, nth]))
+    .sort(([, one], [, other]) => ORDER.indexOf(one.outcome) - ORDER.indexOf(other.outcome));
   const proven = requirements.filter(([, verdict]) => verdict.outcome === "pass").length;
   const early = scenario.trials < scenario.sample_size ? ` of at most ${scenario.sample_size}` : "";
   return html`<section class="card scenario" id="scenario-${place}">
@@ -220,10 +241,11 @@ function Drawer({ report, kept, state, hits, text }) {
   const dialog = useRef(null);
   useEffect(() => { if (dialog.current && !dialog.current.open) dialog.current.showModal(); });
   const trials = !block ? [] : hits ? block.trials.filter((each) => hits.has(each.index)) : block.trials;
-  const at = trials.findIndex((each) => String(each.index) === state.trial);
+  const placeOf = (index) => trials.findIndex((each) => String(each.index) === index);
+  const at = placeOf(state.trial);
   const trial = at >= 0 ? trials[at] : block && block.trials.find((each) => String(each.index) === state.trial);
-  const step = (by) => { const next = trials[at + by]; if (next) go({ trial: next.index }, { silent: true }); };
-  useEffect(() => {
+  const step = (by) => { const next = trials[placeOf(stateOf().trial) + by]; if (next) go({ trial: next.index }, { silent: true }); };
+  useLayoutEffect(() => {
     const press = (event) => {
       if (event.target.matches("input, select")) return;
       if (event.key === "j" || event.key === "ArrowRight") step(1);

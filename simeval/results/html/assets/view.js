@@ -1,6 +1,6 @@
 "use strict";
 // What the page knows: its head, the conversations of one scenario at a time, and its state, which is in the address.
-const { html, h, render, Component, useState, useEffect, useMemo, useRef } = htmPreact;
+const { html, h, render, useState, useEffect, useLayoutEffect, useMemo, useRef } = htmPreact;
 
 const MOST_LOADED = 60; // scenarios whose conversations are kept unpacked
 
