@@ -1,6 +1,7 @@
 """Pictures of a report, as trees that become SVG text here and elements in the page: [tag, attributes, *children]."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from itertools import accumulate
 from typing import Any
@@ -11,6 +12,7 @@ Node = list[Any]
 
 MOST_DOTS = 400  # of a path; of a longer one only the trials that did not meet the requirement get one
 MOST_BARS = 20  # of a histogram
+STEPS = (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500)  # between the numbers of an axis
 LEFT, TOP, WIDE, HIGH = 44, 10, 520, 230  # of the plot of an acceptance region
 BELOW = 40
 
@@ -72,104 +74,132 @@ def difference_chart(interval: Sequence[float], value: float, margin: float, *, 
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class _Plot:
+    """The scale of an acceptance region: `right` trials across, `top` misses upwards."""
+
+    right: int
+    top: int
+
+    @property
+    def floor(self) -> float:
+        """Where the axis of trials lies: half a miss below none, so that the way does not run on it."""
+        return self.y(-0.5)
+
+    def x(self, n: float) -> float:
+        return float(round(LEFT + WIDE * n / self.right, 1))
+
+    def y(self, misses: float) -> float:
+        return float(round(TOP + HIGH * (1 - (misses + 0.5) / (self.top + 0.5)), 1))
+
+    def corner(self, n: float, misses: float) -> str:
+        return f"{self.x(n)},{self.y(misses)}"
+
+
 def region_chart(chart: Mapping[str, Any], *, label: str) -> Node:
-    """Draw where a run passes and fails, and the way it went: trials to the right, misses upwards."""
-    met, passes, fails = chart["met"], chart["pass_at"], chart["fail_at"]
-    misses = [0, *accumulate(int(each is not True) for each in met)]
-    size, n_max = len(met), chart["n_max"]
-    right = min(n_max, max(size + size // 3, 20, *(int(1.2 * n) for n, _ in passes[:1])))
-    shown = [(n, f) for n, f in passes if n <= right]
-    most = max((f for _, f in passes), default=-1)
-    top = max(misses[-1] + 1, 4, min(most + 2, 2 * misses[-1] + 8))
+    """Draw where a run passes and fails, and the way it went: trials to the right, misses upwards.
 
-    def x(n: float) -> float:
-        return float(round(LEFT + WIDE * n / right, 1))
-
-    def y(f: float) -> float:
-        return float(round(TOP + HIGH * (1 - (f + 0.5) / (top + 0.5)), 1))
-
-    floor, hopeless = y(-0.5), y(most + 0.5) if most < top else TOP
-    over = [(n, f) for n, f in fails if n <= right and f <= top]
-    corners = [f"{x(n)},{y(f)}" for n, f in over]
-    areas = [
-        *([_box("nopass", LEFT, TOP, WIDE, hopeless - TOP)] if hopeless > TOP else []),
-        *([_shape("failing", [f"{x(over[0][0])},{TOP}", *corners, f"{x(over[-1][0])},{TOP}"])] if over else []),
-        *([_shape("passing", _stairs(shown, right, x, y, floor))] if shown else []),
-    ]
-    way = " ".join(f"{x(n)},{y(f)}" for n, f in enumerate(misses))
+    A trial without a score counts as a miss on the way; the dashed way leaves it out, and a fail counts by that.
+    """
+    met, passes = chart["met"], chart["pass_at"]
+    misses, least = ([0, *accumulate(each in bad for each in met)] for bad in ((False, None), (False,)))
+    size, most = len(met), max((allowed for _, allowed in passes), default=-1)
+    right = max(size + size // 3, 20, *(int(1.2 * n) for n, _ in passes[:1]))
+    plot = _Plot(min(chart["n_max"], right), max(misses[-1] + 1, 4, min(most + 2, 2 * misses[-1] + 8)))
     return [
         *["svg", {"viewBox": f"0 0 {LEFT + WIDE + 14} {TOP + HIGH + BELOW}", "class": "region", "role": "img"}],
         ["title", {}, label],
-        *areas,
-        *_axes(right, top, x, y, floor),
-        ["polyline", {"class": "way", "points": way}],
-        *_dots(chart, misses, x, y),
+        *_areas(chart, most, plot),
+        *_axes(plot),
+        *([_way("way without", least, plot)] if least != misses else []),
+        _way("way", misses, plot),
+        *_dots(chart, misses, plot),
     ]
+
+
+def _areas(chart: Mapping[str, Any], most: int, plot: _Plot) -> list[Node]:
+    """Return where no pass is possible any more, where the app is proven to be below the bar, and where it passes."""
+    areas: list[Node] = []
+    hopeless = plot.y(most + 0.5) if most < plot.top else TOP
+    if hopeless > TOP:
+        areas.append(_box("nopass", LEFT, TOP, WIDE, hopeless - TOP))
+    fails = [(n, misses) for n, misses in chart["fail_at"] if n <= plot.right and misses <= plot.top]
+    if fails:
+        sides = [f"{plot.x(n)},{TOP}" for n in (fails[0][0], fails[-1][0])]
+        areas.append(_shape("failing", [sides[0], *(plot.corner(*each) for each in fails), sides[1]]))
+    passes = [(n, misses) for n, misses in chart["pass_at"] if n <= plot.right]
+    if passes:
+        areas.append(_shape("passing", _stairs(passes, plot)))
+    return areas
+
+
+def _way(kind: str, misses: Sequence[int], plot: _Plot) -> Node:
+    return ["polyline", {"class": kind, "points": " ".join(plot.corner(n, each) for n, each in enumerate(misses))}]
 
 
 def histogram(scores: Sequence[float], cut: ShownCut | None, *, label: str) -> Node:
     """Draw how often each score was given; scores that speak for the requirement have another colour."""
-    low, high = min(scores), max(scores)
-    whole = all(float(each).is_integer() for each in scores) and high - low < MOST_BARS
-    if whole:
-        low, high = (1, 10) if low >= 1 and high <= 10 and high > 1 else (low, max(high, low + 1))
-    count = int(high - low) + 1 if whole else MOST_BARS
-    width = 1.0 if whole else ((high - low) or 1.0) / count
-    counts = [0] * count
+    low, high, width = _bins(scores)
+    counts = [0] * max(1, round((high - low) / width))
     for score in scores:
-        counts[min(int((score - low) / width), count - 1)] += 1
-    most, step = max(counts), 300 / count
+        counts[min(int((score - low) / width), len(counts) - 1)] += 1
+    most, step, is_whole = max(counts), 300 / len(counts), width == 1
     bars: list[Node] = []
     for place, number in enumerate(counts):
-        value = low + place * width
-        is_good = cut is None or cut.holds(value if whole else value + width / 2)
+        value, middle = low + place * width, round(8 + (place + 0.5) * step, 1)
+        is_good = cut is None or cut.holds(value if is_whole else value + width / 2)
         tall = round(90 * number / most, 1)
-        said = f"{value:g}" if whole else f"{value:.3g} to {value + width:.3g}"
-        bar = _box("met" if is_good else "missed", round(8 + place * step + 1, 1), 100 - tall, round(step - 2, 1), tall)
+        said = f"{value:g}" if is_whole else f"{value:.3g} to {value + width:.3g}"
+        bar = _box("met" if is_good else "missed", round(9 + place * step, 1), 100 - tall, step - 2, tall)
         bars.append([*bar, ["title", {}, f"{said}: {number}"]])
-        if whole or place in (0, count - 1):
-            bars.append(_text("tick", round(8 + (place + 0.5) * step, 1), 113, f"{value:.3g}", "middle"))
-        if number and whole:
-            bars.append(_text("count", round(8 + (place + 0.5) * step, 1), 96 - tall, str(number), "middle"))
+        if is_whole or place in (0, len(counts) - 1):
+            bars.append(_text("tick", middle, 113, f"{value:.3g}", "middle"))
+        if number and is_whole:
+            bars.append(_text("count", middle, 96 - tall, str(number), "middle"))
     return ["svg", {"viewBox": "0 -8 316 126", "class": "histogram", "role": "img", "aria-label": label}, *bars]
 
 
-def _stairs(points: Sequence[Sequence[int]], right: int, x: Any, y: Any, floor: float) -> list[str]:
+def _bins(scores: Sequence[float]) -> tuple[float, float, float]:
+    """Return where bars begin and end, and how wide each is: 1 where scores are whole, ratings from 1 to 10."""
+    low, high = min(scores), max(scores)
+    if all(float(each).is_integer() for each in scores) and high - low < MOST_BARS:
+        return (1, 11, 1) if low >= 1 and 1 < high <= 10 else (low, high + 1, 1)
+    return low, high, (high - low) / MOST_BARS
+
+
+def _stairs(points: Sequence[tuple[int, int]], plot: _Plot) -> list[str]:
     """Return the corners of the area in which a run has passed."""
-    corners, reached = [f"{x(points[0][0])},{floor}"], -1
+    corners, reached = [f"{plot.x(points[0][0])},{plot.floor}"], -1
     for n, misses in points:
         if misses > reached:
-            if reached >= 0:
-                corners.append(f"{x(n)},{y(reached + 0.5)}")
-            corners.append(f"{x(n)},{y(misses + 0.5)}")
+            corners += [plot.corner(n, reached + 0.5)] if reached >= 0 else []
+            corners.append(plot.corner(n, misses + 0.5))
             reached = misses
-    end = x(right) if points[0][0] < right else x(right) + 4
-    return [*corners, f"{end},{y(reached + 0.5)}", f"{end},{floor}"]
+    end = plot.x(plot.right) + (0 if points[0][0] < plot.right else 4)  # what passes at the end alone is a line
+    return [*corners, f"{end},{plot.y(reached + 0.5)}", f"{end},{plot.floor}"]
 
 
-def _axes(right: int, top: int, x: Any, y: Any, floor: float) -> list[Node]:
-    every, rung = max(1, right // 8), max(1, -(-top // 6))
-    every = next(step for step in (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 10**9) if step >= every)
+def _axes(plot: _Plot) -> list[Node]:
+    every = next(step for step in (*STEPS, plot.right) if step >= plot.right / 8)
+    rung = -(-plot.top // 6)
+    floor = plot.floor
     return [
         _line("axis", (LEFT, floor), (LEFT + WIDE, floor)),
         _line("axis", (LEFT, TOP), (LEFT, floor)),
-        *(_text("tick", x(n), floor + 14, str(n), "middle") for n in range(0, right + 1, every)),
-        *(_text("tick", LEFT - 6, y(f) + 4, str(f), "end") for f in range(0, top + 1, rung)),
+        *(_text("tick", plot.x(n), floor + 14, str(n), "middle") for n in range(0, plot.right + 1, every)),
+        *(_text("tick", LEFT - 6, plot.y(f) + 4, str(f), "end") for f in range(0, plot.top + 1, rung)),
         _text("name", LEFT + WIDE, floor + 32, "conversations, in the order dealt →", "end"),
         _text("name", LEFT - 36, floor + 32, "↑ misses", "start"),
     ]
 
 
-def _dots(chart: Mapping[str, Any], misses: Sequence[int], x: Any, y: Any) -> list[Node]:
+def _dots(chart: Mapping[str, Any], misses: Sequence[int], plot: _Plot) -> list[Node]:
     left_out, met = set(chart["excluded"]), chart["met"]
     trials = [index for index in range(len(met) + len(left_out)) if index not in left_out]
     states = {True: ("met", "met"), False: ("missed", "missed"), None: ("missing", "no score: counts against")}
     return [
         [
-            *[
-                "circle",
-                {"class": f"dot {states[each][0]}", "cx": x(n), "cy": y(misses[n]), "r": 4, "data-trial": index},
-            ],
+            *_dot(f"dot {states[each][0]}", plot.x(n), plot.y(misses[n]), 4, **{"data-trial": index}),
             ["title", {}, f"conversation {index}: {states[each][1]}"],
         ]
         for n, (index, each) in enumerate(zip(trials, met, strict=False), 1)

@@ -93,7 +93,7 @@ def way(chart: Mapping[str, Any], verdict: Verdict) -> str:
     met, n_max, passes = chart["met"], chart["n_max"], chart["pass_at"]
     misses, lost, n = met.count(False), met.count(None), len(met)
     seen = f"{_misses(misses + lost)} in {counted_of(n, 'conversation')}"
-    gone = f" ({lost} of them without a score, which counts against it)" if lost else ""
+    gone = f" ({lost} of them without a score, which is evidence for neither side: the dashed line)" if lost else ""
     most = max((f for _, f in passes), default=-1)
     if outcome == "pass":
         allowed = max((f for at, f in passes if at <= n), default=0)
