@@ -107,6 +107,8 @@ def way(chart: Mapping[str, Any], verdict: Verdict) -> str:
         return f"Open: {seen}{gone} when the scenario ended, because another of its requirements had decided it."
     if most < 0:
         return f"Not proven: {seen}{gone}; with {n_max} conversations it cannot be proven at all."
+    if n < n_max and misses + lost <= most:
+        return f"Stopped: {seen}{gone}. So many, so early, leave no pass in reach."
     if n < n_max:
         return f"Stopped: {seen}{gone}; with more than {_misses(most)} in {n_max} no pass is possible any more."
     return f"Not proven: {seen}{gone}; at most {_misses(most)} in {n_max} would have been a pass."
