@@ -7,10 +7,15 @@ import pytest
 from playwright.sync_api import Browser
 
 from simeval.results.encoding import encode_suite
+from simeval.results.html.blocks import scenario_blocks
+from simeval.results.html.heads import head_of
+from simeval.results.html.page import write_page
+from simeval.results.html.source import SuiteSource
 from simeval.results.suite import SuiteResult
 from tests.support.browsers import opened, require_chromium
 from tests.support.command_line import simeval
 from tests.support.golden import rows_of
+from tests.support.records import RUN, rated
 from tests.support.reported import HOSTILE, failing, hostile, many, tau_talk
 
 TRIALS = 10
@@ -70,6 +75,18 @@ def test_failures_of_every_kind_are_grouped_by_their_reason(browser: Browser, tm
             "did not do its part",
         ):
             assert any(reason in each for each in groups), reason
+
+
+def test_a_report_names_what_it_cut_and_how_to_read_that(browser: Browser, tmp_path: Path) -> None:
+    source, path = SuiteSource(SuiteResult((rated(*[9] * 30, 2),), RUN)), tmp_path / "report.html"
+    write_page(path, head_of(source.document, source.rubrics), scenario_blocks(source, most_bytes=1))
+
+    with opened(browser, path, "#scenario_of_trial=0&trial=20") as found:
+        told = found.page.locator("dialog .empty").inner_text()
+        cut = found.page.locator("main > p.small").nth(1).inner_text()
+
+    assert "simeval show run-1 --trial 20" in told
+    assert cut == "3 of 31 conversations shown, the worst of each requirement first."
 
 
 def test_an_experiment_says_what_the_json_result_says(browser: Browser, measured: Path) -> None:
