@@ -9,14 +9,15 @@ from simeval.core.usage import Usage
 from simeval.evaluators.verdicts import show_share
 from simeval.results.html.charts import Node, interval_chart
 from simeval.results.html.record import Report, ReportExpectation, ReportScenario, ReportVerdict
-from simeval.results.html.sentences import count_outcomes, meaning, meanings, proof
+from simeval.results.html.sentences import meaning, meanings, proof
 from simeval.results.html.source import Rubrics
+from simeval.results.screen.report import count_outcomes
 from simeval.results.text import counted_of, show_malformed
 from simeval.results.users import UserConduct, show_conduct
 
 NUMBERS = ("outcome", "estimate", "confidence_interval", "n", "missing", "left_out", "p_value", "p_value_fail")
 MOST_CAUSES = 20
-NOT_ENDED = ("This run has not ended", "Nothing is proven yet. What was said so far, and how it was rated, is below.")
+NOT_ENDED_YET = "Nothing is proven yet. What was said so far, and how it was rated, is below."
 SHARES = ("0%", "100%")
 
 
@@ -47,15 +48,12 @@ def _suite(document: Json, rubrics: Rubrics) -> Report:
     verdicts = [verdict for each in scenarios for one in each["expectations"] for verdict in one["verdicts"]]
     causes = Counter(f"{one['stage']}: {one['error']}" for each in scenarios for one in each.get("errors", ()))
     counted = sum(each["trials"] for each in scenarios)
-    accepted = document["outcome"] != "pass" and document.get("gate_met", False)
-    counts = count_outcomes([each["outcome"] for each in scenarios])
-    has_ended = "gate" in document
     return Report(
         kind="suite",
         name=document["run_id"],
         outcome=document["outcome"],
-        headline=counts + f" (accepted by the gate {document['gate']})" * accepted if has_ended else NOT_ENDED[0],
-        meaning=meanings(verdicts, document.get("guarantee", "")) if has_ended else NOT_ENDED[1:],
+        headline=_headline(document),
+        meaning=meanings(verdicts, document.get("guarantee", "")) if _has_ended(document) else [NOT_ENDED_YET],
         facts=_facts(document, f"{counted:,}"),
         stopped=_stopped(document),
         counts=Counter(each["outcome"] for each in scenarios),
@@ -64,6 +62,20 @@ def _suite(document: Json, rubrics: Rubrics) -> Report:
         causes=causes.most_common(MOST_CAUSES),
         scenarios=[_scenario(each, rubrics) for each in scenarios],
     )
+
+
+def _headline(document: Json) -> str:
+    """Say how many scenarios of a run did what, and whether its gate accepts that."""
+    if not _has_ended(document):
+        return "This run has not ended"
+    said = count_outcomes([each["outcome"] for each in document["scenarios"]])
+    is_accepted = document["outcome"] != "pass" and document.get("gate_met", False)
+    accepted = f" (accepted by the gate {document['gate']})" if is_accepted else ""
+    return f"{said[:1].upper()}{said[1:]}{accepted}"
+
+
+def _has_ended(document: Json) -> bool:
+    return "gate" in document
 
 
 def _experiment(document: Json, rubrics: Rubrics) -> Report:
@@ -100,7 +112,7 @@ def _experiment(document: Json, rubrics: Rubrics) -> Report:
 def _stopped(document: Json) -> str:
     """Say why a run ended before its verdicts were settled, or how it stands; empty where it just ended."""
     why = document.get("stopped", "")
-    return f"The run ended early: {why}" if why and "gate" in document else why
+    return f"The run ended early: {why}" if why and _has_ended(document) else why
 
 
 def _facts(document: Json, counted: str) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from simeval.core.trial import Outcome
 from simeval.evaluators.verdicts import say_p, show_share
-from simeval.results.screen.report import DOES, WORST_FIRST
+from simeval.results.screen.report import WORST_FIRST
 from simeval.results.text import counted_of
 
 Verdict = Mapping[str, Any]
@@ -20,21 +20,6 @@ SURE: Mapping[Outcome, str] = {
     "pass": "How sure is a pass? An app that falls short of a bar passes it, by luck,",
     "fail": "How sure is a fail? An app that meets a bar fails it, by bad luck,",
 }
-
-
-def count_outcomes(outcomes: Sequence[Outcome]) -> str:
-    """Say how many scenarios did what, the worst first."""
-    found, size = Counter(outcomes), len(outcomes)
-    listed = [(outcome, found[outcome]) for outcome in WORST_FIRST if found[outcome]]
-    if not listed:
-        return "There is no scenario"
-    if len(listed) == 1:
-        outcome = listed[0][0]
-        all_of_them = {1: "The scenario", 2: "Both scenarios"}.get(size, f"All {size} scenarios")
-        return f"{all_of_them} {DOES[outcome][size > 1]}"
-    said = [f"{number} {DOES[outcome][number > 1]}" for outcome, number in listed[1:]]
-    first, number = listed[0]
-    return ", ".join([f"{number} of {size} scenarios {DOES[first][number > 1]}", *said])
 
 
 def meanings(verdicts: Sequence[Verdict], guarantee: str) -> list[str]:
