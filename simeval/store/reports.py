@@ -23,7 +23,7 @@ class StoredSource:
         return self._labels[scenario]
 
     def outlines(self, scenario: int) -> Sequence[Judgement]:
-        if "gate" not in self.document or "metrics" in self.document:  # trials may have any indexes
+        if "passed" not in self.document or "metrics" in self.document:  # trials may have any indexes
             return self._trials(scenario, None, in_outline=True)
         counted = range(self.document["scenarios"][scenario]["trials"])
         parts = [counted[start : start + AT_ONCE] for start in range(0, len(counted), AT_ONCE)]

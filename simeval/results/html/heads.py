@@ -75,7 +75,7 @@ def _headline(document: Json) -> str:
 
 
 def _has_ended(document: Json) -> bool:
-    return "gate" in document
+    return "passed" in document
 
 
 def _experiment(document: Json, rubrics: Rubrics) -> Report:
