@@ -14,7 +14,7 @@ SUPPORTED := import sys; v = sys.version_info[:2]; sys.exit((v < (3, 11) or v > 
 	"simeval needs Python 3.11 to 3.14, and $(PYTHON) is %d.%d: name one, as in make PYTHON=python3.12 ..." % v)
 unexport PYTHONDONTWRITEBYTECODE  # without compiled files every start parses LiteLLM anew: two seconds more
 
-.PHONY: demo test local ray real lint types docs wheel bench alice lock clean
+.PHONY: demo test local ray real lint types docs pictures wheel bench alice lock clean
 
 demo: $(VENV)/.demo  ## run the example suite against the example app; a fail and an inconclusive belong to it
 	@$(BIN)/simeval run scenarios/support.yaml --app scenarios.support_bot:handle --seed 7 || [ $$? -eq 1 ]
@@ -40,6 +40,9 @@ types: $(VENV)/.dev
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --strict
 
+pictures: $(VENV)/.dev  ## make the screenshots of the documentation anew, by the browser of the tests
+	SIMEVAL_PICTURES=docs/pictures SIMEVAL_REQUIRE_BROWSER=1 $(BIN)/python -m pytest tests/browser/test_pictures.py
+
 wheel: $(VENV)/.dev  ## build it, install it into an empty environment, and use it there as a user does
 	rm -rf build/wheel
 	$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation -w build/wheel .
@@ -55,6 +58,7 @@ bench: $(VENV)/.dev  ## the engine against its bound (and SigmaEval, where that 
 	$(BIN)/python -m benchmarks.faults.limits_simulated
 	$(BIN)/python -m benchmarks.speed.store
 	$(BIN)/python -m benchmarks.speed.overhead
+	$(BIN)/python -m benchmarks.speed.report
 	$(BIN)/python -m benchmarks.faults.campaign
 	$(BIN)/python -m benchmarks.statistics.level
 	$(BIN)/python -m benchmarks.statistics.cuts --scenarios 100

@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
+from pathlib import Path
 from typing import Any, Literal
 
-from simeval.analysis.changes import Change, ComparedRun, Finding, PairChange, Side
-from simeval.analysis.saved_run import Key
+from simeval.analysis.changes import ASKED, Change, ComparedRun, Finding, Gate, PairChange, Side
+from simeval.analysis.saved_run import Key, RunResult, document_of
 from simeval.core.serialization import plain
 from simeval.core.tables import GAP, render_table
 from simeval.core.terminal import PLAIN, Style, Terminal, one_line
@@ -18,7 +19,6 @@ MOST_LISTED = 20  # requirements or metrics of one run only that are listed in p
 MOST_SHOWN = 8  # trials or examples of one change that are listed in print
 NAME, ALWAYS = 24, 5  # cells that the first column takes at least, and how many columns there are at any width
 
-Gate = Literal["not_worse", "not_proven_worse"]
 Kind = Literal["suites", "experiments"]
 Whole = Literal["better", "not worse", "worse", "unclear"]
 UNDIRECTED: tuple[Finding, ...] = ("changed", "unchanged")
@@ -30,10 +30,6 @@ COLOURS: dict[Finding, Style] = {
     "not worse": "green",
     "changed": "dim",
     "unchanged": "dim",
-}
-ASKED = {
-    "not_worse": "all that has a margin is proven better or not worse, nothing is proven worse, something is proven",
-    "not_proven_worse": "nothing is proven worse",
 }
 
 
@@ -86,6 +82,15 @@ class Comparison:
     def false_worse_bound(self) -> float:
         """The most that the chance of any "worse" can be if nothing became worse: alpha for each one tested."""
         return min(1.0, self.alpha * sum(change.p_worse is not None for change in self.changes))
+
+    def to_html(self, path: str | Path, baseline: RunResult, candidate: RunResult) -> None:
+        """Write the report that a browser shows, with what was said in both runs where it changed.
+
+        Raises StoreError.
+        """
+        from simeval.analysis.comparison_html import write_comparison  # most comparisons are never shown so
+
+        write_comparison(path, self, document_of(baseline), document_of(candidate))
 
     def __str__(self) -> str:
         return comparison_text(self)

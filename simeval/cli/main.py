@@ -12,6 +12,7 @@ from simeval.cli.options import (
     SettingsCommand,
     WholeHelp,
     color_option,
+    html_option,
     log_options,
     only_option,
     screen_options,
@@ -38,6 +39,7 @@ def main() -> None:
 )
 @click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
 @click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
+@html_option
 @click.option("--address", help="Of --executor ray: its cluster.  [default: RAY_ADDRESS, or one started here]")
 @click.option("--actors", type=click.IntRange(1), help="Of --executor ray: how many actors.  [default: 4]")
 @log_options
@@ -170,6 +172,7 @@ def rubric(context: click.Context, /, **options: Any) -> None:
 @click.option("--higher", "higher_is_better", multiple=True, metavar="METRIC", help="Of experiments: more is better.")
 @click.option("--lower", "lower_is_better", multiple=True, metavar="METRIC", help="Of experiments: less is better.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the comparison as JSON; - for standard output.")
+@html_option
 @color_option
 def compare(**options: Any) -> None:
     """Say whether CANDIDATE is better or worse than BASELINE, or proven not to be worse.
@@ -199,6 +202,7 @@ def compare(**options: Any) -> None:
 @click.option("--share", "shares", multiple=True, metavar="METRIC=SHARE", help="To be true of at least this share.")
 @click.option("--median", "medians", multiple=True, metavar="METRIC=VALUE", help="To have at least this median.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
+@html_option
 @click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"], case_sensitive=False),
@@ -258,18 +262,19 @@ def runs(store: str, limit: int) -> None:
 @click.argument("run", default="last")
 @store_option("A SQLite file or a PostgreSQL URL.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
+@html_option
 @click.option("--trial", type=click.IntRange(0), help="Show the conversations with this number, from 0.")
 @click.option("--failed", is_flag=True, help="Show the conversations that speak against the app.")
 @click.option("--scenario", metavar="TITLE", help="Show the conversations of the scenarios with this in their titles.")
 @screen_options
-def show(run: str, store: str, json_path: str | None, **wanted: Any) -> None:
+def show(run: str, store: str, json_path: str | None, html_path: str | None, **wanted: Any) -> None:
     """Show the report of a RUN (its id, the beginning of it, or last), or how far it has come.
 
     With --trial, --failed or --scenario: what was said, in full, with tool calls, scores, reasons and times.
     """
     from simeval.cli.store import Wanted, show_run
 
-    raise SystemExit(show_run(store, run, json_path, Wanted(**wanted)))
+    raise SystemExit(show_run(store, run, json_path, html_path, Wanted(**wanted)))
 
 
 @main.command(context_settings=CONTEXT)

@@ -93,6 +93,11 @@ judge_option = click.option(
 user_option = click.option("--user-model", help="LiteLLM name of the simulated user.  [default: the judge's]")
 
 
+html_option = click.option(
+    "--html", "html_path", metavar="PATH", help="Write a report to be opened in a browser: one file, all in it."
+)
+
+
 def suite_options(command: F) -> F:
     """Add what says which suite is put to which app, by which models."""
     samples = click.option(

@@ -60,13 +60,14 @@ class _Reports:
 
     json_path: str | None
     junit_path: str | None
+    html_path: str | None
     color: Color
     verbose: bool
     quiet: bool
     told: Sequence[str]
 
     def require_writable(self) -> None:
-        for path in (self.json_path, self.junit_path):
+        for path in (self.json_path, self.junit_path, self.html_path):
             require_writable(path)
 
     def write(self, result: SuiteResult, settings: Settings) -> None:
@@ -77,6 +78,8 @@ class _Reports:
         write_json(self.json_path, encode_suite(result.results, result.run, version=__version__))
         if self.junit_path:
             write_text(self.junit_path, junit_xml(result.results, result.run))
+        if self.html_path:
+            result.to_html(self.html_path)
 
 
 def read_suite(suite: str, given: Cast, only_named: Sequence[str], samples: int | None) -> tuple[Suite, Cast]:
@@ -106,6 +109,7 @@ def run_suite(
     rerun: str | None,
     json_path: str | None,
     junit_path: str | None,
+    html_path: str | None,
     address: str | None,
     actors: int | None,
     log_level: str | None,
@@ -117,7 +121,7 @@ def run_suite(
     """Run a suite and give the exit status; everything a person must read goes to standard error or output."""
     make_printable()
     told = show_log(log_level or ("error" if quiet else "info"), log_format, detailed=verbose)
-    reports, settings = _Reports(json_path, junit_path, color, verbose, quiet, told), DEFAULTS
+    reports, settings = _Reports(json_path, junit_path, html_path, color, verbose, quiet, told), DEFAULTS
     clean = _cleaner(settings)
     try:
         settings = DEFAULTS.overridden(overrides(context))

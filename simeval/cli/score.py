@@ -57,6 +57,7 @@ def score_file(
     shares: Sequence[str],
     medians: Sequence[str],
     json_path: str | None,
+    html_path: str | None,
     log_level: str,
     **chosen: str | None,
 ) -> int:
@@ -70,16 +71,17 @@ def score_file(
             *(_expectation(each, made, _share) for each in shares),
             *(_expectation(each, made, _median) for each in medians),
         ]
-        require_writable(json_path)
+        for path in (json_path, html_path):
+            require_writable(path)
         dataset = _dataset(file, format, recorded, outputs)
         engine = Engine(judge_model, settings=DEFAULTS.overridden(overrides(context)))
         try:
             result = anyio.run(_evaluate, engine, dataset, app_of(app) if app else None, made, then)
         except SimevalError as error:
             if isinstance(error.partial, ExperimentResult):
-                _report(error.partial, json_path)
+                _report(error.partial, json_path, html_path)
             raise
-        _report(result, json_path)
+        _report(result, json_path, html_path)
         if result.run.stopped:
             status = INTERRUPTED if result.run.stopped.startswith(INTERRUPT) else NOT_COMPLETED
             return say(result.run.stopped, status)
@@ -103,9 +105,11 @@ def _why(result: ExperimentResult) -> str:
     return f"; most often ({result.failures[cause]} x): {cause}" if cause else ""
 
 
-def _report(result: ExperimentResult, json_path: str | None) -> None:
+def _report(result: ExperimentResult, json_path: str | None, html_path: str | None) -> None:
     show(result.text(room_of(reader(json_path))), json_path)
     write_json(json_path, encode_experiment(result, version=__version__))
+    if html_path is not None:
+        result.to_html(html_path)
 
 
 def _dataset(file: Path, format: str, recorded: str | None, outputs: Sequence[str]) -> Dataset:

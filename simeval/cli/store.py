@@ -9,6 +9,7 @@ from simeval.cli.output import Color, require_writable, room_of, show, status_of
 from simeval.core.tables import printable, render_table
 from simeval.core.validation import nearest
 from simeval.errors import DefinitionError
+from simeval.results.html.page import write_report
 from simeval.results.screen.conversations import chosen, conversations_text
 from simeval.results.screen.reading import read_page
 from simeval.results.screen.report import run_text
@@ -16,6 +17,7 @@ from simeval.store.database import Database
 from simeval.store.datasets import Datasets, DatasetSummary
 from simeval.store.feedback import FeedbackBook
 from simeval.store.opening import open_database
+from simeval.store.reports import StoredSource
 from simeval.store.runs import Runs, RunSummary
 
 HEADERS = ("run", "started (UTC)", "status", "outcome", "app", "scenarios", "trials", "calls", "cost", "seconds")
@@ -52,15 +54,18 @@ class Wanted:
         return self.trial is not None or self.failed or self.scenario is not None
 
 
-def show_run(store: str, run: str, json_path: str | None, wanted: Wanted) -> int:
+def show_run(store: str, run: str, json_path: str | None, html_path: str | None, wanted: Wanted) -> int:
     """Print a run's report or some of its conversations, or how far it has come; give the exit status."""
 
     def work(database: Database) -> None:
         runs = Runs(database)
         run_id = runs.find(run)
-        require_writable(json_path)
+        for path in (json_path, html_path):
+            require_writable(path)
         if json_path is not None:
             write_json(json_path, runs.document(run_id))
+        if html_path is not None:
+            write_report(html_path, StoredSource(runs, run_id))
         if json_path != "-":
             show(
                 _conversations(runs, run_id, wanted) if wanted.is_of_conversations else _report(runs, run_id, wanted),

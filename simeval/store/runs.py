@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from typing import Any, Literal, cast
@@ -11,13 +11,16 @@ from sqlalchemy import Connection, ScalarSelect, case, delete, func, select
 
 from simeval.core.run_records import ResumableRun, TrialKey
 from simeval.core.serialization import Json
-from simeval.core.trial import Failure, Outcome, Score, TrialConversation
+from simeval.core.trial import UNNEEDED, Failure, Judgement, Outcome, Score, TrialConversation
+from simeval.core.usage import total
+from simeval.core.version import __version__
 from simeval.errors import DefinitionError
 from simeval.results.encoding import encode_trial
 from simeval.store.cuts import count_set_aside
 from simeval.store.database import Database
 from simeval.store.owners import describe, is_alive
 from simeval.store.reading import (
+    Part,
     Scores,
     read_begun,
     read_controls,
@@ -93,6 +96,39 @@ class Runs:
     def document(self, run_id: str) -> Json:
         """Return the machine-readable result of a run. Raises DefinitionError where it has not ended."""
         return self._database.read(lambda connection: _document(connection, self._ended(connection, run_id)))
+
+    def head(self, run_id: str) -> Json:
+        """Return the machine-readable result of a run without its conversations.
+
+        Of a run that has not ended it has what is known: no verdict, and as `stopped` how it stands.
+        """
+        return self._database.read(lambda connection: self._head(connection, run_id))
+
+    def labels(self, run_id: str) -> list[list[str]]:
+        """Return what the scores of each scenario are called, by their positions."""
+        return self._database.read(
+            lambda connection: [json.loads(each["labels"]) for each in _rows(connection, run_id)]
+        )
+
+    def rubrics(self, run_id: str) -> Mapping[str, Mapping[str, str]]:
+        """Return the levels of a run's rubrics, by their keys."""
+        return self._database.read(lambda connection: read_rubrics(connection, run_id))
+
+    def trials(
+        self,
+        run_id: str,
+        scenario: int,
+        indexes: Sequence[int] | None = None,
+        *,
+        measures: int,
+        in_outline: bool = False,
+    ) -> list[Judgement]:
+        """Return the trials of a scenario with their `measures`, in the order dealt, by default all.
+
+        A measure that is not there was not needed, or is not there yet. In outline they are without what was said.
+        """
+        part = Part(scenario, indexes=indexes)
+        return self._database.read(lambda found: _trials(found, run_id, part, measures, in_outline=in_outline))
 
     def failures(self, run_id: str) -> Mapping[TrialKey, Mapping[int, Failure]]:
         """Return what could not be measured in a run, by the position of the expectation."""
@@ -175,6 +211,15 @@ class Runs:
             seconds=run["seconds"] or 0.0,
         )
 
+    def _head(self, connection: Connection, run_id: str) -> Json:
+        run = _row(connection, run_id)
+        if run["status"] == "running":
+            return _begun(connection, run, stands="it is going on" if self._is_running(run) else "it was interrupted")
+        result: Json = json.loads(run["result"])
+        if "metrics" in result:
+            return result
+        return {**result, "scenarios": [json.loads(row["result"]) for row in _rows(connection, run_id)]}
+
 
 def _row(connection: Connection, run_id: str) -> Mapping[str, Any]:
     row = connection.execute(select(RUNS).where(RUNS.c.run_id == run_id)).mappings().one_or_none()
@@ -234,16 +279,69 @@ def _progress(connection: Connection, run_id: str) -> list[ScenarioProgress]:
     joined = TRIALS.outerjoin(JUDGEMENTS, same[0] & same[1] & same[2])
     query = select(TRIALS.c.scenario, finished, judged).select_from(joined).where(TRIALS.c.run_id == run_id)
     counts = {scenario: counted for scenario, *counted in connection.execute(query.group_by(TRIALS.c.scenario))}
-    rows = connection.execute(select(SCENARIOS).where(SCENARIOS.c.run_id == run_id).order_by(SCENARIOS.c.scenario))
     return [
         ScenarioProgress(
-            title=as_written(row)["title"],
+            title=row["title"],
             sample_size=row["sample_size"],
             finished=int(counts.get(row["scenario"], (0, 0))[0]),
             judged=int(counts.get(row["scenario"], (0, 0))[1]),
         )
-        for row in rows.mappings()
+        for row in _rows(connection, run_id)
     ]
+
+
+def _rows(connection: Connection, run_id: str) -> list[Mapping[str, Any]]:
+    """Return the rows of a run's scenarios, in the suite's order."""
+    query = select(SCENARIOS).where(SCENARIOS.c.run_id == run_id).order_by(SCENARIOS.c.scenario)
+    return [as_written(row) for row in connection.execute(query).mappings()]
+
+
+def _begun(connection: Connection, run: Mapping[str, Any], *, stands: str) -> Json:
+    """Return what is known of a run that has not ended, in the form of a result."""
+    run_id = run["run_id"]
+    seconds, usage = read_spent(connection, run_id)
+    scenarios = [
+        {
+            "title": row["title"],
+            "outcome": "inconclusive",
+            "sample_size": row["sample_size"],
+            "trials": each.finished,
+            "expectations": [
+                {"label": label, "outcome": "inconclusive", "verdicts": []} for label in json.loads(row["labels"])
+            ],
+        }
+        for row, each in zip(_rows(connection, run_id), _progress(connection, run_id), strict=True)
+    ]
+    return {
+        "simeval": __version__,
+        "run_id": run_id,
+        "outcome": "inconclusive",
+        "models": {"judge": run["judge_model"], "user": run["user_model"]},
+        "app": run["app"],
+        "seed": int(run["seed"]),
+        "started": run["started"],
+        "seconds": seconds,
+        "stopped": f"{stands}: nothing is concluded yet",
+        "usage": {**asdict(total(usage)), "by_role": {role: asdict(each) for role, each in usage.items()}},
+        "scenarios": scenarios,
+    }
+
+
+def _trials(connection: Connection, run_id: str, part: Part, measures: int, *, in_outline: bool) -> list[Judgement]:
+    held = read_conversations(connection, run_id, part=part, in_outline=in_outline)
+    scores, failures = read_scores(connection, run_id, part=part), read_failures(connection, run_id, part=part)
+    found = []
+    for key, each in sorted(held.items()):
+        measured: dict[int, Score | Failure] = {**failures.get(key, {}), **scores.get(key, {})}
+        found.append(
+            Judgement(
+                trial=each.trial,
+                conversation=each.conversation,
+                results=tuple(each.failure or measured.get(place, UNNEEDED) for place in range(measures)),
+                failure=each.failure,
+            )
+        )
+    return found
 
 
 def _document(connection: Connection, run: Mapping[str, Any]) -> Json:
@@ -252,10 +350,9 @@ def _document(connection: Connection, run: Mapping[str, Any]) -> Json:
     result: Json = json.loads(run["result"])
     if "metrics" in result:
         return {**result, "answered": _answered(connection, result, held, scores)}
-    query = select(SCENARIOS).where(SCENARIOS.c.run_id == run_id).order_by(SCENARIOS.c.scenario)
     scenarios: list[Json] = []
-    for row in connection.execute(query).mappings():
-        scenario: Json = json.loads(as_written(row)["result"])
+    for row in _rows(connection, run_id):
+        scenario: Json = json.loads(row["result"])
         labels = [expectation["label"] for expectation in scenario["expectations"]]
         scenario["conversations"] = [
             encode_trial(index, held[key].conversation, _by_label(scores.get(key, {}), labels))

@@ -14,8 +14,9 @@ from simeval.core.trial import Verdict
 from simeval.core.usage import total
 from simeval.engine.engine import Engine
 from simeval.errors import DefinitionError, SimevalError
+from simeval.results.outcomes import meets_gate
 from simeval.results.screen.page import shown_verdict
-from simeval.results.suite import SuiteResult, meets_gate
+from simeval.results.suite import SuiteResult
 from simeval.results.text import counted_of
 from simeval.suites.apps.named import app_of
 from simeval.suites.definitions import Cast

@@ -13,7 +13,8 @@ from simeval.core.controls import EVASIVE, OFF_TOPIC
 from simeval.errors import DefinitionError
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompts import JudgeRequest
-from simeval.results.encoding import encode_entry, encode_suite
+from simeval.results.encoding import encode_suite
+from simeval.results.entries import encode_entry
 from simeval.results.junit import junit_xml
 from simeval.results.suite import EvaluationResult
 from simeval.testing import MemoryJournal, ScriptedModel, judge_reply
