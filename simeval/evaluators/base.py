@@ -1,7 +1,7 @@
 """The evaluator: a requirement on the scores of many trials, and the parts that evaluators share."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, isnan
@@ -263,15 +263,14 @@ class ShareEvaluator(Evaluator):
         """Return the sequential design of at most `n_max` trials.
 
         Without `stop` it is a gate, unless that could not tell an app that always fails: where a pass is out of
-        reach at once, or after a first miss, a run goes on until a side is proven.
+        reach at once, or after a first miss, a run goes on until a side is proven, whatever `min_trials` is.
         """
         kind = open_design if self.early_stopping == "anytime" else design
-        make = partial(kind, self.required_share, n_max, alpha=self.alpha, min_trials=self.first_verdict)
-        plan: Design = make(stop=stop or "gate")
-        worst = plan.infer(*plan.ending_of(good=False)).p_fail
-        if plan.stop == "verdict" or (plan.can_pass and (stop is not None or worst <= self.alpha)):
-            return plan
-        return make(stop="verdict")
+        make: Callable[..., Design] = partial(kind, self.required_share, n_max, alpha=self.alpha)
+        at_once = make(stop=stop or "gate")
+        worst = at_once.infer(*at_once.ending_of(good=False)).p_fail
+        tells = at_once.can_pass and (stop is not None or worst <= self.alpha)
+        return make(stop=at_once.stop if tells else "verdict", min_trials=self.first_verdict)
 
     def running_test(self, n_max: int, *, stop: StopAt | None = None) -> RunningTest:
         require_size(n_max, f"{type(self).__name__}.running_test: n_max")

@@ -83,6 +83,15 @@ def test_a_gate_at_which_no_pass_is_possible_starts_no_trial_beyond_the_smallest
     assert (needed.trials, needed.ends, test.settled) == (10, True, False)
 
 
+def test_a_sample_whose_first_miss_rules_out_a_pass_goes_on_until_a_side_is_proven() -> None:
+    rule = ProportionEvaluator(min_proportion=0.9)
+
+    verdict = run(rule, [0.0] + [1.0, 0.0] * 14, n_max=30).verdict()
+
+    assert (verdict.outcome, verdict.n) == ("fail", 10)
+    assert run(rule, [0.0] + [1.0] * 12, n_max=30).verdict().reason == "scenario_settled"
+
+
 def test_a_mean_that_a_bet_has_won_waits_for_the_smallest_number() -> None:
     rule = MeanEvaluator(at_least=0.3, min_trials=30)
     test = run(rule, [1.0] * 20)
