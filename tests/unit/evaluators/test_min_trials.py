@@ -1,5 +1,6 @@
 """A smallest number of trials before any verdict, in the tests that run with a scenario."""
 
+from collections.abc import Sequence
 from math import nan
 from typing import Any
 
@@ -25,7 +26,7 @@ RULES = [
 ]
 
 
-def run(rule: Evaluator, outcomes: list[Taken], *, n_max: int = 60, stop: StopAt | None = None) -> RunningTest:
+def run(rule: Evaluator, outcomes: Sequence[Taken], *, n_max: int = 60, stop: StopAt | None = None) -> RunningTest:
     test = rule.running_test(n_max, stop=stop)
     for outcome in outcomes:
         test.take(outcome)
