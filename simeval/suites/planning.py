@@ -58,12 +58,16 @@ class SampleSizePlan:
         lines = {
             "with early stopping": f"sample_size {self.design.n_max}; on average {good.expected_n:.0f} trials, and "
             f"{at_bar.expected_n:.0f} for an app exactly at the bar",
-            "": f"{say_acceptance(self.design.pass_points)}; no verdict before trial {self.design.min_trials}",
+            "": say_acceptance(self.design.pass_points) + _said_of_first(self.design.min_trials),
             "without": f"sample_size {first}" + (f" (from {safe} on, every size is enough)" if safe > first else ""),
             "the least that can": f"{self.minimum} trials, all of them good",
             "cheap fixed sizes": ", ".join(f"{n} with {'no miss' if k == 0 else f'≤ {k}'}" for n, k in cheap),
         }
         return "\n".join([head, *(f"  {name:<21}{text}" for name, text in lines.items())])
+
+
+def _said_of_first(min_trials: int) -> str:
+    return f"; no verdict before trial {min_trials}" if min_trials > 1 else ""
 
 
 def plan(
