@@ -118,7 +118,7 @@ def persona(**options: Any) -> None:
 @click.option("--power", type=float, default=POWER, show_default=True, help="The chance of a pass that is wanted.")
 @click.option("--requirements", type=click.IntRange(1), default=1, show_default=True, help="How many have to pass.")
 @click.option("--samples", type=click.IntRange(1), help="Trials for each scenario, whatever the suite says.")
-@setting_options("significance_level", "joint", "early_stopping", "stop", "gate")
+@setting_options("significance_level", "joint", "early_stopping", "min_trials", "stop", "gate")
 @click.pass_context
 def plan(context: click.Context, /, **options: Any) -> None:
     """Plan sample sizes before a call is paid for.

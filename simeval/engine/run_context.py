@@ -16,7 +16,8 @@ from simeval.core.conversation import Message
 from simeval.core.labelled_examples import LabelledExample, expectation_key, read_examples
 from simeval.core.redaction import clean_values
 from simeval.core.run_records import ResumableRun, RubricRecord
-from simeval.core.settings import ModelRole, Settings
+from simeval.core.setting_choices import ModelRole
+from simeval.core.settings import Settings
 from simeval.datasets.dataset import Dataset
 from simeval.engine.actors.app import App, Handler, model_handler
 from simeval.engine.actors.recorder import Recorder
@@ -26,7 +27,7 @@ from simeval.engine.executors.protocol import Workers
 from simeval.engine.flow.stop import StopSignal
 from simeval.engine.meter import Meter
 from simeval.engine.plans.budget import Budget
-from simeval.engine.plans.fingerprint import CRITERIA_PROMPTS, JUDGE_PROMPTS, define
+from simeval.engine.plans.fingerprint import CRITERIA_PROMPTS, JUDGE_PROMPTS, as_begun, define
 from simeval.engine.plans.resume import RestoredTrials, restore
 from simeval.engine.plans.scenario_plan import RunPlan
 from simeval.engine.plans.shards import ShardPlan, shared_out
@@ -144,7 +145,8 @@ class RunContext:
         self, shared: EngineResources, store: Journal | None, stop: StopSignal, past: ResumableRun | None
     ) -> None:
         self.shared, self.stop, self.past = shared, stop, past
-        self.settings, self.models, self.store = shared.settings, shared.models, store
+        self.settings = as_begun(shared.settings, past.definition) if past else shared.settings
+        self.models, self.store = shared.models, store
         self._redactor = self.models.redactor()
         self.clean = self._redactor.clean
         self.meter = Meter()

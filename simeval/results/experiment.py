@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from simeval.core.direction import Direction
-from simeval.core.settings import Gate
+from simeval.core.setting_choices import Gate
 from simeval.core.tables import LINE, indent, render_table
 from simeval.core.trial import Estimate, Judgement, Outcome, Verdict
 from simeval.evaluators.verdicts import show_share

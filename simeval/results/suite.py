@@ -10,7 +10,8 @@ from typing import Any, overload
 from simeval.core.controls import complaints
 from simeval.core.conversation import Conversation
 from simeval.core.preparation import Preparation
-from simeval.core.settings import DEFAULTS, Gate
+from simeval.core.setting_choices import Gate
+from simeval.core.settings import DEFAULTS
 from simeval.core.trial import Failure, Judgement, Outcome, Score, Verdict
 from simeval.core.usage import Usage
 from simeval.evaluators.base import Evaluator

@@ -3,14 +3,15 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import takewhile
 from typing import Any
 
 from simeval.core.labelled_examples import LabelledExample, expectation_key
 from simeval.core.serialization import Json, plain
+from simeval.core.setting_choices import ROLES, JudgeReply
 from simeval.core.setting_field import about_of
-from simeval.core.settings import ROLES, JudgeReply, Settings
+from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.writing_style import WritingStyleConfig
 from simeval.engine.plans.scenario_plan import Measure, RunPlan, ScenarioPlan
 from simeval.models.protocol.prompt_texts import Prompt
@@ -29,6 +30,7 @@ OPTIONS = {  # of what is no setting
 }
 JUDGE_PROMPTS: Mapping[JudgeReply, str] = {"json": "judge", "label": "judge_label"}
 CRITERIA_PROMPTS: Mapping[JudgeReply, str] = {"json": "criteria", "label": "criterion_label"}
+_FROM_THE_FIRST = re.compile(r", min_trials=1(?!\d)")  # not written: older runs know of no other
 _MODULE = re.compile(r" \([\w.]*\)$")
 NOT_OF_THE_ANSWER = frozenset(
     {"api_key", "timeout", "api_base", "base_url", "api_version", "headers", "extra_headers", "organization"}
@@ -90,6 +92,14 @@ def _has_criteria(plan: RunPlan) -> bool:
 def answer_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return those of a model's options that can change its answers: not its address, keys and time-outs."""
     return {name: value for name, value in options.items() if name not in NOT_OF_THE_ANSWER}
+
+
+def as_begun(settings: Settings, definition: Mapping[str, Any]) -> Settings:
+    """Return the settings a run goes on with: where no evaluator knows of `min_trials`, its first trial may end it."""
+    scenarios = definition.get("scenarios", ())
+    evaluators = [text for plan in scenarios for each in plan.get("then", ()) for text in each["evaluators"]]
+    is_set = settings.min_trials != DEFAULTS.min_trials
+    return settings if is_set or any("min_trials=" in text for text in evaluators) else replace(settings, min_trials=1)
 
 
 def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
@@ -198,7 +208,7 @@ def _expectation(measure: Measure) -> Json:
             if not name.startswith("_") and name != "direction" and _shown_argument(value) is not None
         },
         "score": measure.path,
-        "evaluators": [repr(each) for each in measure.evaluators],
+        "evaluators": [_FROM_THE_FIRST.sub("", repr(each)) for each in measure.evaluators],
     }
 
 

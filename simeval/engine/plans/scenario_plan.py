@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from simeval.core import seeds
 from simeval.core.controls import Controls
-from simeval.core.settings import Settings, StopAt
+from simeval.core.setting_choices import StopAt
+from simeval.core.settings import Settings
 from simeval.core.trial import Score, Trial
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
@@ -280,13 +281,17 @@ def make_measure(
                 found=f"{scorer.name} gives no {expectation.score!r}",
                 do=f"use one of {', '.join(scorer.paths)}",
             )
-    early = settings.early_stopping
     return Measure(
         label=label,
         scorer=scorer,
         path=expectation.score or scorer.default_score,
         evaluators=tuple(
-            each.with_defaults(significance_level=level, early_stopping=early, requirements=requirements)
+            each.with_defaults(
+                significance_level=level,
+                early_stopping=settings.early_stopping,
+                min_trials=settings.min_trials,
+                requirements=requirements,
+            )
             for each in expectation.evaluators
         ),
         expected_behavior=expectation.judged,

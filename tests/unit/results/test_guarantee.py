@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from simeval.core.settings import Gate
+from simeval.core.setting_choices import Gate
 from simeval.core.tables import printable
 from simeval.core.trial import Outcome, Verdict
 from simeval.evaluators.scores import ProportionEvaluator
