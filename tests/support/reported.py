@@ -30,7 +30,7 @@ def scenario(
 ) -> EvaluationResult:
     """Return the result of a scenario whose trials came to this; `early`, only until its verdict was settled."""
     evaluator = SuccessRateEvaluator(min_proportion=bar)
-    test = evaluator.with_defaults(significance_level=0.05, early_stopping=early).running_test(n_max)
+    test = evaluator.with_defaults(significance_level=0.05, early_stopping=early, min_trials=1).running_test(n_max)
     judgements: list[Judgement] = []
     for index, (talk, result) in enumerate(tried):
         if test.settled:

@@ -19,7 +19,7 @@ def parts(node: Node, kind: str) -> list[dict[str, Any]]:
 
 def verdict_of(*ratings: float, n_max: int = 100) -> dict[str, Any]:
     evaluator = SuccessRateEvaluator(min_proportion=0.9)
-    test = evaluator.with_defaults(significance_level=0.05, early_stopping=True).running_test(n_max)
+    test = evaluator.with_defaults(significance_level=0.05, early_stopping=True, min_trials=1).running_test(n_max)
     for rating in ratings:
         test.take(rating)
     return encode_verdict(test.verdict())
