@@ -1,12 +1,20 @@
 # Every target makes the environment it needs in .venv, from the hashed lock files.
+SHELL := bash
+.SHELLFLAGS := -o pipefail -c
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := python -m pip --disable-pip-version-check install --quiet
 PIP := $(BIN)/$(INSTALL)
+# Only what is used is compiled, when it is: all of it takes 120 MB and half of the time.
+LOCKED := $(BIN)/python -m pip --disable-pip-version-check install --no-compile --require-hashes --no-deps -r
+COUNTED = awk -v of="$$(grep -c == $<)" '/^(Collecting|Processing)/ && !(++n % 10) {print "  " n " of " of " packages"; fflush()} \
+	    /^Installing collected/ {print "  unpacking them"; fflush()}'
+SUPPORTED := import sys; v = sys.version_info[:2]; sys.exit((v < (3, 11) or v > (3, 14)) and \
+	"simeval needs Python 3.11 to 3.14, and $(PYTHON) is %d.%d: name one, as in make PYTHON=python3.12 ..." % v)
 unexport PYTHONDONTWRITEBYTECODE  # without compiled files every start parses LiteLLM anew: two seconds more
 
-.PHONY: demo test local ray real lint types docs wheel bench alice lock clean
+.PHONY: demo test local ray real lint types docs pictures wheel bench alice lock clean
 
 demo: $(VENV)/.demo  ## run the example suite against the example app; a fail and an inconclusive belong to it
 	@$(BIN)/simeval run scenarios/support.yaml --app scenarios.support_bot:handle --seed 7 || [ $$? -eq 1 ]
@@ -32,13 +40,16 @@ types: $(VENV)/.dev
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --strict
 
+pictures: $(VENV)/.dev  ## make the screenshots of the documentation anew, by the browser of the tests
+	SIMEVAL_PICTURES=docs/pictures SIMEVAL_REQUIRE_BROWSER=1 $(BIN)/python -m pytest tests/browser/test_pictures.py
+
 wheel: $(VENV)/.dev  ## build it, install it into an empty environment, and use it there as a user does
 	rm -rf build/wheel
 	$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation -w build/wheel .
 	$(PYTHON) -m venv build/wheel/venv
 	build/wheel/venv/bin/$(INSTALL) --require-hashes --no-deps -r requirements.lock
 	build/wheel/venv/bin/$(INSTALL) --no-deps build/wheel/*.whl
-	$(BIN)/python tests/wheel/check.py build/wheel/*.whl build/wheel/venv/bin/python
+	$(BIN)/python -m tests.wheel.check build/wheel/*.whl build/wheel/venv/bin/python
 
 bench: $(VENV)/.dev  ## the engine against its bound (and SigmaEval, where that is installed), faults, limits, stores, error rates
 	$(BIN)/python -m benchmarks.speed.engine $(addprefix --peer ,$(PEERS))
@@ -47,6 +58,7 @@ bench: $(VENV)/.dev  ## the engine against its bound (and SigmaEval, where that 
 	$(BIN)/python -m benchmarks.faults.limits_simulated
 	$(BIN)/python -m benchmarks.speed.store
 	$(BIN)/python -m benchmarks.speed.overhead
+	$(BIN)/python -m benchmarks.speed.report
 	$(BIN)/python -m benchmarks.faults.campaign
 	$(BIN)/python -m benchmarks.statistics.level
 	$(BIN)/python -m benchmarks.statistics.cuts --scenarios 100
@@ -66,20 +78,24 @@ lock:  ## needs uv
 	UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile pyproject.toml --group dev --universal \
 	    --python-version 3.11 --generate-hashes -o requirements-dev.lock
 
+define environment
+@$(PYTHON) -c '$(SUPPORTED)'
+@$(BIN)/python -c '$(SUPPORTED)' 2>/dev/null || rm -rf $(VENV)
+@echo "installing into $(VENV) what $< lists, a minute or two:"
+@$(PYTHON) -m venv $(VENV)
+@$(LOCKED) $< | $(COUNTED)
+@$(PIP) --no-deps --no-build-isolation -e .
+@touch $@
+endef
+
 clean:
 	rm -rf $(VENV) build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 $(VENV)/.demo: requirements.lock pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(PIP) --require-hashes --no-deps -r requirements.lock
-	$(PIP) --no-deps --no-build-isolation -e .
-	touch $@
+	$(environment)
 
 $(VENV)/.dev: requirements-dev.lock pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(PIP) --require-hashes --no-deps -r requirements-dev.lock
-	$(PIP) --no-deps --no-build-isolation -e .
-	touch $@
+	$(environment)
 
 $(VENV)/.local: constraints-local.txt $(VENV)/.dev
 	$(PIP) -c constraints-local.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) torch transformers

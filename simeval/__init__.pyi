@@ -50,12 +50,16 @@ from .results.suite import EvaluationResult as EvaluationResult
 from .results.suite import SuiteResult as SuiteResult
 from .scorers.base import Scorer as Scorer
 from .scorers.base import scorer as scorer
+from .suites.apps.command_app import CommandApp as CommandApp
+from .suites.apps.http_app import HttpApp as HttpApp
 from .suites.planning import plan as plan
 from .suites.scenario import Expectation as Expectation
 from .suites.scenario import ScenarioTest as ScenarioTest
 
 # isort: split
 # Records that signatures name; core and the engine have no list of their own.
+from .core.app_handler import AppHandler as AppHandler
+from .core.app_handler import ExampleHandler as ExampleHandler
 from .core.controls import ControlRecord as ControlRecord
 from .core.controls import Controls as Controls
 from .core.preparation import Preparation as Preparation

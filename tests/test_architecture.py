@@ -12,7 +12,17 @@ import simeval
 ROOT = Path(simeval.__file__).parent
 MOST_LINES = 400
 TESTS = Path(__file__).parent
-HEAVY = ("litellm", "torch", "transformers", "scipy", "sqlalchemy", "numpy", "pydantic", "aiohttp")
+HEAVY = (
+    "litellm",
+    "torch",
+    "transformers",
+    "scipy",
+    "sqlalchemy",
+    "numpy",
+    "pydantic",
+    "aiohttp",
+    "simeval.results.html",
+)
 
 
 def modules() -> dict[str, Path]:

@@ -17,6 +17,8 @@ from pydantic import BaseModel
 
 from simeval.evaluators.base import Evaluator
 from simeval.models.caller import Caller
+from simeval.results.experiment import ExperimentResult
+from simeval.results.suite import EvaluationResult, RunRecord
 from simeval.store.database import Database
 from simeval.store.journal import Journal
 
@@ -35,6 +37,9 @@ CHECKED = {
     "Database": Database,
     "Journal": Journal,
     "Evaluator": Evaluator,
+    "EvaluationResult": EvaluationResult,
+    "ExperimentResult": ExperimentResult,
+    "RunRecord": RunRecord,
 }
 # only the engine makes what these are of
 NOT_OF_USERS = {

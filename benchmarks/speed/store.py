@@ -21,7 +21,7 @@ from time import perf_counter, process_time, sleep
 
 from simeval.core.conversation import Conversation, Message
 from simeval.core.trial import Judgement, Score, Trial, TrialConversation
-from simeval.results.encoding import encode_entry
+from simeval.results.entries import encode_entry
 from simeval.results.suite import RunRecord
 from simeval.store.database import Database
 from simeval.store.journal import Entry, Journal, JsonLinesJournal

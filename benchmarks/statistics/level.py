@@ -11,6 +11,7 @@ import argparse
 import json
 import time
 from collections.abc import Sequence
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -28,24 +29,26 @@ from simeval.stats.sequential import design
 ALPHA = 0.05
 BARS = (0.5, 0.75, 0.9, 0.95)
 SIZES = (30, 50, 100, 300)
+MIN_TRIALS = (1, 10, 25)
 CONCURRENCIES = (1, 16, 64)
 GOOD_SECONDS, BAD_SECONDS = 0.0005, 0.002
 
 
 def exact_levels() -> str:
-    """Compute level, power and mean size of every design, sequential against fixed."""
+    """Compute level, power and mean size of every design, sequential (verdicts from a trial on) against fixed."""
     rows = []
     for p0 in BARS:
         good = 0.7 if p0 == 0.5 else (p0 + 1) / 2 if p0 < 0.9 else p0 + 0.9 * (1 - p0)
-        for n_max in SIZES:
-            plan = ProportionEvaluator(min_proportion=p0, significance_level=ALPHA).plan(n_max)
-            verdict = design(p0, n_max, alpha=ALPHA, stop="verdict")
+        for n_max, min_trials in product(SIZES, MIN_TRIALS):
+            rule = ProportionEvaluator(min_proportion=p0, significance_level=ALPHA, min_trials=min_trials)
+            plan, verdict = rule.plan(n_max), rule.plan(n_max, stop="verdict")
             fixed = fixed_test(n_max, p0, good, alpha=ALPHA)
             at_bar, at_good = plan.characteristics(p0), plan.characteristics(good)
             rows.append(
                 [
                     f"{p0:g}",
                     str(n_max),
+                    str(min_trials),
                     plan.stop,
                     f"{plan.type_one:.4f}",
                     f"{at_bar.prob_fail:.4f}",
@@ -61,6 +64,7 @@ def exact_levels() -> str:
     headers = (
         "bar",
         "n_max",
+        "from",
         "stop",
         "wrong pass",
         "wrong fail",
@@ -102,7 +106,9 @@ async def app(message: str, state: dict[str, Any]) -> str:
     return "good" if good else "bad"
 
 
-async def measure(qualities: Sequence[float], p0: float, n_max: int, *, concurrency: int, seed: int) -> SuiteResult:
+async def measure(
+    qualities: Sequence[float], p0: float, n_max: int, *, concurrency: int, seed: int, min_trials: int
+) -> SuiteResult:
     """Run the engine on one scenario for each quality of the app, each with one requirement."""
     then = Expectation(scorer=is_good, evaluator=ProportionEvaluator(min_proportion=p0, significance_level=ALPHA))
     suite = [
@@ -114,6 +120,7 @@ async def measure(qualities: Sequence[float], p0: float, n_max: int, *, concurre
         SeedSpeaker(),
         seed=seed,
         concurrency=concurrency,
+        min_trials=min_trials,
         store=None,
         writing_style_config=WritingStyleConfig(enabled=False),
         progress=False,
@@ -121,11 +128,13 @@ async def measure(qualities: Sequence[float], p0: float, n_max: int, *, concurre
     return await engine.evaluate(suite, app)
 
 
-async def measured_levels(scenarios: int, p0: float, n_max: int) -> str:
+async def measured_levels(scenarios: int, p0: float, n_max: int, min_trials: int) -> str:
     """Measure how often an app exactly at the bar passes, and fails."""
     rows = []
     for concurrency in CONCURRENCIES:
-        result = await measure([p0] * scenarios, p0, n_max, concurrency=concurrency, seed=concurrency)
+        result = await measure(
+            [p0] * scenarios, p0, n_max, concurrency=concurrency, seed=concurrency, min_trials=min_trials
+        )
         passes, fails = (sum(each.outcome == outcome for each in result) for outcome in ("pass", "fail"))
         trials = sum(each.trials for each in result)
         extras = sum(len(each.extras) for each in result)
@@ -141,16 +150,17 @@ async def measured_levels(scenarios: int, p0: float, n_max: int) -> str:
                 f"{extras / trials:.1%}",
             ]
         )
-    plan = design(p0, n_max, alpha=ALPHA)
-    exact = plan.characteristics(p0)
+    rule = ProportionEvaluator(min_proportion=p0, significance_level=ALPHA, min_trials=min_trials)
+    exact = rule.plan(n_max).characteristics(p0)
     rows.append(["exact", f"{exact.prob_pass:.4f}", f"{exact.prob_fail:.4f}", f"{exact.expected_n:.1f}", ""])
     headers = ("in flight", "wrong pass [95%]", "wrong fail [95%]", "mean n", "ended early")
     return render_table(headers, rows, widths=())
 
 
-async def suite_cost(concurrency: int) -> str:
+async def suite_cost(concurrency: int, min_trials: int) -> str:
     """Count the conversations of a suite of 20: 16 apps at 99%, 4 at 80%, a bar of 90%, at most 100 trials each."""
-    results = await measure([0.8] * 4 + [0.99] * 16, 0.9, 100, concurrency=concurrency, seed=5)
+    qualities = [0.8] * 4 + [0.99] * 16
+    results = await measure(qualities, 0.9, 100, concurrency=concurrency, seed=5, min_trials=min_trials)
     counted, extras = sum(each.trials for each in results), sum(len(each.extras) for each in results)
     bad, good = (sum(each.passed for each in part) for part in (results[:4], results[4:]))
     return (
@@ -189,12 +199,13 @@ def main() -> None:
     print(exact_levels())
     print(f"\n{conclusion_speed()}")
     if not options.skip_engine:
-        for p0, n_max in ((0.9, 50), (0.75, 50)):
-            found = anyio.run(measured_levels, options.scenarios, p0, n_max)
-            print(
-                f"\n{options.scenarios} apps exactly at the bar of {p0:g}, n_max {n_max}, through the engine:\n{found}"
-            )
-        print(f"\na suite of 20 at 20 in flight: {anyio.run(suite_cost, 20)}")
+        for p0, n_max, min_trials in ((0.9, 50, 1), (0.9, 50, 10), (0.75, 50, 10), (0.75, 50, 25)):
+            found = anyio.run(measured_levels, options.scenarios, p0, n_max, min_trials)
+            cell = f"bar of {p0:g}, n_max {n_max}, verdicts from trial {min_trials} on"
+            print(f"\n{options.scenarios} apps exactly at the {cell}, through the engine:\n{found}")
+        for min_trials in MIN_TRIALS:
+            said = anyio.run(suite_cost, 20, min_trials)
+            print(f"\na suite of 20 at 20 in flight, verdicts from trial {min_trials} on: {said}")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from typing import Literal
 from simeval.analysis.saved_run import Key
 from simeval.core.direction import Direction
 
+Gate = Literal["not_worse", "not_proven_worse"]
 Finding = Literal["better", "worse", "not worse", "unclear", "changed", "unchanged"]
 ChangeReason = Literal[
     "",
@@ -18,6 +19,11 @@ ChangeReason = Literal[
     "no_direction",
     "unknown_direction",
 ]
+
+ASKED = {
+    "not_worse": "all that has a margin is proven better or not worse, nothing is proven worse, something is proven",
+    "not_proven_worse": "nothing is proven worse",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
-from simeval.analysis.changes import Change, ChangeReason, Finding, PairChange, Side
-from simeval.analysis.comparison_report import Comparison, Gate
+from simeval.analysis.changes import Change, ChangeReason, Finding, Gate, PairChange, Side
+from simeval.analysis.comparison_report import Comparison
 from simeval.analysis.evidence import (
     Evidence,
     Values,

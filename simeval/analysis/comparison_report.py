@@ -1,26 +1,35 @@
-"""A comparison of two runs: every change, what is proven of the whole, printed as a table with explanations."""
+"""A comparison of two runs: every change, what is proven of the whole, as JSON and as a person reads it."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
+from pathlib import Path
 from typing import Any, Literal
 
-from simeval.analysis.changes import Change, ComparedRun, PairChange, Side
-from simeval.analysis.saved_run import Key
+from simeval.analysis.changes import ASKED, Change, ComparedRun, Finding, Gate, PairChange, Side
+from simeval.analysis.saved_run import Key, RunResult, document_of
 from simeval.core.serialization import plain
-from simeval.core.tables import indent, render_table
+from simeval.core.tables import GAP, render_table
+from simeval.core.terminal import PLAIN, Style, Terminal, one_line
 from simeval.core.version import __version__
 from simeval.evaluators.verdicts import show_p, show_share
 
 MOST_LISTED = 20  # requirements or metrics of one run only that are listed in print
 MOST_SHOWN = 8  # trials or examples of one change that are listed in print
+NAME, ALWAYS = 24, 5  # cells that the first column takes at least, and how many columns there are at any width
 
-Gate = Literal["not_worse", "not_proven_worse"]
 Kind = Literal["suites", "experiments"]
-ASKED = {
-    "not_worse": "all that has a margin is proven not worse, nothing is proven worse, and there is some proof",
-    "not_proven_worse": "nothing is proven worse",
+Whole = Literal["better", "not worse", "worse", "unclear"]
+UNDIRECTED: tuple[Finding, ...] = ("changed", "unchanged")
+FINDINGS: tuple[Finding, ...] = ("worse", "unclear", "better", "not worse", *UNDIRECTED)
+COLOURS: dict[Finding, Style] = {
+    "worse": "red",
+    "unclear": "yellow",
+    "better": "green",
+    "not worse": "green",
+    "changed": "dim",
+    "unchanged": "dim",
 }
 
 
@@ -29,8 +38,8 @@ class Comparison:
     """Two runs of a suite, requirement by requirement, or two experiments, metric by metric.
 
     `paired` says whether trials or examples are compared one by one, and `pairs` how many both have. With the `gate`
-    "not_worse" it passes where that is proven of the whole (see `finding`), with "not_proven_worse" where nothing is
-    proven worse.
+    "not_worse" it passes where the whole is proven better or not worse (see `finding`), with "not_proven_worse" where
+    nothing is proven worse.
     """
 
     kind: Kind
@@ -45,21 +54,24 @@ class Comparison:
     notes: tuple[str, ...] = ()
 
     @property
-    def finding(self) -> Literal["worse", "unclear", "not worse"]:
+    def finding(self) -> Whole:
         """What is proven of the whole.
 
         "worse" where something is. "not worse" where nothing is, all that has a margin is proven to be better or not
-        worse, and there is some proof; else "unclear".
+        worse, and there is some proof; "better" where that holds and something is better; else "unclear".
         """
-        if any(change.finding == "worse" for change in self.changes):
+        found = {change.finding for change in self.changes}
+        if "worse" in found:
             return "worse"
         proven = [change.is_proven for change in self.changes if change.has_margin or change.is_proven]
-        return "not worse" if proven and all(proven) else "unclear"
+        if not proven or not all(proven):
+            return "unclear"
+        return "better" if "better" in found else "not worse"
 
     @property
     def passed(self) -> bool:
         """Whether the gate is met."""
-        return self.finding == "not worse" or (self.gate == "not_proven_worse" and self.finding != "worse")
+        return self.finding in ("better", "not worse") or (self.gate == "not_proven_worse" and self.finding != "worse")
 
     @property
     def false_pass_bound(self) -> float | None:
@@ -71,8 +83,17 @@ class Comparison:
         """The most that the chance of any "worse" can be if nothing became worse: alpha for each one tested."""
         return min(1.0, self.alpha * sum(change.p_worse is not None for change in self.changes))
 
+    def to_html(self, path: str | Path, baseline: RunResult, candidate: RunResult) -> None:
+        """Write the report that a browser shows, with what was said in both runs where it changed.
+
+        Raises StoreError.
+        """
+        from simeval.analysis.comparison_html import write_comparison  # most comparisons are never shown so
+
+        write_comparison(path, self, document_of(baseline), document_of(candidate))
+
     def __str__(self) -> str:
-        return _describe(self)
+        return comparison_text(self)
 
 
 def encode_comparison(comparison: Comparison) -> dict[str, Any]:
@@ -102,49 +123,98 @@ def show_points(share: float) -> str:
     return "0" if float(shown) == 0 else shown
 
 
-def _describe(comparison: Comparison) -> str:
-    """Write a comparison as a person reads it: the table, why each is what it is, what was not compared."""
-    noun, unit = _words(comparison)
-    caveats = dict.fromkeys(change.approximate for change in comparison.changes if change.approximate)
-    parts = [
-        "\n".join(indent(f"note: {note}", 0) for note in comparison.notes),
-        "\n".join(
-            [_table(comparison, noun), _legend(comparison), *(indent(f"~ approximate: {each}", 0) for each in caveats)]
-        ),
-        *_explanations(comparison.changes, unit),
-        _say_unknown(comparison.changes),
-        _list_only("baseline", comparison.baseline.only_here),
-        _list_only("candidate", comparison.candidate.only_here),
-        _guarantee(comparison, noun),
-        f"{_say_gate(comparison)}\n{_summary(comparison, noun)}",
-    ]
-    return "\n\n".join(part for part in parts if part)
-
-
-def _words(comparison: Comparison) -> tuple[str, str]:
-    return ("requirement", "trial") if comparison.kind == "suites" else ("metric", "example")
-
-
-def _table(comparison: Comparison, noun: str) -> str:
-    titled = comparison.kind == "suites"
+def comparison_text(comparison: Comparison, terminal: Terminal = PLAIN) -> str:
+    """Write a comparison for a terminal: what is found of the whole, the table, the reasons, how sure it is."""
+    noun, unit = ("requirement", "trial") if comparison.kind == "suites" else ("metric", "example")
     changes = comparison.changes
-    rows = []
-    for place, change in enumerate(changes):
-        is_first = place == 0 or changes[place - 1].title != change.title
-        rows.append([change.title if is_first else ""] * titled + _row(change))
+    blocks = [
+        _headline(comparison, noun, terminal),
+        [line for note in comparison.notes for line in terminal.wrap(one_line(note), first="note: ", rest="  ")],
+        _table(comparison, noun, terminal),
+        *_explanations(changes, unit, terminal),
+        _unknown(changes, terminal),
+        _only("baseline", comparison.baseline.only_here, terminal),
+        _only("candidate", comparison.candidate.only_here, terminal),
+        [terminal.paint(line, "dim") for said in _foot(comparison, noun) for line in terminal.wrap(said, rest="  ")],
+    ]
+    return terminal.finished([line for block in blocks if block for line in [*block, ""]][:-1])
+
+
+def _headline(comparison: Comparison, noun: str, terminal: Terminal) -> list[str]:
+    """Say what is found of the whole and of how many, and whether that meets the gate."""
+    found = Counter(change.finding for change in comparison.changes)
+    size = sum(change.has_direction for change in comparison.changes) or len(comparison.changes)  # others are described
+    order = [*([comparison.finding] if found[comparison.finding] else []), *FINDINGS]
+    (first, count), *others = [(finding, found[finding]) for finding in dict.fromkeys(order) if found[finding]]
+    of_all = f"the {noun}" if size == 1 else f"{count} of {size} {noun}s"
+    said = [f"{of_all} {_are(count, first)}", *(_of(n, what) for what, n in others)]
+    alone = len(comparison.baseline.only_here) + len(comparison.candidate.only_here)
+    left_out = [f"{alone} more {_are(alone, 'in one run only')}"] if alone else []
+    mark = terminal.paint(comparison.finding.upper(), "bold", COLOURS[comparison.finding])
+    lines = terminal.wrap(f"{', '.join([*said, *left_out])}{_common(comparison)}", first=f"{mark}  ")
+    return [*lines, *terminal.wrap(_gate(comparison), rest="  ")]
+
+
+def _are(count: int, what: str) -> str:
+    return what if what in UNDIRECTED else f"{'is' if count == 1 else 'are'} {what}"
+
+
+def _of(count: int, what: str) -> str:
+    return f"{count} {_are(count, what)}"
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
+
+
+def _common(comparison: Comparison) -> str:
+    if comparison.pairs is None:
+        return ""
+    counts = {"baseline": comparison.baseline.examples_only_here, "candidate": comparison.candidate.examples_only_here}
+    apart = [f"{count} only in the {side}" for side, count in counts.items() if count]
+    return f"; on {comparison.pairs} examples of both" + (f" ({', '.join(apart)})" if apart else "")
+
+
+def _gate(comparison: Comparison) -> str:
+    """Say whether the gate is met, and where no comparison like this one could meet it, what would."""
+    met = "met" if comparison.passed else "not met"
+    is_hopeless = comparison.finding == "unclear" and not any(change.has_margin for change in comparison.changes)
+    way_out = (
+        "; nothing here has a margin: use --gate not_proven_worse" if is_hopeless and not comparison.passed else ""
+    )
+    return f"gate {comparison.gate}: {met} (it asks that {ASKED[comparison.gate]}){way_out}"
+
+
+def _table(comparison: Comparison, noun: str, terminal: Terminal) -> list[str]:
+    """Return a row for each change, under the title of its scenario; columns that have no room are left out."""
     counted = "pairs" if comparison.paired else "trials"
-    of_all = ("finding", "before", "now", "change", "interval", counted, "better", "worse", "p")
-    headers = ("scenario", noun, *of_all) if titled else (noun, *of_all)
-    return render_table(headers, rows, widths=(18, 28) if titled else (36,))
+    headers = [noun, "finding", "before", "now", "change", "interval", counted, "better", "worse", "p"]
+    cells = [[change.name, *_row(change, terminal)] for change in comparison.changes]
+    widths = [max(terminal.cells(row[place]) for row in (headers, *cells)) for place in range(len(headers))]
+    room = terminal.columns - NAME - sum(width + GAP for width in widths[1:ALWAYS])
+    shown = list(range(ALWAYS))
+    for places in ((5,), (9,), (7, 8), (6,)):  # by how much they say
+        needed = sum(widths[place] + GAP for place in places)
+        if needed <= room:
+            shown += places
+            room -= needed
+    shown.sort()
+    rows: list[list[str]] = []
+    for title, found in groupby(zip(comparison.changes, cells, strict=True), key=lambda pair: pair[0].title):
+        rows += [[one_line(title)]] if title else []
+        rows += [[row[place] for place in shown] for _, row in found]
+    named = [headers[place] for place in shown]
+    table = render_table(named, rows, widths=(NAME + max(room, 0),), room=terminal.columns).splitlines()
+    caveats = dict.fromkeys(change.approximate for change in comparison.changes if change.approximate)
+    return [*table, *(line for said in caveats for line in terminal.wrap(f"~ approximate: {said}", rest="  "))]
 
 
-def _row(change: Change) -> list[str]:
+def _row(change: Change, terminal: Terminal) -> list[str]:
     signed = show_points if change.kind == "share" else "{:+.3g}".format
     points = " pts" if change.kind == "share" else ""
     turned = [len(change.improved), len(change.regressed)] if change.pairs is not None and change.has_direction else []
     return [
-        change.name,
-        _mark(change) + (" ~" if change.approximate else ""),
+        terminal.paint(_mark(change), COLOURS[change.finding]) + (" ~" if change.approximate else ""),
         _show_side(change.baseline, change),
         _show_side(change.candidate, change),
         "-" if change.difference is None else f"{signed(change.difference)}{points}",
@@ -174,33 +244,27 @@ def _show_pairs(change: Change) -> str:
     return f"{counted} ({lost} missing)" if lost else counted
 
 
-def _legend(comparison: Comparison) -> str:
-    level, margin = show_share(1 - 2 * comparison.alpha), show_share(comparison.margin)[:-1]
-    return indent(
-        f"not worse: by more than {margin} percentage points; better, worse: than without any change. change: now - "
-        f"before, with its {level} interval (approximate); p: of what is found, the chance of so much evidence without "
-        f"a change, or (not worse; unclear, where there is a margin) with a loss of the margin",
-        0,
-    )
-
-
-def _explanations(changes: Sequence[Change], unit: str) -> list[str]:
+def _explanations(changes: Sequence[Change], unit: str, terminal: Terminal) -> Iterator[list[str]]:
     """Say of each scenario, or of all metrics, what became of what is not plainly proven, and of which pairs."""
     remarkable = [change for change in changes if change.has_direction and (not _is_plain(change) or change.regressed)]
-    groups = groupby(remarkable, lambda change: change.title)
-    return ["\n".join([title] * bool(title) + [_explain(each, unit) for each in found]) for title, found in groups]
+    for title, found in groupby(remarkable, lambda change: change.title):
+        lines = [terminal.paint(line, "bold") for line in terminal.wrap(one_line(title))] if title else []
+        yield [*lines, *(line for each in found for line in _explain(each, unit, terminal))]
 
 
 def _is_plain(change: Change) -> bool:
     return change.is_proven and not change.reason
 
 
-def _explain(change: Change, unit: str) -> str:
-    lines = [indent(f"{change.name}: {_mark(change)}: {change.explanation}.", 2)]
+def _explain(change: Change, unit: str, terminal: Terminal) -> list[str]:
+    mark = terminal.paint(_mark(change), COLOURS[change.finding])
+    said = f"{one_line(change.name)}: {change.explanation}."
+    lines = terminal.wrap(said, first=f"  {mark}  ", rest="    ")
     for what, pairs in (("worse", change.regressed), ("better", change.improved)):
         if pairs:
-            lines.append(indent(f"{what}: {unit}s {_listed(pairs, with_values=change.baseline.met is None)}", 4))
-    return "\n".join(lines)
+            listed = _listed(pairs, with_values=change.baseline.met is None)
+            lines += terminal.wrap(f"{what}: {unit}{_s(len(pairs))} {listed}", first="    ", rest="      ")
+    return lines
 
 
 def _listed(pairs: Sequence[PairChange], *, with_values: bool) -> str:
@@ -209,32 +273,47 @@ def _listed(pairs: Sequence[PairChange], *, with_values: bool) -> str:
     return ", ".join([*shown, *more])
 
 
-def _say_unknown(changes: Sequence[Change]) -> str:
+def _unknown(changes: Sequence[Change], terminal: Terminal) -> list[str]:
     """Say what to do about metrics of which nobody has said which way they are better."""
     names = [change.name for change in changes if change.direction is None and not change.title]
     if not names:
-        return ""
+        return []
     listed = ", ".join(names[:MOST_SHOWN]) + (f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else "")
-    return indent(
+    return terminal.wrap(
         f"not tested, because it is not known which way they are better: {listed}. Declare it with the scorer, "
         '@scorer(direction="higher"), "lower" or "none", or say it here: --higher METRIC, --lower METRIC',
-        0,
+        rest="  ",
     )
 
 
-def _list_only(side: str, keys: Sequence[Key]) -> str:
+def _only(side: str, keys: Sequence[Key], terminal: Terminal) -> list[str]:
     if not keys:
-        return ""
-    lines = [indent(": ".join(part for part in key if part), 2) for key in keys[:MOST_LISTED]]
-    if len(keys) > MOST_LISTED:
-        lines.append(f"  ... and {len(keys) - MOST_LISTED} more; --json holds them all.")
-    return "\n".join([f"only in the {side}, not compared:", *lines])
+        return []
+    texts = [one_line(": ".join(part for part in key if part)) for key in keys[:MOST_LISTED]]
+    more = len(keys) - MOST_LISTED
+    return [
+        f"only in the {side}, not compared:",
+        *(line for text in texts for line in terminal.wrap(text, first="  ", rest="    ")),
+        *([f"  … and {more} more; --json has them all"] if more > 0 else []),
+    ]
 
 
-def _guarantee(comparison: Comparison, noun: str) -> str:
+def _foot(comparison: Comparison, noun: str) -> list[str]:
+    """Say what the findings mean, how often they are wrong, and which runs these are."""
+    level, margin = show_share(1 - 2 * comparison.alpha), show_share(comparison.margin)[:-1]
+    means = (
+        f"not worse: by no more than {margin} percentage points; better, worse: than no change at all; unclear: none "
+        f"of these is proven. change: now - before; interval: {level} confidence (approximate); p: the chance of so "
+        "much evidence without a change, or (not worse; unclear, where there is a margin) with a loss of the margin"
+    )
+    runs = f"baseline {comparison.baseline}, candidate {comparison.candidate}"
+    return [means, *_guarantee(comparison, noun), one_line(runs)]
+
+
+def _guarantee(comparison: Comparison, noun: str) -> list[str]:
     level, bound = show_share(comparison.alpha), comparison.false_worse_bound
     if bound == 0:
-        return ""
+        return []
     marked = " (exact, but for ~)" if any(change.approximate for change in comparison.changes) else ""
     missed = (
         f"if some share is worse by more than the margin, the gate is met with probability at most {level} (no "
@@ -242,41 +321,7 @@ def _guarantee(comparison: Comparison, noun: str) -> str:
         if comparison.false_pass_bound is not None and any(change.has_margin for change in comparison.changes)
         else ""
     )
-    text = (
-        f"Error rates{marked}: {missed}if nothing is worse, some {noun} is found worse with probability at most "
-        f"{show_share(bound)} ({level} for each one tested)."
-    )
-    return indent(text, 0)
-
-
-def _say_gate(comparison: Comparison) -> str:
-    """Say whether the gate is met, and where no comparison like this one could meet it, what would."""
-    met = "met" if comparison.passed else "not met"
-    hopeless = (
-        not comparison.passed
-        and comparison.finding != "worse"
-        and not any(change.has_margin for change in comparison.changes)
-    )
-    way_out = "; nothing here has a margin, so choose --gate not_proven_worse" if hopeless else ""
-    return indent(f"gate {comparison.gate} ({ASKED[comparison.gate]}): {met}{way_out}", 0)
-
-
-def _summary(comparison: Comparison, noun: str) -> str:
-    """Say what was found in a line; what has no direction is only described, and not counted among what is compared."""
-    counted = Counter(change.finding for change in comparison.changes if change.has_direction)
-    described = len(comparison.changes) - counted.total()
-    marks = ", ".join(f"{number} {finding}" for finding, number in counted.items())
-    compared = f"{counted.total()} {noun}{'' if counted.total() == 1 else 's'} compared"
-    compared += (f" ({marks})" if marks else "") + (f", {described} described" if described else "")
-    alone = len(comparison.baseline.only_here) + len(comparison.candidate.only_here)
-    left_out = f", {alone} not compared (in one run only)" if alone else ""
-    runs = f"baseline {comparison.baseline}, candidate {comparison.candidate}"
-    return f"{comparison.finding.upper()}: {compared}{_say_common(comparison)}{left_out}; {runs}"
-
-
-def _say_common(comparison: Comparison) -> str:
-    if comparison.pairs is None:
-        return ""
-    counts = {"baseline": comparison.baseline.examples_only_here, "candidate": comparison.candidate.examples_only_here}
-    apart = [f"{count} only in the {side}" for side, count in counts.items() if count]
-    return f" on {comparison.pairs} examples of both" + (f" ({', '.join(apart)})" if apart else "")
+    return [
+        f"error rates{marked}: {missed}if nothing is worse, some {noun} is found worse with probability at most "
+        f"{show_share(bound)} ({level} for each one tested)"
+    ]

@@ -200,7 +200,8 @@ class Requirement:
 
 
 Saved = SavedRun | SavedExperiment
-Source = SuiteResult | EvaluationResult | ExperimentResult | Saved | Mapping[str, Any]
+RunResult = SuiteResult | EvaluationResult | ExperimentResult | Mapping[str, Any]
+Source = RunResult | Saved
 
 
 def read_result(source: Source, where: str) -> Saved:
@@ -208,9 +209,9 @@ def read_result(source: Source, where: str) -> Saved:
 
     Raises DefinitionError naming `where` and the key that is at fault.
     """
-    found = _document(source)
-    if isinstance(found, (SavedRun, SavedExperiment)):
-        return found
+    if isinstance(source, (SavedRun, SavedExperiment)):
+        return source
+    found = document_of(source)
     kinds: dict[str, type[SavedRun] | type[SavedExperiment]] = {"scenarios": SavedRun, "metrics": SavedExperiment}
     keys = set(found) if isinstance(found, Mapping) else set()
     kind = next((kind for key, kind in kinds.items() if key in keys), None)
@@ -234,13 +235,13 @@ def read_suite(source: Source, where: str) -> SavedRun:
     return found
 
 
-def _document(source: Source) -> object:
-    """Return a result in the form that JSON has, or as it was read."""
-    if isinstance(source, EvaluationResult):
-        source = SuiteResult((source,), source.run)
-    if isinstance(source, SuiteResult):
-        return encode_suite(source.results, source.run, version=__version__)
-    return encode_experiment(source, version=__version__) if isinstance(source, ExperimentResult) else source
+def document_of(result: RunResult) -> Mapping[str, Any]:
+    """Return a result in the form that JSON has."""
+    if isinstance(result, EvaluationResult):
+        result = SuiteResult((result,), result.run)
+    if isinstance(result, SuiteResult):
+        return encode_suite(result.results, result.run, version=__version__)
+    return encode_experiment(result, version=__version__) if isinstance(result, ExperimentResult) else result
 
 
 def read_file(path: Path, where: str) -> SavedRun:

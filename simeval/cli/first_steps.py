@@ -40,6 +40,21 @@ def try_(context: click.Context, /, **options: Any) -> None:
 
 
 @click.command(context_settings=CONTEXT)
+@click.argument("app")
+@click.option("--message", default="Hello, what can you do for me?", show_default=True, help="What is said to it.")
+@color_option
+def probe(app: str, **options: Any) -> None:
+    """Send APP one message, and show what is understood of its answer.
+
+    APP is a URL, openai:URL#MODEL, cmd:PROGRAM, or a suite file that describes one under `app:`. Exit status: 0; 2 it
+    could not be used; 3 it gave no answer.
+    """
+    from simeval.cli.probe import probe as send
+
+    raise SystemExit(send(app, **options))
+
+
+@click.command(context_settings=CONTEXT)
 @click.argument("name", required=False)
 def prompts(name: str | None) -> None:
     """List the prompts that models are sent, or print that of NAME, ready to be saved and edited.
@@ -78,4 +93,4 @@ def init(folder: Path) -> None:
     raise SystemExit(write_starter(folder))
 
 
-FIRST_STEPS = (try_, prompts, demo, schema, init)
+FIRST_STEPS = (try_, probe, prompts, demo, schema, init)

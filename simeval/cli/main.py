@@ -9,7 +9,10 @@ from simeval.cli.first_steps import FIRST_STEPS
 from simeval.cli.options import (
     CONTEXT,
     GroupedCommand,
+    SettingsCommand,
     WholeHelp,
+    color_option,
+    html_option,
     log_options,
     only_option,
     screen_options,
@@ -36,6 +39,7 @@ def main() -> None:
 )
 @click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
 @click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
+@html_option
 @click.option("--address", help="Of --executor ray: its cluster.  [default: RAY_ADDRESS, or one started here]")
 @click.option("--actors", type=click.IntRange(1), help="Of --executor ray: how many actors.  [default: 4]")
 @log_options
@@ -107,14 +111,14 @@ def persona(**options: Any) -> None:
     raise SystemExit(calibrate_persona(**options))
 
 
-@main.command(context_settings=CONTEXT)
+@main.command(context_settings=CONTEXT, cls=SettingsCommand)
 @click.argument("suite", required=False)
 @click.option("--bar", type=float, help="The share of trials to prove, such as 0.9; 0.5 for a median.")
 @click.option("--rate", type=float, help="The true share it shall be proven at.  [default, of a suite: half-way to 1]")
 @click.option("--power", type=float, default=POWER, show_default=True, help="The chance of a pass that is wanted.")
 @click.option("--requirements", type=click.IntRange(1), default=1, show_default=True, help="How many have to pass.")
 @click.option("--samples", type=click.IntRange(1), help="Trials for each scenario, whatever the suite says.")
-@setting_options("significance_level", "joint", "early_stopping", "stop", "gate")
+@setting_options("significance_level", "joint", "early_stopping", "min_trials", "stop", "gate")
 @click.pass_context
 def plan(context: click.Context, /, **options: Any) -> None:
     """Plan sample sizes before a call is paid for.
@@ -163,26 +167,27 @@ def rubric(context: click.Context, /, **options: Any) -> None:
     type=click.Choice(["not_worse", "not_proven_worse"]),
     default="not_worse",
     show_default=True,
-    help="What status 0 takes: proof that CANDIDATE is not worse, or no proof that it is.",
+    help="What status 0 means: CANDIDATE is proven not worse (or better), or is not proven worse.",
 )
 @click.option("--higher", "higher_is_better", multiple=True, metavar="METRIC", help="Of experiments: more is better.")
 @click.option("--lower", "lower_is_better", multiple=True, metavar="METRIC", help="Of experiments: less is better.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the comparison as JSON; - for standard output.")
+@html_option
+@color_option
 def compare(**options: Any) -> None:
     """Say whether CANDIDATE is better or worse than BASELINE, or proven not to be worse.
 
     Each is a run of the store (its id, the beginning of it, or last) or a file that `--json` wrote. Runs of suites
     with the same seed are compared trial by trial, experiments example by example, metric by metric. Exit status: 0
-    the gate is met (not_worse: every share is proven not worse by more than the margin, nothing is proven worse, and
-    there is some proof; not_proven_worse: nothing is proven worse); 1 it is not; 2 the command or a file could not be
-    used.
+    the gate is met (not_worse: every share is proven better, or not worse by more than the margin, and nothing is
+    proven worse; not_proven_worse: nothing is proven worse); 1 it is not; 2 the command or a file could not be used.
     """
     from simeval.cli.compare import compare_runs
 
     raise SystemExit(compare_runs(**options))
 
 
-@main.command(context_settings=CONTEXT)
+@main.command(context_settings=CONTEXT, cls=SettingsCommand)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--scorers", required=True, metavar="NAMES", help="Names with commas between them, or MODULE:OBJECT.")
 @click.option("--format", default="auto", show_default=True, help="What the file is, as docs/guides/logs.md lists.")
@@ -197,6 +202,7 @@ def compare(**options: Any) -> None:
 @click.option("--share", "shares", multiple=True, metavar="METRIC=SHARE", help="To be true of at least this share.")
 @click.option("--median", "medians", multiple=True, metavar="METRIC=VALUE", help="To have at least this median.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
+@html_option
 @click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"], case_sensitive=False),
@@ -262,6 +268,7 @@ def runs(store: str, **wanted: Any) -> None:
 @click.argument("run", default="last")
 @store_option("A SQLite file or a PostgreSQL URL.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
+@html_option
 @click.option("--trial", type=click.IntRange(0), help="Show the conversations with this number, from 0.")
 @click.option("--failed", is_flag=True, help="Show the conversations that speak against the app.")
 @click.option("--scenario", metavar="TITLE", help="Show the conversations of the scenarios with this in their titles.")
@@ -271,7 +278,7 @@ def runs(store: str, **wanted: Any) -> None:
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many rows.")
 @click.option("--out", metavar="PATH", help="Write all those rows to a file, .csv or .jsonl.")
 @screen_options
-def show(run: str, store: str, json_path: str | None, **wanted: Any) -> None:
+def show(run: str, store: str, json_path: str | None, html_path: str | None, **wanted: Any) -> None:
     """Show the report of a RUN (its id, the beginning of it, or last), or how far it has come.
 
     With --trial, --failed or --scenario: what was said, in full, with tool calls, scores, reasons and times. With
@@ -280,7 +287,7 @@ def show(run: str, store: str, json_path: str | None, **wanted: Any) -> None:
     from simeval.cli.store import Wanted, show_run
 
     rows = {name: wanted.pop(name) for name in ("rows", "where", "worst", "limit", "out")}
-    raise SystemExit(show_run(store, run, json_path, Wanted(**wanted), rows))
+    raise SystemExit(show_run(store, run, json_path, html_path, Wanted(**wanted), rows))
 
 
 @main.command(context_settings=CONTEXT)
@@ -295,7 +302,7 @@ def datasets(store: str) -> None:
 @main.command(context_settings=CONTEXT)
 @click.argument("run", required=False)
 @click.option("--trial", type=click.IntRange(0), help="The number of the trial, from 0.")
-@click.option("--scenario", metavar="TITLE", help="Where the run has several.")
+@click.option("--scenario", metavar="TITLE", help="Its scenario, or a part of the title, where the run has several.")
 @click.option("--dataset", metavar="NAME", help="Of an example of this dataset of the store, not of a trial.")
 @click.option("--example", metavar="KEY", help="The key of the example.")
 @click.option("--key", help="What is said of it, such as helpful.")

@@ -16,12 +16,18 @@ from simeval.store.runs import LAST, Runs
 
 
 def merge_runs(
-    runs: Sequence[str], store: str, *, allow_missing: bool, json_path: str | None, junit_path: str | None
+    runs: Sequence[str],
+    store: str,
+    *,
+    allow_missing: bool,
+    json_path: str | None,
+    junit_path: str | None,
+    html_path: str | None,
 ) -> int:
     """Merge the runs of shards, each in the store or the last of a store of its own; give the exit status."""
 
     def work() -> int:
-        for path in (json_path, junit_path):
+        for path in (json_path, junit_path, html_path):
             require_writable(path)
         with ExitStack() as open_stores:
             into = open_stores.enter_context(closing(open_database(store)))
@@ -31,6 +37,8 @@ def merge_runs(
         write_json(json_path, encode_suite(suite.results, suite.run, version=__version__))
         if junit_path:
             write_text(junit_path, junit_xml(suite.results, suite.run))
+        if html_path:
+            suite.to_html(html_path)
         if suite.run.stopped:
             return say(suite.run.stopped, NOT_COMPLETED)
         return 0 if suite.meets(suite.run.gate) else STATUS[suite.outcome]

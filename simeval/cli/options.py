@@ -20,6 +20,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 LONGEST_HELP = 400  # characters of a command in the list of all
 NO_STORE = "none"
+CHOSEN = "__simeval_settings__"  # on a command's function: the settings that it has options for, with their helps
 OVERRIDES = "simeval.settings"  # where a command's context keeps the settings that were written
 _UNWRITTEN = (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
 _SETTINGS = {each.name: each for each in fields(Settings)}
@@ -33,7 +34,17 @@ class SettingOption(click.Option):
         self.group = group
 
 
-class GroupedCommand(click.Command):
+class SettingsCommand(click.Command):
+    """A command whose options of settings are made when it is called: those who ask for another need not wait."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        chosen: Mapping[str, str | None] = getattr(self.callback, CHOSEN, {})
+        if not any(isinstance(each, SettingOption) for each in self.params):
+            self.params += [_option(_SETTINGS[name], help) for name, help in chosen.items()]
+        return super().get_params(ctx)
+
+
+class GroupedCommand(SettingsCommand):
     """A command whose help shows its own options first, and those of settings in their groups."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -57,24 +68,34 @@ class WholeHelp(click.Group):
 
 
 def setting_options(*names: str, **helps: str) -> Callable[[F], F]:
-    """Add the options of these settings, by default of all that have one; `helps` replaces the help of some."""
-    chosen = names or [name for name, each in _SETTINGS.items() if about_of(each).flag]
+    """Add the options of these settings, by default of all that have one; `helps` replaces the help of some.
+
+    The command is to be a SettingsCommand.
+    """
 
     def add(command: F) -> F:
-        for name in reversed(chosen):
-            command = _option(_SETTINGS[name], helps.get(name))(command)
+        chosen = names or [name for name, each in _SETTINGS.items() if about_of(each).flag]
+        setattr(command, CHOSEN, {name: helps.get(name) for name in chosen})
         return command
 
     return add
 
 
-app_option = click.option("--app", help="The app: MODULE:HANDLER, or a model's name.  [default: the suite's]")
+app_option = click.option(
+    "--app",
+    help="The app: MODULE:HANDLER, a URL, openai:URL#MODEL, cmd:PROGRAM or a model's name.  [default: the suite's]",
+)
 judge_option = click.option(
     "--judge-model",
     multiple=True,
     help="LiteLLM name of the judge; given several times, a panel whose mean rating counts.  [default: offline/judge]",
 )
 user_option = click.option("--user-model", help="LiteLLM name of the simulated user.  [default: the judge's]")
+
+
+html_option = click.option(
+    "--html", "html_path", metavar="PATH", help="Write a report to be opened in a browser: one file, all in it."
+)
 
 
 def suite_options(command: F) -> F:
@@ -157,7 +178,7 @@ def _keep(context: click.Context, option: click.Parameter, value: Any) -> None:
         _written(context)[option.name] = value
 
 
-def _option(setting: "Field[Any]", help: str | None) -> Callable[[F], F]:
+def _option(setting: "Field[Any]", help: str | None) -> SettingOption:
     said, default, few = about_of(setting), setting.default, choices(setting.type)
     flag, more = said.flag, {}
     if True in few:
@@ -167,10 +188,8 @@ def _option(setting: "Field[Any]", help: str | None) -> Callable[[F], F]:
         more["multiple"] = True
         default = None
     unset = f"  [default: {said.unset}]" if default is None and said.unset else ""
-    return click.option(
-        flag,
-        setting.name,
-        cls=SettingOption,
+    return SettingOption(
+        [flag, setting.name],
         group=said.group,
         type=_type(setting, few),
         default=str(default) if isinstance(default, Path) else default,

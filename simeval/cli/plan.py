@@ -48,8 +48,15 @@ def show_plan(
         else:
             _refuse(written, ONLY_OF_A_SUITE, "it applies to a suite only")
             given = DEFAULTS.overridden(overrides(context))
-            level, joint = given.significance_level, given.joint
-            found = plan(bar, rate, significance_level=level, power=power, requirements=requirements, joint=joint)
+            found = plan(
+                bar,
+                rate,
+                significance_level=given.significance_level,
+                power=power,
+                requirements=requirements,
+                joint=given.joint,
+                min_trials=given.min_trials,
+            )
         shown = found.text(room_of(sys.stdout)) if isinstance(found, SuitePlan) else found
         sys.stdout.write(f"{shown}\n")
 

@@ -32,22 +32,22 @@ from simeval.cli.output import (
     write_text,
 )
 from simeval.cli.signals import INTERRUPT, ending_on_signals
+from simeval.core.app_handler import ExampleHandler
 from simeval.core.executors import RayExecutor
 from simeval.core.logs import configure_logging, log
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.trial import Outcome
 from simeval.core.version import __version__
 from simeval.engine.engine import Engine
-from simeval.engine.run_context import AppHandler
 from simeval.errors import DefinitionError, SimevalError
 from simeval.models.registry import redactor_of
 from simeval.results.encoding import encode_suite
 from simeval.results.junit import junit_xml
 from simeval.results.screen.report import run_text
 from simeval.results.suite import SuiteResult, page_of
+from simeval.suites.apps.named import app_of
 from simeval.suites.definitions import Cast
 from simeval.suites.files import Suite, load_suite
-from simeval.suites.objects import app_of
 from simeval.suites.project import read_project
 
 STATUS: dict[Outcome, int] = {"pass": 0, "fail": 1, "inconclusive": 1, "error": 3}
@@ -60,13 +60,14 @@ class _Reports:
 
     json_path: str | None
     junit_path: str | None
+    html_path: str | None
     color: Color
     verbose: bool
     quiet: bool
     told: Sequence[str]
 
     def require_writable(self) -> None:
-        for path in (self.json_path, self.junit_path):
+        for path in (self.json_path, self.junit_path, self.html_path):
             require_writable(path)
 
     def write(self, result: SuiteResult, settings: Settings) -> None:
@@ -77,6 +78,8 @@ class _Reports:
         write_json(self.json_path, encode_suite(result.results, result.run, version=__version__))
         if self.junit_path:
             write_text(self.junit_path, junit_xml(result.results, result.run))
+        if self.html_path:
+            result.to_html(self.html_path)
 
 
 def read_suite(suite: str, given: Cast, only_named: Sequence[str], samples: int | None) -> tuple[Suite, Cast]:
@@ -106,6 +109,7 @@ def run_suite(
     rerun: str | None,
     json_path: str | None,
     junit_path: str | None,
+    html_path: str | None,
     address: str | None,
     actors: int | None,
     log_level: str | None,
@@ -117,7 +121,7 @@ def run_suite(
     """Run a suite and give the exit status; everything a person must read goes to standard error or output."""
     make_printable()
     told = show_log(log_level or ("error" if quiet else "info"), log_format, detailed=verbose)
-    reports, settings = _Reports(json_path, junit_path, color, verbose, quiet, told), DEFAULTS
+    reports, settings = _Reports(json_path, junit_path, html_path, color, verbose, quiet, told), DEFAULTS
     clean = _cleaner(settings)
     try:
         settings = DEFAULTS.overridden(overrides(context))
@@ -171,7 +175,7 @@ def _cleaner(settings: Settings) -> Callable[[str], str]:
     return redactor_of(settings).clean
 
 
-async def _evaluate(engine: Engine, scenarios: Suite, handler: AppHandler) -> SuiteResult:
+async def _evaluate(engine: Engine, scenarios: Suite, handler: ExampleHandler) -> SuiteResult:
     with ending_on_signals(engine):
         return await engine.evaluate(scenarios, handler)
 

@@ -11,7 +11,8 @@ from simeval.core.serialization import plain
 from simeval.core.tables import printable, render_table
 from simeval.errors import DefinitionError
 from simeval.store.database import Database
-from simeval.store.runs import Runs, RunSummary
+from simeval.store.run_summaries import RunSummary
+from simeval.store.runs import Runs
 
 HEADERS = ("run", "started (UTC)", "status", "outcome", "app")
 COUNTS = ("scenarios", "trials", "calls", "cost", "seconds")

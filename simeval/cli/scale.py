@@ -7,6 +7,7 @@ import click
 from simeval.cli.options import (
     CONTEXT,
     GroupedCommand,
+    html_option,
     log_options,
     only_option,
     setting_options,
@@ -48,6 +49,7 @@ def worker(context: click.Context, /, **options: Any) -> None:
 @click.option("--allow-missing", is_flag=True, help="Merge although shards are missing; the merged run is no pass.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
 @click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
+@html_option
 def merge(runs: tuple[str, ...], store: str, **options: Any) -> None:
     """Make one run of the runs of a suite's shards (`simeval run --shard 1/8` to 8/8).
 

@@ -38,7 +38,8 @@ from simeval.results.experiment import ExperimentResult
 from simeval.scorers.base import Scorer, as_scorer
 from simeval.scorers.registry import ScorerOptions, named_scorer
 from simeval.store.opening import open_database
-from simeval.suites.objects import app_of, load_object
+from simeval.suites.apps.named import app_of
+from simeval.suites.objects import load_object
 from simeval.suites.scenario import Expectation
 
 TABLES = (".csv", ".tsv", ".parquet")
@@ -57,6 +58,7 @@ def score_file(
     shares: Sequence[str],
     medians: Sequence[str],
     json_path: str | None,
+    html_path: str | None,
     log_level: str,
     **chosen: str | None,
 ) -> int:
@@ -70,16 +72,17 @@ def score_file(
             *(_expectation(each, made, _share) for each in shares),
             *(_expectation(each, made, _median) for each in medians),
         ]
-        require_writable(json_path)
+        for path in (json_path, html_path):
+            require_writable(path)
         engine = Engine(judge_model, settings=DEFAULTS.overridden(overrides(context)))
         dataset = _dataset(file, engine.settings.store, format, recorded, outputs)
         try:
             result = anyio.run(_evaluate, engine, dataset, app_of(app) if app else None, made, then)
         except SimevalError as error:
             if isinstance(error.partial, ExperimentResult):
-                _report(error.partial, json_path)
+                _report(error.partial, json_path, html_path)
             raise
-        _report(result, json_path)
+        _report(result, json_path, html_path)
         if result.run.stopped:
             status = INTERRUPTED if result.run.stopped.startswith(INTERRUPT) else NOT_COMPLETED
             return say(result.run.stopped, status)
@@ -103,9 +106,11 @@ def _why(result: ExperimentResult) -> str:
     return f"; most often ({result.failures[cause]} x): {cause}" if cause else ""
 
 
-def _report(result: ExperimentResult, json_path: str | None) -> None:
+def _report(result: ExperimentResult, json_path: str | None, html_path: str | None) -> None:
     show(result.text(room_of(reader(json_path))), json_path)
     write_json(json_path, encode_experiment(result, version=__version__))
+    if html_path is not None:
+        result.to_html(html_path)
 
 
 def _dataset(file: Path, store: Any, format: str, recorded: str | None, outputs: Sequence[str]) -> Dataset:

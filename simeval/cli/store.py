@@ -11,12 +11,14 @@ from simeval.cli.rows import WantedRows, show_rows
 from simeval.core.tables import printable, render_table
 from simeval.core.validation import nearest
 from simeval.errors import DefinitionError
+from simeval.results.html.page import write_report
 from simeval.results.screen.conversations import chosen, conversations_text
 from simeval.results.screen.reading import read_page
 from simeval.results.screen.report import run_text
 from simeval.store.database import Database
 from simeval.store.datasets import Datasets, DatasetSummary
 from simeval.store.feedback import FeedbackBook
+from simeval.store.reports import StoredSource
 from simeval.store.runs import Runs
 
 DATASET_HEADERS = ("dataset", "version", "kind", "examples", "tags", "saved (UTC)")
@@ -39,7 +41,9 @@ class Wanted:
         return self.trial is not None or self.failed or self.scenario is not None
 
 
-def show_run(store: str, run: str, json_path: str | None, wanted: Wanted, rows: Mapping[str, Any]) -> int:
+def show_run(
+    store: str, run: str, json_path: str | None, html_path: str | None, wanted: Wanted, rows: Mapping[str, Any]
+) -> int:
     """Print a run's report, rows or conversations of it, or how far it has come; give the exit status."""
 
     def work(database: Database) -> None:
@@ -49,9 +53,12 @@ def show_run(store: str, run: str, json_path: str | None, wanted: Wanted, rows: 
             found = {name: value for name, value in rows.items() if name != "rows"}
             show_rows(database, run_id, WantedRows(**found))
             return
-        require_writable(json_path)
+        for path in (json_path, html_path):
+            require_writable(path)
         if json_path is not None:
             write_json(json_path, runs.document(run_id))
+        if html_path is not None:
+            write_report(html_path, StoredSource(runs, run_id))
         if json_path != "-":
             show(
                 _conversations(runs, run_id, wanted) if wanted.is_of_conversations else _report(runs, run_id, wanted),

@@ -11,16 +11,16 @@ from simeval.cli.options import overrides
 from simeval.cli.output import Color, status_of, terminal_of
 from simeval.cli.run import read_suite
 from simeval.cli.signals import ending_on_signals
+from simeval.core.app_handler import ExampleHandler
 from simeval.core.conversation import Message
 from simeval.core.logs import configure_logging
 from simeval.core.terminal import Terminal, one_line
 from simeval.core.transcript import message_lines
 from simeval.engine.engine import Engine
-from simeval.engine.run_context import AppHandler
 from simeval.results.screen.conversations import judged_lines
 from simeval.results.suite import SuiteResult, page_of
+from simeval.suites.apps.named import app_of
 from simeval.suites.definitions import Cast
-from simeval.suites.objects import app_of
 from simeval.suites.scenario import ScenarioTest
 
 PLAIN_RUN: dict[str, Any] = {
@@ -57,7 +57,7 @@ def try_suite(
     return status_of(work)
 
 
-async def _talk(engine: Engine, scenario: ScenarioTest, handler: AppHandler, terminal: Terminal) -> None:
+async def _talk(engine: Engine, scenario: ScenarioTest, handler: ExampleHandler, terminal: Terminal) -> None:
     def say(message: Message) -> None:
         _write(message_lines(message, terminal, "  "), terminal)
 

@@ -10,11 +10,11 @@ from simeval.cli.options import overrides
 from simeval.cli.output import status_of
 from simeval.cli.run import read_suite, show_log
 from simeval.cli.signals import ending_on_signals
+from simeval.core.app_handler import ExampleHandler
 from simeval.engine.engine import Engine
-from simeval.engine.run_context import AppHandler
+from simeval.suites.apps.named import app_of
 from simeval.suites.definitions import Cast
 from simeval.suites.files import Suite
-from simeval.suites.objects import app_of
 
 
 def work(
@@ -46,6 +46,6 @@ def work(
     return status_of(serve)
 
 
-async def _work(engine: Engine, scenarios: Suite, handler: AppHandler, lease: float, idle: float | None) -> None:
+async def _work(engine: Engine, scenarios: Suite, handler: ExampleHandler, lease: float, idle: float | None) -> None:
     with ending_on_signals(engine):
         await engine.work(scenarios, handler, lease_seconds=lease, idle_seconds=idle)

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping, MutableMapping
 from contextvars import Context
 from datetime import UTC, datetime
+from shutil import get_terminal_size
 from typing import Any, Literal
 
 import structlog
@@ -18,6 +19,7 @@ from structlog.stdlib import BoundLogger
 from tqdm import tqdm
 
 from simeval.core.redaction import Redactor
+from simeval.core.terminal import Terminal
 
 LOGGER = "simeval"
 DETAILS = "simeval.details"  # what is known before a run that not everybody wants to read
@@ -98,8 +100,15 @@ class _TextFormatter(logging.Formatter):
         fields = getattr(record, "fields", {})
         blocks = {name: value for name, value in fields.items() if isinstance(value, str) and "\n" in value}
         line = " ".join(f"{name}={value!r}" for name, value in fields.items() if name not in blocks)
-        head = f"{_time(record):%H:%M:%S} {record.levelname:7} {record.getMessage()} {line}".rstrip()
-        return "\n".join([head, *(_block(name, text) for name, text in blocks.items())])
+        when, said = f"{_time(record):%H:%M:%S} {record.levelname:7} ", f"{record.getMessage()} {line}".rstrip()
+        return "\n".join([*_fitting(when, said), *(_block(name, text) for name, text in blocks.items())])
+
+
+def _fitting(when: str, said: str) -> list[str]:
+    """Return what is said in lines that fit the terminal; in one where standard error is none, for whoever searches."""
+    if not sys.stderr.isatty():
+        return [f"{when}{said}"]
+    return Terminal(width=get_terminal_size().columns).wrap(said, first=when)
 
 
 def _time(record: logging.LogRecord) -> datetime:

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from simeval.core.executors import RayExecutor
-from simeval.core.settings import (
+from simeval.core.retry_config import RetryConfig
+from simeval.core.setting_choices import (
     CriteriaCalls,
     EarlyStopping,
     Gate,
@@ -13,7 +14,6 @@ from simeval.core.settings import (
     OnAppError,
     OnFailedControl,
     OnUserFault,
-    RetryConfig,
     StopAt,
     UserFormat,
 )
@@ -29,6 +29,7 @@ class SettingOverrides(TypedDict, total=False):
     sample_size: int
     significance_level: float
     early_stopping: EarlyStopping
+    min_trials: int
     stop: StopAt | None
     gate: Gate
     joint: bool

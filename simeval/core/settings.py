@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
+from simeval.core import setting_choices as choices
 from simeval.core.executors import RayExecutor, require_executor
 from simeval.core.retry_config import RetryConfig as RetryConfig
 from simeval.core.setting_checks import (
@@ -19,24 +20,12 @@ from simeval.core.setting_checks import (
 )
 from simeval.core.setting_field import BUDGET, LIMITS, SURROUNDINGS, VERDICTS, about, check, options_of_calls
 from simeval.core.shard import require_shard
-from simeval.core.validation import nearest, require_level, require_size, require_whole
+from simeval.core.validation import closest, require_level, require_size, require_whole
 from simeval.core.writing_style import WritingStyleConfig
 from simeval.errors import DefinitionError
 
 if TYPE_CHECKING:
     from simeval.store.journal import Journal
-
-OnAppError = Literal["fail", "exclude", "stop"]
-OnFailedControl = Literal["refuse", "warn", "off"]
-OnUserFault = Literal["missing", "retry", "count"]
-UserFormat = Literal["json", "text"]
-EarlyStopping = bool | Literal["anytime"]
-Gate = Literal["pass", "not_fail"]
-StopAt = Literal["gate", "verdict"]
-CriteriaCalls = Literal["all", "each"]
-JudgeReply = Literal["json", "label"]
-ModelRole = Literal["judge", "user", "app"]  # whose options a model gets; rubrics and scorers are the judge's
-ROLES: Sequence[ModelRole] = get_args(ModelRole)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +51,20 @@ class Settings:
             check=require_level,
         ),
     )
-    early_stopping: EarlyStopping = field(
+    early_stopping: choices.EarlyStopping = field(
         default=True,
         metadata=about(VERDICTS, "End a scenario as soon as its verdicts are settled.", flag="--early-stopping"),
     )
-    stop: StopAt | None = field(
+    min_trials: int = field(
+        default=10,
+        metadata=about(
+            VERDICTS,
+            "Trials of a scenario before any verdict, where early stopping is on: the tests know of it.",
+            flag="--min-trials",
+            check=require_size,
+        ),
+    )
+    stop: choices.StopAt | None = field(
         default=None,
         metadata=about(
             VERDICTS,
@@ -75,7 +73,7 @@ class Settings:
             unset="by the gate",
         ),
     )
-    gate: Gate = field(
+    gate: choices.Gate = field(
         default="pass",
         metadata=about(
             VERDICTS, "What the suite must reach for status 0: every verdict a pass, or none a fail.", flag="--gate"
@@ -94,7 +92,7 @@ class Settings:
             check=require_whole,
         ),
     )
-    judge_reply: JudgeReply = field(
+    judge_reply: choices.JudgeReply = field(
         default="json",
         metadata=about(
             VERDICTS,
@@ -102,7 +100,7 @@ class Settings:
             flag="--judge-reply",
         ),
     )
-    criteria_calls: CriteriaCalls = field(
+    criteria_calls: choices.CriteriaCalls = field(
         default="all",
         metadata=about(
             VERDICTS,
@@ -120,7 +118,7 @@ class Settings:
             check=require_whole,
         ),
     )
-    on_failed_control: OnFailedControl = field(
+    on_failed_control: choices.OnFailedControl = field(
         default="refuse",
         metadata=about(
             VERDICTS, "What a judge that is wrong about controls does to its expectation.", flag="--on-failed-control"
@@ -137,7 +135,7 @@ class Settings:
             check=require_path,
         ),
     )
-    on_app_error: OnAppError = field(
+    on_app_error: choices.OnAppError = field(
         default="fail",
         metadata=about(VERDICTS, "What an app's error does to its trial.", flag="--on-app-error"),
     )
@@ -145,7 +143,7 @@ class Settings:
         default=0.1,
         metadata=about(VERDICTS, "Share of trials that may be lost.", flag="--max-error-rate", check=require_part),
     )
-    user_format: UserFormat = field(
+    user_format: choices.UserFormat = field(
         default="json",
         metadata=about(
             VERDICTS,
@@ -153,7 +151,7 @@ class Settings:
             flag="--user-format",
         ),
     )
-    on_user_fault: OnUserFault = field(
+    on_user_fault: choices.OnUserFault = field(
         default="missing",
         metadata=about(
             VERDICTS,
@@ -366,12 +364,12 @@ class Settings:
         for each in fields(self):
             check(each, getattr(self, each.name))
 
-    def options_of(self, role: ModelRole | None) -> Mapping[str, Any]:
+    def options_of(self, role: choices.ModelRole | None) -> Mapping[str, Any]:
         """Return what goes into each call of a role: its own options over those of all models."""
         return {**(self.model_options or {}), **(getattr(self, f"{role}_options") or {} if role else {})}
 
     @property
-    def stop_mode(self) -> StopAt | None:
+    def stop_mode(self) -> choices.StopAt | None:
         """What ends a scenario: where only a proven fail matters, a proven side; None leaves it to evaluators."""
         return self.stop or (None if self.gate == "pass" else "verdict")
 
@@ -385,12 +383,12 @@ class Settings:
         """Whether simulated users write in varied styles, and which."""
         return self.writing_style_config or WritingStyleConfig()
 
-    def overridden(self, overrides: Mapping[str, Any]) -> "Settings":
-        """Return these settings with others in their place. Raises DefinitionError for a name that is no setting."""
+    def overridden(self, overrides: Mapping[str, Any], *, beside: Sequence[str] = ()) -> "Settings":
+        """Return these with others in their place. Raises DefinitionError, which may name what stands `beside` them."""
         names = [each.name for each in fields(self)]
-        for name in overrides:
-            if name not in names:
-                raise DefinitionError("settings", found=f"there is no setting {name!r}", do=nearest(name, names))
+        for name in set(overrides) - set(names):
+            do = closest(name, [*names, *beside]) or "see the fields of simeval.Settings"
+            raise DefinitionError("settings", found=f"there is no setting {name!r}", do=do)
         return replace(self, **overrides)
 
 

@@ -13,21 +13,28 @@ def render_table(
 ) -> str:
     """Write rows under headers; the first columns are wrapped at `widths`, the others at the width of a line.
 
-    Columns are as wide as a terminal shows them: of Chinese and of emoji each character takes two places. A table that
-    is wider than the `room` there is becomes a list: of each row the first cell, and the others below it.
+    Columns are as wide as a terminal shows them: of Chinese and of emoji each character takes two places. A row of one
+    cell is a heading, as wide as the table. A table that is wider than the `room` there is becomes a list: of each row
+    the first cell, and the others below it.
     """
     from wcwidth import ljust, width, wrap  # 30 ms, which who prints no table need not wait for
 
     most = [*widths, *[LINE] * len(headers)]
-    wrapped = [[wrap(text, places) or [""] for text, places in zip(row, most, strict=False)] for row in rows]
-    columns = range(len(headers))
-    size = [max([width(headers[c]), *(width(line) for row in wrapped for line in row[c])]) for c in columns]
+    columns, is_heading = range(len(headers)), [len(row) == 1 < len(headers) for row in rows]
+    wrapped = [
+        [wrap(text, places, break_on_hyphens=False) or [""] for text, places in zip(row, most, strict=False)]
+        for row in rows
+    ]
+    figures = [row for row, is_alone in zip(wrapped, is_heading, strict=True) if not is_alone]
+    size = [max([width(headers[c]), *(width(line) for row in figures for line in row[c])]) for c in columns]
     if room is not None and sum(size) + GAP * (len(headers) - 1) > room:
         return _stacked(headers, rows, room)
     lines = [list(headers), ["-" * size[c] for c in columns]]
-    for row in wrapped:
-        lines += map(list, zip_longest(*row, fillvalue=""))
-    return "\n".join((" " * GAP).join(ljust(line[c], size[c]) for c in columns).rstrip() for line in lines)
+    for row, cells, is_alone in zip(rows, wrapped, is_heading, strict=True):
+        heading = [[line] for line in wrap(row[0], sum(size) + GAP * (len(headers) - 1), break_on_hyphens=False)]
+        lines += heading if is_alone else map(list, zip_longest(*cells, fillvalue=""))
+    spaces = " " * GAP
+    return "\n".join(spaces.join(map(ljust, line, size)).rstrip() for line in lines)
 
 
 def _stacked(headers: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> str:
@@ -36,10 +43,11 @@ def _stacked(headers: Sequence[str], rows: Sequence[Sequence[str]], room: int) -
 
     lines: list[str] = []
     for first, *others in rows:
-        lines += wrap(first, room) if first else []
-        for header, cell in zip(headers[1:], others, strict=True):
+        lines += wrap(first, room, break_on_hyphens=False) if first else []
+        for header, cell in zip(headers[1:], others, strict=bool(others)):
             if cell not in ("", "-"):
-                lines += wrap(f"{header}: {cell}", room, initial_indent="  ", subsequent_indent="    ")
+                cells = f"{header}: {cell}"
+                lines += wrap(cells, room, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
         lines.append("")
     return "\n".join(lines[:-1])
 
@@ -52,7 +60,10 @@ def indent(text: str, spaces: int, *, width: int = LINE) -> str:
     lines = [
         line
         for paragraph in text.splitlines()
-        for line in wrap(paragraph, width, initial_indent=margin, subsequent_indent=margin + "  ") or [""]
+        for line in wrap(
+            paragraph, width, initial_indent=margin, subsequent_indent=margin + "  ", break_on_hyphens=False
+        )
+        or [""]
     ]
     return "\n".join(lines)
 

@@ -48,7 +48,9 @@ class Terminal:
 
         margin = " " * cells(first) if rest is None else rest
         room = max((width or self.columns) - max(cells(first), cells(margin)), 8)
-        lines = [line for each in text.splitlines() or [""] for line in wrap(each, room) or [""]]
+        lines = [
+            line for each in text.splitlines() or [""] for line in wrap(each, room, break_on_hyphens=False) or [""]
+        ]
         return [f"{first if number == 0 else margin}{isolated(line)}".rstrip() for number, line in enumerate(lines)]
 
     def cells(self, text: str) -> int:

@@ -59,7 +59,14 @@ def require_one_of(value: object, choices: Sequence[object], where: str) -> None
 
 def nearest(name: str, known: Sequence[str], *, more: str = "") -> str:
     """Say which of the `known` names one may have been meant for, or else all of them, and what `more` there is."""
+    return closest(name, known) or f"use one of {', '.join(known)}{more}"
+
+
+def closest(name: str, known: Sequence[str]) -> str:
+    """Ask whether the one of the `known` names was meant that is like this one; nothing where none is."""
     from difflib import get_close_matches
 
-    close = get_close_matches(name, known, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"use one of {', '.join(known)}{more}"
+    close = sorted(
+        get_close_matches(name, known), key=lambda each: each[:2] != name[:2]
+    )  # words begin as they are meant
+    return f"did you mean {close[0]!r}?" if close else ""

@@ -1,8 +1,7 @@
 """The engine: checks a suite, wires the line of one run, keeps what it finds, and gives the results."""
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,8 +10,10 @@ from typing import Any, TypedDict, TypeVar, Unpack, cast, overload
 import anyio
 import anyio.to_thread
 
+from simeval.core.app_handler import AppHandler, ExampleHandler
 from simeval.core.capture import first_leaf
 from simeval.core.conversation import Message
+from simeval.core.event_loops import require_asyncio, require_no_loop
 from simeval.core.setting_overrides import SettingOverrides
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.validation import require
@@ -23,14 +24,14 @@ from simeval.engine.pipeline import END_SECONDS
 from simeval.engine.plans.dataset_plan import Experiment
 from simeval.engine.rubrics import ExpectationRubric, rubrics_of
 from simeval.engine.run import experiment, simulate
-from simeval.engine.run_context import AppHandler, EngineResources, RunContext
+from simeval.engine.run_context import EngineResources, RunContext
 from simeval.engine.workers.named import workers_of
-from simeval.errors import DefinitionError
 from simeval.models.protocol.model import Model
 from simeval.results.experiment import ExperimentResult
 from simeval.results.suite import EvaluationResult, SuiteResult
 from simeval.store.journal import Journal
 from simeval.store.opening import open_journal
+from simeval.suites.apps.remote_app import RemoteApp
 from simeval.suites.scenario import Expectation, ScenarioTest
 
 T = TypeVar("T")
@@ -71,7 +72,7 @@ class Engine:
         settings: Settings | None = None,
         **overrides: Unpack[SettingOverrides],
     ) -> None:
-        self.settings = (settings or DEFAULTS).overridden(overrides)
+        self.settings = (settings or DEFAULTS).overridden(overrides, beside=("judge_model", "user_simulator_model"))
         elsewhere = workers_of(self.settings.executor)
         self._engine_resources = EngineResources.of(judge_model, user_simulator_model, self.settings, elsewhere)
         self._models = self._engine_resources.models
@@ -83,12 +84,12 @@ class Engine:
     async def evaluate(self, scenarios: Sequence[ScenarioTest], app_handler: AppHandler) -> SuiteResult: ...
     @overload
     async def evaluate(
-        self, scenarios: Dataset, app_handler: AppHandler | None = None, **options: Unpack[ExperimentOptions]
+        self, scenarios: Dataset, app_handler: ExampleHandler | None = None, **options: Unpack[ExperimentOptions]
     ) -> ExperimentResult: ...
     async def evaluate(
         self,
         scenarios: ScenarioTest | Sequence[ScenarioTest] | Dataset,
-        app_handler: AppHandler | None = None,
+        app_handler: ExampleHandler | None = None,
         **options: Unpack[ExperimentOptions],
     ) -> EvaluationResult | SuiteResult | ExperimentResult:
         """Simulate, judge and conclude. One scenario gives an EvaluationResult, a list a SuiteResult.
@@ -107,7 +108,8 @@ class Engine:
         do = "give them with a Dataset; scenarios bring their own"
         require(not options, "evaluate", found=sorted(options), do=do)
         suite = [scenarios] if isinstance(scenarios, ScenarioTest) else list(scenarios)
-        result = await self._run(partial(simulate, suite=suite, app_handler=cast("AppHandler", app_handler)))
+        async with _open(app_handler):
+            result = await self._run(partial(simulate, suite=suite, app_handler=cast("ExampleHandler", app_handler)))
         return result[0] if isinstance(scenarios, ScenarioTest) else result
 
     @overload
@@ -116,25 +118,23 @@ class Engine:
     def evaluate_sync(self, scenarios: Sequence[ScenarioTest], app_handler: AppHandler) -> SuiteResult: ...
     @overload
     def evaluate_sync(
-        self, scenarios: Dataset, app_handler: AppHandler | None = None, **options: Unpack[ExperimentOptions]
+        self, scenarios: Dataset, app_handler: ExampleHandler | None = None, **options: Unpack[ExperimentOptions]
     ) -> ExperimentResult: ...
     def evaluate_sync(
         self,
         scenarios: ScenarioTest | Sequence[ScenarioTest] | Dataset,
-        app_handler: AppHandler | None = None,
+        app_handler: ExampleHandler | None = None,
         **options: Unpack[ExperimentOptions],
     ) -> EvaluationResult | SuiteResult | ExperimentResult:
         """Do as `evaluate`, from a program without an event loop; raises DefinitionError where there is one."""
-        if _is_in_a_loop():
-            do = "write `await engine.evaluate(...)`"
-            raise DefinitionError("evaluate_sync", found="an event loop is running here, as in a notebook", do=do)
+        require_no_loop("evaluate_sync", do="write `await engine.evaluate(...)`")
         evaluate: Callable[..., Awaitable[EvaluationResult | SuiteResult | ExperimentResult]] = self.evaluate
         return anyio.run(partial(evaluate, scenarios, app_handler, **options))
 
     async def experiment(
         self,
         dataset: Dataset,
-        app_handler: AppHandler | None = None,
+        app_handler: ExampleHandler | None = None,
         *,
         scorers: Sequence[object] = (),
         then: Expectation | Sequence[Expectation] = (),
@@ -150,7 +150,8 @@ class Engine:
         Raises as `evaluate`, and DatasetChanged when a dataset is not there any more as it was.
         """
         asked = Experiment(dataset, app_handler, scorers, then, repetitions, metadata or {})
-        return await self._run(partial(experiment, asked=asked))
+        async with _open(app_handler):
+            return await self._run(partial(experiment, asked=asked))
 
     async def rubrics(self, scenarios: Sequence[ScenarioTest], *, write: bool = False) -> tuple[ExpectationRubric, ...]:
         """Return what the judge will rate each expectation of these scenarios by; no conversation is held.
@@ -178,13 +179,15 @@ class Engine:
         from simeval.engine.workers.serving import serve  # SQLAlchemy takes a while to load
 
         leased = partial(serve, lease_seconds=lease_seconds, idle_seconds=idle_seconds)
-        await self._run(partial(leased, suite=scenarios, app_handler=app_handler))
+        async with _open(app_handler):
+            await self._run(partial(leased, suite=scenarios, app_handler=app_handler))
 
     async def _run(self, work: Callable[[RunContext], Awaitable[T]], *, keeps: bool = True) -> T:
         """Do the work of an evaluation with the models open, and the store where it `keeps` anything.
 
         A group of errors is raised as its first.
         """
+        require_asyncio("evaluate")
         shared = self._engine_resources
         if not keeps:  # what is not kept has no cache, and nothing to go on with
             shared = replace(shared, settings=replace(self.settings, cache=False, resume=None))
@@ -240,12 +243,9 @@ class Engine:
                     await anyio.to_thread.run_sync(journal.close, abandon_on_cancel=True)
 
 
-def _is_in_a_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
+def _open(app_handler: object) -> AbstractAsyncContextManager[object]:
+    """Hold an app open that is reached by a protocol."""
+    return app_handler if isinstance(app_handler, RemoteApp) else nullcontext()
 
 
 def _journal(store: Path | str | Journal | None, must_exist: bool) -> Journal | None:

@@ -35,7 +35,7 @@ from simeval.core.conversation import Conversation
 from simeval.core.logs import log
 from simeval.core.preparation import Prepared
 from simeval.core.run_records import Cut, Start
-from simeval.core.settings import OnAppError
+from simeval.core.setting_choices import OnAppError
 from simeval.core.trial import Failure, Judgement, Trial, TrialConversation, failure_of
 from simeval.engine.actors.dispatcher import deal
 from simeval.engine.actors.preparer import Preparer

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 
 import anyio.to_thread
 
+from simeval.core.app_handler import ExampleHandler
 from simeval.core.logs import details, log
 from simeval.core.redaction import clean_values
 from simeval.core.run_records import Start, TrialKey
@@ -36,7 +37,7 @@ from simeval.engine.plans.preview import preview, warnings_of
 from simeval.engine.plans.scenario_plan import RunPlan, ScenarioPlan, rubric_requests
 from simeval.engine.plans.shards import ShardPlan, plan_shard
 from simeval.engine.progress import progress_bar
-from simeval.engine.run_context import AppHandler, RemoteRun, RunContext, embedded_notes, replaced_notes, too_long
+from simeval.engine.run_context import RemoteRun, RunContext, embedded_notes, replaced_notes, too_long
 from simeval.engine.simulation import Simulation
 from simeval.engine.watchdog import watching
 from simeval.errors import DefinitionError
@@ -82,7 +83,7 @@ class _Work(Generic[R]):
     quick: bool = False
 
 
-async def simulate(context: RunContext, suite: Sequence[ScenarioTest], app_handler: AppHandler) -> SuiteResult:
+async def simulate(context: RunContext, suite: Sequence[ScenarioTest], app_handler: ExampleHandler) -> SuiteResult:
     """Simulate users of every scenario, judge, and conclude. Raises DefinitionError before any call is made."""
     settings, user, judges = context.settings, context.shared.user, context.judge_names
     if context.shared.elsewhere is not None:
@@ -131,7 +132,7 @@ async def _executor(
     context: RunContext,
     simulation: Simulation,
     suite: Sequence[ScenarioTest],
-    app_handler: AppHandler,
+    app_handler: ExampleHandler,
     run: RunRecord,
     demand: Demand,
     begun: Mapping[TrialKey, Start],

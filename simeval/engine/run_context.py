@@ -12,20 +12,23 @@ from typing import Any, Protocol, Self
 import anyio
 import anyio.to_thread
 
+from simeval.core.app_handler import ExampleHandler
 from simeval.core.conversation import Message
 from simeval.core.labelled_examples import LabelledExample, expectation_key, read_examples
 from simeval.core.redaction import clean_values
 from simeval.core.run_records import ResumableRun, RubricRecord
-from simeval.core.settings import ModelRole, Settings
+from simeval.core.setting_choices import ModelRole
+from simeval.core.settings import Settings
 from simeval.datasets.dataset import Dataset
 from simeval.engine.actors.app import App, Handler, model_handler
 from simeval.engine.actors.recorder import Recorder
+from simeval.engine.actors.silence import Silence
 from simeval.engine.actors.targets import Target, column_handler, takes_columns
 from simeval.engine.executors.protocol import Workers
 from simeval.engine.flow.stop import StopSignal
 from simeval.engine.meter import Meter
 from simeval.engine.plans.budget import Budget
-from simeval.engine.plans.fingerprint import CRITERIA_PROMPTS, JUDGE_PROMPTS, define
+from simeval.engine.plans.fingerprint import CRITERIA_PROMPTS, JUDGE_PROMPTS, as_begun, define
 from simeval.engine.plans.resume import RestoredTrials, restore
 from simeval.engine.plans.scenario_plan import RunPlan
 from simeval.engine.plans.shards import ShardPlan, shared_out
@@ -47,9 +50,9 @@ from simeval.scorers.llm.judge import RubricScorer
 from simeval.scorers.llm.rubrics import RubricBook
 from simeval.store.journal import Journal
 from simeval.store.opening import as_database, load_run, rows_at
+from simeval.suites.apps.remote_app import RemoteApp
 from simeval.suites.scenario import Expectation, ScenarioTest
 
-AppHandler = Callable[..., Any] | str
 DEFAULT_JUDGE, DEFAULT_USER = "offline/judge", "offline/user"
 
 
@@ -120,7 +123,7 @@ class RemoteRun:
     store: Journal | None
     shared: EngineResources
     suite: Sequence[ScenarioTest]
-    app_handler: AppHandler
+    app_handler: ExampleHandler
 
 
 class RemoteWorkers(Protocol):
@@ -144,7 +147,8 @@ class RunContext:
         self, shared: EngineResources, store: Journal | None, stop: StopSignal, past: ResumableRun | None
     ) -> None:
         self.shared, self.stop, self.past = shared, stop, past
-        self.settings, self.models, self.store = shared.settings, shared.models, store
+        self.settings = as_begun(shared.settings, past.definition) if past else shared.settings
+        self.models, self.store = shared.models, store
         self.embedded_graders: set[str] = set()
         self._redactor = self.models.redactor()
         self.clean = self._redactor.clean
@@ -253,20 +257,23 @@ class RunContext:
         calls = len(expectation.criteria or [""]) if each else 1
         return ExpectationControls(self.controls, shown, self.judges, on_failed, expectation.judged or "", calls)
 
-    def target(self, handler: AppHandler, dataset: Dataset | None = None) -> Target:
+    def target(self, handler: ExampleHandler, dataset: Dataset | None = None) -> Target:
         """Return what is evaluated: an app's handler or a model; with a `dataset`, also a function of its columns."""
         if isinstance(handler, str):
             caller = self.caller(self.models.get(handler, "app"), "app")
             answering = Handler.of(model_handler(caller, timeout_seconds=self.settings.app_timeout_seconds))
-            return Target(app=self._app(answering, is_model=True), name=handler, model=handler)
+            return Target(app=self._app(answering), name=handler, model=handler)
         by_columns = dataset is not None and takes_columns(handler, dataset)
-        app = self._app(column_handler(handler) if by_columns else Handler.of(handler))
-        return Target(app=app, name=name_of(handler), takes_columns=by_columns)
+        name = name_of(handler)
+        app = self._app(column_handler(handler) if by_columns else Handler.of(handler), name)
+        return Target(app=app, name=name, takes_columns=by_columns)
 
-    def _app(self, handler: Handler, *, is_model: bool = False) -> App:
-        settings = self.settings
+    def _app(self, handler: Handler, name: str = "") -> App:
+        """Return the app that a handler is; one without a name is a model."""
+        settings, seconds = self.settings, self.settings.app_timeout_seconds
         threads = anyio.CapacityLimiter(settings.app_concurrency or settings.concurrency)
-        return App(handler, self.shared.app_slots, threads, settings.app_timeout_seconds, is_model)
+        silence = Silence(name, seconds) if name else None
+        return App(handler, self.shared.app_slots, threads, seconds, is_model=not name, silence=silence)
 
     def define(
         self, plans: Sequence[RunPlan], app_name: str, *, user: str, part: ShardPlan | None = None
@@ -375,6 +382,8 @@ def replaced_notes(prompts: Mapping[str, Prompt]) -> list[str]:
 
 
 def name_of(handler: Callable[..., Any]) -> str:
-    """Return the name that reports show for a function."""
+    """Return the name that reports show for a function, or for an app that is reached by a protocol."""
+    if isinstance(handler, RemoteApp):
+        return handler.name
     module = getattr(handler, "__module__", None) or type(handler).__module__
     return f"{module}:{getattr(handler, '__qualname__', type(handler).__qualname__)}"

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from simeval.core.app_handler import ExampleHandler
 from simeval.core.run_records import Start, TrialKey
 from simeval.core.shard import Shard
 from simeval.engine.actors.conversations import Conversations
@@ -14,7 +15,7 @@ from simeval.engine.executors.executor import LocalExecutor
 from simeval.engine.flow.demand import Demand
 from simeval.engine.plans.scenario_plan import ScenarioPlan, make_plans
 from simeval.engine.plans.shards import ShardPlan
-from simeval.engine.run_context import AppHandler, RunContext
+from simeval.engine.run_context import RunContext
 from simeval.engine.users.audit import Auditor
 from simeval.suites.scenario import ScenarioTest
 
@@ -30,7 +31,7 @@ class Simulation:
     auditor: Auditor | None
 
     @classmethod
-    def of(cls, context: RunContext, suite: Sequence[ScenarioTest], app_handler: AppHandler) -> Self:
+    def of(cls, context: RunContext, suite: Sequence[ScenarioTest], app_handler: ExampleHandler) -> Self:
         """Check a suite, and plan it. Raises DefinitionError before any call is made."""
         plans = make_plans(
             [each.cleaned(context.clean) if isinstance(each, ScenarioTest) else each for each in suite],

@@ -1,8 +1,9 @@
 """The evaluator: a requirement on the scores of many trials, and the parts that evaluators share."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf, isnan
 from typing import Literal, Self, overload
 
@@ -10,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simeval.core.arrays import Floats
-from simeval.core.settings import DEFAULTS, EarlyStopping, StopAt
+from simeval.core.setting_choices import EarlyStopping, StopAt
+from simeval.core.settings import DEFAULTS
 from simeval.core.trial import Verdict
 from simeval.core.validation import is_number, require, require_level, require_one_of, require_size
 from simeval.errors import DefinitionError
@@ -39,16 +41,19 @@ class Evaluator(ABC):
 
     `early_stopping` says whether the trials of a scenario end as soon as the verdict is settled: True, by an
     exact sequential test that knows the sample size; "anytime", by an e-value that holds without one; False,
-    never. Without a value the engine's is used. `evaluate` is always the test of a fixed sample.
+    never. Before `min_trials`, of a sample that has so many, they do not. Without values the engine's are used.
+    `evaluate` is always the test of a fixed sample.
     """
 
     significance_level: float | None = None
     early_stopping: EarlyStopping | None = None
+    min_trials: int | None = None
 
     def __post_init__(self) -> None:
         name = type(self).__name__
         require_level(self.significance_level, f"{name}.significance_level", optional=True)
         require_one_of(self.early_stopping, (True, False, "anytime", None), f"{name}.early_stopping")
+        require_size(self.min_trials, f"{name}.min_trials", optional=True)
         self.check()
 
     @property
@@ -61,7 +66,14 @@ class Evaluator(ABC):
         """The general evaluator that this one is a name for; itself where it is none."""
         return self
 
-    def with_defaults(self, *, significance_level: float, early_stopping: EarlyStopping, requirements: int = 1) -> Self:
+    @property
+    def first_verdict(self) -> int:
+        """The smallest number of trials at which early stopping may end a scenario."""
+        return DEFAULTS.min_trials if self.min_trials is None else self.min_trials
+
+    def with_defaults(
+        self, *, significance_level: float, early_stopping: EarlyStopping, min_trials: int, requirements: int = 1
+    ) -> Self:
         """Return this evaluator with these settings where it has none of its own.
 
         As one of several `requirements` of a joint claim it gets its share of the level.
@@ -71,6 +83,7 @@ class Evaluator(ABC):
             self,
             significance_level=joint_level(level, requirements),
             early_stopping=early_stopping if self.early_stopping is None else self.early_stopping,
+            min_trials=min_trials if self.min_trials is None else self.min_trials,
         )
 
     def evaluate(
@@ -250,14 +263,14 @@ class ShareEvaluator(Evaluator):
         """Return the sequential design of at most `n_max` trials.
 
         Without `stop` it is a gate, unless that could not tell an app that always fails: where a pass is out of
-        reach at once, or after a first miss, a run goes on until a side is proven.
+        reach at once, or after a first miss, a run goes on until a side is proven, whatever `min_trials` is.
         """
-        make = open_design if self.early_stopping == "anytime" else design
-        plan: Design = make(self.required_share, n_max, alpha=self.alpha, stop=stop or "gate")
-        worst = plan.infer(*plan.ending_of(good=False)).p_fail
-        if plan.stop == "verdict" or (plan.can_pass and (stop is not None or worst <= self.alpha)):
-            return plan
-        return make(self.required_share, n_max, alpha=self.alpha, stop="verdict")
+        kind = open_design if self.early_stopping == "anytime" else design
+        make: Callable[..., Design] = partial(kind, self.required_share, n_max, alpha=self.alpha)
+        at_once = make(stop=stop or "gate")
+        worst = at_once.infer(*at_once.ending_of(good=False)).p_fail
+        tells = at_once.can_pass and (stop is not None or worst <= self.alpha)
+        return make(stop=at_once.stop if tells else "verdict", min_trials=self.first_verdict)
 
     def running_test(self, n_max: int, *, stop: StopAt | None = None) -> RunningTest:
         require_size(n_max, f"{type(self).__name__}.running_test: n_max")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simeval.core.arrays import Floats
-from simeval.core.settings import StopAt
+from simeval.core.setting_choices import StopAt
 from simeval.core.trial import Verdict
 from simeval.core.validation import is_number, require, require_share
 from simeval.evaluators.base import Bar, Cut, Evaluator
@@ -106,6 +106,7 @@ class RatingProportionEvaluator(_RatingEvaluator):
             self.min_proportion,
             significance_level=self.significance_level,
             early_stopping=self.early_stopping,
+            min_trials=self.min_trials,
         )
 
     def describe(self) -> str:
@@ -128,6 +129,7 @@ class SuccessRateEvaluator(_RatingEvaluator):
             self.min_proportion,
             significance_level=self.significance_level,
             early_stopping=self.early_stopping,
+            min_trials=self.min_trials,
         )
 
     def describe(self) -> str:
@@ -151,6 +153,7 @@ class RatingAverageEvaluator(_RatingEvaluator):
             bounds=RATING_BOUNDS,
             significance_level=self.significance_level,
             early_stopping=self.early_stopping,
+            min_trials=self.min_trials,
         )
 
     @property

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simeval.core.arrays import Floats
-from simeval.core.settings import StopAt
+from simeval.core.setting_choices import StopAt
 from simeval.core.trial import Verdict
 from simeval.core.validation import LARGEST_SAMPLE, is_number, require, require_share
 from simeval.evaluators.base import Bar, BarEvaluator, Cut, ShareEvaluator
@@ -318,6 +318,7 @@ class MeanEvaluator(BarEvaluator):
             bounds=self.bounds,
             alpha=self.alpha,
             stop=stop,
+            min_trials=self.first_verdict,
         )
 
     def minimum_trials(self) -> int:

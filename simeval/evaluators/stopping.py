@@ -188,13 +188,16 @@ class SequentialTest(RunningTest):
         return TrialsNeeded(trials, ends=ending != "pass" and self._plan.stop == "gate")
 
     def is_dead_end(self) -> bool:
-        return self._plan.stop == "gate" and self.trials_needed({}).ends
+        is_due = self._plan.stop == "gate" and self.index >= self._plan.min_trials
+        return is_due and self.trials_needed({}).ends
 
     def conclude(self, ended: Ended) -> Verdict:
         """Conclude stage-wise; what a run that was cut short might still have brought counts against both sides."""
         plan, rule = self._plan, self._rule
-        for_pass = plan.infer(*plan.completed(self._worst.n, self._worst.failures, good=False))
-        for_fail = plan.infer(*plan.completed(self._best.n, self._best.failures, good=True))
+        is_due = self.index >= plan.min_trials  # before, nothing is known
+        worst, best = ((each.n, each.failures) if is_due else (0, 0) for each in (self._worst, self._best))
+        for_pass = plan.infer(*plan.completed(*worst, good=False))
+        for_fail = plan.infer(*plan.completed(*best, good=True))
         estimate, interval = rule.summarise(self.taken, plan, (for_pass.interval[0], for_fail.interval[1]))
         verdict = share_verdict(
             Counts(
@@ -230,7 +233,8 @@ class SequentialTest(RunningTest):
         said = say_acceptance(self._plan.pass_points)
         if not said or self._plan.stop != "gate":
             return said
-        return f"{said}; {self._plan.within[0] + 1} misses end it without a pass"
+        first = f" in {self._plan.min_trials} or more" if self._plan.min_trials > 1 else ""
+        return f"{said}; {self._plan.within[0] + 1} misses{first} end it without a pass"
 
     def _look_ahead(self, walker: "_Walker", later: EarlyOutcomes, *, unknown: bool) -> tuple[int, Boundary | None]:
         """Walk on to an ending, as if each trial that is not known were good, or bad."""
@@ -249,7 +253,7 @@ class SequentialTest(RunningTest):
 
 
 class BettingTest(RunningTest):
-    """A test of a mean that bets on it after each trial, and against it.
+    """A test of a mean that bets on it after each trial, and against it; no bet is settled before `min_trials`.
 
     A trial without a score counts as the worst one where a pass is tested and as the best where a fail is. With
     stop "gate" it is also settled when even the best scores for all trials left would not make a pass.
@@ -265,9 +269,11 @@ class BettingTest(RunningTest):
         bounds: tuple[float, float],
         alpha: float,
         stop: StopRule,
+        min_trials: int,
     ) -> None:
         super().__init__(name, n_max)
         self._sign, self._bounds, self._alpha, self._stop = 1 if at_least else -1, bounds, alpha, stop
+        self._first = min(min_trials, n_max)
         self._bar = self._sign * bar
         self._low, self._high = sorted(self._sign * bound for bound in bounds)
         self._above = Betting(self._bar, bounds=(self._low, self._high), alpha=alpha, n_max=n_max)
@@ -276,6 +282,8 @@ class BettingTest(RunningTest):
     def advance(self, outcome: Counted) -> None:
         self._above.push(self._value(outcome, self._low))
         self._below.push(-self._value(outcome, self._high))
+        if self.index < self._first:
+            return
         self.passes = self._above.p_value <= self._alpha
         self.settled = self.passes or self._below.p_value <= self._alpha
 
@@ -286,25 +294,28 @@ class BettingTest(RunningTest):
         values = [self._value(outcome, self._low) for outcome in [*self.taken, *counted.values()]]
         scale = (self._low, self._high)
         path = betting_path(values, self._bar, bounds=scale, alpha=self._alpha, n_max=self.n_max)
-        wins = np.flatnonzero(path[len(self.taken) :] * self._alpha >= 1)
-        if wins.size:
-            return TrialsNeeded(list(counted)[int(wins[0])] + 1, ends=False)
+        proven = np.maximum.accumulate(path)[len(self.taken) :] * self._alpha >= 1
+        wins = [index + 1 for index, is_won in zip(counted, proven, strict=True) if is_won and index + 1 >= self._first]
+        if wins:
+            return TrialsNeeded(wins[0], ends=False)
         return TrialsNeeded(self.n_max, ends=self._stop == "gate")
 
     def is_dead_end(self) -> bool:
-        return self._stop == "gate" and self.trials_needed({}).ends
+        return self._stop == "gate" and self.index >= self._first and self.trials_needed({}).ends
 
     def conclude(self, ended: Ended) -> Verdict:
         low, high = self._bounds
         scores = [score for score in self.taken if score is not None and not isnan(score)]
         lost = len(self.taken) - len(scores)
+        is_due = self.index >= self._first  # before, nothing is known
+        known = self.taken if is_due else []
         return mean_verdict(
             scores,
             lost,
-            evidence=(self._above.p_value, self._below.p_value),
+            evidence=(self._above.p_value, self._below.p_value) if is_due else (1.0, 1.0),
             interval=(
-                lower_bound(filled(self.taken, low), self._alpha, bounds=self._bounds, n_max=self.n_max),
-                upper_bound(filled(self.taken, high), self._alpha, bounds=self._bounds, n_max=self.n_max),
+                lower_bound(filled(known, low), self._alpha, bounds=self._bounds, n_max=self.n_max),
+                upper_bound(filled(known, high), self._alpha, bounds=self._bounds, n_max=self.n_max),
             ),
             alpha=self._alpha,
             method="test by betting (proven; holds however the run is stopped), betting interval",

@@ -8,7 +8,8 @@ import anyio
 import anyio.to_thread
 
 from simeval.core.redaction import Redactor, secret_options
-from simeval.core.settings import ROLES, ModelRole, Settings
+from simeval.core.setting_choices import ROLES, ModelRole
+from simeval.core.settings import Settings
 from simeval.core.usage import Ledger
 from simeval.errors import DefinitionError
 from simeval.models.caller import Caller

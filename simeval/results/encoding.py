@@ -3,22 +3,21 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from math import isfinite
+from typing import TYPE_CHECKING
 
-from simeval.core.controls import ControlRecord
 from simeval.core.conversation import Conversation
 from simeval.core.preparation import Preparation
-from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, Start
-from simeval.core.serialization import Json, encode_conversation, encode_message, plain
-from simeval.core.trial import Estimate, Failure, Judgement, Score, TrialConversation, Verdict
+from simeval.core.serialization import Json, encode_conversation, plain
+from simeval.core.trial import Estimate, Failure, Judgement, Outcome, Score, Verdict
 from simeval.core.usage import total
-from simeval.core.version import __version__
 from simeval.evaluators.base import Evaluator
-from simeval.results.experiment import ExperimentResult, MetricResult
+from simeval.results.guarantee import guarantee
+from simeval.results.outcomes import combine, meets_gate
 from simeval.results.screen.page import shown_verdict
-from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult
 
-OfATrial = Start | Cut | TrialConversation | Judgement
-OfARun = RunRecord | RubricRecord | ControlRecord | ReplyRecord | Heartbeat | SuiteResult | ExperimentResult
+if TYPE_CHECKING:  # results are written as reports, which are made of what is here
+    from simeval.results.experiment import ExperimentResult, MetricResult
+    from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult
 
 
 def encode_result(result: Score | Failure) -> Json:
@@ -29,49 +28,6 @@ def encode_result(result: Score | Failure) -> Json:
     return {"score": plain(result.value), "reasoning": result.reasoning} | (
         {"details": plain(details)} if details else {}
     )
-
-
-def encode_entry(entry: OfATrial | OfARun) -> list[Json]:  # noqa: C901  (one case for each)
-    """Return what a journal of JSON lines keeps of one record; "type" says which it is."""
-    match entry:
-        case RunRecord():
-            return [{"type": "run", **encode_run(entry, suite=True)}]
-        case Start():
-            return [_encode_start(entry)]
-        case Cut():
-            return [{"type": "cut", **asdict(entry.trial)}]
-        case TrialConversation():
-            failure = asdict(entry.failure) if entry.failure else None
-            conversation = encode_conversation(entry.conversation)
-            return [{"type": "conversation", **asdict(entry.trial), **conversation, "failure": failure}]
-        case Judgement():
-            results = [encode_result(result) for result in entry.results]
-            return [{"type": "judgement", **asdict(entry.trial), "results": results}]
-        case RubricRecord():
-            return [{"type": "rubric", **plain(asdict(entry))}]
-        case ControlRecord():
-            return [{"type": "control", **asdict(entry)}]
-        case ReplyRecord():
-            return [{"type": "reply", **asdict(entry)}]
-        case Heartbeat():
-            usage = {role: asdict(each) for role, each in entry.usage.items()}
-            return [{"type": "usage", "seconds": round(entry.seconds, 3), "by_role": usage}]
-        case SuiteResult():
-            return [*(_encode_verdicts(result) for result in entry), *encode_entry(entry.run)]
-        case ExperimentResult():
-            return [{"type": "experiment", **encode_experiment(entry, version=__version__)}]
-
-
-def _encode_start(start: Start) -> Json:
-    if start.messages is None:
-        return {"type": "start", **asdict(start.trial)}
-    turns = [encode_message(message) for message in start.messages]
-    return {"type": "turn", **asdict(start.trial), "turns": turns, "state": start.state}
-
-
-def _encode_verdicts(result: EvaluationResult) -> Json:
-    expectations = [_encode_expectation(expectation) for expectation in result.expectations]
-    return {"type": "verdicts", "title": result.title, "outcome": result.outcome, "expectations": expectations}
 
 
 def encode_verdict(verdict: Verdict) -> Json:
@@ -97,23 +53,17 @@ def encode_verdict(verdict: Verdict) -> Json:
     }
 
 
-def encode_head(result: SuiteResult | ExperimentResult, *, version: str) -> Json:
+def encode_head(result: "SuiteResult | ExperimentResult", *, version: str) -> Json:
     """Return what the machine-readable result says first: what a run came to, and what is true of all of it."""
-    return {
-        "simeval": version,
-        "run_id": result.run.run_id,
-        "outcome": result.outcome,
-        "passed": result.passed,
-        "gate_met": result.meets(result.run.gate),
-        "guarantee": result.guarantee,
-        **encode_run(result.run),
-    }
+    return _head(result.run, result.outcome, result.guarantee, gate_met=result.meets(result.run.gate), version=version)
 
 
-def encode_suite(results: Sequence[EvaluationResult], run: RunRecord, *, version: str) -> Json:
+def encode_suite(results: Sequence["EvaluationResult"], run: "RunRecord", *, version: str) -> Json:
     """Return a whole run as the machine-readable result."""
+    outcome = combine([result.outcome for result in results])
+    stated = guarantee([each for result in results for each in result.verdicts], gate=run.gate, joint=run.joint)
     return {
-        **encode_head(SuiteResult(tuple(results), run), version=version),
+        **_head(run, outcome, stated, gate_met=meets_gate(outcome, run.gate), version=version),
         "scenarios": [
             encode_scenario(result) | {"conversations": [_encode_judgement(result, each) for each in result.judgements]}
             for result in results
@@ -121,7 +71,19 @@ def encode_suite(results: Sequence[EvaluationResult], run: RunRecord, *, version
     }
 
 
-def encode_experiment(result: ExperimentResult, *, version: str) -> Json:
+def _head(run: "RunRecord", outcome: Outcome | None, stated: str, *, gate_met: bool, version: str) -> Json:
+    return {
+        "simeval": version,
+        "run_id": run.run_id,
+        "outcome": outcome,
+        "passed": outcome == "pass",
+        "gate_met": gate_met,
+        "guarantee": stated,
+        **encode_run(run),
+    }
+
+
+def encode_experiment(result: "ExperimentResult", *, version: str) -> Json:
     """Return an experiment as the machine-readable result; what was answered is in the store."""
     return {
         **encode_head(result, version=version),
@@ -131,7 +93,7 @@ def encode_experiment(result: ExperimentResult, *, version: str) -> Json:
         "metrics": [_encode_metric(metric) for metric in result.metrics],
         "summaries": _encode_estimates(result.summaries),
         "categories": _encode_estimates(result.categories),
-        "expectations": [_encode_expectation(expectation) for expectation in result.expectations],
+        "expectations": [encode_expectation(expectation) for expectation in result.expectations],
         "failures": dict(result.failures),
         "examples": {  # by column: much less than one object for each
             "keys": list(result.keys),
@@ -147,13 +109,13 @@ def _encode_estimates(found: Mapping[str, Mapping[str, Estimate]]) -> Json:
     }
 
 
-def _encode_metric(metric: MetricResult) -> Json:
+def _encode_metric(metric: "MetricResult") -> Json:
     counts = {"missing": metric.missing, "crashed": metric.crashed}
     measured = {"name": metric.name, "kind": metric.kind, "direction": metric.direction}
     return {**measured, **plain(asdict(metric.estimate)), **counts}
 
 
-def encode_run(run: RunRecord, *, suite: bool = False) -> Json:
+def encode_run(run: "RunRecord", *, suite: bool = False) -> Json:
     """Return what is true of a whole run; with `suite`, what its scenarios were to be."""
     by_role = {role: asdict(usage) for role, usage in run.usage.items()}
     return {
@@ -180,7 +142,7 @@ def encode_run(run: RunRecord, *, suite: bool = False) -> Json:
     }
 
 
-def encode_scenario(result: EvaluationResult) -> Json:
+def encode_scenario(result: "EvaluationResult") -> Json:
     """Return what a scenario came to, without its conversations."""
     return {
         "title": result.title,
@@ -194,14 +156,15 @@ def encode_scenario(result: EvaluationResult) -> Json:
         "users": {**plain(asdict(result.users)), "fault_rate": result.users.rate},
         "errors": [{"index": i, "stage": failure.stage, "error": failure.error} for i, failure in result.failures],
         "expectations": [
-            {**_encode_expectation(expectation), "worst": worst.trial.index if worst else None}
+            {**encode_expectation(expectation), "worst": worst.trial.index if worst else None}
             for expectation in result.expectations
             for worst in [result.worst(expectation)]
         ],
     }
 
 
-def _encode_expectation(expectation: ExpectationResult) -> Json:
+def encode_expectation(expectation: "ExpectationResult") -> Json:
+    """Return what an expectation came to."""
     reliability, turns = expectation.reliability, expectation.turns
     return {
         "label": expectation.label,
@@ -235,7 +198,7 @@ def _encode_prepared(prepared: Preparation | None) -> Json:
     }
 
 
-def _encode_words(expectation: ExpectationResult, evaluator: Evaluator, verdict: Verdict) -> Json:
+def _encode_words(expectation: "ExpectationResult", evaluator: Evaluator, verdict: Verdict) -> Json:
     """Return what a screen says of a verdict, and where its bar lies."""
     shown = shown_verdict(expectation.label, evaluator, verdict)
     return {"said": shown.said, "range": shown.range, "bar": asdict(shown.bar) if shown.bar else None}
@@ -245,7 +208,7 @@ def _encode_cut(evaluator: Evaluator) -> Json | None:
     return None if evaluator.cut is None else {"sign": evaluator.cut[0], "score": evaluator.cut[1]}
 
 
-def _encode_judgement(result: EvaluationResult, judgement: Judgement) -> Json:
+def _encode_judgement(result: "EvaluationResult", judgement: Judgement) -> Json:
     labels = [expectation.label for expectation in result.expectations]
     found = zip(labels, judgement.results, strict=True)
     scores = {label: score for label, score in found if isinstance(score, Score)}

@@ -4,22 +4,23 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Literal
 
 from simeval.core.direction import Direction
-from simeval.core.settings import DEFAULTS, Gate
+from simeval.core.setting_choices import Gate
+from simeval.core.settings import DEFAULTS
 from simeval.core.tables import LINE, indent, render_table
 from simeval.core.trial import Estimate, Judgement, Outcome, Verdict
 from simeval.evaluators.verdicts import show_share
 from simeval.results.guarantee import guarantee
+from simeval.results.outcomes import combine, meets_gate
 from simeval.results.rows import NO_ROWS, Rows
 from simeval.results.suite import (
     DatasetRecord,
     ExpectationResult,
     RunRecord,
     Shown,
-    combine,
-    meets_gate,
 )
 from simeval.results.text import (
     MARKS,
@@ -123,6 +124,16 @@ class ExperimentResult(Shown):
         if found is None:
             raise KeyError(f"{name}: the metrics are {', '.join(metric.name for metric in self.metrics)}")
         return found
+
+    def to_html(self, path: str | Path) -> None:
+        """Write the report that a browser shows, with the answers that speak most against what is required.
+
+        `simeval show RUN --html` has the others, too, where a store keeps them. Raises StoreError.
+        """
+        from simeval.results.html.page import write_report  # most results are never shown so
+        from simeval.results.html.source import ExperimentSource
+
+        write_report(path, ExperimentSource(self))
 
     def __str__(self) -> str:
         return self.text()

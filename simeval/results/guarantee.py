@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from simeval.core.settings import Gate
+from simeval.core.setting_choices import Gate
 from simeval.core.trial import Verdict
 from simeval.evaluators.verdicts import show_share
 

@@ -4,16 +4,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from html import escape
+from pathlib import Path
 from typing import Any, overload
 
 from simeval.core.controls import complaints
 from simeval.core.conversation import Conversation
 from simeval.core.preparation import Preparation
-from simeval.core.settings import DEFAULTS, Gate
+from simeval.core.setting_choices import Gate
+from simeval.core.settings import DEFAULTS
 from simeval.core.trial import Failure, Judgement, Outcome, Score, Verdict
 from simeval.core.usage import Usage
 from simeval.evaluators.base import Evaluator
 from simeval.results.guarantee import guarantee
+from simeval.results.outcomes import combine, meets_gate
 from simeval.results.reliability import Reliability, reliability_of
 from simeval.results.rows import Row, Rows, chained, row_of
 from simeval.results.screen.page import (
@@ -230,6 +233,10 @@ class EvaluationResult(Shown):
         worst = self.worst(expectation)
         return show_trial(worst, worst.results[self.expectations.index(expectation)]) if worst else ""
 
+    def to_html(self, path: str | Path) -> None:
+        """Write the report that a browser shows: one file with all in it. Raises StoreError."""
+        SuiteResult((self,), self.run).to_html(path)
+
     def __str__(self) -> str:
         return run_text(page_of([self], self.run))
 
@@ -275,6 +282,13 @@ class SuiteResult(Shown, Sequence[EvaluationResult]):
         """The error bound of the suite, in words; empty where nothing passed."""
         return _guaranteed(self.results, self.run)
 
+    def to_html(self, path: str | Path) -> None:
+        """Write the report that a browser shows: one file with all in it. Raises StoreError."""
+        from simeval.results.html.page import write_report  # most results are never shown so
+        from simeval.results.html.source import SuiteSource
+
+        write_report(path, SuiteSource(self))
+
     @overload
     def __getitem__(self, index: int) -> EvaluationResult: ...
     @overload
@@ -295,21 +309,8 @@ class SuiteResult(Shown, Sequence[EvaluationResult]):
         return f"<SuiteResult of run {self.run.run_id}: {self.outcome}, {counted_of(len(self), 'scenario')}>"
 
 
-def combine(outcomes: Sequence[Outcome]) -> Outcome:
-    """Return the outcome of several together: error over fail over inconclusive; pass only if all pass."""
-    for outcome in ("error", "fail", "inconclusive"):
-        if outcome in outcomes:
-            return outcome
-    return "pass" if outcomes else "inconclusive"
-
-
 def _guaranteed(results: Sequence[EvaluationResult], run: RunRecord) -> str:
     return guarantee([v for result in results for v in result.verdicts], gate=run.gate, joint=run.joint)
-
-
-def meets_gate(outcome: Outcome, gate: Gate) -> bool:
-    """Return whether an outcome gets through a gate: "pass", it is one; "not_fail", it is no fail and no error."""
-    return outcome == "pass" or (gate == "not_fail" and outcome == "inconclusive")
 
 
 def page_of(results: Sequence[EvaluationResult], run: RunRecord, *, every: bool = False) -> Page:

@@ -59,19 +59,21 @@ def minimum_n(p0: float, alpha: float) -> int:
 
 
 @lru_cache(maxsize=256)
-def open_design(p0: float, n_max: int, *, alpha: float, stop: StopRule = "gate") -> OpenDesign:
+def open_design(p0: float, n_max: int, *, alpha: float, stop: StopRule = "gate", min_trials: int = 1) -> OpenDesign:
     """Return the open-ended test of "the rate is above p0", tabulated up to `n_max` trials.
 
     Hypotheses: for a pass, the rate is at most p0; for a fail, at least p0. Each is ever rejected wrongly with a
-    chance of at most `alpha`, at any n and any stopping rule.
+    chance of at most `alpha`, at any n and any stopping rule, such as one that looks at no fewer than `min_trials`.
     """
-    if not (0 < p0 < 1 and 0 < alpha < 1 and n_max >= 1):
-        raise ValueError(f"found p0={p0}, n_max={n_max}, alpha={alpha}: use shares in (0, 1) and n_max >= 1")
+    if not (0 < p0 < 1 and 0 < alpha < 1 and n_max >= 1 and min_trials >= 1):
+        found = f"p0={p0}, n_max={n_max}, alpha={alpha}, min_trials={min_trials}"
+        raise ValueError(f"found {found}: use shares in (0, 1) and sizes of 1 or more")
     n = np.arange(n_max + 1)
-    pass_at = _boundary(p0, n_max, alpha)
-    successes_at = _boundary(1 - p0, n_max, alpha)
+    first = min(min_trials, n_max)
+    pass_at = np.where(n < first, -1, _boundary(p0, n_max, alpha))
+    successes_at = np.where(n < first, -1, _boundary(1 - p0, n_max, alpha))
     fail_at = np.where(successes_at >= 0, n - successes_at, n_max + 1)
-    return OpenDesign(p0, n_max, alpha, 0.0, stop, pass_at, fail_at, later_passes(pass_at), alpha)
+    return OpenDesign(p0, n_max, alpha, 0.0, stop, first, pass_at, fail_at, later_passes(pass_at), alpha)
 
 
 def _boundary(p0: float, n_max: int, alpha: float) -> NDArray[np.int64]:

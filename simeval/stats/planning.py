@@ -6,6 +6,7 @@ behavior of power versus sample size and software solutions", The American Stati
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.special import bdtr, bdtrc
@@ -70,7 +71,14 @@ def cheap_sizes(p0: float, *, alpha: float, count: int) -> list[tuple[int, int]]
 
 
 def sequential_sample(
-    p0: float, p1: float, *, alpha: float, power: float, rho: float = RHO, stop: StopRule = "gate"
+    p0: float,
+    p1: float,
+    *,
+    alpha: float,
+    power: float,
+    rho: float = RHO,
+    stop: StopRule = "gate",
+    min_trials: int = 1,
 ) -> Design | None:
     """Return the smallest sequential design with which a true rate of p1 proves "above p0" with this chance.
 
@@ -80,9 +88,10 @@ def sequential_sample(
     if fixed is None:
         return None
 
+    make = partial(design, p0, alpha=alpha, rho=rho, stop=stop, min_trials=min_trials)
+
     def enough(n_max: int) -> bool:
-        plan = design(p0, n_max, alpha=alpha, rho=rho, stop=stop)
-        return plan.characteristics(p1).prob_pass >= power
+        return make(n_max).characteristics(p1).prob_pass >= power
 
     if fixed <= _EXACT_UP_TO:
         n_max = max(1, fixed - 2)
@@ -93,7 +102,7 @@ def sequential_sample(
         while n_max - low > fixed // 100:
             middle = (low + n_max) // 2
             low, n_max = (low, middle) if enough(middle) else (middle, n_max)
-    return design(p0, n_max, alpha=alpha, rho=rho, stop=stop)
+    return make(n_max)
 
 
 def suite_power(power: float, requirements: int) -> float:

@@ -3,7 +3,8 @@
 After every trial, in an order fixed beforehand, the failures so far are held against two boundaries. The
 boundaries spend the level `alpha` as `alpha * (n / n_max)**rho`: half-way through a sample, with rho = 2, a
 quarter of it. Each boundary ignores the other, so the chance of crossing it is summed exactly at the rate p0,
-and a run may be ended earlier for any reason without harm.
+and a run may be ended earlier for any reason without harm. Nothing ends it before `min_trials`: what might have
+been spent until then is spent there.
 
     failures │  stop: no pass can be reached any more, or "below p0" is proven
              │ ─────────────────────────────
@@ -59,8 +60,9 @@ class Design:
     `pass_at[n]` is the largest number of failures in n trials that passes, -1 where none does; `fail_at[n]`
     the smallest that proves "below p0", n_max + 1 where none does; `within[n]` the largest from which a later
     pass is possible, -1 where there is none. All three have n_max + 1 entries. With stop "gate" a run also
-    ends where no pass can be reached; with "verdict" only a proven side ends it. `type_one` is the exact
-    chance, at the rate p0, of ever crossing the pass boundary, whatever else may end a run.
+    ends where no pass can be reached; with "verdict" only a proven side ends it. Before `min_trials` nothing
+    does. `type_one` is the exact chance, at the rate p0, of ever crossing the pass boundary, whatever else may
+    end a run.
     """
 
     p0: float
@@ -68,6 +70,7 @@ class Design:
     alpha: float
     rho: float
     stop: StopRule
+    min_trials: int
     pass_at: NDArray[np.int64]
     fail_at: NDArray[np.int64]
     within: NDArray[np.int64]
@@ -90,13 +93,20 @@ class Design:
 
     def ending(self, n: int, failures: int) -> Boundary | None:
         """Say how a run that has come to `failures` in `n` trials ends there; None where it goes on."""
-        if n == 0:
+        if n < self.min_trials:
             return None
         if failures <= self.pass_at[n]:
             return "pass"
-        if failures >= self.fail_at[n] or (self.stop == "gate" and failures > self.within[n]):
+        if failures >= self.end_at[n]:
             return "bad"
         return "end" if n == self.n_max else None
+
+    @cached_property
+    def end_at(self) -> NDArray[np.int64]:
+        """The smallest number of failures in n trials that ends a run without a pass; n_max + 1 where none does."""
+        end_at = np.minimum(self.fail_at, self.within + 1) if self.stop == "gate" else self.fail_at.copy()
+        end_at[: self.min_trials] = self.n_max + 1
+        return end_at
 
     def launch_limit(self, n: int, failures: int) -> int:
         """Return the earliest trial number at which a run in this state can pass; n_max where it cannot.
@@ -202,23 +212,27 @@ class _Ends:
 
 
 @lru_cache(maxsize=256)
-def design(p0: float, n_max: int, *, alpha: float, rho: float = RHO, stop: StopRule = "gate") -> Design:
+def design(
+    p0: float, n_max: int, *, alpha: float, rho: float = RHO, stop: StopRule = "gate", min_trials: int = 1
+) -> Design:
     """Return the exact sequential test of "the rate is above p0" with at most `n_max` trials.
 
     Hypotheses: for a pass, the rate is at most p0; for a fail, at least p0. Each is rejected wrongly with a
-    chance of at most `alpha`, whatever the rate. `p0` and `alpha` lie strictly between 0 and 1. A design of
-    1,000 trials takes about 20 ms and is kept.
+    chance of at most `alpha`, whatever the rate. `p0` and `alpha` lie strictly between 0 and 1; of `min_trials`,
+    at most n_max count. A design of 1,000 trials takes about 20 ms and is kept.
     """
-    if not (0 < p0 < 1 and 0 < alpha < 1 and n_max >= 1 and rho > 0):
-        raise ValueError(f"found p0={p0}, n_max={n_max}, alpha={alpha}, rho={rho}: use shares, sizes, rho > 0")
+    if not (0 < p0 < 1 and 0 < alpha < 1 and n_max >= 1 and rho > 0 and min_trials >= 1):
+        found = f"p0={p0}, n_max={n_max}, alpha={alpha}, rho={rho}, min_trials={min_trials}"
+        raise ValueError(f"found {found}: use shares, sizes, rho > 0")
     n = np.arange(n_max + 1)
-    pass_at, type_one = _boundary(p0, n_max, alpha, rho)
-    successes_at, _ = _boundary(1 - p0, n_max, alpha, rho)
+    first = min(min_trials, n_max)
+    pass_at, type_one = _boundary(p0, n_max, alpha, rho, first)
+    successes_at, _ = _boundary(1 - p0, n_max, alpha, rho, first)
     fail_at = np.where(successes_at >= 0, n - successes_at, n_max + 1)
     within = later_passes(pass_at)
     for boundary in (pass_at, fail_at, within):
         boundary.setflags(write=False)
-    return Design(p0, n_max, alpha, rho, stop, pass_at, fail_at, within, type_one)
+    return Design(p0, n_max, alpha, rho, stop, first, pass_at, fail_at, within, type_one)
 
 
 def later_passes(pass_at: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -227,8 +241,11 @@ def later_passes(pass_at: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.maximum.accumulate(later[::-1])[::-1]
 
 
-def _boundary(p0: float, n_max: int, alpha: float, rho: float) -> tuple[NDArray[np.int64], float]:
-    """Return, for each n, the most failures that pass, the largest that may be spent by n; and what is spent."""
+def _boundary(p0: float, n_max: int, alpha: float, rho: float, first: int) -> tuple[NDArray[np.int64], float]:
+    """Return, for each n, the most failures that pass, the largest that may be spent by n; and what is spent.
+
+    The `first` n is that of the first look: what might have been spent before is left to it.
+    """
     q = 1 - p0
     most = int(np.searchsorted(bdtr(np.arange(n_max + 1), n_max, q), alpha * (1 + _TIE), side="right"))
     running = np.zeros(most + 1)  # P(still running with f failures); more failures never matter for a pass
@@ -239,6 +256,8 @@ def _boundary(p0: float, n_max: int, alpha: float, rho: float) -> tuple[NDArray[
     for n in range(1, n_max + 1):
         running[1:] = p0 * running[1:] + q * running[:-1]
         running[0] *= p0
+        if n < first:
+            continue
         reached = np.cumsum(running)
         failures = int(np.searchsorted(spent + reached, limits[n], side="right")) - 1
         if failures >= 0 and reached[failures] > 0:
@@ -256,9 +275,8 @@ def _count_paths(plan: Design) -> _Ends:
     for n in range(1, plan.n_max + 1):
         ways = np.logaddexp(np.append(ways, -np.inf), np.concatenate([[-np.inf], ways]))
         failures = np.arange(first, first + len(ways))
-        most = min(int(plan.fail_at[n]) - 1, int(plan.within[n]) if plan.stop == "gate" else n)
         passed = failures <= plan.pass_at[n]
-        bad = (failures > most) & ~passed
+        bad = (failures >= plan.end_at[n]) & ~passed
         going = ~(passed | bad)
         for rank, ended in ((0, passed), (1, going & (n == plan.n_max)), (2, bad)):
             found += [(rank, n, int(f), float(w)) for f, w in zip(failures[ended], ways[ended], strict=True)]

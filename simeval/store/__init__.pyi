@@ -7,6 +7,6 @@ from .journal import JsonLinesJournal as JsonLinesJournal
 from .opening import load_run as load_run
 from .opening import open_database as open_database
 from .opening import open_journal as open_journal
+from .run_summaries import RunSummary as RunSummary
+from .run_summaries import ScenarioProgress as ScenarioProgress
 from .runs import Runs as Runs
-from .runs import RunSummary as RunSummary
-from .runs import ScenarioProgress as ScenarioProgress

@@ -4,9 +4,10 @@ from sqlalchemy import ColumnElement, Connection, Table, delete, func, select
 
 from simeval.core.run_records import Cut
 from simeval.core.trial import Trial, cut_off
-from simeval.results.encoding import encode_entry, encode_result
+from simeval.results.encoding import encode_result
+from simeval.results.entries import encode_entry
 from simeval.store.backends.base import Backend, Row
-from simeval.store.reading import read_conversations, read_scores
+from simeval.store.reading import Part, read_conversations, read_scores
 from simeval.store.rows import row, rows_of_conversations
 from simeval.store.schema import CUTS, JUDGEMENTS, MESSAGES, SCORES, SET_ASIDE, STARTS, TRIALS
 from simeval.store.text_encoding import to_json
@@ -40,8 +41,8 @@ def _from(table: Table, run_id: str, at: Trial) -> list[ColumnElement[bool]]:
 
 
 def _set_aside(connection: Connection, run_id: str, at: Trial, *, attempt: int) -> list[Row]:
-    held = read_conversations(connection, run_id, since=at)
-    scores = read_scores(connection, run_id, since=at)
+    part = Part(at.scenario, first=at.index)
+    held, scores = read_conversations(connection, run_id, part=part), read_scores(connection, run_id, part=part)
     return [
         row(
             SET_ASIDE,

@@ -127,9 +127,14 @@ class _Places:
 
     def _scenario(self, feedback: Feedback) -> int:
         titles = self.titles(feedback.run_id)
-        fitting = [place for place, title in titles.items() if feedback.scenario in ("", title)]
+        part = feedback.scenario.casefold()
+        fitting = [place for place, title in titles.items() if feedback.scenario == title]
+        fitting = fitting or [place for place, title in titles.items() if part in title.casefold()]
         if len(fitting) != 1:
-            found = f"there is no scenario {feedback.scenario!r}" if feedback.scenario else "no scenario is named"
+            named = f"there is no scenario {feedback.scenario!r}"
+            if fitting:
+                named = f"{len(fitting)} scenarios have {feedback.scenario!r} in their titles"
+            found = named if feedback.scenario else "no scenario is named"
             do = f"name one of {_listed([repr(title) for title in titles.values()])}"
             raise DefinitionError("feedback scenario", found=f"{found} in run {feedback.run_id}", do=do)
         if not self.has(TRIALS, run_id=feedback.run_id, scenario=fitting[0], trial=feedback.trial):

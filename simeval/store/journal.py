@@ -12,7 +12,7 @@ from simeval.core.logs import log
 from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, Start
 from simeval.core.trial import Judgement, TrialConversation
 from simeval.errors import DefinitionError, StoreError
-from simeval.results.encoding import encode_entry
+from simeval.results.entries import encode_entry
 from simeval.results.experiment import ExperimentResult
 from simeval.results.suite import RunRecord, SuiteResult
 

@@ -3,7 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from datetime import datetime
 from math import nan
 from typing import Any
@@ -19,17 +19,30 @@ from simeval.core.usage import Usage, merged
 from simeval.store.schema import ATTEMPTS, CONTROLS, CUTS, MESSAGES, RUBRICS, SCORES, STARTS, TRIALS
 from simeval.store.text_encoding import as_written, exact_values
 
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some trials of one scenario: those with these `indexes`, or all from the one with the index `first` on."""
+
+    scenario: int
+    first: int = 0
+    indexes: Sequence[int] | None = None
+
+
 Scores = Mapping[TrialKey, Mapping[int, Score]]
 
 
 def read_conversations(
-    connection: Connection, run_id: str, *, since: Trial | None = None, count: int | None = None
+    connection: Connection, run_id: str, *, part: Part | None = None, in_outline: bool = False
 ) -> dict[TrialKey, TrialConversation]:
-    """Return every conversation of a run, also those that were broken off; of one scenario, `count` `since` a trial."""
-    messages = _messages(connection, run_id, since, count)
+    """Return the conversations of a run, or of a part of it, also those that were broken off.
+
+    In outline they are without what was said.
+    """
+    messages = {} if in_outline else _messages(connection, run_id, part)
     columns = [TRIALS.c[name] for name in ("trial", "scenario", "seed", "ended")]
     texts = [TRIALS.c[name] for name in ("writing_style", "stage", "error", "cause", "exact", "example")]
-    query = _of_run(TRIALS, run_id, [*columns, *texts], since, count)
+    query = _of_run(TRIALS, run_id, [*columns, *texts], part)
     found: dict[TrialKey, TrialConversation] = {}
     for index, scenario, seed, ended, style, stage, error, cause, exact, shown in connection.execute(query):
         example = shown
@@ -49,10 +62,10 @@ def read_conversations(
     return found
 
 
-def read_scores(connection: Connection, run_id: str, *, since: Trial | None = None, count: int | None = None) -> Scores:
+def read_scores(connection: Connection, run_id: str, *, part: Part | None = None) -> Scores:
     """Return the scores of a run, by the position of their expectation; failures are left out."""
     names = ("trial", "scenario", "expectation", "value", "reasoning", "details", "exact")
-    query = _of_run(SCORES, run_id, [SCORES.c[name] for name in names], since, count).where(SCORES.c.stage.is_(None))
+    query = _of_run(SCORES, run_id, [SCORES.c[name] for name in names], part).where(SCORES.c.stage.is_(None))
     found: defaultdict[TrialKey, dict[int, Score]] = defaultdict(dict)
     for index, scenario, expectation, number, reasoning, details, exact in connection.execute(query):
         value = number
@@ -67,13 +80,13 @@ def read_scores(connection: Connection, run_id: str, *, since: Trial | None = No
 
 
 def read_failures(
-    connection: Connection, run_id: str, *, since: Trial | None = None, count: int | None = None
+    connection: Connection, run_id: str, *, part: Part | None = None
 ) -> Mapping[TrialKey, Mapping[int, Failure]]:
-    """Return what could not be measured in a run, by the position of the expectation."""
+    """Return what could not be measured in a run, or a part of it, by the position of the expectation."""
     names = ("trial", "scenario", "expectation", "stage", "error", "cause", "exact")
-    query = _of_run(SCORES, run_id, [SCORES.c[name] for name in names], since, count)
+    query = _of_run(SCORES, run_id, [SCORES.c[name] for name in names], part).where(SCORES.c.stage.is_not(None))
     found: defaultdict[TrialKey, dict[int, Failure]] = defaultdict(dict)
-    for row in connection.execute(query.where(SCORES.c.stage.is_not(None))).mappings():
+    for row in connection.execute(query).mappings():
         each = as_written(row)
         failure = Failure(stage=each["stage"], error=each["error"], cause=each["cause"])
         found[each["scenario"], each["trial"]][each["expectation"]] = failure
@@ -130,11 +143,9 @@ def read_spent(connection: Connection, run_id: str) -> tuple[float, Mapping[str,
     return seconds, usage
 
 
-def _messages(
-    connection: Connection, run_id: str, since: Trial | None, count: int | None
-) -> Mapping[TrialKey, Sequence[Message]]:
+def _messages(connection: Connection, run_id: str, part: Part | None) -> Mapping[TrialKey, Sequence[Message]]:
     names = ("trial", "scenario", "role", "content", "tool_calls", "started", "seconds", "metadata", "exact")
-    query = _of_run(MESSAGES, run_id, [MESSAGES.c[name] for name in names], since, count)
+    query = _of_run(MESSAGES, run_id, [MESSAGES.c[name] for name in names], part)
     found: defaultdict[TrialKey, list[Message]] = defaultdict(list)
     for index, scenario, *said in connection.execute(query):
         found[scenario, index].append(_message(*said))
@@ -164,9 +175,9 @@ def _message(
     )
 
 
-def _of_run(table: Table, run_id: str, columns: Sequence[Any], since: Trial | None, count: int | None) -> Any:
+def _of_run(table: Table, run_id: str, columns: Sequence[Any], part: Part | None) -> Any:
     query = select(*columns).where(table.c.run_id == run_id).order_by(*table.primary_key.columns)
-    if since is None:
+    if part is None:
         return query
-    wanted = query.where(table.c.scenario == since.scenario, table.c.trial >= since.index)
-    return wanted if count is None else wanted.where(table.c.trial < since.index + count)
+    wanted = table.c.trial >= part.first if part.indexes is None else table.c.trial.in_(part.indexes)
+    return query.where(table.c.scenario == part.scenario, wanted)

@@ -2,24 +2,27 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from functools import partial
 from itertools import count, islice
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from sqlalchemy import Connection, ScalarSelect, case, delete, func, select
 
 from simeval.core.run_records import ResumableRun, TrialKey
 from simeval.core.serialization import Json
-from simeval.core.trial import Estimate, Failure, Outcome, Score, TrialConversation
+from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, TrialConversation
+from simeval.core.usage import total
+from simeval.core.version import __version__
 from simeval.errors import DefinitionError
 from simeval.results.encoding import encode_trial
 from simeval.store.cuts import count_set_aside
 from simeval.store.database import Database
 from simeval.store.owners import describe, is_alive
 from simeval.store.reading import (
+    Part,
     Scores,
     read_begun,
     read_controls,
@@ -30,48 +33,14 @@ from simeval.store.reading import (
     read_scores,
     read_spent,
 )
+from simeval.store.run_summaries import RunSummary, ScenarioProgress, Status, estimate_of
 from simeval.store.schema import ATTEMPTS, JUDGEMENTS, METADATA, RUNS, SCENARIOS, TRIALS
 from simeval.store.text_encoding import as_written
 
-Status = Literal["running", "interrupted", "stopped", "finished"]
 LAST = "last"
 LISTED_AT_ONCE = 50  # runs that are read together
 MOST_NAMED = 5  # runs that an error names
 MOST_COMPARED = 1_000  # newest runs among which close names are looked for
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSummary:
-    """A run in a line: what became of it, and what it has cost so far.
-
-    `trials` counts finished conversations. One that is interrupted has no process any more, and no end. An experiment
-    that has ended has its dataset, that one's version, what its user wanted kept, and its metrics by their names.
-    """
-
-    run_id: str
-    started: datetime
-    status: Status
-    outcome: Outcome | None
-    app: str
-    scenarios: int
-    trials: int
-    calls: int
-    cost_usd: float | None
-    seconds: float
-    dataset: str = ""
-    version: str = ""
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-    metrics: Mapping[str, Estimate] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScenarioProgress:
-    """How far a scenario has come: conversations that are finished, and those with every score they can have."""
-
-    title: str
-    sample_size: int
-    finished: int
-    judged: int
 
 
 class Runs:
@@ -95,7 +64,7 @@ class Runs:
         """Return all runs, the newest first, read a part at a time."""
         query = select(RUNS, *_counts()).order_by(RUNS.c.resumed.desc(), RUNS.c.run_id.desc()).limit(LISTED_AT_ONCE)
         for first in count(0, LISTED_AT_ONCE):
-            rows = self._database.read(partial(_rows, query=query.offset(first)))
+            rows = self._database.read(partial(_summaries, query=query.offset(first)))
             yield from (self._summary(as_written(row)) for row in rows)
             if len(rows) < LISTED_AT_ONCE:
                 return
@@ -109,8 +78,37 @@ class Runs:
         return self._database.read(lambda connection: _document(connection, self._ended(connection, run_id)))
 
     def head(self, run_id: str) -> Json:
-        """Return the result of a run without its conversations. Raises DefinitionError where it has not ended."""
-        return self._database.read(lambda connection: _head(connection, self._ended(connection, run_id)))
+        """Return the machine-readable result of a run without its conversations.
+
+        Of a run that has not ended it has what is known: no verdict, and as `stopped` how it stands.
+        """
+        return self._database.read(lambda connection: self._head(connection, run_id))
+
+    def labels(self, run_id: str) -> list[list[str]]:
+        """Return what the scores of each scenario are called, by their positions."""
+        return self._database.read(
+            lambda connection: [json.loads(each["labels"]) for each in _rows(connection, run_id)]
+        )
+
+    def rubrics(self, run_id: str) -> Mapping[str, Mapping[str, str]]:
+        """Return the levels of a run's rubrics, by their keys."""
+        return self._database.read(lambda connection: read_rubrics(connection, run_id))
+
+    def trials(
+        self,
+        run_id: str,
+        scenario: int,
+        indexes: Sequence[int] | None = None,
+        *,
+        measures: int,
+        in_outline: bool = False,
+    ) -> list[Judgement]:
+        """Return the trials of a scenario with their `measures`, in the order dealt, by default all.
+
+        A measure that is not there was not needed, or is not there yet. In outline they are without what was said.
+        """
+        part = Part(scenario, indexes=indexes)
+        return self._database.read(lambda found: _trials(found, run_id, part, measures, in_outline=in_outline))
 
     def failures(self, run_id: str) -> Mapping[TrialKey, Mapping[int, Failure]]:
         """Return what could not be measured in a run, by the position of the expectation."""
@@ -196,17 +194,21 @@ class Runs:
             dataset=dataset.get("name", ""),
             version=dataset.get("version", ""),
             metadata=head.get("metadata", {}),
-            metrics={each["name"]: _estimate(each) for each in head.get("metrics", ())},
+            metrics={each["name"]: estimate_of(each) for each in head.get("metrics", ())},
         )
 
+    def _head(self, connection: Connection, run_id: str) -> Json:
+        run = _row(connection, run_id)
+        if run["status"] == "running":
+            return _begun(connection, run, stands="it is going on" if self._is_running(run) else "it was interrupted")
+        result: Json = json.loads(run["result"])
+        if "metrics" in result:
+            return result
+        return {**result, "scenarios": [json.loads(row["result"]) for row in _rows(connection, run_id)]}
 
-def _rows(connection: Connection, query: Any) -> Sequence[Mapping[Any, Any]]:
+
+def _summaries(connection: Connection, query: Any) -> Sequence[Mapping[Any, Any]]:
     return connection.execute(query).mappings().all()
-
-
-def _estimate(found: Mapping[str, Any]) -> Estimate:
-    interval = found.get("interval")
-    return Estimate(value=found["value"], n=found["n"], interval=None if interval is None else tuple(interval))
 
 
 def _row(connection: Connection, run_id: str) -> Mapping[str, Any]:
@@ -247,9 +249,10 @@ def _counts() -> list[Any]:
         return select(found).select_from(table).where(table.c.run_id == RUNS.c.run_id, *conditions).scalar_subquery()
 
     spent = {name: of(func.sum(ATTEMPTS.c[name]), ATTEMPTS) for name in ("calls", "cost_usd", "seconds")}
+    held, concluded = of(func.count(), TRIALS, _is_finished()), of(func.sum(SCENARIOS.c.trials), SCENARIOS)
     return [
         of(func.count(), SCENARIOS).label("scenarios"),
-        of(func.count(), TRIALS, _is_finished()).label("trials"),
+        case((RUNS.c.status == "running", held), else_=func.coalesce(concluded, held)).label("trials"),
         *(column.label(name) for name, column in spent.items()),
     ]
 
@@ -266,25 +269,69 @@ def _progress(connection: Connection, run_id: str) -> list[ScenarioProgress]:
     joined = TRIALS.outerjoin(JUDGEMENTS, same[0] & same[1] & same[2])
     query = select(TRIALS.c.scenario, finished, judged).select_from(joined).where(TRIALS.c.run_id == run_id)
     counts = {scenario: counted for scenario, *counted in connection.execute(query.group_by(TRIALS.c.scenario))}
-    rows = connection.execute(select(SCENARIOS).where(SCENARIOS.c.run_id == run_id).order_by(SCENARIOS.c.scenario))
     return [
         ScenarioProgress(
-            title=as_written(row)["title"],
+            title=row["title"],
             sample_size=row["sample_size"],
             finished=int(counts.get(row["scenario"], (0, 0))[0]),
             judged=int(counts.get(row["scenario"], (0, 0))[1]),
         )
-        for row in rows.mappings()
+        for row in _rows(connection, run_id)
     ]
 
 
-def _head(connection: Connection, run: Mapping[str, Any]) -> Json:
-    result: Json = json.loads(run["result"])
-    if "metrics" in result:
-        return result
-    query = select(SCENARIOS).where(SCENARIOS.c.run_id == run["run_id"]).order_by(SCENARIOS.c.scenario)
-    rows = connection.execute(query).mappings()
-    return {**result, "scenarios": [json.loads(as_written(row)["result"]) for row in rows]}
+def _rows(connection: Connection, run_id: str) -> list[Mapping[str, Any]]:
+    """Return the rows of a run's scenarios, in the suite's order."""
+    query = select(SCENARIOS).where(SCENARIOS.c.run_id == run_id).order_by(SCENARIOS.c.scenario)
+    return [as_written(row) for row in connection.execute(query).mappings()]
+
+
+def _begun(connection: Connection, run: Mapping[str, Any], *, stands: str) -> Json:
+    """Return what is known of a run that has not ended, in the form of a result."""
+    run_id = run["run_id"]
+    seconds, usage = read_spent(connection, run_id)
+    scenarios = [
+        {
+            "title": row["title"],
+            "outcome": "inconclusive",
+            "sample_size": row["sample_size"],
+            "trials": each.finished,
+            "expectations": [
+                {"label": label, "outcome": "inconclusive", "verdicts": []} for label in json.loads(row["labels"])
+            ],
+        }
+        for row, each in zip(_rows(connection, run_id), _progress(connection, run_id), strict=True)
+    ]
+    return {
+        "simeval": __version__,
+        "run_id": run_id,
+        "outcome": "inconclusive",
+        "models": {"judge": run["judge_model"], "user": run["user_model"]},
+        "app": run["app"],
+        "seed": int(run["seed"]),
+        "started": run["started"],
+        "seconds": seconds,
+        "stopped": f"{stands}: nothing is concluded yet",
+        "usage": {**asdict(total(usage)), "by_role": {role: asdict(each) for role, each in usage.items()}},
+        "scenarios": scenarios,
+    }
+
+
+def _trials(connection: Connection, run_id: str, part: Part, measures: int, *, in_outline: bool) -> list[Judgement]:
+    held = read_conversations(connection, run_id, part=part, in_outline=in_outline)
+    scores, failures = read_scores(connection, run_id, part=part), read_failures(connection, run_id, part=part)
+    found = []
+    for key, each in sorted(held.items()):
+        measured: dict[int, Score | Failure] = {**failures.get(key, {}), **scores.get(key, {})}
+        found.append(
+            Judgement(
+                trial=each.trial,
+                conversation=each.conversation,
+                results=tuple(each.failure or measured.get(place, UNNEEDED) for place in range(measures)),
+                failure=each.failure,
+            )
+        )
+    return found
 
 
 def _document(connection: Connection, run: Mapping[str, Any]) -> Json:
@@ -293,10 +340,9 @@ def _document(connection: Connection, run: Mapping[str, Any]) -> Json:
     result: Json = json.loads(run["result"])
     if "metrics" in result:
         return {**result, "answered": _answered(connection, result, held, scores)}
-    query = select(SCENARIOS).where(SCENARIOS.c.run_id == run_id).order_by(SCENARIOS.c.scenario)
     scenarios: list[Json] = []
-    for row in connection.execute(query).mappings():
-        scenario: Json = json.loads(as_written(row)["result"])
+    for row in _rows(connection, run_id):
+        scenario: Json = json.loads(row["result"])
         labels = [expectation["label"] for expectation in scenario["expectations"]]
         scenario["conversations"] = [
             encode_trial(index, held[key].conversation, _by_label(scores.get(key, {}), labels))

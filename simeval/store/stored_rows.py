@@ -8,11 +8,11 @@ from functools import partial
 from sqlalchemy import Connection, func, select
 
 from simeval.core.serialization import Json
-from simeval.core.trial import Failure, Score, Trial
+from simeval.core.trial import Failure, Score
 from simeval.datasets.dataset import REFERENCE, Dataset, Example, check_dataset
 from simeval.results.rows import Row, Rows, row_of
 from simeval.store.database import Database
-from simeval.store.reading import read_conversations, read_failures, read_scores
+from simeval.store.reading import Part, read_conversations, read_failures, read_scores
 from simeval.store.runs import Runs
 from simeval.store.schema import SCENARIOS, TRIALS
 from simeval.store.text_encoding import as_written
@@ -73,10 +73,10 @@ def iterate(database: Database, run_id: str, scenarios: list[_Scenario]) -> Iter
 
 
 def _part(connection: Connection, *, run_id: str, scenario: _Scenario, first: int) -> list[Row]:
-    since, count = Trial(scenario.position, first, 0), min(READ_AT_ONCE, scenario.end - first)
-    held = read_conversations(connection, run_id, since=since, count=count)
-    scores = read_scores(connection, run_id, since=since, count=count)
-    failures = read_failures(connection, run_id, since=since, count=count)
+    part = Part(scenario.position, indexes=range(first, min(first + READ_AT_ONCE, scenario.end)))
+    held = read_conversations(connection, run_id, part=part)
+    scores = read_scores(connection, run_id, part=part)
+    failures = read_failures(connection, run_id, part=part)
     rows = []
     for key, each in sorted(held.items()):
         measured: dict[int, Score | Failure] = {**failures.get(key, {}), **scores.get(key, {})}

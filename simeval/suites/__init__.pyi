@@ -1,3 +1,7 @@
+from .apps.command_app import CommandApp as CommandApp
+from .apps.http_app import HttpApp as HttpApp
+from .apps.remote_app import AppFailure as AppFailure
+from .apps.remote_app import Exchange as Exchange
 from .definitions import Cast as Cast
 from .files import Suite as Suite
 from .files import load_file as load_file

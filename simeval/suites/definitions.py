@@ -20,6 +20,7 @@ from simeval.evaluators.base import Evaluator
 from simeval.scorers.base import Scorer
 from simeval.scorers.metrics import BOUNDED, METRICS, TURN_METRICS, find_metric
 from simeval.scorers.registry import SCORERS
+from simeval.suites.apps.http_app import HttpApp
 from simeval.suites.objects import load_object
 from simeval.suites.scenario import Expectation, ScenarioTest
 
@@ -130,9 +131,12 @@ def _whole(found: int | None) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """Who plays whom: the app, the judges, the simulated user; each by its name, as the command line takes it."""
+    """Who plays whom: the app, the judges, the simulated user; each by its name, as the command line takes it.
 
-    app: str | None = None
+    A file may also describe the app: a URL with what is sent to it and where its answer is.
+    """
+
+    app: str | HttpApp | None = None
     judge_model: Sequence[str] = ()
     user_model: str | None = None
 
@@ -162,7 +166,12 @@ def _surrounding(setting: "DataclassField[Any]") -> Form:
 
 
 _TEXT = Annotated[StrictStr, Field(min_length=1)]
-_CAST: Mapping[str, Form] = {"app": _TEXT | None, "judge_model": one_or_more(_TEXT), "user_model": _TEXT | None}
+_HTTP_APP = FORMS.record(HttpApp)
+_CAST: Mapping[str, Form] = {
+    "app": Annotated[_TEXT | _HTTP_APP | None, Field(union_mode="left_to_right")],
+    "judge_model": one_or_more(_TEXT),
+    "user_model": _TEXT | None,
+}
 _SETTINGS = {each.name: _form_of(each) for each in fields(Settings)}
 _EXPECTATION = FORMS.record(
     Expectation,

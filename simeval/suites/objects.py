@@ -1,9 +1,7 @@
 """Objects that are named as MODULE:OBJECT."""
 
 import importlib
-import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,25 +34,3 @@ def load_object(reference: str, *, what: str) -> Any:
             raise DefinitionError(f"{what} {reference!r}", found=f"{module_name} has no {attribute!r}", do=do)
         found = getattr(found, name)
     return found
-
-
-def app_of(named: str | None) -> Callable[..., Any] | str:
-    """Return the app that MODULE:HANDLER or a model's name means. Raises DefinitionError."""
-    if named is None:
-        raise DefinitionError(
-            "app",
-            found="none is named",
-            do="name yours with --app MODULE:HANDLER, or as app: in the suite; `simeval demo` shows a run without one",
-        )
-    if re.search(r"\.py(:|$)", named):
-        raise DefinitionError(
-            f"app {named!r}", found="this is a file", do="name it as a module, such as folder.app:handle"
-        )
-    if re.fullmatch(r"[\w.]+:[\w.]+", named):
-        handler: Callable[..., Any] = load_object(named, what="app")
-        return handler
-    if "/" in named:
-        return named
-    raise DefinitionError(
-        f"app {named!r}", found="this is neither a handler nor a model", do="use MODULE:HANDLER or a model's name"
-    )

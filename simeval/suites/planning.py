@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from simeval.core.settings import DEFAULTS, POWER, Settings
 from simeval.core.tables import render_table
-from simeval.core.validation import require, require_level, require_share, require_whole
+from simeval.core.validation import require, require_level, require_share, require_size, require_whole
 from simeval.evaluators.base import ShareEvaluator
 from simeval.evaluators.stopping import say_acceptance
 from simeval.evaluators.verdicts import show_share
@@ -58,12 +58,16 @@ class SampleSizePlan:
         lines = {
             "with early stopping": f"sample_size {self.design.n_max}; on average {good.expected_n:.0f} trials, and "
             f"{at_bar.expected_n:.0f} for an app exactly at the bar",
-            "": say_acceptance(self.design.pass_points),
+            "": say_acceptance(self.design.pass_points) + _said_of_first(self.design.min_trials),
             "without": f"sample_size {first}" + (f" (from {safe} on, every size is enough)" if safe > first else ""),
             "the least that can": f"{self.minimum} trials, all of them good",
             "cheap fixed sizes": ", ".join(f"{n} with {'no miss' if k == 0 else f'≤ {k}'}" for n, k in cheap),
         }
         return "\n".join([head, *(f"  {name:<21}{text}" for name, text in lines.items())])
+
+
+def _said_of_first(min_trials: int) -> str:
+    return f"; no verdict before trial {min_trials}" if min_trials > 1 else ""
 
 
 def plan(
@@ -74,19 +78,21 @@ def plan(
     power: float = POWER,
     requirements: int = 1,
     joint: bool = False,
+    min_trials: int = DEFAULTS.min_trials,
 ) -> SampleSizePlan:
     """Plan the sample size of a requirement on a share of trials.
 
     `bar` is the share to prove (for "at most" requirements 1 minus it, for a median 0.5), `true_rate` the share
     at which it shall be proven with the chance `power`. With several `requirements` that is the chance that all
-    pass, if they are independent; with `joint`, the level too is that of all their passes together. Raises
-    DefinitionError for arguments that cannot be used.
+    pass, if they are independent; with `joint`, the level too is that of all their passes together. Nothing ends a
+    sequential sample before `min_trials`. Raises DefinitionError for arguments that cannot be used.
     """
     for value, name in ((bar, "bar"), (power, "power")):
         require_share(value, f"plan: {name}")
     require(0 < true_rate <= 1, "plan: true_rate", found=true_rate, do="use a share above 0, up to 1")
     require_level(significance_level, "plan: significance_level")
     require_whole(requirements, "plan: requirements")
+    require_size(min_trials, "plan: min_trials")
     level = joint_level(significance_level, requirements) if joint else significance_level
     needed = planning.suite_power(power, requirements)
     return SampleSizePlan(
@@ -100,7 +106,7 @@ def plan(
         needed_power=needed,
         minimum=binomial.minimum_n(bar, level),
         fixed=planning.fixed_sample(bar, true_rate, alpha=level, power=needed),
-        design=planning.sequential_sample(bar, true_rate, alpha=level, power=needed),
+        design=planning.sequential_sample(bar, true_rate, alpha=level, power=needed, min_trials=min_trials),
     )
 
 
@@ -167,7 +173,7 @@ class SuitePlan:
                     each.requirement,
                     str(each.sample_size),
                     each.acceptance or ("-" if each.can_pass else f"nothing; {each.minimum_trials} are needed"),
-                    "-" if each.prob_pass is None else f"{each.prob_pass:.0%}{rate}",
+                    "-" if each.prob_pass is None else f"{show_chance(each.prob_pass)}{rate}",
                     "-" if each.expected_trials is None else f"{each.expected_trials:.0f}",
                 ]
             )
@@ -175,7 +181,7 @@ class SuitePlan:
         table = render_table(HEADERS, rows, widths=(28, 34, 6, 34), room=room)
         together = ""
         if self.prob_pass is not None:
-            together = f"; all pass with a chance of {self.prob_pass:.0%}, if requirements are independent"
+            together = f"; all pass with a chance of {show_chance(self.prob_pass)}, if requirements are independent"
         most = {each.scenario: each.sample_size for each in self.forecasts}
         count = f"{len(most)} scenario{'' if len(most) == 1 else 's'}"
         expected = "-" if self.expected_trials is None else f"{self.expected_trials:.0f}"
@@ -196,7 +202,10 @@ def plan_suite(scenarios: Sequence[ScenarioTest], settings: Settings, *, true_ra
         for label, expectation in zip(scenario.labels, scenario.expectations, strict=True):
             for evaluator in expectation.evaluators:
                 used = evaluator.with_defaults(
-                    significance_level=level, early_stopping=settings.early_stopping, requirements=requirements
+                    significance_level=level,
+                    early_stopping=settings.early_stopping,
+                    min_trials=settings.min_trials,
+                    requirements=requirements,
                 )
                 test = used.running_test(size, stop=settings.stop_mode)
                 rule = used.rule
@@ -224,3 +233,9 @@ def _forecast(rule: ShareEvaluator, size: int, rate: float, settings: Settings) 
         return float(binomial.power(size, rule.required_share, rate, alpha=rule.alpha)), float(size)
     found = rule.plan(size, stop=settings.stop_mode).characteristics(rate)
     return found.prob_pass, found.expected_n
+
+
+def show_chance(chance: float) -> str:
+    """Write a chance as a percentage; what may be or not be, is never 0% or 100%."""
+    shown = f"{chance:.0%}"
+    return shown if chance in (0, 1) else {"0%": "under 1%", "100%": "over 99%"}.get(shown, shown)

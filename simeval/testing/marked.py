@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
+from simeval.core.app_handler import AppHandler
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.trial import Verdict
 from simeval.core.usage import total
 from simeval.engine.engine import Engine
-from simeval.engine.run_context import AppHandler
 from simeval.errors import DefinitionError, SimevalError
+from simeval.results.outcomes import meets_gate
 from simeval.results.screen.page import shown_verdict
-from simeval.results.suite import SuiteResult, meets_gate
+from simeval.results.suite import SuiteResult
 from simeval.results.text import counted_of
+from simeval.suites.apps.named import app_of
 from simeval.suites.definitions import Cast
 from simeval.suites.files import Suite, load_suite
-from simeval.suites.objects import app_of
 from simeval.suites.project import Project, read_project
 from simeval.suites.scenario import ScenarioTest
 
@@ -142,7 +143,7 @@ class MarkedTests:
         scenarios = tuple(scenario for suite in suites for scenario in suite)
         return _Asked(
             Suite(scenarios).sized(self.samples),
-            app_of(app) if isinstance(app, str) else app,
+            app_of(app),
             cast,
             self._settled(settings),
         )

@@ -23,7 +23,7 @@ async def bad(message, state):
 SUITE = """
 sample_size: 60
 scenarios:
-  - title: The bot says what it does \u2713
+  - title: The bot says what it does \u2602
     given: A new user
     when: The user asks what the bot can do
     max_turns: 1
@@ -82,12 +82,12 @@ def test_the_exit_status_says_how_it_went(folder: Path, arguments: list[str], st
     assert "Traceback" not in done.stderr
 
 
-def test_it_shows_the_table_the_reason_and_a_summary(folder: Path) -> None:
+def test_it_says_first_what_is_found_and_then_the_table_and_the_reason(folder: Path) -> None:
     done = simeval(folder, "compare", "old.json", "worse.json")
 
     said = " ".join(done.stdout.split())
     assert "60 of 60 before, 0 of 60 now; 60 trials got worse, 0 better: proven worse" in said
-    assert done.stdout.splitlines()[-1].startswith("WORSE: 1 requirement compared (1 worse)")
+    assert done.stdout.splitlines()[0] == "WORSE  the requirement is worse"
     assert not done.stderr
 
 
@@ -110,7 +110,7 @@ def test_a_terminal_that_cannot_show_a_title_stops_nothing(folder: Path) -> None
     done = simeval(folder, "compare", "old.json", "same.json", PYTHONIOENCODING="ascii")
 
     assert done.returncode == 0, done.stderr
-    assert "\\u2713" in done.stdout
+    assert "\\u2602" in done.stdout
 
 
 def test_a_file_that_is_no_result_is_named_with_the_way_out(folder: Path) -> None:
@@ -141,7 +141,8 @@ class TestExperiments:
         gain = simeval(tmp_path, "compare", bad, good[:-1], "--store", "store.db")
 
         assert (loss.returncode, gain.returncode) == (1, 0)
-        assert "WORSE: 1 metric compared (1 worse) on 12 examples of both" in loss.stdout
+        assert loss.stdout.startswith("WORSE  the metric is worse; on 12 examples of both")
+        assert gain.stdout.startswith("BETTER  the metric is better; on 12 examples of both")
         assert json.loads((tmp_path / "out.json").read_text())["changes"][0]["finding"] == "worse"
 
     def test_an_experiment_is_not_compared_with_a_suite(self, tmp_path: Path, folder: Path) -> None:

@@ -30,7 +30,8 @@ def test_shards_with_stores_of_their_own_are_merged(tmp_path: Path) -> None:
     (tmp_path / "suite.yaml").write_text(TWO)
     statuses = [run_shard(tmp_path, number, 2, f"{number}.db") for number in (1, 2)]
 
-    done = simeval(tmp_path, "merge", "1.db", "2.db", "--store", "all.db", "--json", "all.json", "--junit", "all.xml")
+    written = ("--json", "all.json", "--junit", "all.xml", "--html", "all.html")
+    done = simeval(tmp_path, "merge", "1.db", "2.db", "--store", "all.db", *written)
     shown = simeval(tmp_path, "show", "--store", "all.db")
 
     assert done.returncode == max(statuses) == 1
@@ -38,6 +39,7 @@ def test_shards_with_stores_of_their_own_are_merged(tmp_path: Path) -> None:
     assert [each["title"] for each in found["scenarios"]] == ["The bot says what it does", "Another"]
     assert done.stdout == shown.stdout
     assert (tmp_path / "all.xml").read_text().count("<testsuite ") == 2
+    assert found["run_id"] in (tmp_path / "all.html").read_text("utf-8")
 
 
 def test_shards_in_one_store_are_merged_by_their_ids(tmp_path: Path) -> None:

@@ -1,14 +1,18 @@
 """What a new user gets wrong, and the exact words that come of it: short, plain, what was found and what to do."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
+from typing import Any, cast
 
 import pytest
 from click.testing import CliRunner
 
+from simeval import Engine, Expectation, ScenarioTest, SuccessRateEvaluator
 from simeval.cli.main import main
 from simeval.cli.output import BAD_INPUT
+from simeval.errors import DefinitionError
 
 SCENARIO = """\
   - title: First
@@ -116,6 +120,49 @@ QUIET: dict[str, tuple[str, tuple[str, ...], str]] = {
     ),
 }
 
+CHECK = Expectation(expected_behavior="It answers", evaluator=SuccessRateEvaluator(min_proportion=0.9))
+FIRST = ScenarioTest(title="First", given="A user", when="They ask", then=CHECK)
+
+
+def evaluated(*scenarios: Any, handler: Any = str) -> Any:
+    """Return what evaluates scenarios."""
+    return lambda: Engine(store=None, progress=False).evaluate_sync(list(scenarios), handler)
+
+
+IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
+    "a title is used twice": (
+        evaluated(FIRST, FIRST, handler=lambda message: "hello"),
+        "evaluate: 2 scenarios have the title 'First'; give each its own: results are told by titles.",
+    ),
+    "there is no scenario": (
+        evaluated(),
+        "evaluate: found no scenario; give one or more ScenarioTests.",
+    ),
+    "a setting is misspelt": (
+        lambda: Engine(**cast("Any", {"concurency": 4})),
+        "settings: there is no setting 'concurency'; did you mean 'concurrency'?",
+    ),
+    "the user's model has the name it has in files": (
+        lambda: Engine(**cast("Any", {"user_model": "offline/user"})),
+        "settings: there is no setting 'user_model'; did you mean 'user_simulator_model'?",
+    ),
+    "a share is a percentage": (
+        lambda: SuccessRateEvaluator(min_proportion=90),
+        "SuccessRateEvaluator.min_proportion: found 90; use a share strictly between 0 and 1 (no number of trials can "
+        "prove 0% or 100%).",
+    ),
+    "the handler takes three arguments": (
+        evaluated(FIRST, handler=lambda message, state, more: "hello"),
+        "app handler: found the signature (message, state, more); give a function of (message, state) or (messages, "
+        "state), sync or async.",
+    ),
+    "the handler is called already": (
+        evaluated(FIRST, handler={"response": "hello"}),
+        "app handler: found {'response': 'hello'}; give a function of (message, state) or (messages, state), sync or "
+        "async.",
+    ),
+}
+
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -140,5 +187,17 @@ def test_a_mistake_is_told_in_these_words_before_anything_runs(folder: Path, mis
     assert (done.exit_code, done.stdout) == (BAD_INPUT, "")
 
 
+@pytest.mark.parametrize("mistake", IN_PYTHON)
+def test_a_mistake_in_python_is_told_in_these_words(mistake: str) -> None:
+    make, said = IN_PYTHON[mistake]
+
+    with pytest.raises(DefinitionError) as raised:
+        make()
+
+    assert str(raised.value) == said
+
+
 def test_the_usual_message_has_at_most_two_lines() -> None:
-    assert median(-(-len(f"simeval: {said}") // 120) for _, _, said in QUIET.values()) <= 2
+    messages = [*(f"simeval: {said}" for _, _, said in QUIET.values()), *(said for _, said in IN_PYTHON.values())]
+
+    assert median(-(-len(said) // 80) for said in messages) <= 2

@@ -32,7 +32,7 @@ def test_standard_output_shows_how_it_went_why_it_did_not_pass_and_what_to_do_ne
 
     run = json.loads((folder / "out.json").read_text())["run_id"]
     assert done.stdout.startswith("FAIL  the scenario fails\n")
-    assert "in 0 of 4 conversations; required: 90%" in " ".join(done.stdout.split())
+    assert "in 0 of 10 conversations; required: 90%" in " ".join(done.stdout.split())
     assert re.search("assistant +No idea.", done.stdout)
     assert f"simeval show {run} --failed" in done.stdout
 

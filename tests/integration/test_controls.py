@@ -1,6 +1,7 @@
 """Controls: what a judge must be right about before it judges, and what follows where it is not."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -12,7 +13,8 @@ from simeval.core.controls import EVASIVE, OFF_TOPIC
 from simeval.errors import DefinitionError
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompts import JudgeRequest
-from simeval.results.encoding import encode_entry, encode_suite
+from simeval.results.encoding import encode_suite
+from simeval.results.entries import encode_entry
 from simeval.results.junit import junit_xml
 from simeval.results.suite import EvaluationResult
 from simeval.testing import MemoryJournal, ScriptedModel, judge_reply
@@ -282,7 +284,7 @@ class TestTheyArePaidForOnce:
 
     async def test_scenarios_that_share_one_share_what_was_given(self) -> None:
         model = judge()
-        suite = [scenario(expectation()), scenario(expectation())]
+        suite = [scenario(expectation()), replace(scenario(expectation()), title="Again")]
         await Engine(model, "offline/user", rubric_folder=None, store=None).evaluate(suite, app)
 
         assert len(shown(model)) == 2

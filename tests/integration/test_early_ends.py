@@ -114,7 +114,7 @@ async def test_calls_that_are_ended_are_counted() -> None:
         await others_are_asked.wait()
         return json.dumps({"message": str(request.seed), "status": "satisfied"})
 
-    made = Engine("offline/judge", ScriptedModel(hangs_later), seed=3, concurrency=40, store=None)
+    made = Engine("offline/judge", ScriptedModel(hangs_later), seed=3, concurrency=40, min_trials=1, store=None)
     result = await made.evaluate(replace(scenario(), max_turns=1), SeededApp(0.0))
 
     usage = result.run.usage["user"]

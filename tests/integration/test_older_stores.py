@@ -42,7 +42,7 @@ def engine(store: Path, run: str, **options: Any) -> Engine:
 
 
 async def test_a_suite_is_not_resumed_by_other_rules_for_simulated_users(store: Path, version_3: ModuleType) -> None:
-    with pytest.raises(DefinitionError, match=r"settings: on_user_fault was 'count' and is 'missing'; resume with"):
+    with pytest.raises(DefinitionError, match=r"on_user_fault was 'count' and is 'missing' \(--on-user-fault\); give"):
         await engine(store, STOPPED, on_user_fault="missing").evaluate(version_3.suite(), version_3.app)
 
 

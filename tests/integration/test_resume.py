@@ -17,10 +17,12 @@ from simeval import (
     ScenarioTest,
     Scorer,
     SuiteResult,
+    dataset_of,
 )
 from simeval.errors import DefinitionError, ModelError
 from simeval.models.protocol.prompts import GradeRequest, RubricRequest
 from simeval.results.encoding import encode_suite
+from simeval.scorers import ExactMatch
 from simeval.store.database import Database
 from simeval.store.runs import Runs
 from simeval.testing import ScriptedModel
@@ -174,12 +176,12 @@ class TestChanges:
     @pytest.mark.parametrize(
         ("suite", "options", "said"),
         [
-            (SUITE, {"seed": 5}, "seed was 4 and is 5"),
+            (SUITE, {"seed": 5}, "seed was 4 and is 5 (--seed)"),
             (SUITE, {"on_app_error": "exclude"}, "settings: on_app_error was 'fail' and is 'exclude'"),
             (SUITE, {"model_options": {"temperature": 1}}, "model options: temperature was nothing and is '1'"),
-            (SUITE[:2], {}, "scenarios: 'scenario 2' was there and is nothing"),
-            ([*SUITE, replace(SUITE[0], title="new")], {}, "scenarios: 'new' was nothing and is there"),
-            ([replace(SUITE[0], max_turns=3), *SUITE[1:]], {}, "scenarios: 'scenario 0': max_turns was 4 and is 3"),
+            (SUITE[:2], {}, "scenario 'scenario 2' was there and is nothing"),
+            ([*SUITE, replace(SUITE[0], title="new")], {}, "scenario 'new' was nothing and is there"),
+            ([replace(SUITE[0], max_turns=3), *SUITE[1:]], {}, "scenario 'scenario 0': max_turns was 4 and is 3"),
             ([replace(SUITE[0], sample_size=60), *SUITE[1:]], {}, "'scenario 0': sample_size was 30 and is 60"),
             (
                 [replace(SUITE[0], given="Someone"), *SUITE[1:]],
@@ -217,6 +219,14 @@ class TestChanges:
 
         with pytest.raises(DefinitionError, match="stand in another order"):
             await Engine(store=tmp_path / "runs.db", resume="last").evaluate(suite, App())
+
+    async def test_an_experiment_that_was_run_since_is_not_taken_for_the_run_of_a_suite(self, tmp_path: Path) -> None:
+        await ended_at(9, tmp_path / "runs.db")
+        rows = dataset_of([{"input": "a", "said": "b", "output": "c"}], recorded="said")
+        await Engine(store=tmp_path / "runs.db").experiment(rows, scorers=[ExactMatch()])
+
+        with pytest.raises(DefinitionError, match=r"it is an experiment's .* and this is a suite; name the run"):
+            await Engine(store=tmp_path / "runs.db", resume="last").evaluate(SUITE, App())
 
     async def test_another_argument_of_a_scorer_is_a_change(self, tmp_path: Path) -> None:
         class Within(Scorer):

@@ -29,8 +29,9 @@ async def _speak_seed(request: Request) -> str:
 
 
 def engine(**options: Any) -> Engine:
-    """Return an engine whose user says the trial's seed and leaves."""
+    """Return an engine whose user says the trial's seed and leaves; the first trial of a scenario may end it."""
     defaults: dict[str, Any] = {"seed": 3, "store": None, "writing_style_config": WritingStyleConfig(enabled=False)}
+    defaults["min_trials"] = 1
     return Engine("offline/judge", ScriptedModel(_speak_seed), **{**defaults, **options})
 
 

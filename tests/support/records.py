@@ -9,7 +9,8 @@ from simeval.core.trial import Failure, Judgement, Score, Trial, Verdict
 from simeval.core.usage import Usage
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.ratings import SuccessRateEvaluator
-from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, combine
+from simeval.results.outcomes import combine
+from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord
 
 NOON = datetime(2025, 1, 2, 12, 0, tzinfo=UTC)
 RUN = RunRecord(

@@ -1,17 +1,19 @@
-"""What holds of the built wheel: python tests/wheel/check.py WHEEL PYTHON.
+"""What holds of the built wheel: python -m tests.wheel.check WHEEL PYTHON.
 
 PYTHON is one of an environment with nothing but the wheel and what it requires. The wheel has every module of the tree,
-its prompts, its lists of public names, and the mark that it is typed; the command starts; a user's file runs there and
-passes `mypy --strict`; and of each of several misspelt names in it mypy complains, and of nothing else.
+its prompts, its lists of public names, and the mark that it is typed; the command starts; a user's file runs there.
+mypy and pyright, both strict, accept that file and the examples; and of each of several misspelt names, and of each
+handler that cannot be an app's, both complain, and of nothing else.
 """
 
-import os
 import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from zipfile import ZipFile
+
+from tests.wheel.typed import clean, mypy_errors, pyright_errors
 
 ROOT = Path(__file__).resolve().parents[2]
 USER = Path(__file__).with_name("user.py")
@@ -25,6 +27,29 @@ MISSPELT = {  # what stands in the user's file, and what a slip of the hand make
     "Expectation(scorer=is_short, evaluator=": "Expectation(scorer=is_short, evaluators=",
     "dataset_of([": "dataset_off([",
 }
+EXAMPLES = (
+    "README.md",
+    "docs/index.md",
+    "docs/guides/comparing.md",
+    "docs/guides/testing.md",
+)
+CALL = """\
+from simeval import Engine, EvaluationResult, ScenarioTest
+
+
+async def evaluate(engine: Engine, scenario: ScenarioTest) -> EvaluationResult:
+    return await engine.evaluate(scenario, handle)"""
+CALL_LINE = len(CALL.splitlines())
+WRONG_HANDLERS = (
+    "async def handle(message: str) -> int:\n    return len(message)",
+    "def handle(message: str) -> None:\n    print(message)",
+    "async def handle(message: int, state: dict[str, str]) -> str:\n    return str(message)",
+    "async def handle(message: str, state: dict[str, str], user: str) -> str:\n    return message + user",
+    "def handle() -> str:\n    return 'hello'",
+    "async def handle(message: str) -> dict[str, str]:\n    return {'response': message}",
+    "async def handle(message: str, *, key: str) -> str:\n    return message + key",
+    "handle = 7",
+)
 
 
 def main() -> None:
@@ -34,7 +59,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:  # where no source tree can stand in for the wheel
         check_program(python, Path(folder))
         check_types(python, Path(folder))
-    sys.stdout.write(f"{wheel.name}: whole, starts, is typed, and catches {len(MISSPELT)} misspelt names\n")
+    sys.stdout.write(
+        f"{wheel.name}: whole, starts, is typed, and refuses {len(MISSPELT)} slips and {len(WRONG_HANDLERS)} handlers\n"
+    )
 
 
 def check_files(wheel: Path) -> None:
@@ -55,40 +82,41 @@ def check_program(python: Path, folder: Path) -> None:
 
 
 def check_types(python: Path, folder: Path) -> None:
-    """Let mypy read the user's file as it is, and with each slip."""
+    """Let mypy and pyright read what is right, each slip of the hand, and each wrong handler."""
     source = USER.read_text(encoding="utf-8")
-    assert errors(source, python, folder) == []
-    for right, wrong in MISSPELT.items():
-        pattern = re.compile(re.escape(right).replace(r"\(", r"\(\s*"))  # the argument may stand in a line of its own
-        found = pattern.search(source)
-        assert found, f"{right!r} is not in {USER.name}"
-        slip = source[: found.start()] + wrong + source[found.end() :]
-        told = errors(slip, python, folder)
-        word = next(each for each in re.findall(r"\w+", wrong) if each not in re.findall(r"\w+", right))
-        assert told, f"{word} was not caught"
-        assert all(word in each for each in told), told
+    right = {"user.py": source, **examples(python)}
+    slips = {f"slip_{number}.py": slipped(source, *slip) for number, slip in enumerate(MISSPELT.items())}
+    wrong = {f"wrong_{number}.py": f"{CALL}\n\n\n{handler}\n" for number, handler in enumerate(WRONG_HANDLERS)}
+    for errors in (mypy_errors, pyright_errors):
+        found = errors({**right, **slips, **wrong}, python, folder)
+        refused = {name: said for name, said in found.items() if said and name in right}
+        assert not refused, refused
+        for name, (meant, slip) in zip(slips, MISSPELT.items(), strict=True):
+            word = next(each for each in re.findall(r"\w+", slip) if each not in re.findall(r"\w+", meant))
+            assert any(word in said for _, said in found[name]), f"{word} was not caught: {found[name]}"
+        for name, handler in zip(wrong, WRONG_HANDLERS, strict=True):
+            lines = {line for line, _ in found[name]}
+            assert lines == {CALL_LINE}, f"{handler!r}: {found[name]}"
 
 
-def errors(source: str, python: Path, folder: Path) -> list[str]:
-    """Return what `mypy --strict` finds in a file of this text.
+def slipped(source: str, meant: str, slip: str) -> str:
+    """Return the user's file with a slip of the hand."""
+    pattern = re.compile(re.escape(meant).replace(r"\(", r"\(\s*"))  # the argument may stand in a line of its own
+    found = pattern.search(source)
+    assert found, f"{meant!r} is not in {USER.name}"
+    return source[: found.start()] + slip + source[found.end() :]
 
-    Each has a name of its own: of a file that changes within a second and keeps its size mypy believes its cache.
-    """
-    user = f"user_{len(list(folder.glob('user_*.py')))}.py"
-    (folder / user).write_text(source, encoding="utf-8")
-    command = [
-        sys.executable,
-        "-m",
-        "mypy",
-        "--strict",
-        "--config-file=",
-        "--python-executable",
-        str(python),
-        user,
-    ]
-    done = subprocess.run(command, cwd=folder, env=clean(), capture_output=True, text=True, check=False)
-    assert done.returncode in (0, 1), done.stdout + done.stderr
-    return [line for line in done.stdout.splitlines() if ": error:" in line]
+
+def examples(python: Path) -> dict[str, str]:
+    """Return the Python of the documents that show how to begin, and the app of `simeval init`."""
+    found = {
+        f"{page.stem.lower()}_{number}.py": code
+        for page in map(ROOT.joinpath, EXAMPLES)
+        for number, code in enumerate(re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.M | re.S))
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        run([str(python.with_name("simeval")), "init", "."], Path(folder))
+        return {**found, "app.py": (Path(folder) / "app.py").read_text(encoding="utf-8")}
 
 
 def run(command: list[str], folder: Path) -> str:
@@ -96,11 +124,6 @@ def run(command: list[str], folder: Path) -> str:
     done = subprocess.run(command, cwd=folder, env=clean(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
-
-
-def clean() -> dict[str, str]:
-    """Return the environment without what would lead to the source tree."""
-    return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "MYPYPATH")}
 
 
 if __name__ == "__main__":

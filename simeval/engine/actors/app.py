@@ -15,11 +15,13 @@ import anyio.to_thread
 from simeval.core.capture import Caught, LeftError, capture, guarded, guarded_call, place_of
 from simeval.core.conversation import CONTEXT, FIRST_TEXT, UNCHANGED, AppResponse, Beginning, ChatMessage, Message
 from simeval.core.serialization import opened
+from simeval.engine.actors.silence import Silence
 from simeval.engine.actors.streaming import joined, joined_in_thread
 from simeval.engine.flow.demand import TrialScope
 from simeval.errors import AppError, DefinitionError, ModelError
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompts import ChatRequest
+from simeval.suites.apps.remote_app import AppFailure
 
 _WHO = "the handler"
 
@@ -118,7 +120,8 @@ class App:
     `slots` bounds the turns answered at once; waiting for one is not part of the latency. A plain function
     runs in a worker thread, at most as many at once as `threads` has tokens; one that never returns is
     abandoned there when its time is up. An app that `is_model` has its time in each call, from when it is its turn:
-    what it waits for others is not its own; its first state is the trial's seed, and not an empty dict.
+    what it waits for others is not its own; its first state is the trial's seed, and not an empty dict. The first
+    answer of any other has its `silence` watched.
     """
 
     handler: Handler
@@ -126,6 +129,7 @@ class App:
     threads: anyio.CapacityLimiter
     timeout_seconds: float
     is_model: bool = False
+    silence: Silence | None = None
 
     def first_state(self, seed: int) -> Any:
         """Return the state that the handler gets at the first turn of a trial."""
@@ -144,13 +148,16 @@ class App:
         async with self.slots:
             started = datetime.now(UTC)
             in_thread = nullcontext() if self.handler.is_async else scope.uninterrupted()
-            with in_thread, anyio.move_on_after(None if self.is_model else self.timeout_seconds) as limit:
+            watched = nullcontext() if self.silence is None else self.silence.asking()
+            with in_thread, watched, anyio.move_on_after(None if self.is_model else self.timeout_seconds) as limit:
                 made = await capture(partial(self._timed, arguments))
             if limit.cancelled_caught:
                 raise AppError(turn, f"no answer within {self.timeout_seconds:g} seconds")
         if isinstance(made, Caught):
             if self.is_model and isinstance(made.error, ModelError):
                 raise made.error
+            if isinstance(made.error, AppFailure):
+                raise AppError(turn, str(made.error)) from made.error
             left = isinstance(made.error, LeftError)
             said = str(made.error) if left else f"{type(made.error).__name__}: {made.error}"
             raise AppError(turn, said + place_of(made.error)) from made.error

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from time import perf_counter
 
 from simeval.core.conversation import HELD_ANEW, Beginning, Ending, Message
-from simeval.core.settings import UserFormat
+from simeval.core.setting_choices import UserFormat
 from simeval.engine.actors.bookmark import Bookmark
 from simeval.engine.actors.dialogue import Exchange
 from simeval.engine.users.state import UserState, decide, draw_patience, read_state

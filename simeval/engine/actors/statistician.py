@@ -18,7 +18,8 @@ from simeval.engine.flow.order import InOrder
 from simeval.engine.flow.stop import StopSignal
 from simeval.engine.plans.scenario_plan import Measure, ScenarioPlan
 from simeval.evaluators.stopping import EXCLUDED, EarlyOutcomes, RunningTest, Taken, TrialsNeeded
-from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult, combine
+from simeval.results.outcomes import combine
+from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult
 
 ROUNDING = 1e-9  # a rate times a size may come out a little under the whole number that is meant
 

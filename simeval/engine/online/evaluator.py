@@ -18,6 +18,7 @@ from anyio.abc import TaskGroup
 from simeval.core import seeds
 from simeval.core.capture import Caught
 from simeval.core.conversation import Conversation
+from simeval.core.event_loops import require_asyncio
 from simeval.core.logs import log
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.usage import Ledger, Usage
@@ -114,6 +115,7 @@ class OnlineEvaluator:
         self._tasks: TaskGroup | None = None
 
     async def __aenter__(self) -> Self:
+        require_asyncio("OnlineEvaluator")
         do = "make a new one: its queues are closed"
         require(self._loop is None, "OnlineEvaluator", found="one that has been used", do=do)
         await self._models.check()  # it loads what they need: now, not while the app is serving

@@ -3,12 +3,15 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
+from itertools import takewhile
 from typing import Any
 
 from simeval.core.labelled_examples import LabelledExample, expectation_key
 from simeval.core.serialization import Json, plain
-from simeval.core.settings import ROLES, JudgeReply, Settings
+from simeval.core.setting_choices import ROLES, JudgeReply
+from simeval.core.setting_field import about_of
+from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.writing_style import WritingStyleConfig
 from simeval.engine.plans.scenario_plan import Measure, RunPlan, ScenarioPlan
 from simeval.models.protocol.prompt_texts import Prompt
@@ -18,8 +21,16 @@ from simeval.suites.scenario import shorten
 _OF_VERDICTS = ("stop_mode", "gate", "on_app_error", "max_error_rate")
 _OF_USERS = ("user_format", "on_user_fault", "max_user_fault_rate", "audit_users")
 LONGEST_SHOWN = 60
+OF_SCENARIOS = "scenarios"
+OPTIONS = {  # of what is no setting
+    "app": "--app",
+    "judge": "--judge-model",
+    "user": "--user-model",
+    "sample_size": "--samples",
+}
 JUDGE_PROMPTS: Mapping[JudgeReply, str] = {"json": "judge", "label": "judge_label"}
 CRITERIA_PROMPTS: Mapping[JudgeReply, str] = {"json": "criteria", "label": "criterion_label"}
+_FROM_THE_FIRST = re.compile(r", min_trials=1(?!\d)")  # not written: older runs know of no other
 _MODULE = re.compile(r" \([\w.]*\)$")
 NOT_OF_THE_ANSWER = frozenset(
     {"api_key", "timeout", "api_base", "base_url", "api_version", "headers", "extra_headers", "organization"}
@@ -53,7 +64,7 @@ def define(
         "prompts": _prompts_read(plans, settings, prompts, judges=judges, user=user),
         "writing styles": _styles(settings.writing_style) if with_users else None,
         "settings": {name: getattr(settings, name) for name in (*_OF_VERDICTS, *(_OF_USERS if with_users else ()))},
-        "scenarios": [_planned(plan) for plan in plans],
+        OF_SCENARIOS: [_planned(plan) for plan in plans],
     }
 
 
@@ -83,10 +94,33 @@ def answer_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
     return {name: value for name, value in options.items() if name not in NOT_OF_THE_ANSWER}
 
 
+def as_begun(settings: Settings, definition: Mapping[str, Any]) -> Settings:
+    """Return the settings a run goes on with: where no evaluator knows of `min_trials`, its first trial may end it."""
+    scenarios = definition.get("scenarios", ())
+    evaluators = [text for plan in scenarios for each in plan.get("then", ()) for text in each["evaluators"]]
+    is_set = settings.min_trials != DEFAULTS.min_trials
+    return settings if is_set or any("min_trials=" in text for text in evaluators) else replace(settings, min_trials=1)
+
+
 def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Say where two definitions differ, each difference in a line."""
+    """Say where two definitions differ, with the option that it has; one that several scenarios share is said once."""
     earlier = _with_users_as_they_were(_by_prompt(_without_modules(before), now), now)
-    return list(_differences(earlier, now, ""))
+    where: dict[str, list[str]] = {}
+    for scenario, said in _differences(earlier, now, ""):
+        where.setdefault(said, []).append(scenario)
+    return [_in_scenarios(scenarios, said) for said, scenarios in where.items()]
+
+
+def is_of_suite(definition: Mapping[str, Any]) -> bool:
+    """Return whether a definition is of a run of a suite, and not of an experiment."""
+    return any("given" in each for each in definition.get(OF_SCENARIOS, ()))
+
+
+def _in_scenarios(titles: Sequence[str], said: str) -> str:
+    if not titles[0]:
+        return said
+    named = f"scenario {titles[0]}" if len(titles) == 1 else f"each of {len(titles)} scenarios"
+    return f"{named}{' ' if said.startswith('was ') else ': '}{said}"
 
 
 def _without_modules(definition: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -174,7 +208,7 @@ def _expectation(measure: Measure) -> Json:
             if not name.startswith("_") and name not in ("direction", "bounds") and _shown_argument(value) is not None
         },
         "score": measure.path,
-        "evaluators": [repr(each) for each in measure.evaluators],
+        "evaluators": [_FROM_THE_FIRST.sub("", repr(each)) for each in measure.evaluators],
     }
 
 
@@ -197,17 +231,29 @@ def _is_plain(value: object) -> bool:
     return isinstance(value, (str, int, float))
 
 
-def _differences(before: object, now: object, where: str) -> Iterator[str]:
+def _differences(before: object, now: object, where: str, scenario: str = "") -> Iterator[tuple[str, str]]:
+    """Yield each difference, with the title of its scenario where it is of one."""
     if isinstance(before, Mapping) and isinstance(now, Mapping):
         for key in (*before, *(key for key in now if key not in before)):
-            yield from _differences(before.get(key), now.get(key), f"{where}{': ' if where else ''}{key}")
+            if where == OF_SCENARIOS:
+                yield from _differences(before.get(key), now.get(key), "", key)
+            else:
+                yield from _differences(before.get(key), now.get(key), f"{where}{': ' if where else ''}{key}", scenario)
     elif _are_titled(before) and _are_titled(now):
         old, new = _by_title(before), _by_title(now)
-        yield from _differences(old, new, where)
+        yield from _differences(old, new, where, scenario)
         if [name for name in old if name in new] != [name for name in new if name in old]:
-            yield f"{where} stand in another order"
+            yield scenario, f"{where} stand in another order"
     elif before != now:
-        yield f"{where} was {_shown(before)} and is {_shown(now)}"
+        earlier, later = _shown(before, now), _shown(now, before)
+        yield scenario, f"{where}{' ' if where else ''}was {earlier} and is {later}{_option_of(where)}"
+
+
+def _option_of(where: str) -> str:
+    """Return the option that sets what differs, in brackets; nothing where there is none."""
+    name = "prompts" if where.startswith("prompts: ") else where.rpartition(": ")[2].replace(" ", "_")
+    flags = {each.name: about_of(each).flag for each in fields(Settings)} | OPTIONS
+    return f" ({flags[name]})" if flags.get(name) else ""
 
 
 def _are_titled(found: object) -> bool:
@@ -220,11 +266,18 @@ def _by_title(found: Any) -> Json:
     return dict(zip(names, found, strict=True))
 
 
-def _shown(value: object) -> str:
+def _shown(value: object, other: object) -> str:
     if value is None:
         return "nothing"
     if isinstance(value, Mapping):
         return "there"
     if isinstance(value, list):
         return ", ".join(str(each) for each in value) or "nothing"
-    return repr(shorten(value, LONGEST_SHOWN)) if isinstance(value, str) else repr(value)
+    return repr(_around(value, str(other))) if isinstance(value, str) else repr(value)
+
+
+def _around(text: str, other: str) -> str:
+    """Return a text, or of a long one what stands around the place from which on it is not as the other."""
+    place = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(text, other, strict=False)))
+    begin = 0 if place < LONGEST_SHOWN // 2 else place - LONGEST_SHOWN // 4
+    return f"{'…' if begin else ''}{shorten(text[begin:], LONGEST_SHOWN)}"

@@ -8,7 +8,7 @@ from simeval.core.usage import total
 from simeval.engine.plans.budget import show_dollars
 from simeval.engine.plans.cost_forecast import CostForecast, about
 from simeval.engine.plans.scenario_plan import RunPlan, ScenarioPlan
-from simeval.suites.planning import plan_suite
+from simeval.suites.planning import plan_suite, show_chance
 
 MOST_NAMED = 3  # titles in a warning
 
@@ -35,17 +35,12 @@ def _chance(plans: Sequence[ScenarioPlan], settings: Settings) -> list[str]:
     if not known or len(known) < len(chances):
         return []
     good = "if the app is good (half-way from each bar to 100%)"
-    least, most = (_percent(each) for each in (min(known), max(known)))
+    least, most = (show_chance(each) for each in (min(known), max(known)))
     if len(known) == 1:
         return [f"{good}, it passes with a chance of {least}"]
     each = least if least == most else f"{least} to {most}"
     which = "all" if len(known) == len(found) else f"the {len(known)} that can"
-    return [f"{good}, a requirement passes with a chance of {each}, {which} together with {_percent(prod(known))}"]
-
-
-def _percent(chance: float) -> str:
-    shown = f"{chance:.0%}"
-    return {"0%": "under 1%", "100%": "over 99%"}.get(shown, shown)
+    return [f"{good}, a requirement passes with a chance of {each}, {which} together with {show_chance(prod(known))}"]
 
 
 def warnings_of(plans: Sequence[RunPlan]) -> list[str]:

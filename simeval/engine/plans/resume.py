@@ -13,12 +13,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from simeval.core.run_records import ResumableRun, Start, TrialKey
-from simeval.core.settings import OnAppError
+from simeval.core.setting_choices import OnAppError
 from simeval.core.trial import Score, Trial, TrialConversation, cut_off
-from simeval.engine.plans.fingerprint import changes, numbered
+from simeval.engine.plans.fingerprint import changes, is_of_suite, numbered
 from simeval.engine.plans.scenario_plan import RunPlan
 from simeval.errors import DefinitionError
 
+NO_SUITE = "it is an experiment's (as of `simeval score`), and this is a suite"
 MOST_CHANGES = 5  # named in an error or a note
 
 
@@ -104,13 +105,16 @@ def restore(
     where = f"resume {past.run_id}"
     if past.owner:
         raise DefinitionError(where, found=f"it is being run by {past.owner}", do="wait for it, or stop it")
+    if is_of_suite(past.definition) != is_of_suite(definition):
+        found = "it is a suite's, and this is an experiment" if is_of_suite(past.definition) else NO_SUITE
+        raise DefinitionError(where, found=found, do="name the run to go on with (`simeval runs` lists them)")
     changed = changes(past.definition, definition)
     if changed and not accept_changes:
         raise DefinitionError(
             where,
             found="; ".join([*changed[:MOST_CHANGES], *_more(changed)]),
-            do="resume with what it was started with, or accept the changes (--accept-changes): a new run then takes "
-            "over what there is",
+            do="give what it was started with, or add --accept-changes (in Python accept_changes=True): a new run then "
+            "takes over what there is",
         )
     broken = {
         key: Start(each.trial) for key, each in past.held.items() if on_app_error == "stop" and each.has_app_failed

@@ -1,13 +1,15 @@
 """What will be run, worked out and checked before the first call: one plan for each scenario."""
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from simeval.core import seeds
 from simeval.core.controls import Controls
-from simeval.core.settings import Settings, StopAt
+from simeval.core.setting_choices import StopAt
+from simeval.core.settings import Settings
 from simeval.core.trial import Score, Trial
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
@@ -215,22 +217,22 @@ def make_plans(
     for scenario in scenarios:
         if not isinstance(scenario, ScenarioTest):
             raise DefinitionError("evaluate", found=f"found {scenario!r}", do="give ScenarioTests")
+    [(title, count), *_] = Counter(scenario.title for scenario in scenarios).most_common(1)
+    if count > 1:
+        do = "give each its own: results are told by titles"
+        raise DefinitionError("evaluate", found=f"{count} scenarios have the title {title!r}", do=do)
     requirements = count_requirements(scenarios) if settings.joint else 1
     binder = ScorerBinder(callers)
-    plans = []
-    times_seen: dict[str, int] = {}
-    for position, scenario in enumerate(scenarios):
-        repeat = times_seen[scenario.title] = times_seen.get(scenario.title, -1) + 1
-        plans.append(
-            ScenarioPlan(
-                position=position,
-                scenario=scenario,
-                measures=_measures(scenario, settings, judge_scorer, binder, requirements),
-                sample_size=scenario.sample_size or settings.sample_size,
-                seed=seeds.derive(seed, scenario.title, repeat),
-            )
+    return tuple(
+        ScenarioPlan(
+            position=position,
+            scenario=scenario,
+            measures=_measures(scenario, settings, judge_scorer, binder, requirements),
+            sample_size=scenario.sample_size or settings.sample_size,
+            seed=seeds.derive(seed, scenario.title, 0),
         )
-    return tuple(plans)
+        for position, scenario in enumerate(scenarios)
+    )
 
 
 def _measures(
@@ -280,13 +282,17 @@ def make_measure(
                 found=f"{scorer.name} gives no {expectation.score!r}",
                 do=f"use one of {', '.join(scorer.paths)}",
             )
-    early = settings.early_stopping
     return Measure(
         label=label,
         scorer=scorer,
         path=expectation.score or scorer.default_score,
         evaluators=tuple(
-            each.with_defaults(significance_level=level, early_stopping=early, requirements=requirements)
+            each.with_defaults(
+                significance_level=level,
+                early_stopping=settings.early_stopping,
+                min_trials=settings.min_trials,
+                requirements=requirements,
+            )
             for each in expectation.evaluators
         ),
         expected_behavior=expectation.judged,

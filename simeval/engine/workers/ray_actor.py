@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
 
+from simeval.core.app_handler import ExampleHandler
 from simeval.core.settings import Settings
 from simeval.engine.executors.protocol import Assignment, Delivery
-from simeval.engine.run_context import AppHandler, EngineResources, RemoteWorkers
+from simeval.engine.run_context import EngineResources, RemoteWorkers
 from simeval.engine.workers.trial_worker import TrialWorker
 from simeval.errors import DefinitionError
 from simeval.models.limits.buckets import Bucket, Buckets
@@ -23,7 +24,7 @@ class RayTask:
     seed: int
     definition: Mapping[str, Any]
     suite: Sequence[ScenarioTest]
-    app_handler: AppHandler
+    app_handler: ExampleHandler
     judges: Sequence[str | Model]
     user: str | Model
     settings: Settings

@@ -9,10 +9,11 @@ from typing import TypeVar
 import anyio
 import anyio.to_thread
 
+from simeval.core.app_handler import ExampleHandler
 from simeval.core.logs import log
 from simeval.engine.executors.protocol import LEASE_SECONDS, decode_assignment, encode_delivery
 from simeval.engine.flow.stop import StopSignal
-from simeval.engine.run_context import AppHandler, EngineResources, RunContext, name_of
+from simeval.engine.run_context import EngineResources, RunContext, name_of
 from simeval.engine.workers.store_workers import StoreAllowances, StoreWorkers
 from simeval.engine.workers.trial_worker import TrialWorker, definition_of
 from simeval.errors import DefinitionError
@@ -33,7 +34,7 @@ async def serve(
     context: RunContext,
     *,
     suite: Sequence[ScenarioTest],
-    app_handler: AppHandler,
+    app_handler: ExampleHandler,
     lease_seconds: float,
     idle_seconds: float | None,
 ) -> None:
@@ -66,7 +67,7 @@ class Serving:
 
     shared: EngineResources
     suite: Sequence[ScenarioTest]
-    app_handler: AppHandler
+    app_handler: ExampleHandler
     queue: TrialQueue
     limits: StoreAllowances
     stop: StopSignal

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import anyio
 
+from simeval.core.app_handler import ExampleHandler
 from simeval.core.capture import Caught, capture
 from simeval.core.conversation import Conversation
 from simeval.core.run_records import ResumableRun, Start, TrialKey
@@ -21,7 +22,7 @@ from simeval.engine.flow.demand import Demand
 from simeval.engine.flow.stop import StopSignal
 from simeval.engine.plans.fingerprint import changes
 from simeval.engine.plans.resume import MOST_CHANGES
-from simeval.engine.run_context import AppHandler, EngineResources, RunContext
+from simeval.engine.run_context import EngineResources, RunContext
 from simeval.engine.simulation import Simulation
 from simeval.errors import DefinitionError, ModelUnusable
 from simeval.suites.scenario import ScenarioTest
@@ -46,7 +47,7 @@ class TrialWorker:
         cls,
         shared: EngineResources,
         suite: Sequence[ScenarioTest],
-        app_handler: AppHandler,
+        app_handler: ExampleHandler,
         *,
         run_id: str,
         seed: int,

@@ -18,7 +18,7 @@ from simeval.core.controls import ControlKind
 from simeval.core.conversation import ChatMessage, Message
 from simeval.core.labelled_examples import LabelledExample
 from simeval.core.serialization import plain
-from simeval.core.settings import UserFormat
+from simeval.core.setting_choices import UserFormat
 from simeval.models.protocol import user_chat
 from simeval.models.protocol.prompt_texts import Prompt, built_in
 from simeval.models.protocol.replies import (

@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any
 
 from simeval.core.conversation import STATUS, ChatMessage, Message
-from simeval.core.settings import UserFormat
+from simeval.core.setting_choices import UserFormat
 
 NOTHING_SAID = "(The chatbot sent an empty message.)"
 FENCE_DIGITS = 12

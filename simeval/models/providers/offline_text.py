@@ -9,7 +9,9 @@ _SENTENCE = re.compile(r"(?<=[.!?;])\s+")
 _CLAUSE = re.compile(r"\s*(?:;|(?<=\w)\.(?=\s|$))\s*")
 _PART = re.compile(r"\s*(?:[:,]|\band\b)\s*", re.IGNORECASE)
 _NEGATION = re.compile(
-    r"\b(?:not|never|nor|without|no|avoids?|refrains?|refuses?|instead of)\b|n['’]t\b", re.IGNORECASE
+    r"\b(?:not(?! only\b)|never|nor|(?:without|no)(?! (?:extra |further |additional )?(?:charge|cost|fee)s?\b)"
+    r"(?! (?:problem|later|earlier|more than|less than)\b)|avoids?|refrains?|refuses?|instead of)\b|n['’]t\b",
+    re.IGNORECASE,
 )
 
 

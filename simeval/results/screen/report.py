@@ -53,8 +53,9 @@ def headline(page: Page, terminal: Terminal) -> list[str]:
         return terminal.wrap(one_line(reason), first=f"{mark}  ")
     if not was_measured(page):
         return terminal.wrap(f"nothing was measured: {one_line(page.stopped)}", first=f"{mark}  ")
+    counted = count_outcomes([scenario.outcome for scenario in page.scenarios])
     accepted = f" (accepted by the gate {page.gate})" if page.outcome != "pass" and page.gate_met else ""
-    lines = terminal.wrap(f"{_counted(page)}{accepted}", first=f"{mark}  ")
+    lines = terminal.wrap(f"{counted}{accepted}", first=f"{mark}  ")
     return [*lines, *terminal.wrap(f"the run ended early: {one_line(page.stopped)}")] if page.stopped else lines
 
 
@@ -69,9 +70,13 @@ def shared_reason(page: Page) -> str:
     return reasons.pop() if len(reasons) == 1 and all(each.outcome == "error" for each in page.verdicts) else ""
 
 
-def _counted(page: Page) -> str:
-    found, size = Counter(scenario.outcome for scenario in page.scenarios), len(page.scenarios)
-    (worst, count), *others = [(outcome, found[outcome]) for outcome in WORST_FIRST if found[outcome]]
+def count_outcomes(outcomes: Sequence[Outcome]) -> str:
+    """Say how many scenarios did what, the worst first."""
+    found, size = Counter(outcomes), len(outcomes)
+    listed = [(outcome, found[outcome]) for outcome in WORST_FIRST if found[outcome]]
+    if not listed:
+        return "there is no scenario"
+    (worst, count), *others = listed
     if not others:
         all_of_them = {1: "the scenario", 2: "both scenarios"}.get(size, f"all {size} scenarios")
         return f"{all_of_them} {DOES[worst][size > 1]}"

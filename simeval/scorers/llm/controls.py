@@ -16,7 +16,7 @@ from simeval.core.conversation import Conversation
 from simeval.core.logs import log
 from simeval.core.preparation import Preparation
 from simeval.core.rubric_levels import LOWEST
-from simeval.core.settings import OnFailedControl
+from simeval.core.setting_choices import OnFailedControl
 from simeval.core.trial import Failure, Score, failure_of
 from simeval.errors import CannotTell, ModelError, ModelUnusable
 from simeval.models.caller import Caller

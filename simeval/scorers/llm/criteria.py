@@ -14,7 +14,7 @@ from simeval.core.labelled_examples import LabelledExample
 from simeval.core.logs import log
 from simeval.core.preparation import Preparation
 from simeval.core.serialization import plain
-from simeval.core.settings import CriteriaCalls, JudgeReply
+from simeval.core.setting_choices import CriteriaCalls, JudgeReply
 from simeval.core.trial import Rating, Score
 from simeval.errors import CannotTell
 from simeval.models.caller import Caller

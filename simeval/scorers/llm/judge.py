@@ -12,7 +12,7 @@ from simeval.core.labelled_examples import LabelledExample
 from simeval.core.logs import log
 from simeval.core.preparation import Preparation
 from simeval.core.run_records import RubricRecord
-from simeval.core.settings import JudgeReply
+from simeval.core.setting_choices import JudgeReply
 from simeval.core.trial import Rating, Score, failure_of
 from simeval.errors import CannotTell, ModelError, ModelUnusable
 from simeval.models.caller import Caller

@@ -195,4 +195,4 @@ def test_examples_that_changed_are_printed_with_their_values() -> None:
 
     assert "right    WORSE    12 of 12  1 of 12" in text
     assert "worse: examples 0, 1, 2, 3, 4, 5, 6, 7, 3 more" in text
-    assert "worse: examples 0 (1 -> 1.5)" in text
+    assert "worse: example 0 (1 -> 1.5)" in text

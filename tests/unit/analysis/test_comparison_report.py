@@ -1,15 +1,19 @@
 """A comparison as a whole: what is proven of it, which gate it meets, how it is printed and given as JSON."""
 
 import json
+import re
 from typing import Any
 
 import pytest
+from wcwidth import width as cells
 
 from simeval import compare
-from simeval.analysis.comparison_report import Comparison, encode_comparison
+from simeval.analysis.comparison_report import Comparison, comparison_text, encode_comparison
+from simeval.core.terminal import Terminal
 from tests.support.results import experiment, mean, pairs, run, scenario, share
 
 GOOD, SAME, LOST = share([True] * 60), share([True] * 60, label="b"), share([False] * 60, label="b")
+COLOUR = re.compile("\x1b\\[[0-9;]*m")
 FIVES = [5.0] * 60
 
 
@@ -39,7 +43,7 @@ def test_one_share_that_is_not_proven_makes_the_whole_unclear() -> None:
 
 
 def test_a_gain_is_proof_as_well() -> None:
-    assert suites([LOST], [SAME]).finding == "not worse"
+    assert suites([LOST, GOOD], [SAME, GOOD]).finding == "better"
     slower, faster = (experiment({"seconds": [s] * 12}, kind="mean", direction="lower") for s in (5.0, 1.0))
     assert compare(slower, faster).passed
 
@@ -48,7 +52,7 @@ def test_means_that_did_not_change_are_no_proof() -> None:
     found = suites([mean()], [mean()])
 
     assert (found.finding, found.passed) == ("unclear", False)
-    assert "nothing here has a margin, so choose --gate not_proven_worse" in " ".join(str(found).split())
+    assert "nothing here has a margin: use --gate not_proven_worse" in " ".join(str(found).split())
 
 
 @pytest.mark.parametrize("direction", ["none", None])
@@ -100,20 +104,20 @@ def test_the_chance_of_a_false_pass_is_bounded_by_the_gate_that_asks_for_proof()
     assert suites([GOOD], [GOOD], gate="not_proven_worse").false_pass_bound is None
 
 
-def test_it_prints_the_table_the_reasons_and_one_summary_line() -> None:
+def test_it_says_what_is_found_then_shows_the_table_and_the_reasons() -> None:
     before, now = pairs(35, 3, 9, 3)
 
     lines = str(compare(run(scenario(share(before))), run(scenario(share(now)), run_id="two"))).splitlines()
 
-    assert lines[0].split() == [
-        *("scenario", "requirement", "finding", "before", "now", "change", "interval", "pairs", "better", "worse", "p")
-    ]
-    assert "UNCLEAR  44 of 50  38 of 50  -12 pts" in lines[2]
+    assert lines[0] == "UNCLEAR  the requirement is unclear"
+    assert lines[1].startswith("gate not_worse: not met (it asks that ")
+    assert lines[4].split() == [*("requirement", "finding", "before", "now", "change", "interval", "pairs", "p")]
+    assert lines[6:8] == ["A scenario", lines[7]]
+    assert "UNCLEAR  44 of 50  38 of 50  -12 pts" in lines[7]
     assert "    worse: trials 38, 39, 40, 41, 42, 43, 44, 45, 1 more" in lines
     assert "    better: trials 35, 36, 37" in lines
-    assert lines[-1].startswith("UNCLEAR: 1 requirement compared (1 unclear); baseline run one")
-    assert "found worse with probability at most 5%" in " ".join(lines)
-    assert "gate not_worse" in lines[-3]
+    assert "found worse with probability at most 5%" in " ".join(" ".join(lines).split())
+    assert lines[-1].startswith("baseline run one")
 
 
 def test_experiments_have_one_table_of_metrics() -> None:
@@ -121,9 +125,21 @@ def test_experiments_have_one_table_of_metrics() -> None:
 
     text = str(compare(old, new))
 
-    assert text.splitlines()[2].split()[0] == "metric"
+    assert text.startswith("WORSE  1 of 2 metrics is worse, 1 is better; on 12 examples of both")
+    assert "\nmetric  finding  before" in text
     assert "fast    BETTER   50%" in text
-    assert "WORSE: 2 metrics compared (1 worse, 1 better) on 12 examples of both" in text
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_no_line_is_wider_than_the_terminal_whatever_a_label_is_written_in(width: int) -> None:
+    old, new = ([share([met] * 60, label=label) for label in ("helps", "请求确认订单号码 🔥")] for met in (True, False))
+    found = suites(old, new)
+
+    plain = comparison_text(found, Terminal(width=width))
+    coloured = comparison_text(found, Terminal(width=width, colour=True))
+
+    assert max(map(cells, plain.splitlines())) <= width
+    assert COLOUR.sub("", coloured) == plain != coloured
 
 
 def test_the_json_form_has_the_same_keys_for_suites_and_experiments() -> None:

@@ -18,6 +18,7 @@ WITH_FLAG = [each for each in fields(Settings) if about_of(each).flag]
 EXAMPLES: dict[str, tuple[list[str], object]] = {
     "significance_level": (["--alpha", "0.01"], 0.01),
     "early_stopping": (["--no-early-stopping"], False),
+    "min_trials": (["--min-trials", "20"], 20),
     "stop": (["--stop", "verdict"], "verdict"),
     "gate": (["--gate", "not_fail"], "not_fail"),
     "joint": (["--joint"], True),

@@ -40,6 +40,23 @@ def test_text_goes_to_standard_error_on_one_line(capsys: pytest.CaptureFixture[s
     assert err.rstrip().split(maxsplit=1)[1] == "INFO    started scenarios=2 name='a b'"
 
 
+def test_on_a_terminal_a_long_line_is_wrapped_at_its_width(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    configure_logging()
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+
+    log.info("8 scenarios, up to 720 conversations; a requirement passes with a chance of 51%")
+
+    lines = capsys.readouterr().err.splitlines()
+    assert [line[17:] for line in lines] == [
+        "8 scenarios, up to 720 conversations; a",
+        "requirement passes with a chance of 51%",
+    ]
+    assert lines[1].startswith(" " * 17)
+
+
 def test_a_text_of_several_lines_stands_below_its_event(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logging()
 

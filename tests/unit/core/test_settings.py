@@ -145,7 +145,13 @@ def test_an_engine_takes_every_setting_by_its_name_before_its_settings() -> None
 
 
 @pytest.mark.parametrize(
-    ("name", "do"), [("concurency", "did you mean 'concurrency'?"), ("x", "use one of sample_size, ")]
+    ("name", "do"),
+    [
+        ("concurency", "did you mean 'concurrency'?"),
+        ("user_model", "did you mean 'user_simulator_model'?"),
+        ("judge_modell", "did you mean 'judge_model'?"),
+        ("x", "see the fields of simeval.Settings"),
+    ],
 )
 def test_a_name_that_is_no_setting_is_told_with_the_nearest(name: str, do: str) -> None:
     unknown: dict[str, Any] = {name: 5}

@@ -89,3 +89,16 @@ def test_a_table_that_has_no_room_is_a_list() -> None:
         "  note: a long text",
         "    that is wrapped",
     ]
+
+
+def test_a_row_of_one_cell_is_a_heading_as_wide_as_the_table() -> None:
+    rows = [["A long title"], ["a", "10"]]
+
+    assert render_table(["name", "trials"], rows, widths=(4,)).splitlines()[2:] == ["A long title", "a     10"]
+    assert render_table(["name", "trials"], rows, widths=(4,), room=9).splitlines() == [
+        *("A long", "title", "", "a", "  trials:", "    10")
+    ]
+
+
+def test_the_names_of_options_are_not_broken_at_their_hyphens() -> None:
+    assert indent("add --accept-changes to it", 0, width=18).splitlines() == ["add", "  --accept-changes", "  to it"]

@@ -11,13 +11,15 @@ def test_a_change_is_named_by_its_way_to_it() -> None:
     before = {"scenarios": [{"title": "a", "then": [{"title": "x", "score": None}]}]}
     now = {"scenarios": [{"title": "a", "then": [{"title": "x", "score": "length"}]}]}
 
-    assert changes(before, now) == ["scenarios: 'a': then: 'x': score was nothing and is 'length'"]
+    assert changes(before, now) == ["scenario 'a': then: 'x': score was nothing and is 'length'"]
 
 
 def test_one_version_of_all_prompts_is_held_against_that_of_each_that_is_read() -> None:
     assert changes({"prompts": "2"}, {"prompts": {"user": "2", "judge": "2"}}) == []
     assert changes({"prompts": "2"}, {"prompts": {}}) == []
-    assert changes({"prompts": "2"}, {"prompts": {"user": "3", "judge": "2"}}) == ["prompts: user was '2' and is '3'"]
+    assert changes({"prompts": "2"}, {"prompts": {"user": "3", "judge": "2"}}) == [
+        "prompts: user was '2' and is '3' (--prompt)"
+    ]
 
 
 def test_scenarios_are_told_apart_by_title_and_number() -> None:
@@ -25,9 +27,22 @@ def test_scenarios_are_told_apart_by_title_and_number() -> None:
     now = {"scenarios": [{"title": "a", "when": "1"}, {"title": "a", "when": "3"}, {"title": "b"}]}
 
     assert changes(before, now) == [
-        "scenarios: 'a' (2): when was '2' and is '3'",
-        "scenarios: 'b' was nothing and is there",
+        "scenario 'a' (2): when was '2' and is '3'",
+        "scenario 'b' was nothing and is there",
     ]
+
+
+def test_what_several_scenarios_share_is_said_once_with_its_option() -> None:
+    before, now = ({"scenarios": [{"title": name, "sample_size": size} for name in "abc"]} for size in (30, 60))
+
+    assert changes(before, now) == ["each of 3 scenarios: sample_size was 30 and is 60 (--samples)"]
+
+
+def test_of_long_texts_it_is_shown_where_they_part() -> None:
+    said = "The bot says that the order is on its way, and that it arrives "
+    before, now = ({"scenarios": [{"title": "a", "when": f"{said}{day}"}]} for day in ("today", "on Monday"))
+
+    assert changes(before, now) == ["scenario 'a': when was '…hat it arrives today' and is '…hat it arrives on Monday'"]
 
 
 def test_addresses_and_keys_are_not_of_the_answer() -> None:

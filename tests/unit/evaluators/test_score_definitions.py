@@ -57,14 +57,17 @@ def test_an_evaluator_knows_whether_high_scores_speak_for_it(evaluator: Evaluato
 
 
 def test_a_level_of_its_own_is_kept_and_else_the_default_is_taken() -> None:
-    own = ProportionEvaluator(min_proportion=0.9, significance_level=0.01, early_stopping="anytime")
+    own = ProportionEvaluator(min_proportion=0.9, significance_level=0.01, early_stopping="anytime", min_trials=20)
     none = ProportionEvaluator(min_proportion=0.9)
 
-    with_defaults = [each.with_defaults(significance_level=0.1, early_stopping=False) for each in (own, none)]
+    with_defaults = [
+        each.with_defaults(significance_level=0.1, early_stopping=False, min_trials=5) for each in (own, none)
+    ]
 
     assert [each.alpha for each in with_defaults] == [0.01, 0.1]
     assert [each.early_stopping for each in with_defaults] == ["anytime", False]
-    assert none.alpha == 0.05
+    assert [each.min_trials for each in with_defaults] == [20, 5]
+    assert (none.alpha, none.first_verdict) == (0.05, 10)
 
 
 @pytest.mark.parametrize(

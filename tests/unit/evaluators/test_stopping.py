@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simeval.core.settings import StopAt
+from simeval.core.setting_choices import StopAt
 from simeval.core.trial import Verdict
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
@@ -16,8 +16,8 @@ from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvalua
 from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
 from simeval.evaluators.stopping import EXCLUDED, Counted, RunningTest, Taken
 
-RULE = ProportionEvaluator(min_proportion=0.9)
-LENIENT = ProportionEvaluator(min_proportion=0.6, significance_level=0.1)
+RULE = ProportionEvaluator(min_proportion=0.9, min_trials=1)
+LENIENT = ProportionEvaluator(min_proportion=0.6, significance_level=0.1, min_trials=1)
 OUTCOMES: st.SearchStrategy[Taken] = st.sampled_from([1.0, 1.0, 1.0, 0.0, nan, None, EXCLUDED])
 
 
@@ -265,7 +265,7 @@ def test_at_most_is_the_mirror_image_of_at_least() -> None:
 
 def test_excluded_trials_that_leave_too_few_for_a_pass_end_a_gate() -> None:
     share = run(RULE, [EXCLUDED] * 60, n_max=100)
-    rare = run(ProportionEvaluator(min_proportion=0.9), [EXCLUDED] * 54 + [1.0] * 2, n_max=100)
+    rare = run(RULE, [EXCLUDED] * 54 + [1.0] * 2, n_max=100)
     mean = run(MeanEvaluator(at_least=0.6), [EXCLUDED] * 40, n_max=40)
 
     assert (share.settled, share.index) == (True, 56)

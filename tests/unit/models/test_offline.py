@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.core.conversation import Message
-from simeval.core.settings import UserFormat
+from simeval.core.setting_choices import UserFormat
 from simeval.core.writing_style import WritingStyleConfig
 from simeval.errors import DefinitionError, ModelUnusable
 from simeval.models.protocol.model import Model, Request
 from simeval.models.protocol.prompts import ChatRequest, GradeRequest, RubricRequest, UserTurn
 from simeval.models.protocol.replies import LEVELS, Grade, OpeningReply, PlainReply, RubricReply, UserReply, read_reply
 from simeval.models.providers.offline import OfflineModel
+from simeval.models.providers.offline_text import is_negative, parts
 from tests.support.records import conversation
 
 USER, JUDGE, APP = (OfflineModel(f"offline/{role}") for role in ("user", "judge", "app"))
@@ -194,6 +195,12 @@ def test_a_part_that_must_not_happen_is_covered_by_its_absence() -> None:
 
     assert rate(expected, conversation("hi", "We have great shoes.").messages).score == 10
     assert rate(expected, conversation("hi", "I mention competitors gladly.").messages).score == 1
+
+
+@pytest.mark.parametrize("free", ["Returns are free, at no charge", "Bot says there is no extra fee", "without cost"])
+def test_what_costs_nothing_is_not_taken_for_what_must_not_happen(free: str) -> None:
+    assert not any(map(is_negative, parts(free)))
+    assert is_negative(parts("Bot does not promise a refund")[-1])
 
 
 def test_what_the_user_says_covers_nothing() -> None:

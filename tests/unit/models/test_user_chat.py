@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.core.conversation import Message
-from simeval.core.settings import UserFormat
+from simeval.core.setting_choices import UserFormat
 from simeval.errors import MalformedReply
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompts import UserTurn

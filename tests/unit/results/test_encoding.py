@@ -20,7 +20,8 @@ from simeval.core.trial import Failure, Judgement, Score, Trial, TrialConversati
 from simeval.core.usage import Usage
 from simeval.evaluators.ratings import SuccessRateEvaluator
 from simeval.evaluators.scores import ProportionEvaluator, QuantileEvaluator
-from simeval.results.encoding import encode_entry, encode_result, encode_suite, encode_verdict
+from simeval.results.encoding import encode_result, encode_suite, encode_verdict
+from simeval.results.entries import encode_entry
 from simeval.results.suite import SuiteResult
 from tests.support.records import NOON, RUN, conversation, message, rated, result
 

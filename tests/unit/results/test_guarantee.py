@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from simeval.core.settings import Gate
+from simeval.core.setting_choices import Gate
 from simeval.core.tables import printable
 from simeval.core.trial import Outcome, Verdict
 from simeval.evaluators.scores import ProportionEvaluator
 from simeval.results.guarantee import guarantee
 from simeval.results.junit import junit_xml
-from simeval.results.suite import SuiteResult, meets_gate
+from simeval.results.outcomes import meets_gate
+from simeval.results.suite import SuiteResult
 from tests.support.records import RUN, rated
 
 RULE = ProportionEvaluator(min_proportion=0.9)

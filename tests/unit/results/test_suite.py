@@ -14,9 +14,10 @@ from simeval.core.trial import Failure, Outcome, Score
 from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvaluator
 from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
 from simeval.results.encoding import encode_suite
+from simeval.results.outcomes import combine
 from simeval.results.screen.reading import read_page
 from simeval.results.screen.report import run_text
-from simeval.results.suite import SuiteResult, combine
+from simeval.results.suite import SuiteResult
 from tests.support.golden import cases_of
 from tests.support.records import RUN, message, rated, result
 

@@ -91,7 +91,9 @@ def test_no_trial_is_launched_that_no_pass_can_need(case: dict[str, Any]) -> Non
 @pytest.mark.parametrize("case", cases_of("sequential_run"))
 def test_an_evaluators_course_stops_where_the_reference_does(case: dict[str, Any]) -> None:
     given, expected = case["inputs"], case["expected"]
-    test = ProportionEvaluator(min_proportion=given["p0"]).running_test(given["n_max"], stop=given["stop"])
+    test = ProportionEvaluator(min_proportion=given["p0"], min_trials=1).running_test(
+        given["n_max"], stop=given["stop"]
+    )
 
     for outcome in given["outcomes"]:
         test.take(float(outcome))

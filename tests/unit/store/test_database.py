@@ -17,7 +17,7 @@ from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, 
 from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Trial, TrialConversation, cut_off
 from simeval.core.usage import Usage
 from simeval.errors import DefinitionError, StoreError
-from simeval.results.encoding import encode_entry
+from simeval.results.entries import encode_entry
 from simeval.store.database import Database
 from simeval.store.journal import Entry, JsonLinesJournal
 from simeval.store.opening import open_journal

@@ -73,11 +73,24 @@ def test_the_scenario_is_the_only_one_where_none_is_named(book: FeedbackBook) ->
     assert [(each.scenario, each.trial) for each in book.of_run("run-2")] == [("only", 3)]
 
 
+def test_a_part_of_a_title_names_a_scenario_where_it_is_in_no_other(book: FeedbackBook) -> None:
+    book.add(said(score=True, run_id="run-2", scenario="ONL", trial=3))
+
+    assert [each.scenario for each in book.of_run("run-2")] == ["only"]
+
+
+def test_a_part_of_several_titles_names_none(book: FeedbackBook, database: Database) -> None:
+    database.append("run-3", [begun("run-3", titles=["a return", "another return"]), held(0)])
+
+    with pytest.raises(DefinitionError, match="2 scenarios have 'return' in their titles"):
+        book.add(said(score=True, run_id="run-3", scenario="return"))
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
         ({"run_id": "run-3"}, "there is no run 'run-3'; see `simeval runs`"),
-        ({"scenario": "B"}, "there is no scenario 'B' in run run-1; name one of 'A', "),
+        ({"scenario": "C"}, "there is no scenario 'C' in run run-1; name one of 'A', "),
         ({"scenario": ""}, "no scenario is named in run run-1; name one of 'A', "),
         ({"trial": 2}, "there is no trial 2 of 'A' in run run-1"),
         ({"run_id": "run-2", "scenario": "only", "trial": 1}, "there is no trial 1 of 'only' in run run-2"),

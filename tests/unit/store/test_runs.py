@@ -20,7 +20,8 @@ from simeval.errors import DefinitionError
 from simeval.results.encoding import encode_suite
 from simeval.store.database import Database
 from simeval.store.owners import is_alive, new_owner
-from simeval.store.runs import Runs, ScenarioProgress
+from simeval.store.run_summaries import ScenarioProgress
+from simeval.store.runs import Runs
 from tests.support.records import NOON, RUN
 from tests.support.stores import APP_FAILED, MODEL_FAILED, begun, ended, held, judged, rows, run_sql, whole_run
 
@@ -74,6 +75,16 @@ def test_a_stopped_run_has_a_result_until_it_is_resumed(database: Database) -> N
     assert rows(database, "SELECT count(*) FROM verdicts") == [(0,)]
     with pytest.raises(DefinitionError, match="run-1"):
         Runs(database).document("run-1")
+
+
+def test_of_a_run_that_has_ended_the_trials_are_counted_that_were_concluded_on(database: Database) -> None:
+    run = begun("run-1", titles=["A"])
+
+    database.append("run-1", [run, held(0), judged(0), held(1), judged(1)])
+    assert Runs(database).recent()[0].trials == 2
+
+    database.append("run-1", [ended(run, [[judged(0)]])])
+    assert Runs(database).recent()[0].trials == 1
 
 
 def test_runs_are_listed_with_what_became_of_them(where: str) -> None:

@@ -16,7 +16,7 @@ from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator
 from simeval.stats import planning
 from simeval.stats.binomial import most_misses, power
 from simeval.stats.sequential import design
-from simeval.suites.planning import plan_suite
+from simeval.suites.planning import plan_suite, show_chance
 from simeval.suites.scenario import Expectation, ScenarioTest
 from tests.support.golden import cases_of
 
@@ -214,3 +214,34 @@ def test_a_forecast_without_early_stopping_takes_the_whole_sample() -> None:
     assert forecast.expected_trials == 100
     assert forecast.prob_pass == pytest.approx(0.43598130)
     assert forecast.acceptance == "≤ 4 in 100"
+
+
+@pytest.mark.parametrize(
+    ("chance", "said"), [(0.0, "0%"), (0.003, "under 1%"), (0.514, "51%"), (0.999, "over 99%"), (1.0, "100%")]
+)
+def test_only_what_is_certain_has_a_chance_of_0_or_of_100_percent(chance: float, said: str) -> None:
+    assert show_chance(chance) == said
+
+
+def test_a_plan_knows_of_the_smallest_number_of_trials() -> None:
+    usual = simeval.plan(0.5, 0.8)
+    at_once, late = (simeval.plan(0.5, 0.8, min_trials=first) for first in (1, 15))
+
+    assert usual.design
+    assert usual.design.min_trials == 10
+    assert "no verdict before trial 10\n" in str(usual)
+    assert "no verdict" not in str(at_once)
+    assert late.design
+    assert late.design.pass_points[0][0] == 15
+    with pytest.raises(DefinitionError, match="plan: min_trials"):
+        simeval.plan(0.5, 0.8, min_trials=0)
+
+
+def test_a_forecast_is_made_with_the_smallest_number_of_trials() -> None:
+    suite = [scenario(ProportionEvaluator(6, min_proportion=0.5))]
+    at_once, late = (plan_suite(suite, Settings(min_trials=first), true_rate=0.1).forecasts[0] for first in (1, 40))
+
+    assert at_once.expected_trials
+    assert at_once.expected_trials < 30
+    assert late.expected_trials == pytest.approx(40, abs=0.01)
+    assert late.acceptance.endswith("in 40 or more end it without a pass")

@@ -1,0 +1,233 @@
+"""The HTML report of a comparison: what got worse and what got better, with the pairs side by side."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simeval.analysis.changes import ASKED, Change, ComparedRun, Finding
+from simeval.core.serialization import Json, decode_conversation
+from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Trial
+from simeval.core.version import __version__
+from simeval.evaluators.verdicts import show_share
+from simeval.results.html.blocks import MOST_BYTES, Block, block_of
+from simeval.results.html.charts import Node, difference_chart
+from simeval.results.html.heads import scenarios_of
+from simeval.results.html.page import write_page
+from simeval.results.html.record import Report, ReportChange, ReportExpectation, ReportScenario, ReportTrial
+from simeval.results.html.trials import Required, report_trial, required_of
+from simeval.results.text import counted_of
+
+if TYPE_CHECKING:  # comparisons write their reports by what is here
+    from simeval.analysis.comparison_report import Comparison
+
+WORST_FIRST: Sequence[Finding] = ("worse", "unclear", "changed", "better", "not worse", "unchanged")
+HEADLINES = {
+    "worse": "The new version is proven worse",
+    "unclear": "It is not proven whether the new version is worse",
+    "not worse": "The new version is proven not to be worse",
+}
+FOUND = {
+    "worse": ("is proven worse", "are proven worse"),
+    "unclear": ("is open", "are open"),
+    "changed": ("changed", "changed"),
+    "better": ("is proven better", "are proven better"),
+    "not worse": ("is proven not worse", "are proven not worse"),
+    "unchanged": ("is unchanged", "are unchanged"),
+}
+
+
+def write_comparison(
+    path: str | Path, comparison: "Comparison", baseline: Mapping[str, Any], candidate: Mapping[str, Any]
+) -> None:
+    """Write the report of a comparison of two machine-readable results. Raises StoreError."""
+    sides = _Side({**baseline}), _Side({**candidate})
+    write_page(path, _head(comparison, sides[1]), _blocks(comparison, *sides))
+
+
+class _Side:
+    """One of the two results: its trials by scenario and index."""
+
+    def __init__(self, document: Json) -> None:
+        self.document, self.scenarios = document, scenarios_of(document)
+        self._held: dict[int, Mapping[int, Json]] = {}
+        seen = Counter[str]()
+        self.places: dict[str, int] = {}  # of scenarios by their titles, numbered as comparisons number them
+        for place, scenario in enumerate(self.scenarios):
+            seen[scenario["title"]] += 1
+            again = seen[scenario["title"]]
+            self.places[scenario["title"] if again == 1 else f"{scenario['title']} ({again})"] = place
+
+    @property
+    def is_of_examples(self) -> bool:
+        return "metrics" in self.document
+
+    def place_of(self, title: str) -> int:
+        return 0 if self.is_of_examples else self.places.get(title, 0)
+
+    def required(self, place: int) -> list[Required]:
+        expectations = self.scenarios[place]["expectations"]
+        labels = [each["label"] for each in expectations]
+        if self.is_of_examples:
+            labels = [*dict.fromkeys([*(each["name"] for each in self.document["metrics"]), *labels])]
+        return required_of(labels, expectations)
+
+    def trial(self, place: int, index: int) -> ReportTrial | None:
+        """Return a trial, or the first answer to an example; None where the result does not have it."""
+        if place not in self._held:
+            self._held[place] = self._trials(place)
+        found = self._held[place].get(index)
+        if found is None:
+            return None
+        required = self.required(place)
+        errors = self.scenarios[place].get("errors", ())
+        failed = [
+            Failure(stage=each["stage"], error=each["error"], cause="") for each in errors if each["index"] == index
+        ]
+        missing = failed[0] if failed else UNNEEDED
+        results = tuple(_score(found["scores"].get(each.label)) or missing for each in required)
+        judgement = Judgement(trial=Trial(place, index, 0), conversation=decode_conversation(found), results=results)
+        return report_trial(judgement, required)
+
+    def _trials(self, place: int) -> Mapping[int, Json]:
+        if not self.is_of_examples:
+            return {each["index"]: each for each in self.scenarios[place].get("conversations", ())}
+        times = self.document["dataset"].get("repetitions", 1)
+        answered = [each for each in self.document.get("answered", ()) if each["repetition"] == 0]
+        return {each["index"] // times: each for each in answered}
+
+    def example(self, key: str) -> int | None:
+        """Return the place of an example by its key."""
+        keys = self.document["examples"]["keys"]
+        return keys.index(key) if key in keys else None
+
+
+def _score(found: Json | None) -> Score | None:
+    if found is None or found.get("score") is None:
+        return None
+    return Score.of(found["score"], reasoning=found.get("reasoning") or "", details=found.get("details"))
+
+
+def _head(comparison: "Comparison", candidate: _Side) -> Report:
+    changes = sorted(comparison.changes, key=lambda each: WORST_FIRST.index(each.finding))
+    return Report(
+        kind="comparison",
+        name=f"{comparison.baseline.run_id} and {comparison.candidate.run_id}",
+        outcome=comparison.finding,
+        headline=HEADLINES[comparison.finding],
+        meaning=_meanings(comparison),
+        facts=[
+            ("Before", _shown(comparison.baseline)),
+            ("Now", _shown(comparison.candidate)),
+            ("Compared", "pair by pair" if comparison.paired else "as two samples, because the seeds differ"),
+            ("Tolerated loss", f"{100 * comparison.margin:.4g} percentage points"),
+            ("Gate", f"{comparison.gate}: {'met' if comparison.passed else 'not met'}"),
+            ("simeval", __version__),
+        ],
+        counts=Counter(each.finding for each in changes),
+        notes=[*comparison.notes, *_alone(comparison)],
+        scenarios=[_scenario(each) for each in candidate.scenarios],
+        changes=[_change(each, comparison, candidate) for each in changes],
+    )
+
+
+def _shown(run: ComparedRun) -> str:
+    return f"{run.app}, run {run.run_id}"
+
+
+def _meanings(comparison: "Comparison") -> list[str]:
+    found, size = Counter(each.finding for each in comparison.changes), len(comparison.changes)
+    said = [f"{found[each]} {FOUND[each][found[each] > 1]}" for each in WORST_FIRST if found[each]]
+    noun = "requirement" if comparison.kind == "suites" else "metric"
+    level = show_share(comparison.alpha)
+    lines = [
+        f"Of {counted_of(size, noun)} {', '.join(said)}.",
+        f"The gate {'is met' if comparison.passed else 'is not met'}: it asks that {ASKED[comparison.gate]}.",
+    ]
+    if comparison.false_pass_bound is not None and any(each.has_margin for each in comparison.changes):
+        lines.append(
+            f'How sure is "not worse"? If a share fell by more than {100 * comparison.margin:.4g} points, the gate is '
+            f"met, by luck, with a chance of at most {level}."
+        )
+    if found["worse"]:
+        lines.append(f'How sure is "worse"? What did not get worse is found worse with a chance of at most {level}.')
+    if any(each.approximate for each in comparison.changes):
+        lines.append("These error rates are approximate where a change says so.")
+    return lines
+
+
+def _alone(comparison: "Comparison") -> list[str]:
+    sides = (("before", comparison.baseline), ("now", comparison.candidate))
+    return [
+        f"Only there {when}, not compared: {': '.join(filter(None, key))}"
+        for when, run in sides
+        for key in run.only_here
+    ]
+
+
+def _scenario(found: Json) -> ReportScenario:
+    return ReportScenario(
+        title=found["title"],
+        outcome=found.get("outcome", ""),
+        trials=found["trials"],
+        sample_size=found["sample_size"],
+        expectations=[
+            ReportExpectation(
+                label=each["label"],
+                outcome=each.get("outcome", ""),
+                verdicts=(),
+                behaviour=each.get("expected_behavior") or "",
+            )
+            for each in found["expectations"]
+        ],
+    )
+
+
+def _change(change: Change, comparison: "Comparison", candidate: _Side) -> ReportChange:
+    approximate = f" Approximate: {change.approximate}." if change.approximate else ""
+    numbers = {name: getattr(change, name) for name in ("finding", "difference", "interval", "p_better", "p_worse")}
+    return ReportChange(
+        title=change.title,
+        name=change.name,
+        finding=change.finding,
+        said=f"{change.explanation}.{approximate}",
+        picture=_picture(change, comparison.margin),
+        numbers={**numbers, "n": change.candidate.n if change.pairs is None else change.pairs},
+        worse=[each.index for each in change.regressed],
+        better=[each.index for each in (*change.improved, *change.changed)],
+        scenario=candidate.place_of(change.title),
+    )
+
+
+def _picture(change: Change, margin: float) -> Node | None:
+    if change.interval is None or change.difference is None:
+        return None
+    sign = -1 if change.direction == "lower" else 1
+    low, high = sorted(sign * each for each in change.interval)
+    tolerated = margin if change.kind == "share" else 0.0
+    kind = change.finding.replace(" ", "")
+    return difference_chart((low, high), sign * change.difference, tolerated, finding=kind, label=change.explanation)
+
+
+def _blocks(comparison: "Comparison", baseline: _Side, candidate: _Side) -> Iterator[Block]:
+    size = max(1, len(candidate.scenarios))
+    for place in range(len(candidate.scenarios)):
+        changes = [each for each in comparison.changes if candidate.place_of(each.title) == place]
+        labels = [each.label for each in candidate.required(place)]
+        yield block_of(place, labels, (), _pairs(changes, place, baseline, candidate), MOST_BYTES // size)
+
+
+def _pairs(changes: Sequence[Change], place: int, baseline: _Side, candidate: _Side) -> Iterable[ReportTrial]:
+    """Return the pairs that changed, each once: those that got worse first."""
+    turned = [("worse", each, pair) for each in changes for pair in each.regressed]
+    turned += [("better", each, pair) for each in changes for pair in (*each.improved, *each.changed)]
+    shown: set[int] = set()
+    for way, change, pair in turned:
+        now = None if pair.index in shown else candidate.trial(place, pair.index)
+        if now is None:
+            continue
+        shown.add(pair.index)
+        there = baseline.example(pair.key) if baseline.is_of_examples else pair.index
+        before = None if there is None else baseline.trial(baseline.place_of(change.title), there)
+        yield replace(now, reason=f"Got {way}: {change.label}", pair=before)

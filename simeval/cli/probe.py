@@ -1,0 +1,70 @@
+"""What `simeval probe` does: one message to an app at a URL or to a program, and what was understood of its answer."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+
+import anyio
+
+from simeval.cli.output import NOT_COMPLETED, Color, status_of, terminal_of
+from simeval.core.tables import printable
+from simeval.core.terminal import Terminal
+from simeval.errors import DefinitionError
+from simeval.suites.apps.named import app_of
+from simeval.suites.apps.remote_app import SHOWN, Exchange, RemoteApp
+from simeval.suites.files import SUFFIXES, load_suite
+
+LABEL = 12  # cells of the names before what is shown
+
+
+def probe(named: str, *, message: str, color: Color) -> int:
+    """Send one message and show what came of it; give the exit status."""
+
+    def work() -> int:
+        app = _app(named)
+        exchange, seconds = anyio.run(_sent, app, message)
+        terminal = terminal_of(sys.stdout, color)
+        for name, text in _parts(app, message, exchange, seconds):
+            sys.stdout.write("\n".join(_line(terminal, name, text)) + "\n")
+        return NOT_COMPLETED if exchange.response is None else 0
+
+    return status_of(work)
+
+
+async def _sent(app: RemoteApp, message: str) -> tuple[Exchange, float]:
+    async with app:
+        clock = perf_counter()
+        exchange = await app.exchange([{"role": "user", "content": message}], {})
+        return exchange, perf_counter() - clock
+
+
+def _app(named: str) -> RemoteApp:
+    """Return the app that a name means, or that a suite file describes. Raises DefinitionError."""
+    app = app_of(load_suite(named).cast.app if Path(named).suffix in SUFFIXES else named)
+    if not isinstance(app, RemoteApp):
+        do = "try a function or a model with `simeval try SUITE --app ...`"
+        raise DefinitionError(f"app {named!r}", found="it is neither behind a URL nor a program", do=do)
+    return app
+
+
+def _parts(app: RemoteApp, message: str, exchange: Exchange, seconds: float) -> Iterator[tuple[str, str]]:
+    yield "app", app.name
+    yield "sent", message
+    yield "came back", f"{exchange.status}, in {1000 * seconds:.0f} ms"
+    yield "as it came", exchange.body[: 5 * SHOWN] or "nothing"
+    if exchange.response is None:
+        yield "no answer", exchange.failure or ""
+        return
+    yield "reply", exchange.response.response
+    for call in exchange.response.tool_calls or ():
+        yield "tool call", json.dumps(call, ensure_ascii=False)
+    session = exchange.response.state["session"]
+    kept = {"named by us": session["given"], "named by the app": session["theirs"], "cookies": session["cookies"]}
+    yield "session", "; ".join(f"{name}: {value}" for name, value in kept.items() if value)
+
+
+def _line(terminal: Terminal, name: str, text: str) -> list[str]:
+    label = terminal.paint(name, "dim") + " " * (LABEL - len(name))
+    return terminal.wrap(printable(text), first=label, rest=" " * LABEL)

@@ -1,0 +1,37 @@
+"""Which event loop is running: simeval needs asyncio, because aiohttp and LiteLLM, by which models are called, do."""
+
+import asyncio
+
+import anyio
+
+from simeval.errors import DefinitionError
+
+
+def is_on_asyncio() -> bool:
+    """Return whether this runs in a loop of asyncio."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def require_asyncio(where: str) -> None:
+    """Raise a DefinitionError in a loop that is not asyncio's."""
+    if not is_on_asyncio():
+        do = 'run it on asyncio (in tests with anyio\'s pytest plugin: a fixture anyio_backend that returns "asyncio")'
+        raise DefinitionError(where, found="this is trio, and aiohttp and LiteLLM need asyncio", do=do)
+
+
+def require_no_loop(where: str, do: str) -> None:
+    """Raise a DefinitionError in a loop, of asyncio or any other."""
+    if is_on_asyncio() or _is_in_a_task():
+        raise DefinitionError(where, found="an event loop is running here, as in a notebook", do=do)
+
+
+def _is_in_a_task() -> bool:
+    try:
+        anyio.get_current_task()
+    except RuntimeError:
+        return False
+    return True

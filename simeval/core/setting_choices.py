@@ -1,0 +1,16 @@
+"""What settings can be that have a few values only."""
+
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+OnAppError = Literal["fail", "exclude", "stop"]
+OnFailedControl = Literal["refuse", "warn", "off"]
+OnUserFault = Literal["missing", "retry", "count"]
+UserFormat = Literal["json", "text"]
+EarlyStopping = bool | Literal["anytime"]
+Gate = Literal["pass", "not_fail"]
+StopAt = Literal["gate", "verdict"]
+CriteriaCalls = Literal["all", "each"]
+JudgeReply = Literal["json", "label"]
+ModelRole = Literal["judge", "user", "app"]  # whose options a model gets; rubrics and scorers are the judge's
+ROLES: Sequence[ModelRole] = get_args(ModelRole)

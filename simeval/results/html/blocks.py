@@ -1,0 +1,134 @@
+"""The data of a report: blocks of compressed JSON, the conversations of one scenario in each, within a budget."""
+
+import json
+import zlib
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+from simeval.core.serialization import Json, plain
+from simeval.results.html.charts import Node, histogram, region_chart
+from simeval.results.html.heads import scenarios_of
+from simeval.results.html.record import ReportTrial
+from simeval.results.html.sentences import way
+from simeval.results.html.source import Source
+from simeval.results.html.trials import report_trial, required_of, worst_first
+from simeval.results.screen.page import ShownCut
+
+MOST_BYTES = 13_000_000  # of all conversations together, as text in the file
+AT_A_TIME = 100  # conversations that are read from a store together
+LEAST_KEPT = 3  # conversations of a scenario, however long they are
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The data of one scenario, as text for the file; `kept` of its conversations are in it."""
+
+    scenario: int
+    text: str
+    kept: int
+
+
+def scenario_blocks(source: Source, most_bytes: int = MOST_BYTES) -> Iterator[Block]:
+    """Return the block of each scenario, those that passed first: what they leave of the budget is for the others."""
+    scenarios = scenarios_of(source.document)
+    order = sorted(range(len(scenarios)), key=lambda place: scenarios[place]["outcome"] != "pass")
+    left = most_bytes
+    for done, place in enumerate(order):
+        block = _block(source, place, scenarios[place], left // (len(order) - done))
+        left = max(0, left - len(block.text))
+        yield block
+
+
+def _block(source: Source, place: int, scenario: Json, room: int) -> Block:
+    expectations = scenario["expectations"]
+    required = required_of(source.labels(place), expectations)
+    order = worst_first(source.outlines(place), required)
+    charts = [_charts(each) for each in expectations]
+    return block_of(place, [each.label for each in required], charts, _whole(source, place, order, required), room)
+
+
+def block_of(
+    place: int, labels: Sequence[str], charts: Sequence[Sequence[Json]], trials: Iterable[ReportTrial], room: int
+) -> Block:
+    """Return the block of a scenario with as many of its trials as there is room for."""
+    writer = _Writer()
+    writer.write(json.dumps({"labels": labels, "charts": charts})[:-1] + ', "trials": [')
+    kept = 0
+    for trial in trials:
+        writer.write((", " if kept else "") + json.dumps(trial, default=_fields))
+        kept += 1
+        if writer.size >= room and kept >= LEAST_KEPT:
+            break
+    writer.write("]}")
+    return Block(place, writer.text(), kept)
+
+
+def _whole(source: Source, place: int, order: Sequence[int], required: Any) -> Iterator[ReportTrial]:
+    for start in range(0, len(order), AT_A_TIME):
+        wanted = order[start : start + AT_A_TIME]
+        found = {each.trial.index: each for each in source.read(place, wanted)}
+        yield from (report_trial(found[index], required) for index in wanted if index in found)
+
+
+def _charts(expectation: Json) -> list[Json]:
+    """Return the pictures of an expectation: of each verdict the way to it, and how its scores are spread."""
+    return [_chart(expectation, each, with_scores=not place) for place, each in enumerate(expectation["verdicts"])]
+
+
+def _chart(expectation: Json, verdict: Json, *, with_scores: bool) -> Json:
+    chart = verdict.get("chart")
+    said = way(chart, verdict) if chart else ""
+    region: Node | None = region_chart(chart, label=said) if chart and chart["met"] else None
+    scores = [each for each in expectation.get("scores", ()) if each is not None]
+    cut = verdict.get("cut")
+    spread = (
+        histogram(scores, ShownCut(**cut) if cut else None, label=f"{len(scores)} scores of {expectation['label']}")
+        if with_scores and len(set(scores)) > 1
+        else None
+    )
+    return {"region": region, "said": said if region else "", "scores": spread}
+
+
+class _Writer:
+    """Compresses text piece by piece, and knows how much room it takes in the file by now."""
+
+    def __init__(self) -> None:
+        self._compress = zlib.compressobj(6)
+        self._pieces: list[bytes] = []
+        self.size = 0
+
+    def write(self, text: str) -> None:
+        self._keep(self._compress.compress(text.encode("ascii")))
+
+    def text(self) -> str:
+        self._keep(self._compress.flush())
+        return b64encode(b"".join(self._pieces)).decode("ascii")
+
+    def _keep(self, piece: bytes) -> None:
+        self._pieces.append(piece)
+        self.size += len(piece) * 4 // 3
+
+
+def packed(value: object) -> str:
+    """Return a value as compressed JSON, in letters that end no element of a page."""
+    writer = _Writer()
+    writer.write(json.dumps(as_json(value)))
+    return writer.text()
+
+
+def _fields(record: Any) -> Mapping[str, Any]:
+    """Return what a record holds, which is in the form JSON has: `as_json` would look at each word of it."""
+    return {each.name: getattr(record, each.name) for each in fields(record)}
+
+
+def as_json(value: object) -> Any:
+    """Return records in the form JSON has; what they hold is in that form already, but for numbers that are none."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {each.name: as_json(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(name): as_json(each) for name, each in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return [as_json(each) for each in value]
+    return plain(value)

@@ -1,0 +1,123 @@
+"""The page of a report: one file that asks for nothing, with its data last."""
+
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+
+from simeval.errors import StoreError
+from simeval.results.html.blocks import Block, packed, scenario_blocks
+from simeval.results.html.charts import as_svg
+from simeval.results.html.heads import head_of
+from simeval.results.html.record import Report, ReportChange, ReportScenario
+from simeval.results.html.source import Source
+from simeval.results.text import MARKS
+
+HEADERS = ("Scenario", "Requirement", "Verdict", "Estimate", "Interval", "n", "What it means", "Picture")
+MOST_PICTURES = 200  # in the table: each takes a kilobyte
+
+
+def write_report(path: str | Path, source: Source) -> None:
+    """Write the report of a run, reading a few of its conversations at a time. Raises StoreError."""
+    write_page(path, head_of(source.document, source.rubrics), scenario_blocks(source))
+
+
+def write_page(path: str | Path, report: Report, blocks: Iterable[Block]) -> None:
+    """Write a page with its data. Raises StoreError where that cannot be written."""
+    try:
+        with Path(path).open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+            for piece in page_pieces(report, blocks):
+                file.write(piece)
+    except OSError as error:
+        raise StoreError(str(path), problem=str(error.strerror)) from error
+
+
+def page_pieces(report: Report, blocks: Iterable[Block]) -> Iterator[str]:
+    """Return a page piece by piece: what runs in it, its verdicts as a table, and its data."""
+    title = escape(f"{mark_of(report.outcome)} · {report.name} · simeval")
+    scripts = [_asset("preact-htm.js"), _asset("view.js"), _asset("page.js")]
+    style = _asset("page.css")
+    allowed = " ".join(map(_hash, scripts))
+    policy = f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+    yield (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta name="color-scheme" content="light dark">\n<title>{title}</title>\n<style>{style}</style>\n</head>\n'
+        f'<body>\n<div id="app"></div>\n<noscript>\n{_table(report)}\n</noscript>\n'
+    )
+    yield from (f"<script>{script}</script>\n" for script in scripts)
+    kept: dict[int, int] = {}
+    for block in blocks:
+        kept[block.scenario] = block.kept
+        yield f'<script type="text/plain" id="block-{block.scenario}">{block.text}</script>\n'
+    head = packed({"mark": mark_of(report.outcome), "report": report, "kept": [kept[place] for place in sorted(kept)]})
+    yield f'<script type="text/plain" id="head">{head}</script>\n</body>\n</html>\n'
+
+
+def mark_of(outcome: str) -> str:
+    """Return an outcome, or a finding, as a report shows it."""
+    return MARKS.get(outcome, outcome.upper() or "MEASURED")  # type: ignore[call-overload, no-any-return]
+
+
+@cache
+def _asset(name: str) -> str:
+    return files(__package__).joinpath("assets", name).read_text(encoding="utf-8").strip("\n")
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def _table(report: Report) -> str:
+    """Write every verdict as a table, for who reads with scripts switched off."""
+    mark = mark_of(report.outcome)
+    lines = [
+        f"<main><h1>{escape(mark)}: {escape(report.headline)}</h1>",
+        *(f"<p>{escape(each)}</p>" for each in [report.stopped, *report.meaning] if each),
+        "<table><thead><tr>",
+        *(f"<th>{each}</th>" for each in HEADERS),
+        "</tr></thead><tbody>",
+        *_rows(report.scenarios),
+        *map(_changed, report.changes),
+        *(_row(["", each[0], "measured", each[1], each[2], each[3], ""]) for each in report.metrics),
+        "</tbody></table>",
+        "<p>The conversations are in this file, too: they are shown where scripts may run.</p></main>",
+    ]
+    return "\n".join(lines)
+
+
+def _rows(scenarios: Sequence[ReportScenario]) -> Iterator[str]:
+    found = [(each, one, verdict) for each in scenarios for one in each.expectations for verdict in one.verdicts]
+    for place, (scenario, expectation, verdict) in enumerate(found):
+        numbers = verdict.numbers
+        why = f"{verdict.said}. {verdict.why or verdict.meaning}"
+        measured = [_number(numbers["estimate"]), _between(numbers["confidence_interval"]), numbers["n"]]
+        picture = as_svg(verdict.picture) if verdict.picture and place < MOST_PICTURES else ""
+        yield _row([scenario.title, expectation.label, mark_of(verdict.outcome), *measured, why], picture)
+
+
+def _changed(change: ReportChange) -> str:
+    numbers = change.numbers
+    measured = [_number(numbers["difference"]), _between(numbers["interval"]), numbers["n"]]
+    return _row(
+        [change.title, change.name, change.finding, *measured, change.said],
+        as_svg(change.picture) if change.picture else "",
+    )
+
+
+def _row(cells: Iterable[object], picture: str = "") -> str:
+    return f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in cells)}<td>{picture}</td></tr>"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
+
+
+def _between(interval: Sequence[float | None] | None) -> str:
+    if interval is None:
+        return "-"
+    return " to ".join("unbounded" if each is None else f"{each:.4g}" for each in interval)

@@ -1,0 +1,131 @@
+"""Conversations of a report: which speak most against what is required, for which reason, and what is shown of each."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, zip_longest
+from typing import Any
+
+from simeval.core.conversation import FIRST_TEXT, STATUS, USER_FAULTS, Message
+from simeval.core.serialization import encode_message, plain
+from simeval.core.trial import CANNOT_TELL, Failure, Judgement, Score
+from simeval.results.html.record import ReportTrial
+from simeval.results.screen.page import ShownCut
+
+SHOWN_METADATA = (STATUS, USER_FAULTS, FIRST_TEXT, "model")  # of a message
+LONGEST_CAUSE = 140  # characters of what went wrong, as the name of a group
+MET, MISSED, MISSING, UNNEEDED, MEASURED = "met", "missed", "missing", "unneeded", "measured"
+STAGES = {
+    "app": "The app failed",
+    "app_model": "The app's model could not be asked",
+    "simulator": "The simulated user could not be asked",
+    "judge": "The judge could not rate it",
+    "rubric": "There was no rubric to judge by",
+    "scorer": "It could not be measured",
+    "engine": "simeval itself failed",
+    "run": "The run ended before",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Required:
+    """One result of a trial by its label; `cuts` are where it begins to speak for what is required of it, if anything.
+
+    `is_required` says whether anything is: of some numbers of an experiment nothing is.
+    """
+
+    label: str
+    cuts: Sequence[ShownCut | None]
+    is_required: bool = True
+
+    def state(self, result: Score | Failure) -> str:
+        """Say what a result is for what is required."""
+        if isinstance(result, Failure):
+            return UNNEEDED if result.is_unneeded else MISSED if result.stage == "app" else MISSING
+        if not self.is_required:
+            return MEASURED
+        return MET if all(cut is None or cut.holds(result.value) for cut in self.cuts) else MISSED
+
+    def badness(self, result: Score | Failure) -> tuple[int, float]:
+        """Order results from harmless to damning."""
+        state = self.state(result)
+        if isinstance(result, Failure):
+            return {MISSED: 3, MISSING: 1}.get(state, 0), 0.0
+        cut = next((cut for cut in self.cuts if cut is not None), None)
+        beyond = 0.0 if cut is None else (cut.score - result.value) * (1 if cut.sign.startswith(">") else -1)
+        return (2 if state == MISSED else 0), beyond
+
+
+def worst_first(outlines: Sequence[Judgement], required: Sequence[Required]) -> list[int]:
+    """Return the indexes of trials: the worst of each requirement in turn, then those that speak against nothing."""
+    columns = [list(_against(outlines, place, each)) for place, each in enumerate(required) if each.is_required]
+    in_turn = chain.from_iterable(zip_longest(*columns))
+    first = dict.fromkeys(index for index in in_turn if index is not None)
+    return [*first, *(each.trial.index for each in outlines if each.trial.index not in first)]
+
+
+def _against(outlines: Sequence[Judgement], place: int, required: Required) -> Iterator[int]:
+    found = [
+        (required.badness(each.results[place]), each.trial.index) for each in outlines if place < len(each.results)
+    ]
+    found.sort(key=lambda each: (-each[0][0], -each[0][1], each[1]))
+    return (index for (rank, _), index in found if rank)
+
+
+def report_trial(judgement: Judgement, required: Sequence[Required]) -> ReportTrial:
+    """Return what a report shows of a trial."""
+    found = list(zip(required, judgement.results, strict=False))
+    talk = judgement.conversation
+    return ReportTrial(
+        index=judgement.trial.index,
+        reason=reason_of(judgement, required),
+        worst=any(each.state(result) in (MISSED, MISSING) for each, result in found),
+        states=[each.state(result) for each, result in found],
+        scores={each.label: _score(result) for each, result in found if isinstance(result, Score)},
+        turns=[_turn(message) for message in talk.messages],
+        ended=talk.ended,
+        seed=str(judgement.trial.seed or ""),
+        style=dict(talk.writing_style or {}),
+        failures=[f"{failure.stage}: {failure.error}" for failure in judgement.failures],
+    )
+
+
+def reason_of(judgement: Judgement, required: Sequence[Required]) -> str:
+    """Say why a trial speaks against what is required, in the words of its group; empty where it does not."""
+    for failure in judgement.failures:
+        if failure.is_user_fault:
+            kinds = ", ".join(dict.fromkeys(judgement.conversation.user_faults)) or failure.error
+            return f"The simulated user did not do its part: {kinds.replace('_', ' ')}"
+        if failure.cause == CANNOT_TELL:
+            return "The judge could not tell"
+        return _cut(f"{STAGES.get(failure.stage, failure.stage)}: {failure.error}")
+    missed = [
+        each.label for each, result in zip(required, judgement.results, strict=False) if each.state(result) == MISSED
+    ]
+    return f"Not met: {' · '.join(missed)}" if missed else ""
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_CAUSE else f"{line[: LONGEST_CAUSE - 1]}…"
+
+
+def _score(score: Score) -> dict[str, Any]:
+    ratings = [{"judge": each.judge, "score": plain(each.score), "reasoning": each.reasoning} for each in score.ratings]
+    return {"score": plain(score.value), "reasoning": score.reasoning} | ({"ratings": ratings} if ratings else {})
+
+
+def _turn(message: Message) -> dict[str, Any]:
+    encoded = encode_message(message)
+    metadata: Mapping[str, Any] = encoded.pop("metadata", {})
+    shown = {name: metadata[name] for name in SHOWN_METADATA if name in metadata}
+    del encoded["started"]
+    return encoded | ({"metadata": shown} if shown else {})
+
+
+def required_of(labels: Iterable[str], expectations: Sequence[Mapping[str, Any]]) -> list[Required]:
+    """Return what is required of the results with these labels, by the expectations of a document."""
+    cuts: dict[str, list[ShownCut | None]] = {}
+    for expectation in expectations:
+        found = [each.get("cut") for each in expectation["verdicts"]]
+        cuts.setdefault(expectation["label"], []).extend(ShownCut(**each) if each else None for each in found)
+    return [Required(label, cuts.get(label, ()), is_required=bool(cuts.get(label))) for label in labels]

@@ -1,0 +1,37 @@
+"""A run of a store as a report reads it: its head at once, its conversations a few at a time."""
+
+from collections.abc import Iterable, Sequence
+
+from simeval.core.serialization import Json
+from simeval.core.trial import Judgement
+from simeval.results.html.source import Rubrics
+from simeval.store.runs import Runs
+
+AT_ONCE = 500  # trials that are asked for in one query
+
+
+class StoredSource:
+    """A run that a store keeps, whether it has ended or not."""
+
+    def __init__(self, runs: Runs, run_id: str) -> None:
+        self._runs, self._run_id = runs, run_id
+        self._labels = runs.labels(run_id)
+        self.document: Json = runs.head(run_id)
+        self.rubrics: Rubrics = runs.rubrics(run_id)
+
+    def labels(self, scenario: int) -> Sequence[str]:
+        return self._labels[scenario]
+
+    def outlines(self, scenario: int) -> Sequence[Judgement]:
+        if "passed" not in self.document or "metrics" in self.document:  # trials may have any indexes
+            return self._trials(scenario, None, in_outline=True)
+        counted = range(self.document["scenarios"][scenario]["trials"])
+        parts = [counted[start : start + AT_ONCE] for start in range(0, len(counted), AT_ONCE)]
+        return [each for part in parts for each in self._trials(scenario, part, in_outline=True)]
+
+    def read(self, scenario: int, indexes: Sequence[int]) -> Iterable[Judgement]:
+        return self._trials(scenario, indexes)
+
+    def _trials(self, scenario: int, indexes: Sequence[int] | None, *, in_outline: bool = False) -> list[Judgement]:
+        measures = len(self._labels[scenario])
+        return self._runs.trials(self._run_id, scenario, indexes, measures=measures, in_outline=in_outline)

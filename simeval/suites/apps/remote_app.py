@@ -1,0 +1,87 @@
+"""What apps that are reached by a protocol have in common.
+
+messages, state ──► request ──► exchange ──► response, state      state: the session, what is to be sent back
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+from uuid import uuid4
+
+from simeval.core.conversation import AppResponse, ChatMessage
+
+SHOWN = 200  # characters of what an app said that is quoted
+
+
+class AppFailure(Exception):
+    """What an app did instead of answering."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(said)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What was sent to an app and what came back: as it came, and as it was understood.
+
+    Of `response` and `failure` one is None.
+    """
+
+    status: str
+    body: str
+    response: AppResponse | None = None
+    failure: str | None = None
+
+    def answer(self) -> AppResponse:
+        """Return what was understood. Raises AppFailure where that is no answer."""
+        if self.response is None:
+            raise AppFailure(self.failure or "no answer")
+        return self.response
+
+
+@runtime_checkable
+class RemoteApp(Protocol):
+    """An app that is reached by a protocol. It is held open, as an async context manager, while it is evaluated."""
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+
+    async def exchange(self, messages: Sequence[ChatMessage], state: Mapping[str, Any]) -> Exchange:
+        """Send the messages of a conversation, of which the last is new, and return what came back."""
+
+    async def __call__(self, messages: list[ChatMessage], state: dict[str, Any]) -> AppResponse:
+        """Answer. Raises AppFailure."""
+
+    async def __aenter__(self) -> "RemoteApp":
+        """Open it; several may."""
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close it, when the last has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What is kept of a conversation from turn to turn, in the form JSON has.
+
+    `given` is an id of ours, `theirs` what the app names the conversation by, where it does.
+    """
+
+    given: str = field(default_factory=lambda: uuid4().hex)
+    theirs: str | None = None
+    cookies: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, state: Mapping[str, Any]) -> "Session":
+        """Return the one that a state holds, or a new one."""
+        return cls(**state["session"]) if "session" in state else cls()
+
+    def state(self) -> dict[str, Any]:
+        """Return the state that holds it."""
+        return {"session": {"given": self.given, "theirs": self.theirs, "cookies": dict(self.cookies)}}
+
+
+def quoted(text: str) -> str:
+    """Return the beginning of what an app said, in one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= SHOWN else f"{line[:SHOWN]}…"

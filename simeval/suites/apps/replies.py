@@ -1,0 +1,93 @@
+"""What an app's reply says: a JSON value, a plain text, or a stream of either."""
+
+import json
+from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from simeval.suites.apps.remote_app import AppFailure, quoted
+from simeval.suites.apps.templates import MISSING, found_at
+
+USUAL = ("reply", "response", "answer", "message", "content", "text", "output")  # where a reply is looked for
+DONE = "[DONE]"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Where an app's reply has what is wanted of it; without `reply`, where replies usually have it."""
+
+    reply: Sequence[str | int] = ()
+    tool_calls: Sequence[str | int] = ()
+    session: Sequence[str | int] = ()
+
+
+@dataclass(slots=True)
+class Reply:
+    """What was found in a reply so far, of a stream in all that came."""
+
+    reading: Reading
+    texts: list[str] = field(default_factory=list)
+    tool_calls: list[Mapping[str, Any]] = field(default_factory=list)
+    session: str | None = None
+    came: str = ""  # all of it, as it came
+
+    @property
+    def text(self) -> str:
+        """The whole answer."""
+        return "".join(self.texts)
+
+    def take(self, value: Any, *, streamed: bool = False) -> None:
+        """Take in a JSON value, or a text. Raises AppFailure where it has no answer; an event of a stream need not."""
+        text = self._text_of(value)
+        if isinstance(text, str):
+            self.texts.append(text)
+        elif not streamed:
+            raise AppFailure(self._complaint(value, text))
+        calls = found_at(value, self.reading.tool_calls) if self.reading.tool_calls else MISSING
+        if isinstance(calls, list):
+            self.tool_calls.extend(call for call in calls if isinstance(call, Mapping))
+        theirs = found_at(value, self.reading.session) if self.reading.session else MISSING
+        if isinstance(theirs, (str, int)):
+            self.session = str(theirs)
+
+    def _text_of(self, value: Any) -> Any:
+        if self.reading.reply:
+            return found_at(value, self.reading.reply)
+        if not isinstance(value, Mapping):
+            return value
+        return next((value[name] for name in USUAL if isinstance(value.get(name), str)), MISSING)
+
+    def _complaint(self, value: Any, text: Any) -> str:
+        if self.reading.reply:
+            path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.reading.reply)
+            found = "nothing" if text is MISSING else f"{quoted(json.dumps(text))}, which is no text,"
+            return f"there is {found} at ${path} of its answer {quoted(json.dumps(value, ensure_ascii=False))}"
+        return (
+            f"no text is found in its answer {quoted(json.dumps(value, ensure_ascii=False))}; say where with `reply:`"
+        )
+
+
+def value_of(text: str) -> Any:
+    """Return the JSON value that a text is, or the text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+async def events_of(lines: AsyncIterable[bytes], *, are_server_sent: bool) -> AsyncIterator[Any]:
+    """Yield the values of a stream: of server-sent events up to [DONE], or of lines of JSON."""
+    data: list[str] = []
+    async for raw in lines:
+        line = raw.decode("utf-8", "replace").rstrip("\r\n")
+        if not are_server_sent:
+            data = [line] if line else []
+        elif line.startswith("data:"):
+            data.append(line.removeprefix("data:").removeprefix(" "))
+        if data and not (are_server_sent and line):
+            text, data = "\n".join(data), []
+            if text == DONE:
+                return
+            yield value_of(text)
+    if data and data != [DONE]:
+        yield value_of("\n".join(data))

@@ -1,0 +1,78 @@
+"""On which event loops simeval runs, and what is said on the others."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+import trio
+
+from simeval import Engine, Expectation, OnlineEvaluator, ScenarioTest, SuccessRateEvaluator
+from simeval.errors import DefinitionError
+from simeval.scorers import ValidJSON
+
+SCENARIO = ScenarioTest(
+    title="Bot answers",
+    given="A user",
+    when="They ask",
+    sample_size=2,
+    then=Expectation(expected_behavior="Bot answers", evaluator=SuccessRateEvaluator(min_proportion=0.5)),
+)
+ON_TRIO = (
+    "this is trio, and aiohttp and LiteLLM need asyncio; run it on asyncio (in tests with anyio's pytest plugin: a "
+    'fixture anyio_backend that returns "asyncio").'
+)
+USERS_TESTS = """
+import anyio
+import pytest
+from tests.integration.test_event_loops import SCENARIO, Engine
+
+@pytest.mark.anyio
+async def test_the_bot():
+    result = await Engine(store=None, rubric_folder=None, progress=False).evaluate(SCENARIO, lambda message: "hello")
+    assert result.trials
+"""
+
+
+async def evaluate() -> Any:
+    return await Engine(store=None, progress=False).evaluate(SCENARIO, lambda message: "hello")
+
+
+async def measure_online() -> None:
+    async with OnlineEvaluator([ValidJSON()]):
+        """Nothing is submitted."""
+
+
+@pytest.mark.parametrize(("work", "where"), [(evaluate, "evaluate"), (measure_online, "OnlineEvaluator")])
+def test_on_trio_it_is_said_in_a_sentence_that_asyncio_is_needed(work: Any, where: str) -> None:
+    with pytest.raises(DefinitionError) as raised:
+        trio.run(work)
+
+    assert str(raised.value) == f"{where}: {ON_TRIO}"
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_without_await_it_is_not_run_inside_a_loop(backend: str) -> None:
+    async def notebook() -> None:
+        Engine(store=None).evaluate_sync(SCENARIO, lambda message: "hello")
+
+    with pytest.raises(DefinitionError) as raised:
+        anyio.run(notebook, backend=backend)
+
+    assert str(raised.value) == (
+        "evaluate_sync: an event loop is running here, as in a notebook; write `await engine.evaluate(...)`."
+    )
+
+
+def test_users_tests_on_both_loops_of_anyio_say_it_and_with_the_fixture_pass(tmp_path: Path) -> None:
+    fixture = "\n@pytest.fixture\ndef anyio_backend(): return 'asyncio'\n"
+    (tmp_path / "test_both.py").write_text(USERS_TESTS)
+    (tmp_path / "test_one.py").write_text(USERS_TESTS + fixture)
+
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--rootdir={tmp_path}", str(tmp_path)]
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
+
+    assert "1 failed, 2 passed" in done.stdout, done.stdout
+    assert f"evaluate: {ON_TRIO}" in done.stdout

@@ -1,0 +1,80 @@
+"""A browser for tests: Debian's Chromium, without a network, and pages that note what must not happen."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, sync_playwright
+
+FLAGS = [
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync", "--no-first-run"),
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+]
+READY = "html[data-ready]"
+PATIENCE = 20_000  # milliseconds for what a page does
+
+
+def require_chromium() -> str:
+    """Return where Chromium is; skip where it is not, unless SIMEVAL_REQUIRE_BROWSER is 1."""
+    found = shutil.which("chromium")
+    if found is None:
+        missing = "no Chromium is installed (apt-get install chromium)"
+        if os.environ.get("SIMEVAL_REQUIRE_BROWSER") == "1":
+            pytest.fail(missing)
+        pytest.skip(missing)
+    return found
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Run a browser; in the end it is closed."""
+    path = require_chromium()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@dataclass(slots=True)
+class Opened:
+    """A report in a browser, with the errors it had and the addresses it asked for."""
+
+    page: Page
+    errors: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    def go(self, address: str) -> None:
+        """Change what stands behind the # of the page's address."""
+        self.page.evaluate("address => { location.hash = address; }", address)
+
+    def requirements(self) -> Locator:
+        """Return the requirements that are shown."""
+        return self.page.locator("[data-verdict]")
+
+
+@contextmanager
+def opened(browser: Browser, path: Path, address: str = "", **options: Any) -> Iterator[Opened]:
+    """Open a report; whatever the page asks for besides itself is noted."""
+    context = browser.new_context(**options)
+    try:
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE)
+        found = Opened(page)
+        page.on("console", lambda said: found.errors.append(said.text) if said.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: found.errors.append(str(error)))
+        page.on("request", lambda request: found.requests.append(request.url))
+        page.goto(f"{path.as_uri()}{address}")
+        if options.get("java_script_enabled", True):
+            page.wait_for_selector(READY, state="attached")
+        found.requests.remove(page.url.split("#")[0])
+        yield found
+    finally:
+        context.close()

@@ -1,0 +1,79 @@
+"""The pictures of a report: where they draw what."""
+
+from typing import Any
+
+from simeval.evaluators.ratings import SuccessRateEvaluator
+from simeval.results.encoding import encode_verdict
+from simeval.results.html.charts import Node, as_svg, histogram, interval_chart, region_chart
+from simeval.results.html.sentences import way
+from simeval.results.screen.page import ShownCut
+
+BAR = {"value": 0.9, "low": 0, "high": 1, "is_lower_bound": True}
+
+
+def parts(node: Node, kind: str) -> list[dict[str, Any]]:
+    """Return the attributes of the parts of a picture with this class."""
+    found = [node[1]] if node[1].get("class", "").split(" ")[0] == kind else []
+    return found + [each for child in node[2:] if isinstance(child, list) for each in parts(child, kind)]
+
+
+def verdict_of(*ratings: float, n_max: int = 100) -> dict[str, Any]:
+    evaluator = SuccessRateEvaluator(min_proportion=0.9)
+    test = evaluator.with_defaults(significance_level=0.05, early_stopping=True, min_trials=1).running_test(n_max)
+    for rating in ratings:
+        test.take(rating)
+    return encode_verdict(test.verdict())
+
+
+def test_an_interval_ends_before_the_bar_that_it_does_not_reach() -> None:
+    picture = interval_chart(BAR, (0.2, 0.8), 0.5, outcome="fail", label="it fails")
+    [bar], [reach] = parts(picture, "bar"), parts(picture, "range")
+
+    assert reach["x"] + reach["width"] < bar["x1"]
+
+
+def test_an_interval_without_an_end_is_drawn_to_the_end_of_the_scale() -> None:
+    picture = interval_chart(BAR, (None, None), None, outcome="inconclusive", label="open")
+    [scale], [reach] = parts(picture, "scale"), parts(picture, "range")
+
+    assert (reach["x"], reach["x"] + reach["width"]) == (scale["x1"], scale["x2"])
+
+
+def test_each_conversation_is_a_dot_that_names_it() -> None:
+    chart = verdict_of(9, 2, float("nan"), 9)["chart"]
+    dots = parts(region_chart({**chart, "excluded": [1]}, label="its way"), "dot")
+
+    assert [(dot["class"], dot["data-trial"]) for dot in dots] == [
+        ("dot met", 0),
+        ("dot missed", 2),
+        ("dot missing", 3),
+        ("dot met", 4),
+    ]
+
+
+def test_the_way_to_a_pass_ends_in_the_area_where_it_passes() -> None:
+    picture = region_chart(verdict_of(*[9] * 60)["chart"], label="passed")
+    [area], dots = parts(picture, "passing"), parts(picture, "dot")
+    corners = [tuple(map(float, each.split(","))) for each in area["points"].split()]
+
+    assert min(x for x, _ in corners) == dots[-1]["cx"]
+    assert min(y for _, y in corners) <= dots[-1]["cy"] <= max(y for _, y in corners)
+
+
+def test_the_sentence_beside_a_way_says_how_it_ended() -> None:
+    assert way((passed := verdict_of(*[9] * 100))["chart"], passed).startswith("Passed: 0 misses in ")
+    assert way((failed := verdict_of(*[1] * 100))["chart"], failed).startswith("Failed: ")
+    assert way((small := verdict_of(*[9] * 10, n_max=10))["chart"], small).endswith("cannot be proven at all.")
+
+
+def test_a_score_that_speaks_for_the_requirement_has_another_colour() -> None:
+    picture = histogram([2, 2, 9], ShownCut(">=", 6), label="scores")
+
+    assert [bar["height"] > 0 for bar in parts(picture, "missed")] == [False, True, False, False, False]
+    assert sum(bar["height"] > 0 for bar in parts(picture, "met")) == 1
+
+
+def test_what_is_written_into_a_picture_is_text() -> None:
+    assert as_svg(["text", {"title": '"<'}, "</svg><script>"]) == (
+        '<text title="&quot;&lt;">&lt;/svg&gt;&lt;script&gt;</text>'
+    )

@@ -1,0 +1,57 @@
+"""Which conversations of a report speak most against what is required, and for which reason."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from simeval.core.conversation import Conversation
+from simeval.core.trial import CANNOT_TELL, UNNEEDED, Failure, Judgement, Score, Trial
+from simeval.results.html.trials import Required, reason_of, required_of, worst_first
+from simeval.results.screen.page import ShownCut
+
+HIGH = Required("helps", [ShownCut(">=", 6)])
+LOW = Required("is brief", [ShownCut("<=", 3)])
+CRASH = Failure(stage="app", error="refused", cause="app")
+LOST = Failure(stage="judge", error="no answer", cause="server")
+
+
+def tried(*results: Sequence[Score | Failure]) -> list[Judgement]:
+    return [
+        Judgement(trial=Trial(0, n, n), conversation=Conversation(), results=(*each,)) for n, each in enumerate(results)
+    ]
+
+
+def given(value: float) -> Score:
+    return Score(value=value)
+
+
+def test_the_worst_of_each_requirement_come_in_turn_and_what_is_met_comes_last() -> None:
+    outlines = tried([given(9), given(1)], [given(2), given(9)], [given(1), given(1)], [given(9), given(4)])
+
+    assert worst_first(outlines, [HIGH, LOW]) == [2, 1, 3, 0]
+
+
+def test_a_crash_of_the_app_is_worse_than_a_bad_score_and_a_missing_one_is_better() -> None:
+    assert worst_first(tried([given(1)], [LOST], [CRASH], [UNNEEDED], [given(9)]), [HIGH]) == [2, 0, 1, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("result", "reason"),
+    [
+        (given(9), ""),
+        (given(1), "Not met: helps"),
+        (CRASH, "The app failed: refused"),
+        (LOST, "The judge could not rate it: no answer"),
+        (UNNEEDED, ""),
+        (Failure(stage="judge", error="no sign of it", cause=CANNOT_TELL), "The judge could not tell"),
+    ],
+)
+def test_a_reason_is_that_of_what_speaks_against_the_app(result: Score | Failure, reason: str) -> None:
+    assert reason_of(tried([result])[0], [HIGH]) == reason
+
+
+def test_a_number_of_an_experiment_of_which_nothing_is_required_speaks_against_nothing() -> None:
+    expectations = [{"label": "helps", "verdicts": [{"cut": {"sign": ">=", "score": 6}}]}]
+    required = required_of(["length", "helps"], expectations)
+
+    assert [each.state(given(1)) for each in required] == ["measured", "missed"]

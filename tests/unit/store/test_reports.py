@@ -1,0 +1,61 @@
+"""What a report reads of a store: the result without its conversations, and these a few at a time."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from simeval.results.html.page import write_report
+from simeval.store.database import Database
+from simeval.store.opening import open_database
+from simeval.store.reports import StoredSource
+from simeval.store.runs import Runs
+
+OLDER = Path(__file__).parents[2] / "data" / "stores" / "version_3.db"
+KILLED, FINISHED, STOPPED = "20261122-035728-657e64", "20261122-035729-e5be20", "20261122-035729-9ef90b"
+EXPERIMENT, UNFINISHED = "20261122-035729-1cf4a1", "20261122-035730-f0d360"
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    found = open_database(str(shutil.copy(OLDER, tmp_path / "runs.db")), must_exist=True)
+    yield found
+    found.close()
+
+
+@pytest.mark.parametrize("run_id", [KILLED, FINISHED, STOPPED, EXPERIMENT, UNFINISHED])
+def test_every_run_of_an_older_store_has_a_report(database: Database, tmp_path: Path, run_id: str) -> None:
+    write_report(tmp_path / "report.html", StoredSource(Runs(database), run_id))
+
+    assert run_id in (tmp_path / "report.html").read_text("utf-8")
+
+
+def test_the_head_of_a_run_is_its_result_without_conversations(database: Database) -> None:
+    runs = Runs(database)
+    document = runs.document(FINISHED)
+    for scenario in document["scenarios"]:
+        del scenario["conversations"]
+
+    assert StoredSource(runs, FINISHED).document == document
+
+
+def test_trials_are_read_as_they_were_kept(database: Database) -> None:
+    runs, document = Runs(database), Runs(database).document(FINISHED)
+    source = StoredSource(runs, FINISHED)
+
+    found = list(source.read(1, [2, 0]))
+    outlines = source.outlines(1)
+
+    said = [[turn["content"] for turn in document["scenarios"][1]["conversations"][index]["turns"]] for index in (0, 2)]
+    assert [[message.content for message in each.conversation.messages] for each in found] == said
+    assert [each.trial.index for each in outlines] == list(range(document["scenarios"][1]["trials"]))
+    assert not any(each.conversation.messages for each in outlines)
+    assert [each.results for each in found] == [outlines[index].results for index in (0, 2)]
+
+
+def test_a_run_that_was_killed_says_so_and_has_what_was_held(database: Database) -> None:
+    source = StoredSource(Runs(database), KILLED)
+
+    assert source.document["stopped"] == "it was interrupted: nothing is concluded yet"
+    assert source.outlines(0)
