@@ -145,7 +145,7 @@ def _headline(comparison: Comparison, noun: str, terminal: Terminal) -> list[str
     found, size = Counter(change.finding for change in comparison.changes), len(comparison.changes)
     order = [*([comparison.finding] if found[comparison.finding] else []), *FINDINGS]
     (first, count), *others = [(finding, found[finding]) for finding in dict.fromkeys(order) if found[finding]]
-    of_all = f"the {noun}" if size == 1 else f"{count} of {size} {noun}s"
+    of_all = f"the {noun}" if size == 1 else f"all {size} {noun}s" if count == size else f"{count} of {size} {noun}s"
     said = [f"{of_all} {_are(count, first)}", *(_of(n, what) for what, n in others)]
     alone = len(comparison.baseline.only_here) + len(comparison.candidate.only_here)
     left_out = [f"{alone} more {_are(alone, 'in one run only')}"] if alone else []

@@ -49,4 +49,4 @@ def _draw(result: Path, sample: int, out: Path, seed: int | None) -> None:
 
 
 def _refuse() -> None:
-    raise DefinitionError("agree", found="neither or both ways to use it", do=HOW_TO_AGREE)
+    raise DefinitionError("agree", found="it takes either LABELS or --sample", do=HOW_TO_AGREE)

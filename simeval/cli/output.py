@@ -114,5 +114,7 @@ def require_writable(path: str | None) -> None:
             target.unlink()
     except OSError as error:
         raise DefinitionError(
-            f"report {path!r}", found=f"it cannot be written ({error.strerror})", do="give a path that can be written"
+            f"report {path!r}",
+            found=f"it cannot be written ({error.strerror})",
+            do="check the path, or its permissions",
         ) from error

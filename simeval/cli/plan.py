@@ -44,7 +44,9 @@ def show_plan(
         elif bar is None:
             raise DefinitionError("plan", found="--bar is missing", do="give the share to prove, or a suite")
         elif rate is None:
-            raise DefinitionError("plan", found="--rate is missing", do="give the true share it shall be proven at")
+            raise DefinitionError(
+                "plan", found="--rate is missing", do="give the share that the app really has, such as 0.97"
+            )
         else:
             _refuse(written, ONLY_OF_A_SUITE, "it applies to a suite only")
             given = DEFAULTS.overridden(overrides(context))

@@ -85,7 +85,9 @@ def delete_runs(store: str, names: Sequence[str], *, confirmed: bool) -> int:
         runs = Runs(database)
         found = list(dict.fromkeys(runs.find(name) for name in names))  # all of them, before the first is gone
         if not confirmed and not sys.stdin.isatty():
-            raise DefinitionError("delete", found="there is nobody to ask", do="confirm it with --yes")
+            raise DefinitionError(
+                "delete", found="standard input is not a terminal, so it cannot ask", do="confirm it with --yes"
+            )
         if not confirmed and not _agrees(f"delete {', '.join(found)} from {store}, for good?"):
             show("nothing was deleted", None)
             return
@@ -130,7 +132,7 @@ def _conversations(runs: Runs, run_id: str, wanted: Wanted) -> str:
     titles = [scenario.title for scenario in page.scenarios]
     if wanted.scenario is not None and not any(wanted.scenario.casefold() in title.casefold() for title in titles):
         raise DefinitionError(
-            "--scenario", found=f"there is no {wanted.scenario!r}", do=nearest(wanted.scenario, titles)
+            "--scenario", found=f"no scenario has {wanted.scenario!r} in its title", do=nearest(wanted.scenario, titles)
         )
     found = chosen(page, trial=wanted.trial, failed=wanted.failed, title=wanted.scenario)
     if not found and wanted.failed and wanted.trial is None:

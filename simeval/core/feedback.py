@@ -48,7 +48,9 @@ class Feedback:
         require(usable, "feedback_id", found=self.feedback_id, do="give a text that can be printed, or leave it out")
         require(_is_score(self.score), "feedback score", found=self.score, do="give a number, true or false, or none")
         if self.score is None and not self.comment:
-            raise DefinitionError("feedback", found="neither a score nor a comment", do="give one of them, or both")
+            raise DefinitionError(
+                "feedback", found="it has neither a score nor a comment", do="give one of them, or both"
+            )
         aware = isinstance(self.created, datetime) and self.created.tzinfo is not None
         require(aware, "feedback created", found=self.created, do="give a time with its zone")
         self._require_place()

@@ -56,7 +56,7 @@ class FeedbackBook:
         """Remove one feedback. Raises DefinitionError where there is none of this id."""
         same = delete(FEEDBACK).where(FEEDBACK.c.feedback_id == feedback_id)
         if not self._database.write(lambda connection: connection.execute(same).rowcount):
-            raise DefinitionError("feedback", found=f"there is none with the id {feedback_id!r}", do="list it first")
+            raise DefinitionError("feedback", found=f"no feedback has the id {feedback_id!r}", do="list it first")
 
     def export(self, path: str | Path, *, run_id: str = "", dataset: str = "") -> int:
         """Write feedback as JSON lines, all or that of a run or a dataset; give how many. Raises StoreError."""
