@@ -13,6 +13,8 @@ from simeval.cli.options import (
     WholeHelp,
     color_option,
     log_options,
+    markdown_option,
+    markdown_options,
     only_option,
     screen_options,
     setting_options,
@@ -38,6 +40,7 @@ def main() -> None:
 )
 @click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
 @click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
+@markdown_options
 @click.option("--address", help="Of --executor ray: its cluster.  [default: RAY_ADDRESS, or one started here]")
 @click.option("--actors", type=click.IntRange(1), help="Of --executor ray: how many actors.  [default: 4]")
 @log_options
@@ -170,6 +173,7 @@ def rubric(context: click.Context, /, **options: Any) -> None:
 @click.option("--higher", "higher_is_better", multiple=True, metavar="METRIC", help="Of experiments: more is better.")
 @click.option("--lower", "lower_is_better", multiple=True, metavar="METRIC", help="Of experiments: less is better.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the comparison as JSON; - for standard output.")
+@markdown_option
 @color_option
 def compare(**options: Any) -> None:
     """Say whether CANDIDATE is better or worse than BASELINE, or proven not to be worse.
@@ -258,18 +262,21 @@ def runs(store: str, limit: int) -> None:
 @click.argument("run", default="last")
 @store_option("A SQLite file or a PostgreSQL URL.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
+@markdown_options
 @click.option("--trial", type=click.IntRange(0), help="Show the conversations with this number, from 0.")
 @click.option("--failed", is_flag=True, help="Show the conversations that speak against the app.")
 @click.option("--scenario", metavar="TITLE", help="Show the conversations of the scenarios with this in their titles.")
 @screen_options
-def show(run: str, store: str, json_path: str | None, **wanted: Any) -> None:
+def show(
+    run: str, store: str, json_path: str | None, markdown_path: str | None, baseline: str | None, **wanted: Any
+) -> None:
     """Show the report of a RUN (its id, the beginning of it, or last), or how far it has come.
 
     With --trial, --failed or --scenario: what was said, in full, with tool calls, scores, reasons and times.
     """
-    from simeval.cli.store import Wanted, show_run
+    from simeval.cli.store import Wanted, Written, show_run
 
-    raise SystemExit(show_run(store, run, json_path, Wanted(**wanted)))
+    raise SystemExit(show_run(store, run, Written(json_path, markdown_path, baseline), Wanted(**wanted)))
 
 
 @main.command(context_settings=CONTEXT)

@@ -9,11 +9,13 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import Any, Literal, TextIO
 
+from simeval.core.logs import log
 from simeval.core.terminal import DRAWN, WIDTH, Terminal
 from simeval.errors import DefinitionError, SimevalError, StoreError
 
 Color = Literal["auto", "always", "never"]
 
+STEP_SUMMARY = "GITHUB_STEP_SUMMARY"  # the file whose Markdown GitHub shows on the page of a job
 BAD_INPUT, NOT_COMPLETED, INTERRUPTED = 2, 3, 130
 
 
@@ -89,6 +91,25 @@ def write_json(path: str | None, found: Mapping[str, Any]) -> None:
         sys.stdout.write(f"{json.dumps(found, indent=1)}\n")  # plain ASCII: whoever reads may use any encoding
     elif path:
         write_text(path, f"{json.dumps(found, ensure_ascii=False, indent=1)}\n")
+
+
+def write_markdown(path: str | None, made: Callable[[], str], *, is_summary: bool = True) -> None:
+    """Write a report as Markdown, where a path is given, and add it to the summary of a GitHub job, where there is one.
+
+    What GitHub cannot take is said, and spoils nothing else.
+    """
+    summary = os.environ.get(STEP_SUMMARY) if is_summary else None
+    if path is None and not summary:
+        return
+    text = made()
+    if path is not None:
+        write_text(path, text)
+    if summary and path != summary:
+        try:
+            with Path(summary).open("a", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(f"{text}\n")
+        except OSError as error:
+            log.warning(f"the summary of this job cannot be written ({STEP_SUMMARY}: {error.strerror})")
 
 
 def write_text(path: str, text: str) -> None:
