@@ -43,6 +43,7 @@ NOT_OF_USERS = {
     "Ledger",
     "Redactor",
     "ReplyCache",
+    "Waits",
 }
 
 

@@ -116,7 +116,7 @@ async def measure(qualities: Sequence[float], p0: float, n_max: int, *, concurre
         concurrency=concurrency,
         store=None,
         writing_style_config=WritingStyleConfig(enabled=False),
-        progress=False,
+        display="none",
     )
     return await engine.evaluate(suite, app)
 

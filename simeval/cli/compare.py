@@ -9,8 +9,9 @@ from simeval.analysis.comparison import compare
 from simeval.analysis.comparison_markdown import change_part, comparison_markdown
 from simeval.analysis.comparison_report import comparison_text, encode_comparison, noun_of, told_of
 from simeval.analysis.saved_run import Source, read_json, read_result
-from simeval.cli.output import Color, reader, require_writable, show, status_of, terminal_of, write_json, write_markdown
+from simeval.cli.output import reader, require_writable, show, status_of, write_json, write_markdown
 from simeval.core.markdown import Part, escaped
+from simeval.core.terminal import Color, terminal_of
 from simeval.errors import DefinitionError
 from simeval.results.screen.reading import read_page
 from simeval.store.opening import open_database

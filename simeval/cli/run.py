@@ -16,18 +16,16 @@ import anyio
 import click
 
 from simeval.cli.next_steps import command_again, is_kept, next_steps, store_flag
-from simeval.cli.options import overrides
+from simeval.cli.options import OVERRIDES, overrides
 from simeval.cli.output import (
     BAD_INPUT,
     INTERRUPTED,
     NOT_COMPLETED,
-    Color,
     make_printable,
     reader,
     require_writable,
     say,
     show,
-    terminal_of,
     write_json,
     write_markdown,
     write_text,
@@ -38,6 +36,7 @@ from simeval.core.executors import RayExecutor
 from simeval.core.logs import configure_logging, log
 from simeval.core.markdown import Part
 from simeval.core.settings import DEFAULTS, Settings
+from simeval.core.terminal import Color, terminal_of
 from simeval.core.trial import Outcome
 from simeval.core.version import __version__
 from simeval.engine.engine import Engine
@@ -131,7 +130,8 @@ def run_suite(
 ) -> int:
     """Run a suite and give the exit status; everything a person must read goes to standard error or output."""
     make_printable()
-    told = show_log(log_level or ("error" if quiet else "info"), log_format, detailed=verbose)
+    is_silent = quiet or context.meta.get(OVERRIDES, {}).get("display") == "none"
+    told = show_log(log_level or ("error" if is_silent else "info"), log_format, detailed=verbose)
     reports = _Reports(json_path, junit_path, markdown_path, color, verbose, quiet, told)
     settings = DEFAULTS
     clean = _cleaner(settings)

@@ -5,9 +5,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from simeval.cli.output import Color, require_writable, room_of, show, status_of, terminal_of, write_json, write_text
+from simeval.cli.output import require_writable, show, status_of, write_json, write_text
 from simeval.core.markdown import LONGEST_REPORT, fenced
 from simeval.core.tables import printable, render_table
+from simeval.core.terminal import Color, room_of, terminal_of
 from simeval.core.validation import nearest
 from simeval.errors import DefinitionError
 from simeval.results.markdown import run_markdown

@@ -38,7 +38,7 @@ def store(tmp_path: Path) -> Path:
 def engine(store: Path, run: str, **options: Any) -> Engine:
     """Return an engine that resumes a run by what it was: faults of simulated users were not looked for."""
     then: dict[str, Any] = {"on_user_fault": "count", **options}
-    return Engine(store=store, resume=run, progress=False, early_stopping=False, **then)
+    return Engine(store=store, resume=run, display="none", early_stopping=False, **then)
 
 
 async def test_a_suite_is_not_resumed_by_other_rules_for_simulated_users(store: Path, version_3: ModuleType) -> None:
