@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from simeval.cli.first_steps import FIRST_STEPS
+from simeval.cli.labelling import label
 from simeval.cli.options import (
     CONTEXT,
     GroupedCommand,
@@ -63,7 +64,7 @@ def run(context: click.Context, /, **options: Any) -> None:
 
 
 @main.command(context_settings=CONTEXT)
-@click.argument("result", type=click.Path(path_type=Path))
+@click.argument("result")
 @click.argument("labels", type=click.Path(path_type=Path), required=False)
 @click.option("--sample", type=click.IntRange(1), help="Draw so many trials at random for people to label.")
 @click.option("--out", type=click.Path(path_type=Path), help="Where --sample writes the file to fill in (CSV).")
@@ -75,9 +76,12 @@ def run(context: click.Context, /, **options: Any) -> None:
     show_default=True,
     help="Error on each side of the intervals.",
 )
+@store_option("Where runs are that are no files, and labels that stand in no file.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the report as JSON; - for standard output.")
 def agree(**options: Any) -> None:
-    """Hold the judge of a run (RESULT, what --json wrote) against people's LABELS.
+    """Hold the judge of a run (RESULT, what --json wrote, or a run of the store) against people's LABELS.
+
+    Without LABELS it takes those that people gave with `simeval label`; what a model says is never among them.
 
     LABELS is CSV, or one JSON object a line, with scenario, index and label (pass or fail, or a rating from 1 to
     10), and expectation and rater where there are several. The labelled trials must be a random subset of the
@@ -357,7 +361,7 @@ def judge_test(context: click.Context, /, **options: Any) -> None:
     raise SystemExit(test_judge(context, **options))
 
 
-for _command in (*FIRST_STEPS, *SCALE):
+for _command in (*FIRST_STEPS, label, *SCALE):
     main.add_command(_command)
 
 if __name__ == "__main__":

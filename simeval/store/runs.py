@@ -94,6 +94,10 @@ class Runs:
         """Return the machine-readable result of a run. Raises DefinitionError where it has not ended."""
         return self._database.read(lambda connection: _document(connection, self._ended(connection, run_id)))
 
+    def rubrics(self, run_id: str) -> Mapping[str, Mapping[str, str]]:
+        """Return the levels of the rubrics that a run was judged by, by their keys."""
+        return self._database.read(lambda connection: read_rubrics(connection, run_id))
+
     def failures(self, run_id: str) -> Mapping[TrialKey, Mapping[int, Failure]]:
         """Return what could not be measured in a run, by the position of the expectation."""
         return self._database.read(lambda connection: read_failures(connection, run_id))

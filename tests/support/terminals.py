@@ -31,7 +31,7 @@ class TerminalSession:
     _stream: pyte.ByteStream = field(init=False)
 
     def __post_init__(self) -> None:
-        self._stream = pyte.ByteStream(self.screen)  # type: ignore[no-untyped-call]
+        self._stream = pyte.ByteStream(self.screen)
 
     @property
     def lines(self) -> list[str]:
@@ -44,7 +44,10 @@ class TerminalSession:
 
     def until(self, happened: Callable[[], bool] | str) -> None:
         """Read until a text is to be seen, or something else is the case. Raises AssertionError at the end of it."""
-        seen = (lambda: happened in self.text) if isinstance(happened, str) else happened
+
+        def seen() -> bool:
+            return happened in self.text if isinstance(happened, str) else happened()
+
         deadline = monotonic() + PATIENCE_SECONDS
         while not seen():
             assert self._read(deadline), self.text
