@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 import click
 
 from simeval.cli.options import overrides, written_flags
-from simeval.cli.output import room_of, status_of
+from simeval.cli.output import status_of
 from simeval.core.logs import configure_logging
 from simeval.core.settings import DEFAULTS
+from simeval.core.terminal import room_of
 from simeval.errors import DefinitionError
 from simeval.suites.files import load_suite
 from simeval.suites.planning import SuitePlan, plan, plan_suite

@@ -5,11 +5,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from simeval.cli.output import Color, require_writable, room_of, show, status_of, terminal_of, write_json
+from simeval.cli.output import require_writable, show, status_of, write_json, write_text
+from simeval.core.markdown import LONGEST_REPORT, fenced
 from simeval.core.tables import printable, render_table
+from simeval.core.terminal import Color, room_of, terminal_of
 from simeval.core.validation import nearest
 from simeval.errors import DefinitionError
 from simeval.results.html.page import write_report
+from simeval.results.markdown import run_markdown
 from simeval.results.screen.conversations import chosen, conversations_text
 from simeval.results.screen.reading import read_page
 from simeval.results.screen.report import run_text
@@ -54,18 +57,31 @@ class Wanted:
         return self.trial is not None or self.failed or self.scenario is not None
 
 
-def show_run(store: str, run: str, json_path: str | None, html_path: str | None, wanted: Wanted) -> int:
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Where the report of a run is written, beside what is shown; `baseline` is what Markdown says the changes to."""
+
+    json_path: str | None
+    html_path: str | None
+    markdown_path: str | None
+    baseline: str | None
+
+
+def show_run(store: str, run: str, written: Written, wanted: Wanted) -> int:
     """Print a run's report or some of its conversations, or how far it has come; give the exit status."""
+    json_path = written.json_path
 
     def work(database: Database) -> None:
         runs = Runs(database)
         run_id = runs.find(run)
-        for path in (json_path, html_path):
+        for path in (json_path, written.html_path, written.markdown_path):
             require_writable(path)
         if json_path is not None:
             write_json(json_path, runs.document(run_id))
-        if html_path is not None:
-            write_report(html_path, StoredSource(runs, run_id))
+        if written.html_path is not None:
+            write_report(written.html_path, StoredSource(runs, run_id))
+        if written.markdown_path is not None:
+            write_text(written.markdown_path, _markdown(runs, run_id, store, written.baseline))
         if json_path != "-":
             show(
                 _conversations(runs, run_id, wanted) if wanted.is_of_conversations else _report(runs, run_id, wanted),
@@ -143,6 +159,18 @@ def _conversations(runs: Runs, run_id: str, wanted: Wanted) -> str:
             "--trial", found=f"there is no trial {wanted.trial}", do=f"use a number from 0 to {most - 1}"
         )
     return conversations_text(found, terminal_of(sys.stdout, wanted.color))
+
+
+def _markdown(runs: Runs, run_id: str, store: str, baseline: str | None) -> str:
+    """Return the report of a run as Markdown, with the changes to a baseline where one is named."""
+    from simeval.cli.compare import changes_since, load_baseline  # what compares takes its time
+
+    document = runs.document(run_id)
+    page = read_page(document, only_worst=True)
+    if page is None:
+        return fenced(runs.report(run_id), LONGEST_REPORT)
+    more = changes_since(load_baseline(baseline, store), document) if baseline else ()
+    return run_markdown(page, more=more)
 
 
 def _report(runs: Runs, run_id: str, wanted: Wanted) -> str:
