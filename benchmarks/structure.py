@@ -81,7 +81,7 @@ def way_of_a_trial() -> set[str]:
 
     async def run() -> None:
         with tempfile.TemporaryDirectory() as folder:
-            engine = Engine(seed=1, store=Path(folder) / "runs.db", progress=False)
+            engine = Engine(seed=1, store=Path(folder) / "runs.db", display="none")
             result = await engine.evaluate(scenario, app)
             str(result)
 

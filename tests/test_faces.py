@@ -48,6 +48,7 @@ NOT_OF_USERS = {
     "Ledger",
     "Redactor",
     "ReplyCache",
+    "Waits",
 }
 
 

@@ -105,7 +105,7 @@ async def run_busy(name: str, url: str) -> None:
         rubric_folder=None,
         store=None,
         early_stopping=False,
-        progress=False,
+        display="none",
     )
     suite = asking_what_it_can(BUSY_SCENARIOS, BUSY_TRIALS, bar=0.75)
     clock = perf_counter()

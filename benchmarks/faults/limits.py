@@ -54,7 +54,7 @@ async def measure(url: str) -> Row:
         rubric_folder=None,
         store=None,
         early_stopping=False,
-        progress=False,
+        display="none",
     )
     then = Expectation(
         expected_behavior="The app lists its functions", evaluator=SuccessRateEvaluator(min_proportion=0.9)

@@ -211,7 +211,7 @@ async def _measure(way: str, scenarios: int, url: str) -> dict[str, float]:
         rubric_folder=None,
         store=None,
         early_stopping=False,
-        progress=False,
+        display="none",
     )
     await engine.evaluate(asking_what_it_can(1, 2), app)
     wall, cpu = perf_counter(), process_time()

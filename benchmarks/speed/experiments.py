@@ -64,7 +64,7 @@ def measure(count: int, store: str) -> None:
     """Print a line of what one experiment takes; in a process of its own, for its memory."""
     loop = bare(min(count, 2_000)) * count / min(count, 2_000)
     found = dataset(count)
-    engine = Engine(store=store or None, seed=1, progress=False)
+    engine = Engine(store=store or None, seed=1, display="none")
     wall, cpu = perf_counter(), process_time()
     result = anyio.run(_evaluate, engine, found)
     wall, cpu = perf_counter() - wall, process_time() - cpu

@@ -72,7 +72,7 @@ async def measure(url: str, in_flight: int, scenarios: int, trials: int) -> dict
             rubric_folder=None,
             store=None,
             early_stopping=False,
-            progress=False,
+            display="none",
         )
 
     wall, cpu = perf_counter(), process_time()

@@ -40,7 +40,7 @@ async def run(url: str, store: str | None) -> tuple[float, float]:
         model_options={"api_base": url, "api_key": "none"},
         rubric_folder=None,
         early_stopping=False,
-        progress=False,
+        display="none",
         store=store,
     )
     wall, cpu = perf_counter(), process_time()

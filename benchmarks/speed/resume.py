@@ -39,7 +39,7 @@ async def run(store: Path, resume: str | None) -> tuple[SuiteResult, float, floa
         )
         for number in range(SCENARIOS)
     ]
-    engine = Engine(seed=1, concurrency=200, early_stopping=False, progress=False, store=store, resume=resume)
+    engine = Engine(seed=1, concurrency=200, early_stopping=False, display="none", store=store, resume=resume)
     wall, cpu = perf_counter(), process_time()
     results = await engine.evaluate(suite, app)
     return results, perf_counter() - wall, process_time() - cpu

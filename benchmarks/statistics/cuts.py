@@ -160,7 +160,7 @@ async def run(setting: Setting, scenarios: int, store: Path) -> tuple[SuiteResul
             writing_style_config=WritingStyleConfig(enabled=False),
             store=store,
             resume="last" if attempt else None,
-            progress=False,
+            display="none",
         )
         async with anyio.create_task_group() as tasks:
             if attempt < setting.cuts:

@@ -123,7 +123,7 @@ async def measure(
         min_trials=min_trials,
         store=None,
         writing_style_config=WritingStyleConfig(enabled=False),
-        progress=False,
+        display="none",
     )
     return await engine.evaluate(suite, app)
 

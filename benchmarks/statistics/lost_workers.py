@@ -116,7 +116,7 @@ async def run(workers: MortalWorkers, scenarios: int, *, early_stopping: bool) -
             concurrency=WORKERS * PLACES,
             early_stopping=early_stopping,
             store=None,
-            progress=False,
+            display="none",
         )
         engine._engine_resources = replace(engine._engine_resources, elsewhere=workers)
         results.append(await engine.evaluate(suite, "offline/app"))

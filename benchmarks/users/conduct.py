@@ -64,7 +64,7 @@ ANYTHING = ProportionEvaluator(min_proportion=0.5)
 async def simulate(scenarios: Sequence[ScenarioTest], user: str, app: str) -> SuiteResult:
     """Hold some conversations of each scenario."""
     engine = Engine(
-        user_simulator_model=user, seed=SEED, store=None, progress=False, early_stopping=False, max_user_fault_rate=1.0
+        user_simulator_model=user, seed=SEED, store=None, display="none", early_stopping=False, max_user_fault_rate=1.0
     )
     return await engine.evaluate(scenarios, app)
 

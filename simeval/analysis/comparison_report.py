@@ -125,7 +125,7 @@ def show_points(share: float) -> str:
 
 def comparison_text(comparison: Comparison, terminal: Terminal = PLAIN) -> str:
     """Write a comparison for a terminal: what is found of the whole, the table, the reasons, how sure it is."""
-    noun, unit = ("requirement", "trial") if comparison.kind == "suites" else ("metric", "example")
+    noun, unit = noun_of(comparison), "trial" if comparison.kind == "suites" else "example"
     changes = comparison.changes
     blocks = [
         _headline(comparison, noun, terminal),
@@ -140,19 +140,29 @@ def comparison_text(comparison: Comparison, terminal: Terminal = PLAIN) -> str:
     return terminal.finished([line for block in blocks if block for line in [*block, ""]][:-1])
 
 
+def noun_of(comparison: Comparison) -> str:
+    """Return what is compared."""
+    return "requirement" if comparison.kind == "suites" else "metric"
+
+
 def _headline(comparison: Comparison, noun: str, terminal: Terminal) -> list[str]:
     """Say what is found of the whole and of how many, and whether that meets the gate."""
+    mark = terminal.paint(comparison.finding.upper(), "bold", COLOURS[comparison.finding])
+    lines = terminal.wrap(told_of(comparison, noun), first=f"{mark}  ")
+    return [*lines, *terminal.wrap(gate_of(comparison), rest="  ")]
+
+
+def told_of(comparison: Comparison, noun: str) -> str:
+    """Say of how many what is found; what has no direction is described, and not among how many."""
     found = Counter(change.finding for change in comparison.changes)
-    size = sum(change.has_direction for change in comparison.changes) or len(comparison.changes)  # others are described
+    size = sum(change.has_direction for change in comparison.changes) or len(comparison.changes)
     order = [*([comparison.finding] if found[comparison.finding] else []), *FINDINGS]
     (first, count), *others = [(finding, found[finding]) for finding in dict.fromkeys(order) if found[finding]]
-    of_all = f"the {noun}" if size == 1 else f"{count} of {size} {noun}s"
+    of_all = f"the {noun}" if size == 1 else f"all {size} {noun}s" if count == size else f"{count} of {size} {noun}s"
     said = [f"{of_all} {_are(count, first)}", *(_of(n, what) for what, n in others)]
     alone = len(comparison.baseline.only_here) + len(comparison.candidate.only_here)
     left_out = [f"{alone} more {_are(alone, 'in one run only')}"] if alone else []
-    mark = terminal.paint(comparison.finding.upper(), "bold", COLOURS[comparison.finding])
-    lines = terminal.wrap(f"{', '.join([*said, *left_out])}{_common(comparison)}", first=f"{mark}  ")
-    return [*lines, *terminal.wrap(_gate(comparison), rest="  ")]
+    return f"{', '.join([*said, *left_out])}{_common(comparison)}"
 
 
 def _are(count: int, what: str) -> str:
@@ -175,7 +185,7 @@ def _common(comparison: Comparison) -> str:
     return f"; on {comparison.pairs} examples of both" + (f" ({', '.join(apart)})" if apart else "")
 
 
-def _gate(comparison: Comparison) -> str:
+def gate_of(comparison: Comparison) -> str:
     """Say whether the gate is met, and where no comparison like this one could meet it, what would."""
     met = "met" if comparison.passed else "not met"
     is_hopeless = comparison.finding == "unclear" and not any(change.has_margin for change in comparison.changes)
@@ -187,9 +197,8 @@ def _gate(comparison: Comparison) -> str:
 
 def _table(comparison: Comparison, noun: str, terminal: Terminal) -> list[str]:
     """Return a row for each change, under the title of its scenario; columns that have no room are left out."""
-    counted = "pairs" if comparison.paired else "trials"
-    headers = [noun, "finding", "before", "now", "change", "interval", counted, "better", "worse", "p"]
-    cells = [[change.name, *_row(change, terminal)] for change in comparison.changes]
+    headers = [noun, *change_headers(comparison)]
+    cells = [[change.name, *change_cells(change, terminal)] for change in comparison.changes]
     widths = [max(terminal.cells(row[place]) for row in (headers, *cells)) for place in range(len(headers))]
     room = terminal.columns - NAME - sum(width + GAP for width in widths[1:ALWAYS])
     shown = list(range(ALWAYS))
@@ -209,7 +218,14 @@ def _table(comparison: Comparison, noun: str, terminal: Terminal) -> list[str]:
     return [*table, *(line for said in caveats for line in terminal.wrap(f"~ approximate: {said}", rest="  "))]
 
 
-def _row(change: Change, terminal: Terminal) -> list[str]:
+def change_headers(comparison: Comparison) -> list[str]:
+    """Return what stands above the cells of a change."""
+    counted = "pairs" if comparison.paired else "trials"
+    return ["finding", "before", "now", "change", "interval", counted, "better", "worse", "p"]
+
+
+def change_cells(change: Change, terminal: Terminal = PLAIN) -> list[str]:
+    """Return the cells of a change, but for its name."""
     signed = show_points if change.kind == "share" else "{:+.3g}".format
     points = " pts" if change.kind == "share" else ""
     turned = [len(change.improved), len(change.regressed)] if change.pairs is not None and change.has_direction else []
@@ -307,10 +323,11 @@ def _foot(comparison: Comparison, noun: str) -> list[str]:
         "much evidence without a change, or (not worse; unclear, where there is a margin) with a loss of the margin"
     )
     runs = f"baseline {comparison.baseline}, candidate {comparison.candidate}"
-    return [means, *_guarantee(comparison, noun), one_line(runs)]
+    return [means, *guarantee_of(comparison, noun), one_line(runs)]
 
 
-def _guarantee(comparison: Comparison, noun: str) -> list[str]:
+def guarantee_of(comparison: Comparison, noun: str) -> list[str]:
+    """Say how often what is found would be wrong; nothing where nothing was tested."""
     level, bound = show_share(comparison.alpha), comparison.false_worse_bound
     if bound == 0:
         return []

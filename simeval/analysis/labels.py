@@ -1,7 +1,7 @@
 """People's labels of a run's trials: read from a file, and the file for them to fill in, drawn at random."""
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from math import isnan
@@ -16,12 +16,14 @@ from simeval.analysis.saved_run import (
     scenarios_of,
 )
 from simeval.core import seeds
+from simeval.core.feedback import Feedback, Labeller
 from simeval.core.row_files import JSON_LINES, csv_rows, json_objects
 from simeval.core.validation import WORDS
 from simeval.errors import DefinitionError, StoreError
 
 COLUMNS = ("scenario", "index", "expectation", "expected_behavior", "label", "transcript", "run")
 NEEDED = ("scenario", "index", "label")
+PERSON: Labeller = "person"  # the labeller whose labels count
 LOWEST, HIGHEST = 1.0, 10.0
 WHAT_TO_WRITE = "write pass or fail in every row, or a rating from 1 to 10 in every row; leave it empty for no label"
 
@@ -54,6 +56,10 @@ def read_labels(path: Path) -> list[Label]:
     """
     rows = list(_json_rows(path) if path.suffix.lower() in JSON_LINES else _csv_rows(path))
     filled = [(where, row) for where, row in rows if row["label"]]
+    for where, row in filled:
+        if row.get("labeller", "") not in ("", PERSON):
+            do = "give people's labels alone: a judge that is held against a model is held against nothing"
+            raise DefinitionError(f"{where}, labeller", found=f"found {row['labeller']!r}", do=do)
     if not filled:
         raise DefinitionError(f"labels {str(path)!r}", found="no label is filled in", do=WHAT_TO_WRITE)
     numbers = [_number(row["label"]) for _, row in filled]
@@ -69,6 +75,23 @@ def read_labels(path: Path) -> list[Label]:
             where=where,
         )
         for where, row in filled
+    ]
+
+
+def labels_of(feedback: Iterable[Feedback]) -> list[Label]:
+    """Return the labels that people gave; what models and programs said, and what was skipped, is none."""
+    return [
+        Label(
+            scenario=each.scenario,
+            index=each.trial or 0,
+            value=each.score,
+            expectation=each.key,
+            rater=each.source,
+            run=each.run_id,
+            where=f"label {each.feedback_id}",
+        )
+        for each in feedback
+        if each.labeller == PERSON and each.score is not None
     ]
 
 
@@ -88,17 +111,23 @@ def judged_in(run: SavedRun, *, reasoned_only: bool = True) -> Judged:
     return reasoned or found
 
 
+def drawable_in(run: SavedRun) -> dict[tuple[str, int], list[str]]:
+    """Return the trials that have an outcome, by title and index, with the labels of their judged expectations."""
+    drawable: dict[tuple[str, int], list[str]] = {}
+    for (title, label), requirements in judged_in(run).items():
+        outcomes = [requirement.met or {} for requirement in requirements.values()]
+        for index in sorted({index for met in outcomes for index, is_met in met.items() if is_met is not None}):
+            drawable.setdefault((title, index), []).append(label)
+    return drawable
+
+
 def draw_sample(run: SavedRun, size: int, *, seed: int) -> tuple[list[list[str]], int]:
     """Return the rows of a label file for `size` trials of the run, drawn at random, and how many trials there are.
 
     A trial has a row for each of its judged expectations; trials without an outcome are not drawn. The rows
     stand in random order, so that the first ones are a random subset too. All trials where there are fewer.
     """
-    drawable: dict[tuple[str, int], list[str]] = {}
-    for (title, label), requirements in judged_in(run).items():
-        outcomes = [requirement.met or {} for requirement in requirements.values()]
-        for index in sorted({index for met in outcomes for index, is_met in met.items() if is_met is not None}):
-            drawable.setdefault((title, index), []).append(label)
+    drawable = drawable_in(run)
     if not drawable:
         raise DefinitionError("sample", found="the run has no judged trial", do="give a run with judged trials")
     trials = {title: {trial.index: trial for trial in each.conversations} for title, each in scenarios_of(run).items()}

@@ -3,14 +3,17 @@
 import sys
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from simeval.analysis.agreement_report import encode_agreement
 from simeval.analysis.judge_agreement import agreement, load_run
-from simeval.analysis.labels import draw_sample, write_sample
+from simeval.analysis.labels import Label, draw_sample, labels_of, write_sample
+from simeval.cli.compare import load_result
 from simeval.cli.output import require_writable, show, status_of, write_json
 from simeval.errors import DefinitionError
+from simeval.store.opening import open_database
 
-HOW_TO_AGREE = "give RESULT LABELS, or RESULT --sample N --out LABELS"
+HOW_TO_AGREE = "give RESULT LABELS, RESULT alone for the labels of the store, or RESULT --sample N --out LABELS"
 SAMPLED = """{rows} rows for {drawn} of the {trials} trials, drawn at random, are in {out}.
 Fill in the column label, from the top and without skipping any that are hard: pass or fail, or a rating from 1 to 10.
 """
@@ -18,35 +21,53 @@ Fill in the column label, from the top and without skipping any that are hard: p
 
 def agree(
     *,
-    result: Path,
+    result: str,
     labels: Path | None,
     sample: int | None,
     out: Path | None,
     seed: int | None,
     alpha: float,
     json_path: str | None,
+    store: str,
 ) -> int:
     """Hold a run's judge against people's labels, or draw trials for them to label; give the exit status."""
-    if labels is not None and sample is None and out is None:
-        return status_of(partial(_agree, result, labels, alpha, json_path))
+    if sample is None and out is None:
+        return status_of(partial(_agree, result, labels, alpha, json_path, store))
     if labels is None and sample is not None and out is not None:
-        return status_of(partial(_draw, result, sample, out, seed))
+        return status_of(partial(_draw, result, sample, out, seed, store))
     return status_of(_refuse)
 
 
-def _agree(result: Path, labels: Path, alpha: float, json_path: str | None) -> None:
+def _agree(result: str, labels: Path | None, alpha: float, json_path: str | None, store: str) -> None:
     require_writable(json_path)
-    report = agreement(result, labels, alpha=alpha)
+    document = load_result(result, store, f"result {result!r}")
+    report = agreement(document, labels or _stored_labels(document, store), alpha=alpha)
     show(report, json_path)
     write_json(json_path, encode_agreement(report))
 
 
-def _draw(result: Path, sample: int, out: Path, seed: int | None) -> None:
-    run = load_run(result)
+def _stored_labels(document: Any, store: str) -> list[Label]:
+    """Return what people said of a run in the store. Raises DefinitionError where nobody did."""
+    from simeval.store.feedback import FeedbackBook  # the database takes its time
+
+    run_id = load_run(document).run_id
+    database = open_database(store, must_exist=True)
+    try:
+        found = labels_of(FeedbackBook(database).of_run(run_id))
+    finally:
+        database.close()
+    if not found:
+        do = f"label trials with `simeval label {run_id}`, or give a file of LABELS"
+        raise DefinitionError("labels", found=f"no person has labelled run {run_id} in {store}", do=do)
+    return found
+
+
+def _draw(result: str, sample: int, out: Path, seed: int | None, store: str) -> None:
+    run = load_run(load_result(result, store, f"result {result!r}"))
     rows, trials = draw_sample(run, sample, seed=run.seed if seed is None else seed)
     write_sample(rows, out)
     sys.stdout.write(SAMPLED.format(rows=len(rows), out=out, drawn=min(sample, trials), trials=trials))
 
 
 def _refuse() -> None:
-    raise DefinitionError("agree", found="neither or both ways to use it", do=HOW_TO_AGREE)
+    raise DefinitionError("agree", found="it takes either LABELS or --sample", do=HOW_TO_AGREE)

@@ -1,15 +1,20 @@
 """What `simeval compare` does: reads two results, compares them, writes what it found, gives the exit status."""
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from simeval.analysis.comparison import compare
 from simeval.analysis.comparison_html import write_comparison
-from simeval.analysis.comparison_report import comparison_text, encode_comparison
-from simeval.analysis.saved_run import read_json, read_result
-from simeval.cli.output import Color, reader, require_writable, show, status_of, terminal_of, write_json
+from simeval.analysis.comparison_markdown import change_part, comparison_markdown
+from simeval.analysis.comparison_report import comparison_text, encode_comparison, noun_of, told_of
+from simeval.analysis.saved_run import Source, read_json, read_result
+from simeval.cli.output import reader, require_writable, show, status_of, write_json, write_markdown
+from simeval.core.markdown import Part, escaped
+from simeval.core.terminal import Color, terminal_of
 from simeval.errors import DefinitionError
+from simeval.results.screen.reading import read_page
 from simeval.store.opening import open_database
 
 PASSED, NOT_PASSED = 0, 1
@@ -27,10 +32,11 @@ def _compare(
     store: str,
     json_path: str | None,
     html_path: str | None,
+    markdown_path: str | None,
     color: Color,
     **options: Any,
 ) -> int:
-    for path in (json_path, html_path):
+    for path in (json_path, html_path, markdown_path):
         require_writable(path)
     named = {f"baseline {baseline!r}": baseline, f"candidate {candidate!r}": candidate}
     found = {where: load_result(name, store, where) for where, name in named.items()}
@@ -43,7 +49,26 @@ def _compare(
     write_json(json_path, encode_comparison(comparison))
     if html_path is not None:
         write_comparison(html_path, comparison, *found.values())
+    write_markdown(markdown_path, lambda: comparison_markdown(comparison, *map(read_page, found.values())))
     return PASSED if comparison.passed else NOT_PASSED
+
+
+def load_baseline(name: str, store: str) -> Any:
+    """Return the result that Markdown shall say the changes to. Raises DefinitionError where there is none."""
+    where = f"baseline {name!r}"
+    document = load_result(name, store, where)
+    read_result(document, where)
+    return document
+
+
+def changes_since(baseline: Any, result: Source) -> Sequence[Part]:
+    """Return the changes to a baseline as a part of a page; or why the two cannot be compared."""
+    try:
+        comparison = compare(baseline, result)
+    except DefinitionError as error:
+        return [Part(noun="change", blocks=[f"Not compared with the baseline: {escaped(str(error))}"])]
+    said = f"{comparison.finding.upper()}: {told_of(comparison, noun_of(comparison))}"
+    return [change_part(comparison, title=f"**Changes**: {escaped(said)}")]
 
 
 def load_result(name: str, store: str, where: str) -> Any:

@@ -8,8 +8,9 @@ from typing import Any
 import anyio
 
 from simeval.cli.init import SUITE
-from simeval.cli.output import Color, show, status_of, terminal_of
+from simeval.cli.output import show, status_of
 from simeval.core.logs import configure_logging
+from simeval.core.terminal import Color, terminal_of
 from simeval.engine.engine import DEFAULT_APP, Engine
 from simeval.results.screen.report import run_text
 from simeval.results.suite import SuiteResult, page_of

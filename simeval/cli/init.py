@@ -67,7 +67,7 @@ def write_starter(folder: Path) -> int:
     try:
         taken = [str(path) for path in files if path.exists()]
         if taken:
-            sys.stderr.write(f"simeval: {' and '.join(taken)} exist already; move them away or name another folder.\n")
+            sys.stderr.write(f"simeval: already there: {', '.join(taken)}; move them away or name another folder.\n")
             return 2
         folder.mkdir(parents=True, exist_ok=True)
         for path, text in files.items():

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from simeval.cli.first_steps import FIRST_STEPS
+from simeval.cli.labelling import label
 from simeval.cli.options import (
     CONTEXT,
     GroupedCommand,
@@ -14,6 +15,8 @@ from simeval.cli.options import (
     color_option,
     html_option,
     log_options,
+    markdown_option,
+    markdown_options,
     only_option,
     screen_options,
     setting_options,
@@ -40,6 +43,7 @@ def main() -> None:
 @click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
 @click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
 @html_option
+@markdown_options
 @click.option("--address", help="Of --executor ray: its cluster.  [default: RAY_ADDRESS, or one started here]")
 @click.option("--actors", type=click.IntRange(1), help="Of --executor ray: how many actors.  [default: 4]")
 @log_options
@@ -62,7 +66,7 @@ def run(context: click.Context, /, **options: Any) -> None:
 
 
 @main.command(context_settings=CONTEXT)
-@click.argument("result", type=click.Path(path_type=Path))
+@click.argument("result")
 @click.argument("labels", type=click.Path(path_type=Path), required=False)
 @click.option("--sample", type=click.IntRange(1), help="Draw so many trials at random for people to label.")
 @click.option("--out", type=click.Path(path_type=Path), help="Where --sample writes the file to fill in (CSV).")
@@ -74,9 +78,12 @@ def run(context: click.Context, /, **options: Any) -> None:
     show_default=True,
     help="Error on each side of the intervals.",
 )
+@store_option("Where runs are that are no files, and labels that stand in no file.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the report as JSON; - for standard output.")
 def agree(**options: Any) -> None:
-    """Hold the judge of a run (RESULT, what --json wrote) against people's LABELS.
+    """Hold the judge of a run (RESULT, what --json wrote, or a run of the store) against people's LABELS.
+
+    Without LABELS it takes those that people gave with `simeval label`; what a model says is never among them.
 
     LABELS is CSV, or one JSON object a line, with scenario, index and label (pass or fail, or a rating from 1 to
     10), and expectation and rater where there are several. The labelled trials must be a random subset of the
@@ -173,6 +180,7 @@ def rubric(context: click.Context, /, **options: Any) -> None:
 @click.option("--lower", "lower_is_better", multiple=True, metavar="METRIC", help="Of experiments: less is better.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the comparison as JSON; - for standard output.")
 @html_option
+@markdown_option
 @color_option
 def compare(**options: Any) -> None:
     """Say whether CANDIDATE is better or worse than BASELINE, or proven not to be worse.
@@ -269,6 +277,7 @@ def runs(store: str, **wanted: Any) -> None:
 @store_option("A SQLite file or a PostgreSQL URL.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
 @html_option
+@markdown_options
 @click.option("--trial", type=click.IntRange(0), help="Show the conversations with this number, from 0.")
 @click.option("--failed", is_flag=True, help="Show the conversations that speak against the app.")
 @click.option("--scenario", metavar="TITLE", help="Show the conversations of the scenarios with this in their titles.")
@@ -278,16 +287,25 @@ def runs(store: str, **wanted: Any) -> None:
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many rows.")
 @click.option("--out", metavar="PATH", help="Write all those rows to a file, .csv or .jsonl.")
 @screen_options
-def show(run: str, store: str, json_path: str | None, html_path: str | None, **wanted: Any) -> None:
+def show(
+    run: str,
+    store: str,
+    json_path: str | None,
+    html_path: str | None,
+    markdown_path: str | None,
+    baseline: str | None,
+    **wanted: Any,
+) -> None:
     """Show the report of a RUN (its id, the beginning of it, or last), or how far it has come.
 
     With --trial, --failed or --scenario: what was said, in full, with tool calls, scores, reasons and times. With
     --rows: inputs, answer, reference, scores and reasons, one answer after the other.
     """
-    from simeval.cli.store import Wanted, show_run
+    from simeval.cli.store import Wanted, Written, show_run
 
+    written = Written(json_path, html_path, markdown_path, baseline)
     rows = {name: wanted.pop(name) for name in ("rows", "where", "worst", "limit", "out")}
-    raise SystemExit(show_run(store, run, json_path, html_path, Wanted(**wanted), rows))
+    raise SystemExit(show_run(store, run, written, Wanted(**wanted), rows))
 
 
 @main.command(context_settings=CONTEXT)
@@ -368,7 +386,7 @@ def judge_test(context: click.Context, /, **options: Any) -> None:
     raise SystemExit(test_judge(context, **options))
 
 
-for _command in (*FIRST_STEPS, *SCALE):
+for _command in (*FIRST_STEPS, label, *SCALE):
     main.add_command(_command)
 
 if __name__ == "__main__":

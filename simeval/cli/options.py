@@ -91,6 +91,12 @@ judge_option = click.option(
     help="LiteLLM name of the judge; given several times, a panel whose mean rating counts.  [default: offline/judge]",
 )
 user_option = click.option("--user-model", help="LiteLLM name of the simulated user.  [default: the judge's]")
+markdown_option = click.option(
+    "--markdown",
+    "markdown_path",
+    metavar="PATH",
+    help="Write the result as Markdown of at most 60 kB, for a pull request.",
+)
 
 
 html_option = click.option(
@@ -140,6 +146,16 @@ def screen_options(command: F) -> F:
         "-v", "--verbose", is_flag=True, help="Show all there is: what each requirement accepts, every test."
     )
     return _all_of(command, quiet, verbose, color_option)
+
+
+def markdown_options(command: F) -> F:
+    """Add where a report is written as Markdown, and what its changes are said to."""
+    baseline = click.option(
+        "--baseline",
+        metavar="RUN",
+        help="Of Markdown: say what changed since this run (as `simeval compare` takes it).",
+    )
+    return _all_of(command, markdown_option, baseline)
 
 
 def _all_of(command: F, *options: Callable[[F], F]) -> F:

@@ -6,14 +6,12 @@ import sys
 from collections.abc import Callable, Mapping
 from io import TextIOWrapper
 from pathlib import Path
-from shutil import get_terminal_size
-from typing import Any, Literal, TextIO
+from typing import Any, TextIO
 
-from simeval.core.terminal import DRAWN, WIDTH, Terminal
+from simeval.core.logs import log
 from simeval.errors import DefinitionError, SimevalError, StoreError
 
-Color = Literal["auto", "always", "never"]
-
+STEP_SUMMARY = "GITHUB_STEP_SUMMARY"  # the file whose Markdown GitHub shows on the page of a job
 BAD_INPUT, NOT_COMPLETED, INTERRUPTED = 2, 3, 130
 
 
@@ -51,44 +49,31 @@ def reader(json_path: str | None) -> TextIO:
     return sys.stderr if json_path == "-" else sys.stdout
 
 
-def terminal_of(stream: TextIO, color: Color = "auto") -> Terminal:
-    """Return what a stream shows: as wide as the terminal, coloured where it is one, or where that is asked for.
-
-    `NO_COLOR` and `FORCE_COLOR` decide where `color` does not, COLUMNS the width of what is no terminal.
-    """
-    is_terminal = stream.isatty()
-    environment = os.environ
-    is_wanted = is_terminal and environment.get("TERM") != "dumb"
-    if environment.get("FORCE_COLOR"):
-        is_wanted = environment["FORCE_COLOR"] not in ("0", "false")
-    if environment.get("NO_COLOR"):
-        is_wanted = False
-    return Terminal(
-        width=room_of(stream) or WIDTH,
-        colour=is_wanted if color == "auto" else color == "always",
-        draws=_can_write(DRAWN, stream),
-    )
-
-
-def room_of(stream: TextIO) -> int | None:
-    """Return how many cells a line has; None of what is no terminal, where lines may be of any length."""
-    return get_terminal_size().columns if stream.isatty() or os.environ.get("COLUMNS") else None
-
-
-def _can_write(characters: str, stream: TextIO) -> bool:
-    try:
-        characters.encode(stream.encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True
-
-
 def write_json(path: str | None, found: Mapping[str, Any]) -> None:
     """Write a result as JSON, where a path is given; "-" is standard output."""
     if path == "-":
         sys.stdout.write(f"{json.dumps(found, indent=1)}\n")  # plain ASCII: whoever reads may use any encoding
     elif path:
         write_text(path, f"{json.dumps(found, ensure_ascii=False, indent=1)}\n")
+
+
+def write_markdown(path: str | None, made: Callable[[], str], *, is_summary: bool = True) -> None:
+    """Write a report as Markdown, where a path is given, and add it to the summary of a GitHub job, where there is one.
+
+    What GitHub cannot take is said, and spoils nothing else.
+    """
+    summary = os.environ.get(STEP_SUMMARY) if is_summary else None
+    if path is None and not summary:
+        return
+    text = made()
+    if path is not None:
+        write_text(path, text)
+    if summary and path != summary:
+        try:
+            with Path(summary).open("a", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(f"{text}\n")
+        except OSError as error:
+            log.warning(f"the summary of this job cannot be written ({STEP_SUMMARY}: {error.strerror})")
 
 
 def write_text(path: str, text: str) -> None:
@@ -114,5 +99,7 @@ def require_writable(path: str | None) -> None:
             target.unlink()
     except OSError as error:
         raise DefinitionError(
-            f"report {path!r}", found=f"it cannot be written ({error.strerror})", do="give a path that can be written"
+            f"report {path!r}",
+            found=f"it cannot be written ({error.strerror})",
+            do="check the path, or its permissions",
         ) from error

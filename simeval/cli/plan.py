@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 import click
 
 from simeval.cli.options import overrides, written_flags
-from simeval.cli.output import room_of, status_of
+from simeval.cli.output import status_of
 from simeval.core.logs import configure_logging
 from simeval.core.settings import DEFAULTS
+from simeval.core.terminal import room_of
 from simeval.errors import DefinitionError
 from simeval.suites.files import load_suite
 from simeval.suites.planning import SuitePlan, plan, plan_suite
@@ -44,7 +45,9 @@ def show_plan(
         elif bar is None:
             raise DefinitionError("plan", found="--bar is missing", do="give the share to prove, or a suite")
         elif rate is None:
-            raise DefinitionError("plan", found="--rate is missing", do="give the true share it shall be proven at")
+            raise DefinitionError(
+                "plan", found="--rate is missing", do="give the share that the app really has, such as 0.97"
+            )
         else:
             _refuse(written, ONLY_OF_A_SUITE, "it applies to a suite only")
             given = DEFAULTS.overridden(overrides(context))

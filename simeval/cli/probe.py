@@ -8,9 +8,9 @@ from time import perf_counter
 
 import anyio
 
-from simeval.cli.output import NOT_COMPLETED, Color, status_of, terminal_of
+from simeval.cli.output import NOT_COMPLETED, status_of
 from simeval.core.tables import printable
-from simeval.core.terminal import Terminal
+from simeval.core.terminal import Color, Terminal, terminal_of
 from simeval.errors import DefinitionError
 from simeval.suites.apps.named import app_of
 from simeval.suites.apps.remote_app import SHOWN, Exchange, RemoteApp

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from simeval.cli.output import require_writable, room_of, show
+from simeval.cli.output import require_writable, show
 from simeval.core.direction import Direction
 from simeval.core.serialization import Json
 from simeval.core.tables import LINE, indent, printable
+from simeval.core.terminal import room_of
 from simeval.errors import DefinitionError
 from simeval.results.row_choice import Condition, chosen_rows, require_metrics
 from simeval.results.rows import Row, Rows, RowScore

@@ -7,7 +7,7 @@ import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from traceback import format_exc
 from typing import Any, NoReturn
@@ -16,26 +16,27 @@ import anyio
 import click
 
 from simeval.cli.next_steps import command_again, is_kept, next_steps, store_flag
-from simeval.cli.options import overrides
+from simeval.cli.options import OVERRIDES, overrides
 from simeval.cli.output import (
     BAD_INPUT,
     INTERRUPTED,
     NOT_COMPLETED,
-    Color,
     make_printable,
     reader,
     require_writable,
     say,
     show,
-    terminal_of,
     write_json,
+    write_markdown,
     write_text,
 )
 from simeval.cli.signals import INTERRUPT, ending_on_signals
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.executors import RayExecutor
 from simeval.core.logs import configure_logging, log
+from simeval.core.markdown import Part
 from simeval.core.settings import DEFAULTS, Settings
+from simeval.core.terminal import Color, terminal_of
 from simeval.core.trial import Outcome
 from simeval.core.version import __version__
 from simeval.engine.engine import Engine
@@ -43,6 +44,7 @@ from simeval.errors import DefinitionError, SimevalError
 from simeval.models.registry import redactor_of
 from simeval.results.encoding import encode_suite
 from simeval.results.junit import junit_xml
+from simeval.results.markdown import run_markdown
 from simeval.results.screen.report import run_text
 from simeval.results.suite import SuiteResult, page_of
 from simeval.suites.apps.named import app_of
@@ -61,13 +63,15 @@ class _Reports:
     json_path: str | None
     junit_path: str | None
     html_path: str | None
+    markdown_path: str | None
     color: Color
     verbose: bool
     quiet: bool
     told: Sequence[str]
+    baseline: Any = None  # the result that Markdown says the changes to
 
     def require_writable(self) -> None:
-        for path in (self.json_path, self.junit_path, self.html_path):
+        for path in (self.json_path, self.junit_path, self.html_path, self.markdown_path):
             require_writable(path)
 
     def write(self, result: SuiteResult, settings: Settings) -> None:
@@ -80,6 +84,14 @@ class _Reports:
             write_text(self.junit_path, junit_xml(result.results, result.run))
         if self.html_path:
             result.to_html(self.html_path)
+        write_markdown(self.markdown_path, lambda: run_markdown(page, more=self._changes(result)))
+
+    def _changes(self, result: SuiteResult) -> Sequence[Part]:
+        if self.baseline is None:
+            return ()
+        from simeval.cli.compare import changes_since  # what compares takes its time
+
+        return changes_since(self.baseline, result)
 
 
 def read_suite(suite: str, given: Cast, only_named: Sequence[str], samples: int | None) -> tuple[Suite, Cast]:
@@ -110,6 +122,8 @@ def run_suite(
     json_path: str | None,
     junit_path: str | None,
     html_path: str | None,
+    markdown_path: str | None,
+    baseline: str | None,
     address: str | None,
     actors: int | None,
     log_level: str | None,
@@ -120,8 +134,10 @@ def run_suite(
 ) -> int:
     """Run a suite and give the exit status; everything a person must read goes to standard error or output."""
     make_printable()
-    told = show_log(log_level or ("error" if quiet else "info"), log_format, detailed=verbose)
-    reports, settings = _Reports(json_path, junit_path, html_path, color, verbose, quiet, told), DEFAULTS
+    is_silent = quiet or context.meta.get(OVERRIDES, {}).get("display") == "none"
+    told = show_log(log_level or ("error" if is_silent else "info"), log_format, detailed=verbose)
+    reports = _Reports(json_path, junit_path, html_path, markdown_path, color, verbose, quiet, told)
+    settings = DEFAULTS
     clean = _cleaner(settings)
     try:
         settings = DEFAULTS.overridden(overrides(context))
@@ -131,6 +147,7 @@ def run_suite(
             handler = app_of(cast.app)
             reports.require_writable()
             settings = loaded.settings.overridden(overrides(context)).overridden(_on_ray(context, address, actors))
+            reports = replace(reports, baseline=_baseline(baseline, settings))
             loaded = _not_passed(loaded, settings) if rerun else loaded
             engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
             result = anyio.run(_evaluate, engine, loaded, handler)
@@ -162,6 +179,15 @@ def _on_ray(context: click.Context, address: str | None, actors: int | None) -> 
     if given and overrides(context).get("executor") != "ray":
         raise DefinitionError(f"--{next(iter(given))}", found="trials are not run on Ray", do="add --executor ray")
     return {"executor": RayExecutor(**given)} if given else {}
+
+
+def _baseline(name: str | None, settings: Settings) -> Any:
+    """Return the result of a run to say the changes to, as it is before this one. Raises DefinitionError."""
+    if name is None:
+        return None
+    from simeval.cli.compare import load_baseline
+
+    return load_baseline(name, str(settings.store))
 
 
 def _not_passed(suite: Suite, settings: Settings) -> Suite:

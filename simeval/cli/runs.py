@@ -6,9 +6,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from simeval.cli.opened import with_store
-from simeval.cli.output import require_writable, room_of, show, write_json
+from simeval.cli.output import require_writable, show, write_json
 from simeval.core.serialization import plain
 from simeval.core.tables import printable, render_table
+from simeval.core.terminal import room_of
 from simeval.errors import DefinitionError
 from simeval.store.database import Database
 from simeval.store.run_summaries import RunSummary

@@ -15,7 +15,6 @@ from simeval.cli.output import (
     make_printable,
     reader,
     require_writable,
-    room_of,
     say,
     show,
     status_of,
@@ -25,6 +24,7 @@ from simeval.cli.run import STATUS
 from simeval.cli.signals import INTERRUPT, ending_on_signals
 from simeval.core.logs import configure_logging
 from simeval.core.settings import DEFAULTS
+from simeval.core.terminal import room_of
 from simeval.core.version import __version__
 from simeval.datasets.dataset import Dataset
 from simeval.datasets.files import read_dataset

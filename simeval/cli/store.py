@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from simeval.cli.opened import with_store
-from simeval.cli.output import Color, require_writable, room_of, show, terminal_of, write_json
+from simeval.cli.output import require_writable, show, write_json, write_text
 from simeval.cli.rows import WantedRows, show_rows
+from simeval.core.markdown import LONGEST_REPORT, fenced
 from simeval.core.tables import printable, render_table
+from simeval.core.terminal import Color, room_of, terminal_of
 from simeval.core.validation import nearest
 from simeval.errors import DefinitionError
 from simeval.results.html.page import write_report
+from simeval.results.markdown import run_markdown
 from simeval.results.screen.conversations import chosen, conversations_text
 from simeval.results.screen.reading import read_page
 from simeval.results.screen.report import run_text
@@ -41,10 +44,19 @@ class Wanted:
         return self.trial is not None or self.failed or self.scenario is not None
 
 
-def show_run(
-    store: str, run: str, json_path: str | None, html_path: str | None, wanted: Wanted, rows: Mapping[str, Any]
-) -> int:
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Where the report of a run is written, beside what is shown; `baseline` is what Markdown says the changes to."""
+
+    json_path: str | None
+    html_path: str | None
+    markdown_path: str | None
+    baseline: str | None
+
+
+def show_run(store: str, run: str, written: Written, wanted: Wanted, rows: Mapping[str, Any]) -> int:
     """Print a run's report, rows or conversations of it, or how far it has come; give the exit status."""
+    json_path = written.json_path
 
     def work(database: Database) -> None:
         runs = Runs(database)
@@ -53,12 +65,14 @@ def show_run(
             found = {name: value for name, value in rows.items() if name != "rows"}
             show_rows(database, run_id, WantedRows(**found))
             return
-        for path in (json_path, html_path):
+        for path in (json_path, written.html_path, written.markdown_path):
             require_writable(path)
         if json_path is not None:
             write_json(json_path, runs.document(run_id))
-        if html_path is not None:
-            write_report(html_path, StoredSource(runs, run_id))
+        if written.html_path is not None:
+            write_report(written.html_path, StoredSource(runs, run_id))
+        if written.markdown_path is not None:
+            write_text(written.markdown_path, _markdown(runs, run_id, store, written.baseline))
         if json_path != "-":
             show(
                 _conversations(runs, run_id, wanted) if wanted.is_of_conversations else _report(runs, run_id, wanted),
@@ -78,7 +92,9 @@ def delete_runs(store: str, names: Sequence[str], *, confirmed: bool) -> int:
         runs = Runs(database)
         found = list(dict.fromkeys(runs.find(name) for name in names))  # all of them, before the first is gone
         if not confirmed and not sys.stdin.isatty():
-            raise DefinitionError("delete", found="there is nobody to ask", do="confirm it with --yes")
+            raise DefinitionError(
+                "delete", found="standard input is not a terminal, so it cannot ask", do="confirm it with --yes"
+            )
         if not confirmed and not _agrees(f"delete {', '.join(found)} from {store}, for good?"):
             show("nothing was deleted", None)
             return
@@ -114,7 +130,7 @@ def _conversations(runs: Runs, run_id: str, wanted: Wanted) -> str:
     titles = [scenario.title for scenario in page.scenarios]
     if wanted.scenario is not None and not any(wanted.scenario.casefold() in title.casefold() for title in titles):
         raise DefinitionError(
-            "--scenario", found=f"there is no {wanted.scenario!r}", do=nearest(wanted.scenario, titles)
+            "--scenario", found=f"no scenario has {wanted.scenario!r} in its title", do=nearest(wanted.scenario, titles)
         )
     found = chosen(page, trial=wanted.trial, failed=wanted.failed, title=wanted.scenario)
     if not found and wanted.failed and wanted.trial is None:
@@ -125,6 +141,18 @@ def _conversations(runs: Runs, run_id: str, wanted: Wanted) -> str:
             "--trial", found=f"there is no trial {wanted.trial}", do=f"use a number from 0 to {most - 1}"
         )
     return conversations_text(found, terminal_of(sys.stdout, wanted.color))
+
+
+def _markdown(runs: Runs, run_id: str, store: str, baseline: str | None) -> str:
+    """Return the report of a run as Markdown, with the changes to a baseline where one is named."""
+    from simeval.cli.compare import changes_since, load_baseline  # what compares takes its time
+
+    document = runs.document(run_id)
+    page = read_page(document, only_worst=True)
+    if page is None:
+        return fenced(runs.report(run_id), LONGEST_REPORT)
+    more = changes_since(load_baseline(baseline, store), document) if baseline else ()
+    return run_markdown(page, more=more)
 
 
 def _report(runs: Runs, run_id: str, wanted: Wanted) -> str:

@@ -8,13 +8,13 @@ import anyio
 import click
 
 from simeval.cli.options import overrides
-from simeval.cli.output import Color, status_of, terminal_of
+from simeval.cli.output import status_of
 from simeval.cli.run import read_suite
 from simeval.cli.signals import ending_on_signals
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.conversation import Message
 from simeval.core.logs import configure_logging
-from simeval.core.terminal import Terminal, one_line
+from simeval.core.terminal import Color, Terminal, one_line, terminal_of
 from simeval.core.transcript import message_lines
 from simeval.engine.engine import Engine
 from simeval.results.screen.conversations import judged_lines
@@ -26,7 +26,7 @@ from simeval.suites.scenario import ScenarioTest
 PLAIN_RUN: dict[str, Any] = {
     "early_stopping": False,
     "store": None,
-    "progress": False,
+    "display": "none",
     "resume": None,
     "cache": False,
     "on_failed_control": "off",

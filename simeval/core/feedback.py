@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from math import isfinite
-from typing import Any
+from typing import Any, Literal, get_args
 from uuid import uuid4
 
-from simeval.core.validation import require
+from simeval.core.validation import is_number, require, require_one_of
 from simeval.errors import DefinitionError
+
+Labeller = Literal["", "person", "model", "program"]  # who gave a label; what is said otherwise has none
 
 
 def _now() -> datetime:
@@ -23,6 +25,9 @@ def _new_id() -> str:
 class Feedback:
     """A score, a comment or both, under a key, from a source.
 
+    A label of the labelling queue says by which kind of `labeller` it was given; only those by a person count as
+    people's. Its `inclusion` is the probability with which its trial was drawn, its score None where it was skipped.
+
     It is of a trial, by `run_id`, `trial` and `scenario` (the title, which may be left out where the run has only
     one), or of an example, by the name of its `dataset` and the `example`'s key. Raises DefinitionError.
     """
@@ -36,6 +41,8 @@ class Feedback:
     trial: int | None = None
     dataset: str = ""
     example: str = ""
+    labeller: Labeller = ""
+    inclusion: float | None = None
     created: datetime = field(default_factory=_now)
     feedback_id: str = field(default_factory=_new_id)
 
@@ -48,7 +55,12 @@ class Feedback:
         require(usable, "feedback_id", found=self.feedback_id, do="give a text that can be printed, or leave it out")
         require(_is_score(self.score), "feedback score", found=self.score, do="give a number, true or false, or none")
         if self.score is None and not self.comment:
-            raise DefinitionError("feedback", found="neither a score nor a comment", do="give one of them, or both")
+            raise DefinitionError(
+                "feedback", found="it has neither a score nor a comment", do="give one of them, or both"
+            )
+        require_one_of(self.labeller, get_args(Labeller), "feedback labeller")
+        drawn = self.inclusion is None or (is_number(self.inclusion) and 0 < self.inclusion <= 1)
+        require(drawn, "feedback inclusion", found=self.inclusion, do="give a probability above 0, up to 1")
         aware = isinstance(self.created, datetime) and self.created.tzinfo is not None
         require(aware, "feedback created", found=self.created, do="give a time with its zone")
         self._require_place()

@@ -44,7 +44,7 @@ def open_file(path: Path) -> BufferedIOBase:
         return gzip.open(path, "rb") if packed else path.open("rb")
     except OSError as error:
         found = f"it cannot be read ({error.strerror})"
-        raise DefinitionError(str(path), found=found, do="name a file that can be read") from error
+        raise DefinitionError(str(path), found=found, do="check the path") from error
 
 
 def parse_json(text: str | bytes, *, finite: bool = False) -> Any:
@@ -66,7 +66,7 @@ def json_lines(path: Path, *, finite: bool = False) -> Iterator[JsonLine]:
     """Return the lines of a file, what is wrong with one as its problem. Raises DefinitionError as `open_file` does."""
     for number, line, problem in _lines(path):
         if problem:
-            yield JsonLine(number, problem=problem, do="write it anew, one object a line")
+            yield JsonLine(number, problem=problem, do="write the file again, one object a line")
         elif line.strip():
             try:
                 yield JsonLine(number, parse_json(line.decode(), finite=finite))

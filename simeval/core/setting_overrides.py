@@ -17,6 +17,7 @@ from simeval.core.setting_choices import (
     StopAt,
     UserFormat,
 )
+from simeval.core.terminal import Display
 from simeval.core.writing_style import WritingStyleConfig
 
 if TYPE_CHECKING:
@@ -74,4 +75,4 @@ class SettingOverrides(TypedDict, total=False):
     user_options: Mapping[str, Any] | None
     app_options: Mapping[str, Any] | None
     secret_patterns: Sequence[str]
-    progress: bool | None
+    display: Display | None

@@ -20,6 +20,7 @@ from simeval.core.setting_checks import (
 )
 from simeval.core.setting_field import BUDGET, LIMITS, SURROUNDINGS, VERDICTS, about, check, options_of_calls
 from simeval.core.shard import require_shard
+from simeval.core.terminal import Display
 from simeval.core.validation import closest, require_level, require_size, require_whole
 from simeval.core.writing_style import WritingStyleConfig
 from simeval.errors import DefinitionError
@@ -196,7 +197,6 @@ class Settings:
             check=partial(require_kind, kind=WritingStyleConfig),
         ),
     )
-
     prompts: Mapping[str, Path | str] | None = field(
         default=None,
         metadata=about(
@@ -208,7 +208,6 @@ class Settings:
             check=require_prompts,
         ),
     )
-
     concurrency: int = field(
         default=50,
         metadata=about(LIMITS, "Trials in flight.", flag="--concurrency", check=require_whole),
@@ -356,8 +355,9 @@ class Settings:
         repr=False,
         metadata=about(SURROUNDINGS, "What is kept out of all texts.", flag="--secret-pattern", metavar="REGEX"),
     )
-    progress: bool | None = field(
-        default=None, metadata=about(SURROUNDINGS, "Show a progress bar.", unset="where standard error is a terminal")
+    display: Display | None = field(
+        default=None,
+        metadata=about(SURROUNDINGS, "How a run is shown.", flag="--display", unset="live on a terminal, else plain"),
     )
 
     def __post_init__(self) -> None:

@@ -1,12 +1,16 @@
 """What a text is laid out for: how many cells a line has, whether it may be coloured, which characters it can hold."""
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from shutil import get_terminal_size
+from typing import Literal, TextIO
 
 from simeval.core.tables import printable
 
+Color = Literal["auto", "always", "never"]
+Display = Literal["live", "plain", "log", "none"]  # of a run under way
 Style = Literal["bold", "dim", "red", "green", "yellow", "cyan"]
 
 WIDTH = 100  # where nobody says how wide a line may be
@@ -84,3 +88,35 @@ def isolated(line: str) -> str:
 def one_line(text: str) -> str:
     """Return a text on one line, without characters that could rewrite a terminal."""
     return " ".join(printable(text).split())
+
+
+def terminal_of(stream: TextIO, color: Color = "auto") -> Terminal:
+    """Return what a stream shows: as wide as the terminal, coloured where it is one, or where that is asked for.
+
+    `NO_COLOR` and `FORCE_COLOR` decide where `color` does not, COLUMNS the width of what is no terminal.
+    """
+    is_terminal = stream.isatty()
+    environment = os.environ
+    is_wanted = is_terminal and environment.get("TERM") != "dumb"
+    if environment.get("FORCE_COLOR"):
+        is_wanted = environment["FORCE_COLOR"] not in ("0", "false")
+    if environment.get("NO_COLOR"):
+        is_wanted = False
+    return Terminal(
+        width=room_of(stream) or WIDTH,
+        colour=is_wanted if color == "auto" else color == "always",
+        draws=_can_write(DRAWN, stream),
+    )
+
+
+def room_of(stream: TextIO) -> int | None:
+    """Return how many cells a line has; None of what is no terminal, where lines may be of any length."""
+    return get_terminal_size().columns if stream.isatty() or os.environ.get("COLUMNS") else None
+
+
+def _can_write(characters: str, stream: TextIO) -> bool:
+    try:
+        characters.encode(stream.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True

@@ -43,6 +43,7 @@ from simeval.engine.actors.recorder import Recorder
 from simeval.engine.executors.executor import Executor
 from simeval.engine.flow.demand import Demand
 from simeval.engine.flow.pool import run_pool
+from simeval.engine.flow.standing import Standing
 from simeval.engine.flow.stop import StopSignal
 from simeval.engine.plans.budget import Spending
 from simeval.engine.plans.resume import RestoredTrials
@@ -69,6 +70,9 @@ class Conclusion(Protocol[R]):
     @property
     def is_done(self) -> bool:
         """Whether all that was to be concluded is."""
+
+    def standings(self, run: RunRecord) -> Sequence[Standing]:
+        """Return where each scenario stands."""
 
     def result(self, run: RunRecord) -> R:
         """Return what was found by now."""

@@ -24,6 +24,7 @@ from simeval.engine.actors.judge import Judge
 from simeval.engine.actors.statistician import Statistician
 from simeval.engine.actors.tabulator import Tabulator, record_of
 from simeval.engine.actors.targets import Target
+from simeval.engine.display.progress import Look, progress_of
 from simeval.engine.executors.executor import Executor, LocalExecutor
 from simeval.engine.executors.remote import RemoteExecutor
 from simeval.engine.flow.demand import Demand
@@ -36,7 +37,6 @@ from simeval.engine.plans.dataset_plan import Experiment, make_dataset_plan
 from simeval.engine.plans.preview import preview, warnings_of
 from simeval.engine.plans.scenario_plan import RunPlan, ScenarioPlan, rubric_requests
 from simeval.engine.plans.shards import ShardPlan, plan_shard
-from simeval.engine.progress import progress_bar
 from simeval.engine.run_context import RemoteRun, RunContext, embedded_notes, replaced_notes, too_long
 from simeval.engine.simulation import Simulation
 from simeval.engine.watchdog import watching
@@ -260,7 +260,7 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
     trials = sum(plan.sample_size for plan in plans)
     async with AsyncExitStack() as stack:
         stack.enter_context(collected_seldom())
-        progress = stack.enter_context(progress_bar(trials, show=context.settings.progress))
+        progress = stack.enter_context(progress_of(trials, context.settings.display))
         demand = stack.enter_context(Demand(len(plans), largest=trials, shared=shared.in_flight))
         executor = await stack.enter_async_context(work.executor(run, demand, known.begun))
         pipeline = Pipeline(
@@ -280,7 +280,15 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
             recorded=is_recorded,
             quick=work.quick,
         )
-        async with watching(), progress.watched(lambda: total(meter.usage()), lambda: demand.slots.taken):
+        look = Look(
+            usage=lambda: total(meter.usage()),
+            in_flight=lambda: demand.slots.taken,
+            standings=partial(pipeline.statistician.standings, run),
+            waits=context.models.waits,
+            heading=f"simeval  run {run.run_id}  app {app_name}  {run.judge_model and f'judge {run.judge_model}'}",
+            most_calls=context.settings.model_concurrency,
+        )
+        async with watching(), progress.watched(look):
             return await pipeline.run(run, min(context.settings.concurrency, trials), meter.measured)
 
 

@@ -273,7 +273,8 @@ class RunContext:
         settings, seconds = self.settings, self.settings.app_timeout_seconds
         threads = anyio.CapacityLimiter(settings.app_concurrency or settings.concurrency)
         silence = Silence(name, seconds) if name else None
-        return App(handler, self.shared.app_slots, threads, seconds, is_model=not name, silence=silence)
+        waits = self.models.waits
+        return App(handler, self.shared.app_slots, threads, seconds, is_model=not name, silence=silence, waits=waits)
 
     def define(
         self, plans: Sequence[RunPlan], app_name: str, *, user: str, part: ShardPlan | None = None

@@ -49,11 +49,22 @@ class RunningTest(ABC):
         self.passes = False  # whether it is settled as a pass
         self.taken: list[Counted] = []
         self.excluded: list[int] = []
+        self._verdict: Verdict | None = None  # which takes some milliseconds, and is that of a settled test for good
 
     @property
     def index(self) -> int:
         """The index of the trial that comes next."""
         return len(self.taken) + len(self.excluded)
+
+    @property
+    def misses(self) -> int | None:
+        """How many trials did not meet the requirement; None where a trial is neither."""
+        return None
+
+    @property
+    def allowed(self) -> int | None:
+        """How many misses a pass bears at the most; None where none passes, or a trial is no miss."""
+        return None
 
     def take(self, outcome: Taken) -> None:
         """Take the next trial, unless the verdict is settled."""
@@ -72,8 +83,10 @@ class RunningTest(ABC):
 
     def verdict(self) -> Verdict:
         """Return the verdict on what was taken; a test that is not settled was cut short."""
-        ended: Ended = "full" if self.index == self.n_max else "boundary" if self.settled else "cut"
-        return replace(self.conclude(ended), evaluator=self.name, left_out=len(self.excluded))
+        if self._verdict is None or not self.settled:
+            ended: Ended = "full" if self.index == self.n_max else "boundary" if self.settled else "cut"
+            self._verdict = replace(self.conclude(ended), evaluator=self.name, left_out=len(self.excluded))
+        return self._verdict
 
     def advance(self, outcome: Counted) -> None:  # noqa: B027  (a fixed sample has nothing to weigh)
         """Weigh the trial that was taken last, and settle the verdict where it is enough."""
@@ -107,6 +120,15 @@ class FixedSampleTest(RunningTest):
     ) -> None:
         super().__init__(name, n_max)
         self._evaluate, self._meets, self._most_misses = evaluate, meets, most_misses
+
+    @property
+    def misses(self) -> int | None:
+        meets = self._meets
+        return None if meets is None else sum(is_met(outcome, meets) is not True for outcome in self.taken)
+
+    @property
+    def allowed(self) -> int | None:
+        return self._most_misses if self._most_misses >= 0 else None
 
     def trials_needed(self, later: EarlyOutcomes) -> TrialsNeeded:  # noqa: ARG002
         return TrialsNeeded(self.n_max, ends=False)
@@ -168,6 +190,14 @@ class SequentialTest(RunningTest):
         self._met: list[bool | None] = []
         self._worst = _Walker(plan, missing_is_good=False)
         self._best = _Walker(plan, missing_is_good=True)
+
+    @property
+    def misses(self) -> int:
+        return self._worst.failures
+
+    @property
+    def allowed(self) -> int | None:
+        return int(self._plan.within[0]) if self._plan.can_pass else None
 
     def advance(self, outcome: Counted) -> None:
         met = is_met(outcome, self._rule.meets)

@@ -13,6 +13,7 @@ from simeval.core.logs import log
 from simeval.core.redaction import Redactor
 from simeval.core.settings import RetryConfig
 from simeval.core.usage import Ledger
+from simeval.core.waits import Stage, Waits
 from simeval.errors import MalformedReply, ModelError, ModelUnusable
 from simeval.models.protocol.choices import Choice, read_choice
 from simeval.models.protocol.model import Completion, Request, SharedModel
@@ -54,6 +55,7 @@ class Caller:
     cache: ReplyCache | None = None
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
     ledger: Ledger = field(default_factory=Ledger)
+    waits: Waits = field(default_factory=Waits, repr=False)
     _room: dict[str, int] = field(default_factory=dict, init=False, repr=False)  # times the tokens of a role's replies
 
     async def ask(self, request: Request, kind: type[R], *, quoted_texts: Sequence[str] = ()) -> R:
@@ -114,7 +116,9 @@ class Caller:
                     wait_seconds=round(seconds, 2),
                     error=str(error),
                 )
-            await anyio.sleep(seconds)
+                stage: Stage = "refused" if error.kind == "rate_limit" else "retry"
+            with self.waits.during(stage, self.model.name, request.role, seconds=seconds):
+                await anyio.sleep(seconds)
 
     async def _kept(self, request: Request, read: Callable[[Completion], T]) -> T | None:
         """Return what was answered to a request before, where that is kept and can be read."""

@@ -11,6 +11,7 @@ from simeval.core.redaction import Redactor, secret_options
 from simeval.core.setting_choices import ROLES, ModelRole
 from simeval.core.settings import Settings
 from simeval.core.usage import Ledger
+from simeval.core.waits import Waits
 from simeval.errors import DefinitionError
 from simeval.models.caller import Caller
 from simeval.models.limits.allowances import Allowances, Allowed
@@ -48,7 +49,7 @@ class Models:
 
     def __init__(self, settings: Settings, allowances: Allowances | None = None) -> None:
         """Raise DefinitionError for options that cannot be; limits are those of `allowances` where they are shared."""
-        self._settings, self._allowances = settings, allowances
+        self._settings, self._allowances, self.waits = settings, allowances, Waits()
         given = {name for role in ROLES for name in settings.options_of(role)}
         for name in sorted((OURS & given) - ({STREAM} if _streams_the_app(settings) else set())):
             raise DefinitionError(
@@ -123,6 +124,7 @@ class Models:
             and replace(cache, address={name: str(asked_at[name]) for name in asked_at if name not in _SAME_ANSWERS}),
             {name: value for name, value in options.items() if name not in address},
             ledger,
+            self.waits,
         )
 
     def redactor(self) -> Redactor:
@@ -220,6 +222,7 @@ class Models:
             traffic,
             outage_seconds=settings.outage_seconds,
             clean=lambda text: self.redactor().clean(text),
+            waits=self.waits,
         )
         if self._allowances is None:
             return governed

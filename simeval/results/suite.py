@@ -9,6 +9,7 @@ from typing import Any, overload
 
 from simeval.core.controls import complaints
 from simeval.core.conversation import Conversation
+from simeval.core.markdown import LONGEST_REPORT, fenced
 from simeval.core.preparation import Preparation
 from simeval.core.setting_choices import Gate
 from simeval.core.settings import DEFAULTS
@@ -16,6 +17,7 @@ from simeval.core.trial import Failure, Judgement, Outcome, Score, Verdict
 from simeval.core.usage import Usage
 from simeval.evaluators.base import Evaluator
 from simeval.results.guarantee import guarantee
+from simeval.results.markdown import run_markdown
 from simeval.results.outcomes import combine, meets_gate
 from simeval.results.reliability import Reliability, reliability_of
 from simeval.results.rows import Row, Rows, chained, row_of
@@ -136,6 +138,10 @@ class Shown:
         if not getattr(self, "passed", False):
             raise AssertionError(str(self))
 
+    def to_markdown(self) -> str:
+        """Return the report as Markdown for a pull request or a CI job's summary, of at most 60 kB."""
+        return fenced(str(self), LONGEST_REPORT)
+
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
 
@@ -237,6 +243,9 @@ class EvaluationResult(Shown):
         """Write the report that a browser shows: one file with all in it. Raises StoreError."""
         SuiteResult((self,), self.run).to_html(path)
 
+    def to_markdown(self) -> str:
+        return run_markdown(page_of([self], self.run))
+
     def __str__(self) -> str:
         return run_text(page_of([self], self.run))
 
@@ -301,6 +310,9 @@ class SuiteResult(Shown, Sequence[EvaluationResult]):
 
     def __iter__(self) -> Iterator[EvaluationResult]:
         return iter(self.results)
+
+    def to_markdown(self) -> str:
+        return run_markdown(page_of(self.results, self.run))
 
     def __str__(self) -> str:
         return run_text(page_of(self.results, self.run))

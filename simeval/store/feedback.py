@@ -56,7 +56,7 @@ class FeedbackBook:
         """Remove one feedback. Raises DefinitionError where there is none of this id."""
         same = delete(FEEDBACK).where(FEEDBACK.c.feedback_id == feedback_id)
         if not self._database.write(lambda connection: connection.execute(same).rowcount):
-            raise DefinitionError("feedback", found=f"there is none with the id {feedback_id!r}", do="list it first")
+            raise DefinitionError("feedback", found=f"no feedback has the id {feedback_id!r}", do="list it first")
 
     def export(self, path: str | Path, *, run_id: str = "", dataset: str = "") -> int:
         """Write feedback as JSON lines, all or that of a run or a dataset; give how many. Raises StoreError."""
@@ -191,9 +191,10 @@ def _keep(connection: Connection, found: Sequence[_Given]) -> int:
 
 def _row(feedback: Feedback, place: Columns) -> Columns:
     empty: Columns = {column.name: None for column in FEEDBACK.columns}
-    said = {name: getattr(feedback, name) for name in ("feedback_id", "key", "comment", "source")}
+    said = {name: getattr(feedback, name) for name in ("feedback_id", "key", "comment", "source", "labeller")}
     created = feedback.created.astimezone(UTC).isoformat()
-    found = storable({**empty, **said, **place, "score": feedback.score, "created": created})
+    numbers = {"score": feedback.score, "inclusion": feedback.inclusion}
+    found = storable({**empty, **said, **place, **numbers, "created": created})
     if feedback.score is not None:
         found["score"] = float(feedback.score)
     if feedback.score is not None and type(feedback.score) is not float:
@@ -221,7 +222,8 @@ def _read(connection: Connection, *conditions: Any) -> list[Feedback]:
 def _feedback(found: Mapping[Any, Any], places: _Places) -> Feedback:
     written = as_written(found)
     exact = exact_values(found["exact"]) if found["exact"] else {}
-    texts = {name: written[name] or "" for name in ("comment", "source", "run_id", "dataset", "example")}
+    names = ("comment", "source", "run_id", "dataset", "example", "labeller")
+    texts: dict[str, Any] = {name: written[name] or "" for name in names}
     return Feedback(
         **texts,
         key=written["key"],
@@ -229,6 +231,7 @@ def _feedback(found: Mapping[Any, Any], places: _Places) -> Feedback:
         score=json.loads(exact["score"]) if "score" in exact else found["score"],
         scenario=places.titles(written["run_id"])[written["scenario"]] if written["run_id"] else "",
         trial=written["trial"],
+        inclusion=found["inclusion"],
         created=datetime.fromisoformat(written["created"]),
     )
 

@@ -59,7 +59,7 @@ class JsonLinesJournal:
             raise DefinitionError(
                 "store",
                 found=f"cannot write {str(path)!r} ({error.strerror})",
-                do="name a file that can be written",
+                do="check the path, or its permissions",
             ) from error
 
     def append(self, run_id: str, entries: Sequence[Entry]) -> None:

@@ -186,7 +186,8 @@ FEEDBACK = _table(
     *_whole("trial scenario"),
     *_texts("dataset example key"),
     *_numbers("score"),
-    *_texts("comment source created exact"),
+    *_texts("comment source created exact labeller"),
+    *_numbers("inclusion"),
 )
 Index("feedback_by_run", FEEDBACK.c.run_id)
 Index("feedback_by_dataset", FEEDBACK.c.dataset)
@@ -217,6 +218,13 @@ def _add_workers(connection: Connection) -> None:
     METADATA.create_all(connection, tables=[ASSIGNMENTS, ALLOWANCES], checkfirst=False)
 
 
+def _add_labellers(connection: Connection) -> None:
+    if "labeller" in {column["name"] for column in inspect(connection).get_columns(FEEDBACK.name)}:
+        return  # an earlier step has just made the table, as it is now
+    connection.exec_driver_sql("ALTER TABLE feedback ADD COLUMN labeller TEXT")
+    connection.exec_driver_sql("ALTER TABLE feedback ADD COLUMN inclusion DOUBLE PRECISION")
+
+
 def _add_examples(connection: Connection) -> None:
     connection.exec_driver_sql("ALTER TABLE trials ADD COLUMN example TEXT")
 
@@ -227,6 +235,7 @@ MIGRATIONS: Sequence[Callable[[Connection], None]] = (  # from version 1 to 2, a
     _add_starts,
     _add_controls,
     _add_workers,
+    _add_labellers,
     _add_examples,
 )
 VERSION = 1 + len(MIGRATIONS)

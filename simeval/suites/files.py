@@ -74,7 +74,9 @@ def load_suite(source: str, *, base: Settings = DEFAULTS) -> Suite:
         return _joined({file: _read(file) for file in files}, base)
     if path.suffix == ".py":
         raise DefinitionError(
-            f"suite {source!r}", found="this is a Python file", do="name what it holds as module:object"
+            f"suite {source!r}",
+            found="this is a Python file",
+            do="name the scenarios in it as MODULE:OBJECT, such as suite:SCENARIOS",
         )
     if path.is_file():
         return load_file(path, base=base)

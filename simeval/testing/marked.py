@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from simeval.testing.pytest_plugin import GivenOptions
 
 # a test leaves no files behind, unless it is told where, and writes no progress between the lines of pytest
-IN_TESTS = DEFAULTS.overridden({"store": None, "progress": False})
+IN_TESTS = DEFAULTS.overridden({"store": None, "display": "none"})
 MARKED = "@pytest.mark.simeval"
 DO = "write simeval(SCENARIO, app=HANDLER), with a ScenarioTest, a list of them, or the path of a suite file"
 

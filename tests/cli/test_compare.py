@@ -158,7 +158,7 @@ async def _experiment(store: Path, answer: str) -> str:
     examples = [Example(inputs={"n": n}) for n in range(12)]
     dataset = check_dataset(lambda: examples, name="d")
     is_yes = scorer(lambda output: output == "yes", name="yes", direction="higher")
-    engine = Engine(store=store, seed=1, progress=False)
+    engine = Engine(store=store, seed=1, display="none")
     return (await engine.evaluate(dataset, lambda n: answer, scorers=[is_yes])).run.run_id
 
 

@@ -103,7 +103,7 @@ def test_the_conversations_of_a_run_are_read_back_in_full(folder: Path) -> None:
     ("arguments", "says"),
     [
         (("--trial", "99"), "--trial: there is no trial 99; use a number from 0 to "),
-        (("--scenario", "It sinks"), "--scenario: there is no 'It sinks'; did you mean 'It sings'?"),
+        (("--scenario", "It sinks"), "--scenario: no scenario has 'It sinks' in its title; did you mean 'It sings'?"),
     ],
 )
 def test_a_conversation_that_is_not_there_is_refused(folder: Path, arguments: tuple[str, ...], says: str) -> None:

@@ -126,7 +126,7 @@ FIRST = ScenarioTest(title="First", given="A user", when="They ask", then=CHECK)
 
 def evaluated(*scenarios: Any, handler: Any = str) -> Any:
     """Return what evaluates scenarios."""
-    return lambda: Engine(store=None, progress=False).evaluate_sync(list(scenarios), handler)
+    return lambda: Engine(store=None, display="none").evaluate_sync(list(scenarios), handler)
 
 
 IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {

@@ -201,7 +201,7 @@ def test_the_starter_runs_as_it_is_and_is_never_overwritten(folder: Path) -> Non
     run = simeval(folder / "start", "run", "suite.yaml", "--app", "app:handle")
 
     assert (first.returncode, again.returncode, run.returncode) == (0, 2, 0), run.stdout
-    assert "exist already" in again.stderr
+    assert "already there: start/suite.yaml, start/app.py" in again.stderr
 
 
 @pytest.mark.parametrize("place", ["shop.py", "shop.py/inner"])

@@ -49,7 +49,7 @@ def engine(llm: FakeEndpoint, **options: Any) -> Engine:
         "retry_config": RetryConfig(max_attempts=4, backoff_multiplier=0.01, max_backoff_seconds=0.05),
         "store": None,
         "seed": 3,
-        "progress": False,
+        "display": "none",
     }
     return Engine(**{**defaults, **options})
 

@@ -44,7 +44,7 @@ def upper(q: str) -> str:
 
 
 async def evaluated(rows: list[dict[str, Any]], *scorers: object) -> ExperimentResult:
-    return await Engine(store=None, seed=1, progress=False).evaluate(dataset(rows), upper, scorers=scorers)
+    return await Engine(store=None, seed=1, display="none").evaluate(dataset(rows), upper, scorers=scorers)
 
 
 @pytest.mark.parametrize("case", chosen("weave", ids("weave", 82)))

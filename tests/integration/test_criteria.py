@@ -47,7 +47,7 @@ async def run(model: ScriptedModel, *, samples: int = 4, **options: Any) -> Suit
     )
     fixed: dict[str, Any] = {
         "seed": 1,
-        "progress": False,
+        "display": "none",
         "early_stopping": False,
         "store": None,
         "rubric_folder": None,
@@ -171,7 +171,7 @@ async def test_the_embedded_judge_rules_on_criteria() -> None:
         sample_size=2,
     )
 
-    found = await Engine(store=None, seed=1, progress=False).evaluate(scenario, app)
+    found = await Engine(store=None, seed=1, display="none").evaluate(scenario, app)
 
     [score, *_] = [each for each in found.expectations[0].results if isinstance(each, Score)]
     assert [each["ruling"] for each in score.details["rulings"]] == ["met", "not_met"]  # type: ignore[attr-defined]
@@ -184,7 +184,7 @@ async def test_a_column_of_a_dataset_holds_the_facts_of_each_example() -> None:
     model = judged_by(rulings(GOOD, ABSENT))
 
     then = Expectation(criteria=CRITERIA, evaluator=SuccessRateEvaluator(min_proportion=0.5))
-    engine = Engine(model, store=None, rubric_folder=None, progress=False, on_failed_control="off")
+    engine = Engine(model, store=None, rubric_folder=None, display="none", on_failed_control="off")
     await engine.evaluate(dataset, lambda message, state: ANSWER, then=then)
 
     asked = " ".join(str(each.messages()) for each in model.requests)

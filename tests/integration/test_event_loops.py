@@ -31,13 +31,13 @@ from tests.integration.test_event_loops import SCENARIO, Engine
 
 @pytest.mark.anyio
 async def test_the_bot():
-    result = await Engine(store=None, rubric_folder=None, progress=False).evaluate(SCENARIO, lambda message: "hello")
+    result = await Engine(store=None, rubric_folder=None, display="none").evaluate(SCENARIO, lambda message: "hello")
     assert result.trials
 """
 
 
 async def evaluate() -> Any:
-    return await Engine(store=None, progress=False).evaluate(SCENARIO, lambda message: "hello")
+    return await Engine(store=None, display="none").evaluate(SCENARIO, lambda message: "hello")
 
 
 async def measure_online() -> None:

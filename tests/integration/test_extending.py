@@ -76,7 +76,7 @@ from simeval.scorers import turn_count
 
 then = Expectation(scorer=turn_count, evaluator=ProportionEvaluator(1, 0.5))
 scenario = ScenarioTest(title="t", given="A user", when="They say hello", then=then, sample_size=5, max_turns=1)
-engine = Engine(store=None, progress=False)
+engine = Engine(store=None, display="none")
 result = anyio.run(engine.evaluate, scenario, "acme/large")
 print(result.conversations[0].output)
 """
@@ -138,7 +138,7 @@ def test_what_reads_nothing_or_has_no_name_is_refused_as_a_format(format: object
 
 async def test_a_model_of_ones_own_plays_every_role_and_says_what_it_costs() -> None:
     model: Model = AcmeModel()
-    engine = Engine(model, seed=1, store=None, rubric_folder=None, progress=False, early_stopping=False)
+    engine = Engine(model, seed=1, store=None, rubric_folder=None, display="none", early_stopping=False)
 
     result = await engine.evaluate(SCENARIO, lambda message, state: f"{message}!")
 

@@ -29,7 +29,7 @@ SUITE = [
 
 
 async def run(model: ScriptedModel, **options: Any) -> SuiteResult:
-    fixed: dict[str, Any] = {"seed": 1, "progress": False, "early_stopping": False, "store": None}
+    fixed: dict[str, Any] = {"seed": 1, "display": "none", "early_stopping": False, "store": None}
     engine = Engine(model, **{**fixed, "rubric_folder": None, "on_failed_control": "off", **options})
     return await engine.evaluate(SUITE, lambda message, state: "At nine.")
 

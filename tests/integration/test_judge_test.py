@@ -204,7 +204,7 @@ async def test_a_run_says_whether_its_judges_model_has_changed(tmp_path: Path, c
 
     def engine(judge: Judge) -> Engine:
         judging = ScriptedModel({"judge": judge, "user": [user_reply("When do you open?")]})
-        return Engine(judging, store=None, rubric_folder=None, canary_folder=tmp_path, cache=False, progress=False)
+        return Engine(judging, store=None, rubric_folder=None, canary_folder=tmp_path, cache=False, display="none")
 
     await engine(strict).evaluate(scenario, lambda message, state: "At nine.")
     again = await engine(credulous if changes else strict).evaluate(scenario, lambda message, state: "At nine.")

@@ -47,7 +47,7 @@ async def app(input: str) -> str:
 
 
 async def score(grader: Grader) -> ExperimentResult:
-    engine = Engine("offline/judge", retry_config=AT_ONCE, seed=1, concurrency=1, store=None, progress=False)
+    engine = Engine("offline/judge", retry_config=AT_ONCE, seed=1, concurrency=1, store=None, display="none")
     return await engine.evaluate(questions(), app, scorers=[HallucinationFree(model=grader), Helpfulness(model=grader)])
 
 

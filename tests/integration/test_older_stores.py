@@ -2,6 +2,9 @@
 
 import importlib.util
 import shutil
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -10,6 +13,8 @@ import pytest
 
 from simeval import Engine, dataset_of
 from simeval.errors import DefinitionError
+from simeval.store.database import Database
+from simeval.store.feedback import FeedbackBook
 from simeval.testing import ScriptedModel, judge_reply, user_reply
 from tests.support.command_line import simeval
 
@@ -38,7 +43,7 @@ def store(tmp_path: Path) -> Path:
 def engine(store: Path, run: str, **options: Any) -> Engine:
     """Return an engine that resumes a run by what it was: faults of simulated users were not looked for."""
     then: dict[str, Any] = {"on_user_fault": "count", **options}
-    return Engine(store=store, resume=run, progress=False, early_stopping=False, **then)
+    return Engine(store=store, resume=run, display="none", early_stopping=False, **then)
 
 
 async def test_a_suite_is_not_resumed_by_other_rules_for_simulated_users(store: Path, version_3: ModuleType) -> None:
@@ -115,3 +120,23 @@ def test_suites_are_compared(store: Path) -> None:
 
     assert done.returncode in (0, 1), done.stderr
     assert "The bot is short" in done.stdout
+
+
+async def test_feedback_of_an_older_store_stays_and_labels_come_beside_it(store: Path) -> None:
+    with closing(sqlite3.connect(store)) as older, older:
+        older.execute(
+            "INSERT INTO feedback (feedback_id, run_id, trial, scenario, key, score, comment, source, created) "
+            "VALUES ('old', ?, 0, 0, 'helpful', 1.0, '', 'ann', '2025-01-02T12:00:00+00:00')",
+            (FINISHED,),
+        )
+    with closing(Database(store)) as database:
+        book = FeedbackBook(database)
+        [old] = book.of_run(FINISHED)
+        book.add(replace(old, feedback_id="new", labeller="person", inclusion=0.5))
+        found = book.of_run(FINISHED)
+
+    assert (old.labeller, old.inclusion, old.score) == ("", None, 1.0)
+    assert [(each.feedback_id, each.labeller, each.inclusion) for each in found] == [
+        ("new", "person", 0.5),
+        ("old", "", None),
+    ]

@@ -78,14 +78,14 @@ def test_refuses(): ...
     text = result.stdout.str()
     assert "SUBPASSED[Bot tracks a parcel: tracks:" in text
     assert "SUBFAILED[Bot tracks a parcel: tracks:" in text
-    assert "0 of 6 conversations" in text
+    assert "0 of 10 conversations" in text
     assert "the true value is within" in text
     assert "worst conversation (trial" in text
     result.stdout.fnmatch_lines(
         [
             "*= simeval =*",
-            "test_bot.py::test_tracks: Bot tracks a parcel: pass (8 conversations)",
-            "test_bot.py::test_refuses: Bot tracks a parcel: fail (6 conversations)",
+            "test_bot.py::test_tracks: Bot tracks a parcel: pass (10 conversations)",
+            "test_bot.py::test_refuses: Bot tracks a parcel: fail (10 conversations)",
         ]
     )
 
@@ -158,7 +158,7 @@ def test_unmarked(simeval_result): ...
     result = project.runpytest()
 
     result.assert_outcomes(passed=1, failed=1, errors=1)
-    result.stdout.fnmatch_lines(["*assert 8 == 0*"])
+    result.stdout.fnmatch_lines(["*assert 10 == 0*"])
 
 
 def test_only_what_is_chosen_and_not_skipped_is_run(project: pytest.Pytester) -> None:
@@ -272,7 +272,7 @@ def test_project(simeval_result):
     result = project.runpytest("--simeval-seed", "7", "--simeval-store", "kept.db")
 
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["*test_project: Bot tracks a parcel: pass (8 conversations, run *)"])
+    result.stdout.fnmatch_lines(["*test_project: Bot tracks a parcel: pass (10 conversations, run *)"])
     assert (project.path / "kept.db").is_file()
 
 
@@ -282,7 +282,7 @@ def test_the_figures_are_in_the_junit_file(project: pytest.Pytester) -> None:
     project.runpytest("--junit-xml", "junit.xml").assert_outcomes(passed=1)
 
     text = Path(project.path / "junit.xml").read_text()
-    assert 'name="Bot tracks a parcel: tracks" value="pass n=8 estimate=1 low=' in text
+    assert 'name="Bot tracks a parcel: tracks" value="pass n=10 estimate=1 low=' in text
 
 
 def test_where_no_test_asks_nothing_is_loaded_or_printed(project: pytest.Pytester) -> None:

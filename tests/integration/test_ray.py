@@ -65,7 +65,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def engine(**options: Any) -> simeval.Engine:
-    return simeval.Engine(**{"store": None, "seed": 5, "progress": False, "early_stopping": False, **options})
+    return simeval.Engine(**{"store": None, "seed": 5, "display": "none", "early_stopping": False, **options})
 
 
 async def test_actors_come_to_what_one_process_comes_to() -> None:
@@ -102,7 +102,7 @@ async def test_limits_hold_for_all_actors_together() -> None:
 
 async def test_a_model_that_an_actor_cannot_use_ends_the_run() -> None:
     model = ScriptedModel({"judge": [judge_reply(8)]})  # which cannot play the user
-    options: dict[str, Any] = {"executor": RayExecutor(actors=1), "store": None, "seed": 5, "progress": False}
+    options: dict[str, Any] = {"executor": RayExecutor(actors=1), "store": None, "seed": 5, "display": "none"}
 
     with pytest.raises(ModelUnusable, match="scripted/model cannot be used"):
         await simeval.Engine(model, **options).evaluate(SUITE[1:], app)

@@ -42,7 +42,7 @@ async def test_a_run_holds_one_session_a_trial_with_its_tool_calls(server: WebAp
     suite = load_suite(str(path))
     app: Any = suite.cast.app
 
-    [result] = await Engine(store=None, progress=False, early_stopping=False).evaluate(suite, app)
+    [result] = await Engine(store=None, display="none", early_stopping=False).evaluate(suite, app)
 
     assert result.run.app == f"{server.url}/plain"
     assert len(result.conversations) == 8
@@ -70,7 +70,7 @@ async def test_an_app_that_fails_is_a_failed_turn_with_its_cause(
     path.write_text(SUITE.format(size=2, url=f"{server.url}/{page}"))
     suite = load_suite(str(path))
     app: Any = suite.cast.app
-    engine = Engine(store=None, progress=False, app_timeout_seconds=0.2, early_stopping=False)
+    engine = Engine(store=None, display="none", app_timeout_seconds=0.2, early_stopping=False)
 
     [result] = await engine.evaluate(suite, app)
 

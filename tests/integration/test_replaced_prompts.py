@@ -41,7 +41,7 @@ def model() -> ScriptedModel:
 
 
 async def run(store: Path, used: ScriptedModel, **options: Any) -> SuiteResult:
-    fixed: dict[str, Any] = {"seed": 1, "progress": False, "early_stopping": False, "store": store}
+    fixed: dict[str, Any] = {"seed": 1, "display": "none", "early_stopping": False, "store": store}
     engine = Engine(used, settings=None, **{**fixed, "rubric_folder": store.parent / "rubrics", **options})
     return await engine.evaluate(SUITE, lambda message, state: "At nine.")
 
@@ -67,7 +67,7 @@ async def test_a_suite_names_its_file_from_where_it_lies(tmp_path: Path) -> None
     (tmp_path / "suite.yaml").write_text(YAML, encoding="utf-8")
     loaded, used = load_suite(str(tmp_path / "suite.yaml")), model()
 
-    await Engine(used, settings=loaded.settings, store=None, rubric_folder=None, progress=False).evaluate(
+    await Engine(used, settings=loaded.settings, store=None, rubric_folder=None, display="none").evaluate(
         loaded, lambda message, state: "At nine."
     )
 

@@ -41,7 +41,7 @@ async def talk(*messages: str) -> list[str]:
 
 async def run(name: str, app: object, seed: int) -> SuiteResult:
     assert callable(app)
-    return await Engine(seed=seed, progress=False, store=None).evaluate(load_file(ROOT / "scenarios" / name), app)
+    return await Engine(seed=seed, display="none", store=None).evaluate(load_file(ROOT / "scenarios" / name), app)
 
 
 def outcomes(result: SuiteResult) -> dict[str, str]:

@@ -73,7 +73,7 @@ async def app(message: str) -> AppResponse:
 
 
 def engine(store: Path | None, **options: Any) -> simeval.Engine:
-    return simeval.Engine(store=store, seed=5, progress=False, **options)
+    return simeval.Engine(store=store, seed=5, display="none", **options)
 
 
 async def run_shards(folder: Path, of: int, **options: Any) -> list[Path]:
@@ -178,7 +178,7 @@ async def test_one_shard_twice_is_refused(tmp_path: Path) -> None:
 
 async def test_shards_of_other_seeds_are_refused(tmp_path: Path) -> None:
     await engine(tmp_path / "a.db", shard="1/2").evaluate(SUITE, app)
-    other = simeval.Engine(store=tmp_path / "b.db", seed=6, progress=False, shard="2/2")
+    other = simeval.Engine(store=tmp_path / "b.db", seed=6, display="none", shard="2/2")
     await other.evaluate(SUITE, app)
 
     with pytest.raises(DefinitionError, match="are shards of different runs \\(with the seeds 5 and 6\\)"):

@@ -43,9 +43,9 @@ async def test_a_run_of_a_file_is_resumed_by_the_same_suite_in_python(tmp_path: 
     (tmp_path / "suite.yaml").write_text(WRITTEN, encoding="utf-8")
     store = tmp_path / "runs.db"
     suite = load_file(tmp_path / "suite.yaml")
-    first = await Engine(settings=suite.settings, store=store, progress=False).evaluate(suite, app)
+    first = await Engine(settings=suite.settings, store=store, display="none").evaluate(suite, app)
 
-    engine = Engine(store=store, progress=False, resume=first.run.run_id, early_stopping=False)
+    engine = Engine(store=store, display="none", resume=first.run.run_id, early_stopping=False)
     again = await engine.evaluate([in_python("refund", "return label")], app)
 
     assert again.run.run_id == first.run.run_id
@@ -54,7 +54,7 @@ async def test_a_run_of_a_file_is_resumed_by_the_same_suite_in_python(tmp_path: 
 
 
 async def test_another_argument_of_a_scorer_is_another_definition(tmp_path: Path) -> None:
-    engine = Engine(seed=3, store=None, progress=False)
+    engine = Engine(seed=3, store=None, display="none")
 
     one, other = [await engine.evaluate([in_python(text)], app) for text in ("refund", "label")]
 

@@ -86,7 +86,7 @@ def engine(user: Any, **options: Any) -> Engine:
         "store": None,
         "rubric_folder": None,
         "seed": 1,
-        "progress": False,
+        "display": "none",
         "writing_style_config": WritingStyleConfig(enabled=False),
     }
     return Engine(judge, **{**defaults, **options})
@@ -245,7 +245,7 @@ async def test_an_audit_that_fails_accuses_nobody_and_is_told() -> None:
 
 async def test_the_embedded_judge_cannot_audit() -> None:
     with pytest.raises(DefinitionError, match="audit_users: it would ask offline/judge, which cannot audit"):
-        await Engine(store=None, audit_users=0.1, progress=False).evaluate(suite(), app)
+        await Engine(store=None, audit_users=0.1, display="none").evaluate(suite(), app)
 
 
 async def test_a_user_in_plain_text_talks_and_leaves_by_a_mark() -> None:

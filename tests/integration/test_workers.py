@@ -59,7 +59,7 @@ async def app(message: str) -> str:
 
 
 def engine(where: str | None, **options: Any) -> simeval.Engine:
-    settings: dict[str, Any] = {"seed": 5, "progress": False, "early_stopping": False, "rubric_folder": None, **options}
+    settings: dict[str, Any] = {"seed": 5, "display": "none", "early_stopping": False, "rubric_folder": None, **options}
     return simeval.Engine(store=where, **settings)
 
 
@@ -192,7 +192,7 @@ async def test_a_worker_with_another_suite_leaves_the_run_alone(where: str, capl
 
 
 async def test_a_model_that_a_worker_cannot_use_ends_the_run(where: str) -> None:
-    options: dict[str, Any] = {"on_failed_control": "off", "progress": False, "seed": 5, "store": where}
+    options: dict[str, Any] = {"on_failed_control": "off", "display": "none", "seed": 5, "store": where}
     suite = [ScenarioTest(title="A", given="a", when="b", sample_size=5, then=SUITE[0].expectations[1])]
     judge = {"judge": [judge_reply(8)]}  # which cannot play the user
     worker = simeval.Engine(ScriptedModel(judge), executor="workers", **options)
@@ -208,7 +208,7 @@ async def test_all_take_from_one_allowance_for_each_model(where: str) -> None:
     suite = [ScenarioTest(title="A", given="a", when="b", sample_size=8, max_turns=1, then=SUITE[0].expectations[1])]
     models = [ScriptedModel({"user": [user_reply("What can you do?")]}) for _ in range(3)]
     options: dict[str, Any] = {
-        "progress": False,
+        "display": "none",
         "seed": 5,
         "store": where,
         "executor": "workers",

@@ -46,7 +46,7 @@ def logged(*dialogues: Sequence[str]) -> Dataset:
 
 
 def engine(**options: Any) -> Engine:
-    return Engine(**{"store": None, "seed": 7, "progress": False, **options})
+    return Engine(**{"store": None, "seed": 7, "display": "none", **options})
 
 
 @scorer

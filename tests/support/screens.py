@@ -21,7 +21,7 @@ async def demo() -> Page:
     from scenarios.support_bot import handle
 
     suite = load_suite(str(ROOT / "scenarios" / "support.yaml"))
-    found = await Engine(settings=suite.settings, seed=7, store=None, progress=False).evaluate(suite, handle)
+    found = await Engine(settings=suite.settings, seed=7, store=None, display="none").evaluate(suite, handle)
     usage = {"judge": Usage(calls=289, prompt_tokens=9876, completion_tokens=1234, cost_usd=0.0123)}
     run = replace(found.run, run_id="20260102-030405-abcdef", seconds=0.8, usage=usage)
     page = page_of(found.results, run)

@@ -61,7 +61,7 @@ async def main() -> None:
     """Evaluate a scenario and a dataset."""
     echo: Model = Echo()
     model = ScriptedModel({"user": [user_reply("Hello")], "judge": [judge_reply(9)]})
-    engine = Engine(judge_model=model, seed=7, store=None, rubric_folder=None, progress=False)
+    engine = Engine(judge_model=model, seed=7, store=None, rubric_folder=None, display="none")
     result: EvaluationResult = await engine.evaluate(SCENARIO, handler)
     verdict: Verdict = result.verdicts[0]
     assert result.passed, f"{result} {verdict.p_value}"

@@ -156,7 +156,7 @@ def _reader_of(path: Path, format: str | LogReader) -> LogReader:
         tried = ((each, opening) for opening in openings(path) for each in FORMATS)
         told = next((each for each, opening in tried if each.looks_like(opening)), None)
         if told is None:
-            found = "its first records are of no format that is known"
+            found = "the format of its first records is not known"
             raise DefinitionError(f"log {str(path)!r}", found=found, do=f"name its format: {', '.join(NAMES)}")
         return told
     if format not in NAMES:

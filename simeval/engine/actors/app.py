@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from time import perf_counter
@@ -15,6 +15,7 @@ import anyio.to_thread
 from simeval.core.capture import Caught, LeftError, capture, guarded, guarded_call, place_of
 from simeval.core.conversation import CONTEXT, FIRST_TEXT, UNCHANGED, AppResponse, Beginning, ChatMessage, Message
 from simeval.core.serialization import opened
+from simeval.core.waits import Waits
 from simeval.engine.actors.silence import Silence
 from simeval.engine.actors.streaming import joined, joined_in_thread
 from simeval.engine.flow.demand import TrialScope
@@ -106,6 +107,9 @@ def model_handler(caller: Caller, *, timeout_seconds: float | None = None) -> Ca
     return handle
 
 
+APP = "the app"  # as whom it is waited for
+
+
 @dataclass(slots=True)
 class Memory:
     """What the handler wants back at its next turn of one conversation: the app's own state."""
@@ -130,6 +134,7 @@ class App:
     timeout_seconds: float
     is_model: bool = False
     silence: Silence | None = None
+    waits: Waits = field(default_factory=Waits)
 
     def first_state(self, seed: int) -> Any:
         """Return the state that the handler gets at the first turn of a trial."""
@@ -149,7 +154,9 @@ class App:
             started = datetime.now(UTC)
             in_thread = nullcontext() if self.handler.is_async else scope.uninterrupted()
             watched = nullcontext() if self.silence is None else self.silence.asking()
-            with in_thread, watched, anyio.move_on_after(None if self.is_model else self.timeout_seconds) as limit:
+            waited_for = nullcontext() if self.is_model else self.waits.during("answer", APP, f"turn {turn}")
+            limit = anyio.move_on_after(None if self.is_model else self.timeout_seconds)
+            with in_thread, watched, waited_for, limit:
                 made = await capture(partial(self._timed, arguments))
             if limit.cancelled_caught:
                 raise AppError(turn, f"no answer within {self.timeout_seconds:g} seconds")

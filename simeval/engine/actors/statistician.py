@@ -2,19 +2,21 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import partial
 from math import nan
 from typing import TypeGuard
 
 from anyio.streams.memory import MemoryObjectReceiveStream
 
 from simeval.core.logs import log
-from simeval.core.preparation import Preparation, Prepared
+from simeval.core.preparation import Prepared
 from simeval.core.settings import Settings
 from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Verdict
+from simeval.engine.actors.tally import Tally, show_found
 from simeval.engine.actors.unanswered import Unanswered
 from simeval.engine.flow.demand import Demand
-from simeval.engine.flow.order import InOrder
+from simeval.engine.flow.standing import Requirement, Standing
 from simeval.engine.flow.stop import StopSignal
 from simeval.engine.plans.scenario_plan import Measure, ScenarioPlan
 from simeval.evaluators.stopping import EXCLUDED, EarlyOutcomes, RunningTest, Taken, TrialsNeeded
@@ -22,65 +24,6 @@ from simeval.results.outcomes import combine
 from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult
 
 ROUNDING = 1e-9  # a rate times a size may come out a little under the whole number that is meant
-
-
-@dataclass(slots=True)
-class _Tally:
-    """What has been concluded on of one scenario so far.
-
-    `failed` counts each expectation's lost trials, `faulty` those that its simulated users' faults cost. `tests` holds
-    one for each evaluator of each expectation; `prepared` is what was made ready for it. `extras` are judgements that
-    came after the end. `recalled` counts the first trials of which all is known: they cost nothing.
-    """
-
-    plan: ScenarioPlan
-    tests: tuple[tuple[RunningTest, ...], ...]
-    failed: list[int]
-    faulty: list[int]
-    recalled: int = 0
-    prepared: dict[int, Preparation] = field(default_factory=dict)
-    order: InOrder[Judgement] = field(default_factory=InOrder)
-    judgements: list[Judgement] = field(default_factory=list)
-    extras: list[Judgement] = field(default_factory=list)
-
-    def is_settled(self, position: int) -> bool:
-        """Return whether all verdicts of an expectation are settled, or it cannot be judged."""
-        return self.refusal(position) is not None or all(test.settled for test in self.tests[position])
-
-    def refusal(self, position: int) -> Failure | None:
-        """Return why an expectation cannot be judged; None where it can be."""
-        prepared = self.prepared.get(position)
-        return prepared.failure if prepared else None
-
-    @property
-    def is_refused(self) -> bool:
-        """Whether any expectation cannot be judged."""
-        return any(map(self.refusal, self.prepared))
-
-    def ended_by(self) -> list[tuple[str, str]]:
-        """Say which requirement ended the scenario before others had their verdicts, if one did: at length, and not."""
-        refused = [measure.label for place, measure in enumerate(self.plan.measures) if self.refusal(place)]
-        names = [
-            (measure.label, f"{measure.label}: {test.name}")
-            for measure, tests in zip(self.plan.measures, self.tests, strict=True)
-            for test in tests
-            if test.settled and not test.passes
-        ]
-        found = [(label, label, "cannot be judged") for label in refused]
-        found += [(label, name, "did not pass") for label, name in names]
-        return [
-            (
-                f"they ended because {name!r} {why} (--stop verdict goes on)",
-                f"not concluded: the scenario ended because {label!r} {why} (--stop verdict goes on)",
-            )
-            for label, name, why in found[:1]
-        ]
-
-    @property
-    def unsettled(self) -> list[tuple[int, RunningTest]]:
-        """The tests that go on, each with the position of its expectation."""
-        pairs = [(position, test) for position, tests in enumerate(self.tests) for test in tests]
-        return [(position, test) for position, test in pairs if not test.settled and not self.refusal(position)]
 
 
 class Statistician:
@@ -108,7 +51,7 @@ class Statistician:
         self._settings, self._demand, self._stop, self._on_trial = settings, demand, stop, on_trial
         self._unanswered = Unanswered()
         self._tallies = [
-            _Tally(plan, plan.tests(settings.stop_mode), [0] * len(plan.measures), [0] * len(plan.measures), known)
+            Tally(plan, plan.tests(settings.stop_mode), [0] * len(plan.measures), [0] * len(plan.measures), known)
             for plan, known in zip(plans, recalled, strict=True)
         ]
 
@@ -127,7 +70,7 @@ class Statistician:
                 self._take(tally, found)
                 self._grant(tally)
 
-    def _prepare(self, tally: _Tally, found: Prepared) -> None:
+    def _prepare(self, tally: Tally, found: Prepared) -> None:
         """Take what was made ready; need trials of a scenario that is ready, and none of one that has ended by that."""
         tally.prepared |= found.found
         refused = [place for place in found.found if tally.refusal(place)]
@@ -142,7 +85,7 @@ class Statistician:
         elif found.is_ready:
             self._demand.grant(tally.plan.position, self._trials_needed(tally).trials)
 
-    def _end_without_new(self, tally: _Tally) -> None:
+    def _end_without_new(self, tally: Tally) -> None:
         """Pay for no trial; those that are known come, and end the scenario."""
         if tally.recalled:
             self._demand.grant(tally.plan.position, tally.recalled)
@@ -159,10 +102,40 @@ class Statistician:
         """Return the result of every scenario, in the suite's order."""
         return SuiteResult(tuple(self._result(tally, run) for tally in self._tallies), run)
 
-    def _is_closed(self, tally: _Tally) -> bool:
+    def standings(self, run: RunRecord) -> list[Standing]:
+        """Return where each scenario stands, in the suite's order."""
+        return [
+            Standing(
+                title=tally.plan.title,
+                trials=len(tally.judgements),
+                needed=self._demand.limit(tally.plan.position),
+                sample_size=tally.plan.sample_size,
+                is_closed=self._is_closed(tally),
+                requirement=partial(self._deciding, tally, run) if self._is_closed(tally) else tally.requirement,
+            )
+            for tally in self._tallies
+        ]
+
+    def _deciding(self, tally: Tally, run: RunRecord) -> Requirement:
+        """Return the requirement that a scenario which has ended owes its outcome to."""
+        if tally.ended_by is not None:
+            return tally.ended_by
+        found = [
+            (evaluator, verdict)
+            for position, measure in enumerate(tally.plan.measures)
+            for evaluator, verdict in zip(
+                measure.evaluators, self._verdicts(tally, position, self._results(tally, position), run), strict=True
+            )
+        ]
+        outcome = combine([verdict.outcome for _, verdict in found])
+        evaluator, verdict = next(each for each in found if each[1].outcome == outcome)
+        tally.ended_by = Requirement(bar=evaluator.show_bar(), found=show_found(evaluator, verdict), outcome=outcome)
+        return tally.ended_by
+
+    def _is_closed(self, tally: Tally) -> bool:
         return self._demand.is_closed(tally.plan.position)
 
-    def _grant(self, tally: _Tally) -> None:
+    def _grant(self, tally: Tally) -> None:
         """Grant as many trials as the verdicts can need by what is known now."""
         if self._is_closed(tally) or self._stop.reason or self._needs_no_more(tally):
             return
@@ -170,7 +143,7 @@ class Statistician:
         change = self._demand.end_beyond if needed.ends else self._demand.grant
         change(tally.plan.position, needed.trials)
 
-    def _trials_needed(self, tally: _Tally) -> TrialsNeeded:
+    def _trials_needed(self, tally: Tally) -> TrialsNeeded:
         """Say how many trials can be needed, and whether what has come early already forces an end there."""
         going = tally.unsettled
         all_needed = [test.trials_needed(self._known(tally, position)) for position, test in going]
@@ -179,11 +152,11 @@ class Statistician:
             return TrialsNeeded(min(ends), ends=True)
         return TrialsNeeded(max(trials_needed.trials for trials_needed in all_needed), ends=False)
 
-    def _known(self, tally: _Tally, position: int) -> EarlyOutcomes:
+    def _known(self, tally: Tally, position: int) -> EarlyOutcomes:
         """Return what has come before its turn of one expectation."""
         return {index: self._outcome(early.results[position]) for index, early in tally.order.waiting.items()}
 
-    def _take(self, tally: _Tally, judgement: Judgement) -> None:
+    def _take(self, tally: Tally, judgement: Judgement) -> None:
         for released in tally.order.push(judgement.trial.index, judgement):
             if self._is_closed(tally):
                 tally.extras.append(released)
@@ -208,11 +181,11 @@ class Statistician:
         if self._is_closed(tally):
             tally.extras += tally.order.waiting.values()
 
-    def _has_ended(self, tally: _Tally) -> bool:
+    def _has_ended(self, tally: Tally) -> bool:
         is_recalling = tally.is_refused and len(tally.judgements) < tally.recalled
         return not is_recalling and self._needs_no_more(tally)
 
-    def _needs_no_more(self, tally: _Tally) -> bool:
+    def _needs_no_more(self, tally: Tally) -> bool:
         """Return whether no trial that would be paid for is needed."""
         going = tally.unsettled
         if all(self._has_too_many_lost(tally, position) for position, _ in going):
@@ -238,14 +211,14 @@ class Statistician:
             return False  # it counts against both sides, and says nothing of how reliable models and scorers are
         return result.stage != "app" or self._settings.on_app_error == "exclude"
 
-    def _has_too_many_lost(self, tally: _Tally, position: int) -> bool:
+    def _has_too_many_lost(self, tally: Tally, position: int) -> bool:
         size = tally.plan.sample_size
         return (
             tally.failed[position] > self._settings.max_error_rate * size + ROUNDING
             or tally.faulty[position] > self._settings.max_user_fault_rate * size + ROUNDING
         )
 
-    def _result(self, tally: _Tally, run: RunRecord) -> EvaluationResult:
+    def _result(self, tally: Tally, run: RunRecord) -> EvaluationResult:
         expectations = tuple(
             self._expectation(tally, position, measure, run) for position, measure in enumerate(tally.plan.measures)
         )
@@ -261,35 +234,43 @@ class Statistician:
             extras=tuple(sorted(self._extras(tally), key=lambda judgement: judgement.trial.index)),
         )
 
-    def _extras(self, tally: _Tally) -> list[Judgement]:
+    def _extras(self, tally: Tally) -> list[Judgement]:
         early = [] if self._is_closed(tally) else tally.order.waiting.values()
         return [*tally.extras, *early]
 
-    def _expectation(self, tally: _Tally, position: int, measure: Measure, run: RunRecord) -> ExpectationResult:
-        taken = max(test.index for test in tally.tests[position])
-        refusal = tally.refusal(position)
-        found = [judgement.results[position] for judgement in tally.judgements]
-        results = tuple(
-            result if index < taken or (refusal and isinstance(result, Score)) else UNNEEDED
-            for index, result in enumerate(found)
-        )
-        trials = len(found) + len(self._extras(tally))
-        verdicts = [
-            refused(test.verdict(), refusal, trials) if refusal else self._verdict(test, tally, results, run)
-            for test in tally.tests[position]
-        ]
+    def _expectation(self, tally: Tally, position: int, measure: Measure, run: RunRecord) -> ExpectationResult:
+        results = self._results(tally, position)
         return ExpectationResult(
             label=measure.label,
             evaluators=measure.evaluators,
-            verdicts=tuple(verdicts),
+            verdicts=tuple(self._verdicts(tally, position, results, run)),
             results=results,
             expected_behavior=measure.expected_behavior,
             prepared=tally.prepared.get(position),
             signs=self._signs(tally, position, results, run),
         )
 
+    def _results(self, tally: Tally, position: int) -> tuple[Score | Failure, ...]:
+        """Return the result of each trial of an expectation that its verdicts rest on."""
+        taken = max(test.index for test in tally.tests[position])
+        refusal = tally.refusal(position)
+        found = [judgement.results[position] for judgement in tally.judgements]
+        return tuple(
+            result if index < taken or (refusal and isinstance(result, Score)) else UNNEEDED
+            for index, result in enumerate(found)
+        )
+
+    def _verdicts(
+        self, tally: Tally, position: int, results: Sequence[Score | Failure], run: RunRecord
+    ) -> list[Verdict]:
+        refusal, trials = tally.refusal(position), len(results) + len(self._extras(tally))
+        return [
+            refused(test.verdict(), refusal, trials) if refusal else self._verdict(test, tally, results, run)
+            for test in tally.tests[position]
+        ]
+
     def _signs(
-        self, tally: _Tally, position: int, results: Sequence[Score | Failure], run: RunRecord
+        self, tally: Tally, position: int, results: Sequence[Score | Failure], run: RunRecord
     ) -> tuple[str, ...]:
         """Return what in the ratings of an expectation speaks against its judges."""
         signs = tally.plan.signs(position)
@@ -301,7 +282,7 @@ class Statistician:
         prepared = tally.prepared.get(position)
         return signs.warnings(run.judge_model, prepared.controls if prepared else ())
 
-    def _verdict(self, test: RunningTest, tally: _Tally, results: Sequence[Score | Failure], run: RunRecord) -> Verdict:
+    def _verdict(self, test: RunningTest, tally: Tally, results: Sequence[Score | Failure], run: RunRecord) -> Verdict:
         """Conclude; too many lost trials make an error, unless what is left proves a side against the worst case."""
         verdict = test.verdict()
         if self._unanswered.said:
@@ -324,7 +305,7 @@ class Statistician:
             if verdict.inconclusive:
                 verdict = replace(verdict, reason="run_stopped", why="not concluded: the run stopped before")
         elif verdict.reason == "scenario_settled":
-            for at_length, why in tally.ended_by():
+            for at_length, why in tally.stopped_by():
                 notes.append(at_length)
                 verdict = replace(verdict, why=why)
         return replace(verdict, explanation="; ".join(notes))

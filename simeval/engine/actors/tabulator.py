@@ -18,6 +18,7 @@ from simeval.engine.actors.examples import ExampleReader
 from simeval.engine.actors.statistician import ROUNDING, in_error, refused
 from simeval.engine.actors.text_tally import TextTally
 from simeval.engine.flow.demand import Demand
+from simeval.engine.flow.standing import Standing
 from simeval.engine.plans.dataset_plan import DatasetPlan
 from simeval.engine.plans.scenario_plan import Measure
 from simeval.evaluators.base import Evaluator
@@ -95,6 +96,20 @@ class Tabulator:
     def is_done(self) -> bool:
         """Whether every answer has come, or none can be measured."""
         return self._came == self._plan.sample_size or self._is_refused
+
+    def standings(self, run: RunRecord) -> list[Standing]:  # noqa: ARG002
+        """Return how many answers have come; nothing is concluded before the last."""
+        plan = self._plan
+        return [
+            Standing(
+                title=plan.title,
+                trials=self._came,
+                needed=self._demand.limit(plan.position),
+                sample_size=plan.sample_size,
+                is_closed=self.is_done,
+                requirement=lambda: None,
+            )
+        ]
 
     def result(self, run: RunRecord) -> ExperimentResult:
         """Return what was found by now."""

@@ -125,6 +125,10 @@ class Demand:
         """Need no more scores of an expectation."""
         self._settled.add((scenario, place))
 
+    def limit(self, scenario: int) -> int:
+        """Return how many trials of a scenario can be needed, by what is known."""
+        return self._limits[scenario]
+
     def needs(self, scenario: int, index: int) -> bool:
         """Return whether the trial with this index can be needed."""
         return index < self._limits[scenario]

@@ -8,6 +8,7 @@ from time import monotonic
 import anyio
 
 from simeval.core.logs import log, warn_all
+from simeval.core.waits import Waits
 from simeval.errors import ModelError, ModelErrorKind, ModelUnusable
 from simeval.models.caller import LONGEST_RETRY_AFTER
 from simeval.models.limits.breaker import OUTAGE_KINDS, Breaker
@@ -36,6 +37,7 @@ class Governed(Wrapped):
     traffic: Traffic
     outage_seconds: float
     clean: Callable[[str], str] = field(repr=False)
+    waits: Waits = field(default_factory=Waits, repr=False)
     answers: int = field(default=0, init=False)
     breaker: Breaker = field(default_factory=Breaker, init=False)
     _line: anyio.Lock = field(default_factory=lambda: anyio.Lock(fast_acquire=True), init=False)
@@ -48,11 +50,13 @@ class Governed(Wrapped):
         """Wait in line, then answer."""
         probes = 0
         while True:
-            ticket, is_probe = await self._admitted()
+            with self.waits.during("line", self.name, request.role):
+                ticket, is_probe = await self._admitted()
             completion: Completion | None = None
             failure: ModelError | None = None
             try:
-                completion = await self.model.complete(request)
+                with self.waits.during("answer", self.name, request.role):
+                    completion = await self.model.complete(request)
                 self._look_for_cut(request, completion)
                 return completion
             except ModelError as error:

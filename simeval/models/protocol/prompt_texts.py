@@ -84,7 +84,7 @@ class Prompt:
                 raise DefinitionError(where, found=found, do=nearest(unknown[0], known))
         if absent := set(self.placeholders) - set(made.placeholders) - self.optional:
             named = ", ".join(f"{{{name}}}" for name in self.placeholders if name in absent)
-            raise DefinitionError(where, found=f"{named} is missing", do="put it where its text shall stand")
+            raise DefinitionError(where, found=f"{named} is missing", do="put it where its text belongs")
         return made
 
 

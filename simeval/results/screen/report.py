@@ -39,8 +39,8 @@ def run_text(
         head,
         *(_scenario_blocks(page, terminal, detailed=detailed) if was_measured(page) else ()),
         _warnings(page, terminal),
-        _failures(page, terminal),
-        _notes(page, terminal, told),
+        failure_lines(page, terminal),
+        note_lines(page, terminal, told),
         _foot(page, terminal),
     ]
     return terminal.finished([line for block in blocks if block for line in [*block, ""]][:-1])
@@ -49,14 +49,23 @@ def run_text(
 def headline(page: Page, terminal: Terminal) -> list[str]:
     """Say in a line how many scenarios did what, the worst first; or why nothing could be concluded at all."""
     mark = terminal.paint(MARKS[page.outcome], "bold", COLOURS[page.outcome])
+    first, *more = told_of(page)
+    return [
+        *terminal.wrap(one_line(first), first=f"{mark}  "),
+        *(line for each in more for line in terminal.wrap(each)),
+    ]
+
+
+def told_of(page: Page) -> list[str]:
+    """Return how a run went in a sentence, and in another why it ended early, if it did."""
     if reason := shared_reason(page):
-        return terminal.wrap(one_line(reason), first=f"{mark}  ")
+        return [reason]
     if not was_measured(page):
-        return terminal.wrap(f"nothing was measured: {one_line(page.stopped)}", first=f"{mark}  ")
+        return [f"nothing was measured: {one_line(page.stopped)}"]
     counted = count_outcomes([scenario.outcome for scenario in page.scenarios])
     accepted = f" (accepted by the gate {page.gate})" if page.outcome != "pass" and page.gate_met else ""
-    lines = terminal.wrap(f"{counted}{accepted}", first=f"{mark}  ")
-    return [*lines, *terminal.wrap(f"the run ended early: {one_line(page.stopped)}")] if page.stopped else lines
+    ended = [f"the run ended early: {one_line(page.stopped)}"] if page.stopped else []
+    return [f"{counted}{accepted}", *ended]
 
 
 def was_measured(page: Page) -> bool:
@@ -130,21 +139,25 @@ def _folded(scenarios: Sequence[ShownScenario], terminal: Terminal, *, among: bo
     return [f"{mark}  {count}", *titles, *more]
 
 
-def _warnings(page: Page, terminal: Terminal) -> list[str]:
+def warnings_of(page: Page) -> list[str]:
     """Say why judges may not be worth their ratings, each reason once, with the expectations it holds for."""
     about: dict[str, list[str]] = {}
     for scenario in page.scenarios:
         for each in scenario.expectations:
             for said in each.warnings:
                 about.setdefault(said, []).append(each.label)
-    lines = []
-    for said, labels in about.items():
-        where = repr(labels[0]) if len(labels) == 1 else counted_of(len(labels), "expectation")
-        lines += terminal.wrap(f"{where}: {one_line(said)}", first=terminal.paint("warning: ", "yellow"), rest="  ")
-    return lines
+    return [
+        f"{repr(labels[0]) if len(labels) == 1 else counted_of(len(labels), 'expectation')}: {one_line(said)}"
+        for said, labels in about.items()
+    ]
 
 
-def _failures(page: Page, terminal: Terminal) -> list[str]:
+def _warnings(page: Page, terminal: Terminal) -> list[str]:
+    first = terminal.paint("warning: ", "yellow")
+    return [line for said in warnings_of(page) for line in terminal.wrap(said, first=first, rest="  ")]
+
+
+def failure_lines(page: Page, terminal: Terminal) -> list[str]:
     """Say what went wrong on single trials, each cause once with its count, also where all passed."""
     counted = Counter(one_line(str(failure)) for scenario in page.scenarios for failure in scenario.errors)
     if not counted:
@@ -157,7 +170,8 @@ def _failures(page: Page, terminal: Terminal) -> list[str]:
     return [*lines, f"  … and {counted_of(more, 'more cause')}; --json has them all"] if more > 0 else lines
 
 
-def _notes(page: Page, terminal: Terminal, told: Sequence[str]) -> list[str]:
+def note_lines(page: Page, terminal: Terminal, told: Sequence[str] = ()) -> list[str]:
+    """Say what is to be known of a run, of its users and of its models, but for what was `told` before."""
     lines = [line for note in page.notes if note not in told for line in terminal.wrap(one_line(note), first="note: ")]
     conducts = show_conduct([(one_line(each.title), each.users) for each in page.scenarios])
     lines += [line for said in conducts for line in terminal.wrap(said, rest="  ")]
@@ -166,12 +180,17 @@ def _notes(page: Page, terminal: Terminal, told: Sequence[str]) -> list[str]:
 
 def _foot(page: Page, terminal: Terminal) -> list[str]:
     """Say how to read the pictures, what is guaranteed, and what it cost."""
-    trials = sum(scenario.trials for scenario in page.scenarios)
     alphas = {verdict.significance_level for verdict in page.verdicts}
     sure = f"with {show_share(1 - 2 * alphas.pop())} confidence" if len(alphas) == 1 else "by its interval"
     is_drawn = was_measured(page) and any(verdict.bar and verdict.confidence_interval for verdict in page.verdicts)
     key = [f"━ where the true value lies {sure}   ● observed   ┃ required"] if is_drawn else []
+    lines = [line for text in [*key, *cost_of(page)] for line in terminal.wrap(text, rest="  ")]
+    return [terminal.paint(line, "dim") for line in lines]
+
+
+def cost_of(page: Page) -> list[str]:
+    """Say what is guaranteed, what the run cost, and which one it is."""
+    trials = sum(scenario.trials for scenario in page.scenarios)
     spent = f"{counted_of(trials, 'conversation')}, {show_spent(page.usage, page.seconds)}"
     who = f"run {page.run_id}, seed {page.seed}, {', '.join(map(one_line, page.roles))}"
-    lines = [line for text in [*key, page.guarantee, spent, who] if text for line in terminal.wrap(text, rest="  ")]
-    return [terminal.paint(line, "dim") for line in lines]
+    return [each for each in (page.guarantee, spent, who) if each]

@@ -113,15 +113,15 @@ def stopping(engine: Engine, function: Any, calls: int, end: Any) -> Any:
 
 async def write(store: Path) -> None:
     dataset = dataset_of(ROWS, name="capitals", outputs=["capital"])
-    await Engine(seed=7, store=store, progress=False, early_stopping=False).evaluate(suite(), app)
-    await Engine(seed=7, store=store, progress=False, early_stopping=False, max_calls=40, concurrency=4).evaluate(
+    await Engine(seed=7, store=store, display="none", early_stopping=False).evaluate(suite(), app)
+    await Engine(seed=7, store=store, display="none", early_stopping=False, max_calls=40, concurrency=4).evaluate(
         suite(), app
     )
-    await Engine(seed=7, store=store, progress=False, early_stopping=False).evaluate(dataset, capital, **experiment())
-    await Engine(seed=7, store=store, progress=False, early_stopping=False).evaluate(
+    await Engine(seed=7, store=store, display="none", early_stopping=False).evaluate(dataset, capital, **experiment())
+    await Engine(seed=7, store=store, display="none", early_stopping=False).evaluate(
         dataset, worse_capital, **experiment()
     )
-    engine = Engine(seed=7, store=store, progress=False, early_stopping=False, concurrency=2)
+    engine = Engine(seed=7, store=store, display="none", early_stopping=False, concurrency=2)
     stopped = stopping(engine, capital, 8, lambda: engine.stop("the test asked to"))
     await engine.evaluate(dataset, stopped, **experiment())
 
@@ -138,7 +138,7 @@ async def killed(store: Path) -> None:
         return await app(message, state)
 
     dying.__qualname__, dying.__module__ = app.__qualname__, app.__module__
-    await Engine(seed=7, store=store, progress=False, early_stopping=False, concurrency=6).evaluate(suite(), dying)
+    await Engine(seed=7, store=store, display="none", early_stopping=False, concurrency=6).evaluate(suite(), dying)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ THREAT = "I will kill you."
 
 
 async def measured(answer: Callable[[int], str], *scorers: object) -> ExperimentResult:
-    engine = Engine(seed=1, progress=False, store=None)
+    engine = Engine(seed=1, display="none", store=None)
     return await engine.evaluate(ROWS, lambda number: answer(number), scorers=list(scorers))
 
 
@@ -81,7 +81,7 @@ def logged(seconds: float) -> Dataset:
 @pytest.mark.anyio
 async def test_an_app_five_times_faster_is_better_and_its_length_and_turns_are_only_described() -> None:
     scorers = [METRICS[name] for name in ("response_latency", "total_response_time", "response_length", "turn_count")]
-    engine = Engine(seed=1, progress=False, store=None)
+    engine = Engine(seed=1, display="none", store=None)
     slow, fast = [await engine.evaluate(logged(seconds), scorers=scorers) for seconds in (5.0, 1.0)]
 
     faster, slower = compare(slow, fast), compare(fast, slow)

@@ -124,7 +124,7 @@ async def evaluated(app: Any, *, seed: int = 3, early_stopping: bool = False) ->
             Expectation(scorer=length, evaluator=MeanEvaluator(at_least=20, bounds=(0, 100))),
         ],
     )
-    return await Engine(seed=seed, early_stopping=early_stopping, progress=False, store=None).evaluate([test], app)
+    return await Engine(seed=seed, early_stopping=early_stopping, display="none", store=None).evaluate([test], app)
 
 
 @pytest.mark.anyio

@@ -68,7 +68,7 @@ def test_what_is_no_object_is_refused_where_objects_are_wanted(tmp_path: Path) -
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DefinitionError, match=r"none\.jsonl: it cannot be read .*; name a file that can be read"):
+    with pytest.raises(DefinitionError, match=r"none\.jsonl: it cannot be read .*; check the path"):
         list(json_lines(tmp_path / "none.jsonl"))
 
 

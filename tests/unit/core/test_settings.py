@@ -77,7 +77,7 @@ def test_a_limit_is_above_nothing(name: str, value: Any) -> None:
         ("seed", "7"),
         ("joint", "yes"),
         ("cache", 1),
-        ("progress", "no"),
+        ("display", "no"),
         ("retry_config", 3),
         ("writing_style_config", True),
     ],

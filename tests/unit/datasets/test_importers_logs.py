@@ -158,7 +158,7 @@ class TestFiles:
         path = tmp_path / "notes.txt"
         path.write_text("Dear diary,\n\n1. milk\n")
 
-        with pytest.raises(DefinitionError, match="of no format that is known"):
+        with pytest.raises(DefinitionError, match="the format of its first records is not known"):
             import_log(path)
 
     @pytest.mark.parametrize("format", [name for name in NAMES if name != "promptfoo"])  # any text is a table

@@ -191,10 +191,6 @@ def test_expected_trials_are_those_of_the_plan() -> None:
     assert found.trials_expected < 300
 
 
-def test_scenarios_of_one_title_are_expected_to_take_trials_each() -> None:
-    assert forecast_of(scenario(), scenario()).trials_expected == 80
-
-
 def test_where_only_a_simulation_could_tell_all_trials_are_counted() -> None:
     bound = Expectation(expected_behavior="it greets", evaluator=MeanEvaluator(at_least=5, bounds=(1, 10)))
 

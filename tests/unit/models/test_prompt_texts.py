@@ -116,7 +116,7 @@ def test_a_paragraph_for_which_there_is_nothing_is_left_out_and_other_braces_sta
 
 def test_an_optional_placeholder_may_be_left_out_and_no_other() -> None:
     assert all_prompts({"user": USER.replace("{writing_style}", "as they like")})["user"].version == ""
-    with pytest.raises(DefinitionError, match=r"^prompt user: \{given\} is missing; put it where its text shall stand"):
+    with pytest.raises(DefinitionError, match=r"^prompt user: \{given\} is missing; put it where its text belongs"):
         all_prompts({"user": USER.replace("{given}", "someone")})
 
 

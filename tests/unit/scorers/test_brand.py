@@ -129,7 +129,7 @@ def test_what_cannot_be_used_is_refused(options: dict[str, Any]) -> None:
 async def test_an_experiment_over_recorded_sessions_gives_the_mean_with_its_interval_and_letter() -> None:
     sessions = [session("near", "near"), session("near", "far"), session("Acme", "near"), session("near")]
     dataset = dataset_of([Example(conversation=each) for each in sessions], name="sessions")
-    engine = Engine(store=None, seed=7, progress=False)
+    engine = Engine(store=None, seed=7, display="none")
 
     result = await engine.evaluate(dataset, scorers=[alignment()])
 

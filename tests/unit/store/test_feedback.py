@@ -120,7 +120,7 @@ def test_feedback_of_one_id_is_replaced_and_removed(book: FeedbackBook) -> None:
 
     assert replaced == [2.0]
     assert book.of_run("run-1") == []
-    with pytest.raises(DefinitionError, match="there is none with the id 'a'"):
+    with pytest.raises(DefinitionError, match="no feedback has the id 'a'"):
         book.remove("a")
 
 

@@ -127,9 +127,9 @@ def file(tmp_path: Path) -> Path:
         ),
         (suite(top="settings: {resume: last}\n"), 1, "settings.resume", "belongs to a run, not to a suite; give it to"),
         (
-            suite(top="settings: {progress: false}\n"),
+            suite(top="settings: {rubric_folder: here}\n"),
             1,
-            "settings.progress",
+            "settings.rubric_folder",
             "a run, not to a suite; give it to Engine",
         ),
         (suite(top="settings: 5\n"), 1, "settings", "found 5; give a mapping with sample_size, "),

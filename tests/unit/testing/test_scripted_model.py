@@ -68,7 +68,7 @@ async def test_each_role_has_a_script_and_a_turn_of_its_own() -> None:
     ratings = [judge_reply(9), judge_reply(3), judge_reply(9)]
     model = ScriptedModel({"user": [user_reply("Hello")], "judge": ratings})
 
-    engine = Engine(model, seed=1, concurrency=1, store=None, rubric_folder=None, progress=False, early_stopping=False)
+    engine = Engine(model, seed=1, concurrency=1, store=None, rubric_folder=None, display="none", early_stopping=False)
     result = await engine.evaluate(SCENARIO, lambda message, state: "Hello!")
 
     assert sorted(result.expectations[0].scores) == [3, 9, 9, 9, 9, 9]
@@ -83,7 +83,7 @@ async def test_a_rubric_has_plain_levels_where_none_are_scripted() -> None:
 
 
 async def test_a_role_without_a_script_ends_the_run() -> None:
-    engine = Engine(ScriptedModel({"user": [user_reply("Hello")]}), store=None, rubric_folder=None, progress=False)
+    engine = Engine(ScriptedModel({"user": [user_reply("Hello")]}), store=None, rubric_folder=None, display="none")
 
     with pytest.raises(ModelUnusable, match="no script for the role 'judge'"):
         await engine.evaluate(SCENARIO, lambda message, state: "Hello!")

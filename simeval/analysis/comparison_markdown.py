@@ -1,0 +1,81 @@
+"""A comparison as Markdown: a table of changes, and the conversations that got worse, before and now, folded."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from simeval.analysis.changes import Change, Finding
+from simeval.analysis.comparison_report import (
+    Comparison,
+    change_cells,
+    change_headers,
+    gate_of,
+    guarantee_of,
+    noun_of,
+    told_of,
+)
+from simeval.core.markdown import LONGEST_TEXT, MOST_BYTES, Part, escaped, fenced, fitted, folded, table_head, table_row
+from simeval.core.terminal import PLAIN
+from simeval.results.screen.conversations import conversations_text
+from simeval.results.screen.page import Page, ShownScenario
+
+SYMBOLS: Mapping[Finding, str] = {"worse": "❌", "unclear": "❔", "changed": "❔", "better": "✅", "not worse": "✅"}
+WORST_FIRST: Sequence[Finding] = ("worse", "unclear", "changed", "not worse", "better", "unchanged")
+MOST_PAIRS = 3  # of one change that are shown
+OF_THE_TABLE = 0.5  # of the room that is left
+
+
+def comparison_markdown(
+    comparison: Comparison, before: Page | None = None, now: Page | None = None, *, most: int = MOST_BYTES
+) -> str:
+    """Write a comparison as a page of at most `most` bytes; with the runs themselves, also what got worse in them."""
+    noun = noun_of(comparison)
+    mark = "✅" if comparison.passed else "❌" if comparison.finding == "worse" else "❔"
+    head = [f"## simeval compare: {mark} {comparison.finding.upper()}", escaped(told_of(comparison, noun))]
+    head += [escaped(gate_of(comparison)), *(f"note: {escaped(each)}" for each in comparison.notes)]
+    parts = [change_part(comparison), _pairs(comparison, before, now)]
+    told = [*guarantee_of(comparison, noun), f"baseline {comparison.baseline}, candidate {comparison.candidate}"]
+    foot = "  \n".join(f"<sub>{escaped(each, 2 * LONGEST_TEXT)}</sub>" for each in told)
+    both = f"{comparison.baseline.run_id} {comparison.candidate.run_id}"
+    return fitted("\n\n".join(head), parts, foot, whole=f"`simeval compare {both}` shows it.", most=most)
+
+
+def change_part(comparison: Comparison, *, title: str = "") -> Part:
+    """Return the table of all changes, what got worse first."""
+    headers = ("", *["scenario"] * (comparison.kind == "suites"), noun_of(comparison), *change_headers(comparison))
+    found = sorted(comparison.changes, key=lambda each: WORST_FIRST.index(each.finding))
+    rows = [_row(change, titled=comparison.kind == "suites") for change in found]
+    lead = f"{title}\n\n" if title else ""
+    return Part(noun="change", blocks=rows, head=lead + table_head(headers), is_table=True, share=OF_THE_TABLE)
+
+
+def _row(change: Change, *, titled: bool) -> str:
+    titles = [change.title] * titled
+    return table_row([SYMBOLS.get(change.finding, ""), *map(escaped, [*titles, change.name, *change_cells(change)])])
+
+
+def _pairs(comparison: Comparison, before: Page | None, now: Page | None) -> Part:
+    blocks = list(_got_worse(comparison.changes, before, now)) if before and now else []
+    return Part(noun="conversation", blocks=blocks, head="**Conversations that got worse**")
+
+
+def _got_worse(changes: Sequence[Change], before: Page, now: Page) -> Iterator[str]:
+    """Yield pairs of conversations of which the second is worse, each once, those of proven changes first."""
+    sides = [{scenario.title: scenario for scenario in page.scenarios} for page in (before, now)]
+    seen: set[tuple[str, int]] = set()
+    for change in sorted(changes, key=lambda each: WORST_FIRST.index(each.finding)):
+        for pair in change.regressed[:MOST_PAIRS]:
+            held = [side[change.title] for side in sides if _has(side, change.title, pair.index)]
+            if len(held) == len(sides) and (change.title, pair.index) not in seen:
+                seen.add((change.title, pair.index))
+                yield _pair(change.title, pair.index, held)
+
+
+def _has(side: Mapping[str, ShownScenario], title: str, index: int) -> bool:
+    return title in side and index in side[title].conversations
+
+
+def _pair(title: str, index: int, held: Sequence[ShownScenario]) -> str:
+    said = [
+        f"{when}\n{fenced(conversations_text([(scenario, scenario.conversations[index])], PLAIN))}"
+        for when, scenario in zip(("before:", "now:"), held, strict=True)
+    ]
+    return folded(f"{escaped(title)}, trial {index}", "\n\n".join(said))

@@ -1,0 +1,214 @@
+"""The queue of trials that people label, blind: what comes next, and what becomes of each; it is shown elsewhere.
+
+run ──► label_items ──► LabelQueue ◄── label, skip, undo ── a person
+└──► LabelBook: each label is kept before the next trial is shown
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any, Protocol
+
+from simeval.analysis.labels import PERSON, drawable_in
+from simeval.analysis.saved_run import read_suite, scenarios_of
+from simeval.core import seeds
+from simeval.core.conversation import Conversation
+from simeval.core.feedback import Feedback
+from simeval.core.serialization import decode_conversation
+from simeval.core.validation import nearest, require
+from simeval.errors import DefinitionError
+
+ItemKey = tuple[str, int]  # of a trial: its scenario's title, and its index
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelItem:
+    """A trial to be labelled, and by what: no score and no reasoning of a judge is among it.
+
+    `guideline` holds the levels of the rubric by their ratings, `inclusion` the probability with which it was drawn.
+    """
+
+    run_id: str
+    scenario: str
+    index: int
+    expectation: str
+    expected_behavior: str
+    given: str
+    when: str
+    guideline: Mapping[str, str]
+    conversation: Conversation
+    inclusion: float
+
+    @property
+    def key(self) -> ItemKey:
+        """What tells it from other trials."""
+        return self.scenario, self.index
+
+
+class LabelBook(Protocol):
+    """Where labels are kept: at once, so that none is lost."""
+
+    def add(self, feedback: Feedback) -> None:
+        """Keep a label; another of the same id is replaced."""
+
+    def remove(self, feedback_id: str) -> None:
+        """Remove a label."""
+
+
+def label_items(
+    document: Mapping[str, Any],
+    rubrics: Mapping[str, Mapping[str, str]],
+    *,
+    label: str | None,
+    size: int,
+    seed: int | None = None,
+) -> list[LabelItem]:
+    """Return random trials of a run for one expectation, in random order; a larger sample begins with a smaller.
+
+    `document` is the run's machine-readable result, `rubrics` are levels by their keys, `label` names the expectation,
+    which may be left out where there is one. Raises DefinitionError.
+    """
+    run = read_suite(document, "run")
+    drawable = drawable_in(run)
+    require(bool(drawable), "run", found="it has no judged trial", do="give a run with judged trials")
+    names = list(dict.fromkeys(name for labels in drawable.values() for name in labels))
+    wanted = _chosen(label, names)
+    keys = [key for key, labels in drawable.items() if wanted in labels]
+    drawn = seeds.generator(run.seed if seed is None else seed, "labels", wanted).sample(keys, len(keys))[:size]
+    found = dict(zip(scenarios_of(run), document["scenarios"], strict=True))
+    return [
+        _item(found[title], title, index, wanted, run.run_id, rubrics, len(drawn) / len(keys)) for title, index in drawn
+    ]
+
+
+def _chosen(label: str | None, names: Sequence[str]) -> str:
+    if label is None and len(names) == 1:
+        return names[0]
+    if label is None:
+        found = f"the run has {len(names)} judged expectations"
+        raise DefinitionError("--label", found=found, do=f"name one of {', '.join(map(repr, names))}")
+    if label not in names:
+        raise DefinitionError("--label", found=f"there is no expectation {label!r}", do=nearest(label, names))
+    return label
+
+
+def _item(
+    scenario: Mapping[str, Any],
+    title: str,
+    index: int,
+    label: str,
+    run_id: str,
+    rubrics: Mapping[str, Mapping[str, str]],
+    inclusion: float,
+) -> LabelItem:
+    expectation = next(each for each in scenario["expectations"] if each["label"] == label)
+    trial = next(each for each in scenario["conversations"] if each["index"] == index)
+    return LabelItem(
+        run_id=run_id,
+        scenario=title,
+        index=index,
+        expectation=label,
+        expected_behavior=expectation.get("expected_behavior") or label,
+        given=scenario.get("given") or "",
+        when=scenario.get("when") or "",
+        guideline=rubrics.get((expectation.get("rubric") or {}).get("key", ""), {}),
+        conversation=decode_conversation({"ended": trial.get("ended", "recorded"), "turns": trial["turns"]}),
+        inclusion=inclusion,
+    )
+
+
+class LabelQueue:
+    """Hands out trials one after another to one rater, and keeps what becomes of each.
+
+    `given` is all feedback on the run by now: what this rater labelled or skipped before does not come again, so that a
+    queue that was left goes on. With an `overlap` a trial that so many others have labelled does not come either.
+    """
+
+    def __init__(
+        self,
+        items: Sequence[LabelItem],
+        book: LabelBook,
+        *,
+        rater: str,
+        given: Sequence[Feedback] = (),
+        overlap: int | None = None,
+    ) -> None:
+        require(bool(rater), "--by", found=rater, do="say who labels")
+        self._items, self._book, self._rater = items, book, rater
+        keys = {item.key for item in items}
+        mine = items[0].expectation if items else ""
+        labels = [
+            each
+            for each in given
+            if each.key == mine and each.labeller == PERSON and (each.scenario, each.trial) in keys
+        ]
+        self._said = {(each.scenario, each.trial or 0): each for each in labels if each.source == rater}
+        theirs = [each for each in labels if each.source != rater and each.score is not None]
+        others = Counter((each.scenario, each.trial) for each in theirs)
+        self._enough = {key for key in keys if overlap is not None and others[key] >= overlap}
+
+    @property
+    def current(self) -> LabelItem | None:
+        """The trial that is to be labelled now; None where all are."""
+        return next((item for item in self._items if self._is_open(item)), None)
+
+    @property
+    def labelled(self) -> int:
+        """How many trials this rater has labelled."""
+        return sum(each.score is not None for each in self._said.values())
+
+    @property
+    def skipped(self) -> int:
+        """How many trials this rater has skipped."""
+        return len(self._said) - self.labelled
+
+    @property
+    def left(self) -> int:
+        """How many trials are still to come."""
+        return sum(map(self._is_open, self._items))
+
+    def label(self, value: bool | float) -> None:
+        """Keep a label of the current trial: whether it meets the expectation, or a rating from 1 to 10."""
+        self._keep(value, "")
+
+    def skip(self, reason: str) -> None:
+        """Pass the current trial over, for a reason."""
+        require(bool(reason.strip()), "skip", found=reason, do="say why")
+        self._keep(None, reason.strip())
+
+    def undo(self) -> LabelItem | None:
+        """Take the last label or skip back, so that its trial comes again; give it, None where there is none."""
+        if not self._said:
+            return None
+        key = list(self._said)[-1]
+        self._book.remove(self._said.pop(key).feedback_id)
+        return next(item for item in self._items if item.key == key)
+
+    def _is_open(self, item: LabelItem) -> bool:
+        return item.key not in self._said and item.key not in self._enough
+
+    def _keep(self, value: bool | float | None, comment: str) -> None:
+        item = self.current
+        if item is None:
+            raise DefinitionError("label", found="all trials are labelled", do="take one back first")
+        label = Feedback(
+            key=item.expectation,
+            score=value,
+            comment=comment,
+            source=self._rater,
+            run_id=item.run_id,
+            scenario=item.scenario,
+            trial=item.index,
+            labeller=PERSON,
+            inclusion=item.inclusion,
+        )
+        label = replace(label, feedback_id=_id_of(label))
+        self._book.add(label)
+        self._said[item.key] = label
+
+
+def _id_of(label: Feedback) -> str:
+    """Return an id by what is labelled and by whom: a person has one label of a trial."""
+    said = [label.run_id, label.scenario, str(label.trial), label.key, label.source, label.labeller]
+    return sha256("\0".join(said).encode("utf-8", errors="backslashreplace")).hexdigest()[:32]

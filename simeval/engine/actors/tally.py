@@ -1,0 +1,115 @@
+"""What has been concluded on of one scenario so far, and where it stands."""
+
+from dataclasses import dataclass, field
+
+from simeval.core.preparation import Preparation
+from simeval.core.trial import Failure, Judgement, Verdict
+from simeval.engine.flow.order import InOrder
+from simeval.engine.flow.standing import Requirement
+from simeval.engine.plans.scenario_plan import ScenarioPlan
+from simeval.evaluators.base import Evaluator
+from simeval.evaluators.stopping import RunningTest
+
+SELDOM = 20  # of so many trials one more is worth another look at the interval
+
+
+@dataclass(slots=True)
+class Tally:
+    """What has been concluded on of one scenario so far.
+
+    `failed` counts each expectation's lost trials, `faulty` those that its simulated users' faults cost. `tests` holds
+    one for each evaluator of each expectation; `prepared` is what was made ready for it. `extras` are judgements that
+    came after the end. `recalled` counts the first trials of which all is known: they cost nothing.
+    """
+
+    plan: ScenarioPlan
+    tests: tuple[tuple[RunningTest, ...], ...]
+    failed: list[int]
+    faulty: list[int]
+    recalled: int = 0
+    prepared: dict[int, Preparation] = field(default_factory=dict)
+    order: InOrder[Judgement] = field(default_factory=InOrder)
+    judgements: list[Judgement] = field(default_factory=list)
+    extras: list[Judgement] = field(default_factory=list)
+    ended_by: Requirement | None = None  # where it has ended, and was looked at since
+    _shown: dict[tuple[int, int], tuple[int, str]] = field(default_factory=dict)  # after how many trials of a test
+
+    def is_settled(self, position: int) -> bool:
+        """Return whether all verdicts of an expectation are settled, or it cannot be judged."""
+        return self.refusal(position) is not None or all(test.settled for test in self.tests[position])
+
+    def refusal(self, position: int) -> Failure | None:
+        """Return why an expectation cannot be judged; None where it can be."""
+        prepared = self.prepared.get(position)
+        return prepared.failure if prepared else None
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether any expectation cannot be judged."""
+        return any(map(self.refusal, self.prepared))
+
+    def stopped_by(self) -> list[tuple[str, str]]:
+        """Say which requirement ended the scenario before others had their verdicts, if one did: at length, and not."""
+        refused = [measure.label for place, measure in enumerate(self.plan.measures) if self.refusal(place)]
+        names = [
+            (measure.label, f"{measure.label}: {test.name}")
+            for measure, tests in zip(self.plan.measures, self.tests, strict=True)
+            for test in tests
+            if test.settled and not test.passes
+        ]
+        found = [(label, label, "cannot be judged") for label in refused]
+        found += [(label, name, "did not pass") for label, name in names]
+        return [
+            (
+                f"they ended because {name!r} {why} (--stop verdict goes on)",
+                f"not concluded: the scenario ended because {label!r} {why} (--stop verdict goes on)",
+            )
+            for label, name, why in found[:1]
+        ]
+
+    @property
+    def unsettled(self) -> list[tuple[int, RunningTest]]:
+        """The tests that go on, each with the position of its expectation."""
+        pairs = [(position, test) for position, tests in enumerate(self.tests) for test in tests]
+        return [(position, test) for position, test in pairs if not test.settled and not self.refusal(position)]
+
+    def requirement(self) -> Requirement | None:
+        """Return the requirement that goes on and has the most misses for those it bears."""
+        going = [(place, number) for place, tests in enumerate(self.tests) for number in range(len(tests))]
+        going = [(p, n) for p, n in going if not self.tests[p][n].settled and not self.refusal(p)]
+        if not going:
+            return None
+        place, number = max(going, key=lambda each: _strain(self.tests[each[0]][each[1]]))
+        test, found, bar = (
+            self.tests[place][number],
+            self._found(place, number),
+            self._evaluator(place, number).show_bar(),
+        )
+        return Requirement(bar=bar, found=found, misses=test.misses, allowed=test.allowed)
+
+    def _evaluator(self, place: int, number: int) -> Evaluator:
+        return self.plan.measures[place].evaluators[number]
+
+    def _found(self, place: int, number: int) -> str:
+        """Say what was observed; not after each trial of many, for some intervals take 20 ms."""
+        test, evaluator = self.tests[place][number], self._evaluator(place, number)
+        n, said = self._shown.get((place, number), (0, ""))
+        if test.index >= n + max(1, n // SELDOM):
+            scores = [score for score in test.taken if score is not None]
+            verdict = evaluator.evaluate(scores, misses=len(test.taken) - len(scores))
+            said = show_found(evaluator, verdict) if test.taken else ""
+            self._shown[place, number] = test.index, said
+        return said
+
+
+def show_found(evaluator: Evaluator, verdict: Verdict) -> str:
+    """Write an estimate with its interval."""
+    if verdict.estimate is None or verdict.confidence_interval is None:
+        return ""
+    low, high = map(evaluator.show, verdict.confidence_interval)
+    return f"{evaluator.show(verdict.estimate)} [{low}, {high}]"
+
+
+def _strain(test: RunningTest) -> float:
+    """Return how much of what it bears a test has borne."""
+    return 0.0 if test.misses is None or test.allowed is None else test.misses / (test.allowed + 1)

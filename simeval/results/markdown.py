@@ -1,0 +1,74 @@
+"""A run as Markdown, for a pull request or the summary of a CI job: a table, and the worst conversations folded."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from simeval.core.markdown import LONGEST_TEXT, MOST_BYTES, Part, escaped, fenced, fitted, folded, table_head, table_row
+from simeval.core.terminal import PLAIN
+from simeval.core.trial import Outcome
+from simeval.results.screen.conversations import conversations_text
+from simeval.results.screen.page import Page, ShownScenario, ShownTrial
+from simeval.results.screen.report import (
+    WORST_FIRST,
+    cost_of,
+    failure_lines,
+    note_lines,
+    told_of,
+    warnings_of,
+    was_measured,
+)
+from simeval.results.text import MARKS
+
+SYMBOLS: Mapping[Outcome, str] = {"pass": "✅", "fail": "❌", "inconclusive": "❔", "error": "⚠️"}
+HEADERS = ("", "scenario", "what was found", "the true value", "trials")
+OF_THE_TABLE = 0.5  # of the room that is left
+
+
+def run_markdown(page: Page, *, more: Sequence[Part] = (), most: int = MOST_BYTES) -> str:
+    """Write a run as a page of at most `most` bytes; `more` stands between its table and its conversations."""
+    head = f"## simeval: {SYMBOLS[page.outcome]} {MARKS[page.outcome]}"
+    said = "\n".join(
+        [*map(escaped, told_of(page)), *(f"- warning: {escaped(each)}" for each in warnings_of(page)[:10])]
+    )
+    parts = [_table(page), *more, _conversations(page), _remarks(page)]
+    foot = "  \n".join(f"<sub>{escaped(each, 2 * LONGEST_TEXT)}</sub>" for each in cost_of(page))
+    return fitted(f"{head}\n\n{said}", parts, foot, whole=f"`simeval show {page.run_id}` shows it.", most=most)
+
+
+def _worst_first(page: Page) -> list[ShownScenario]:
+    return sorted(page.scenarios, key=lambda each: WORST_FIRST.index(each.outcome)) if was_measured(page) else []
+
+
+def _table(page: Page) -> Part:
+    rows = [row for scenario in _worst_first(page) for row in _rows(scenario)]
+    return Part(noun="requirement", blocks=rows, head=table_head(HEADERS), is_table=True, share=OF_THE_TABLE)
+
+
+def _rows(scenario: ShownScenario) -> Iterator[str]:
+    title = escaped(scenario.title)
+    for expectation in sorted(scenario.expectations, key=lambda each: WORST_FIRST.index(each.outcome)):
+        for verdict in expectation.verdicts:
+            mark = f"{SYMBOLS[verdict.outcome]} {MARKS[verdict.outcome]}"
+            why = f"<br><em>{escaped(verdict.why)}</em>" if verdict.why else ""
+            yield table_row([mark, title, escaped(verdict.said) + why, escaped(verdict.range), str(verdict.n)])
+            title = ""
+
+
+def _conversations(page: Page) -> Part:
+    """Return the conversations that speak most against what did not pass, each folded."""
+    blocks = []
+    for scenario in _worst_first(page):
+        against = [each.worst for each in scenario.expectations if each.outcome != "pass" and each.worst is not None]
+        found = [scenario.conversations[index] for index in dict.fromkeys(against) if index in scenario.conversations]
+        blocks += [conversation_block(scenario, trial) for trial in found]
+    return Part(noun="conversation", blocks=blocks, head="**Worst conversations**")
+
+
+def conversation_block(scenario: ShownScenario, trial: ShownTrial) -> str:
+    """Return a conversation with its scores, folded under its scenario and number."""
+    inner = fenced(conversations_text([(scenario, trial)], PLAIN))
+    return folded(f"{escaped(scenario.title)}, trial {trial.index}", inner)
+
+
+def _remarks(page: Page) -> Part:
+    lines = [line for block in (failure_lines(page, PLAIN), note_lines(page, PLAIN)) for line in block]
+    return Part(noun="note block", blocks=[folded("Notes", fenced("\n".join(lines)))] if lines else [])

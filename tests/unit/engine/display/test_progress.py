@@ -1,0 +1,198 @@
+"""How far a run has come."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import redirect_stderr
+from io import StringIO
+
+import anyio
+import pytest
+
+from simeval.core.logs import LOGGER
+from simeval.core.terminal import Display
+from simeval.core.usage import Usage
+from simeval.core.waits import Waits
+from simeval.engine.display.pace import WINDOW_SECONDS, Throughput
+from simeval.engine.display.progress import LINE_SECONDS, Look, form_of, progress_of
+from tests.support.fake_clock import anyio_backend  # noqa: F401
+
+
+@pytest.fixture
+def lines(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
+    """What is logged."""
+    with caplog.at_level(logging.INFO, logger=LOGGER):
+        yield caplog
+
+
+class Tty(StringIO):
+    """A terminal that keeps what is written."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def _no_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("CI", raising=False)
+
+
+def looking(used: Usage | None = None) -> Look:
+    """Return a look at a run with seven trials in flight."""
+    return Look(usage=lambda: used or Usage(), in_flight=lambda: 7, waits=Waits())
+
+
+def test_no_time_is_told_before_five_trials() -> None:
+    pace = Throughput()
+
+    pace.note(0.0, trials=0, calls=0)
+    pace.note(10.0, trials=4, calls=40)
+    early = pace.seconds_for(100)
+    pace.note(12.0, trials=6, calls=48)
+
+    assert early is None
+    assert pace.seconds_for(100) == pytest.approx(200)
+    assert pace.calls_per_second == pytest.approx(4)
+
+
+def test_only_the_recent_rate_counts() -> None:
+    pace = Throughput()
+    for second in range(0, 1_000, 10):
+        pace.note(float(second), trials=100 * second, calls=0)
+
+    for second in range(1_000, 1_000 + int(WINDOW_SECONDS) + 1, 10):
+        pace.note(float(second), trials=100_000 + second, calls=0)
+
+    assert pace.seconds_for(60) == pytest.approx(60)
+
+
+def test_a_run_that_stands_still_has_no_time_to_go() -> None:
+    pace = Throughput()
+    pace.note(0.0, trials=0, calls=0)
+
+    for second in range(0, 1_000, 10):
+        pace.note(float(second), trials=50, calls=7)
+
+    assert pace.seconds_for(60) is None
+    assert pace.calls_per_second == 0
+
+
+@pytest.mark.parametrize("notes", [0, 1, 2])
+def test_one_moment_is_no_rate(notes: int) -> None:
+    pace = Throughput()
+
+    for _ in range(notes):
+        pace.note(5.0, trials=10, calls=10)
+
+    assert (pace.seconds_for(10), pace.calls_per_second) == (None, 0)
+
+
+@pytest.mark.anyio
+async def test_without_a_bar_a_line_says_how_far_the_run_is(lines: pytest.LogCaptureFixture) -> None:
+    used = Usage(calls=3_204, cost_usd=0.41)
+
+    with progress_of(2_010, None) as progress:
+        async with progress.watched(looking(used)):
+            progress.advance(412, 10)
+            await anyio.sleep(1.5 * LINE_SECONDS)
+
+    assert lines.messages == ["412 of at most 2,000 trials, 3,204 calls, $0.41, 0.0 calls a second, about 2 min to go"]
+
+
+@pytest.mark.anyio
+async def test_a_line_says_nothing_of_what_is_not_known(lines: pytest.LogCaptureFixture) -> None:
+    with progress_of(20, None) as progress:
+        async with progress.watched(looking(Usage(calls=9))):
+            progress.advance(4, 0)
+            await anyio.sleep(1.5 * LINE_SECONDS)
+
+    assert lines.messages == ["4 of at most 20 trials, 9 calls, 0.0 calls a second"]
+
+
+@pytest.mark.anyio
+async def test_lines_end_with_the_run(lines: pytest.LogCaptureFixture) -> None:
+    with progress_of(20, None) as progress:
+        async with progress.watched(looking()):
+            await anyio.sleep(3.5 * LINE_SECONDS)
+        await anyio.sleep(10 * LINE_SECONDS)
+
+    assert len(lines.messages) == 3
+
+
+@pytest.mark.anyio
+async def test_an_error_inside_comes_out_and_ends_the_lines() -> None:
+    with progress_of(20, None) as progress, pytest.raises(ExceptionGroup) as raised:
+        async with progress.watched(looking()):
+            raise ValueError("inside")
+
+    assert raised.group_contains(ValueError, match="inside")
+
+
+@pytest.mark.anyio
+async def test_the_bar_shows_what_is_spent_and_in_flight(lines: pytest.LogCaptureFixture) -> None:
+    with redirect_stderr(Tty()) as terminal, progress_of(20, "plain") as progress:
+        async with progress.watched(looking(Usage(calls=3_204, cost_usd=0.41))):
+            progress.advance(5, 10)
+            await anyio.sleep(5 * LINE_SECONDS)
+
+    assert "3,204 calls, $0.41, 7 in flight" in terminal.getvalue()
+    assert "5/10" in terminal.getvalue()
+    assert not lines.messages
+
+
+@pytest.mark.anyio
+async def test_nothing_is_told_where_nothing_is_wanted(lines: pytest.LogCaptureFixture) -> None:
+    with redirect_stderr(Tty()) as terminal, progress_of(20, "none") as progress:
+        async with progress.watched(looking()):
+            progress.advance(5, 0)
+            await anyio.sleep(10 * LINE_SECONDS)
+
+    assert not lines.messages
+    assert not terminal.getvalue()
+
+
+def test_a_bar_is_counted_and_shortened() -> None:
+    with redirect_stderr(Tty()) as terminal, progress_of(20, "plain") as progress:
+        progress.advance(3, 5)
+        progress.advance(2, 0)
+
+    assert "5/15" in terminal.getvalue()
+
+
+@pytest.mark.usefixtures("lines")
+@pytest.mark.parametrize(
+    ("display", "environment", "form"),
+    [
+        (None, {}, "screen"),
+        ("live", {}, "screen"),
+        ("live", {"CI": "1"}, "screen"),
+        (None, {"CI": "1"}, "bar"),
+        (None, {"TERM": "dumb"}, "bar"),
+        ("live", {"TERM": "dumb"}, "bar"),
+        ("plain", {}, "bar"),
+        ("log", {}, "lines"),
+        ("none", {}, "nothing"),
+    ],
+)
+def test_a_terminal_has_the_screen_unless_another_form_is_wanted(
+    display: Display | None, environment: dict[str, str], form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+
+    with redirect_stderr(Tty()):
+        assert form_of(display) == form
+
+
+@pytest.mark.usefixtures("lines")
+@pytest.mark.parametrize(
+    ("display", "form"), [(None, "lines"), ("live", "lines"), ("plain", "lines"), ("none", "nothing")]
+)
+def test_elsewhere_there_are_lines(display: Display | None, form: str) -> None:
+    with redirect_stderr(StringIO()):
+        assert form_of(display) == form
+
+
+def test_a_log_that_tells_everything_is_not_hidden_behind_a_screen(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG, logger=LOGGER), redirect_stderr(Tty()):
+        assert form_of(None) == "bar"
