@@ -1,35 +1,30 @@
 """The tabulator: takes the judgements of an experiment as they come, into columns, and concludes when all are there."""
 
-from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from math import isfinite, nan
+from math import nan
 from typing import Literal
 
 from anyio.streams.memory import MemoryObjectReceiveStream
 
 from simeval.core.capture import Caught, attempt, place_of
-from simeval.core.preparation import Preparation, Prepared
+from simeval.core.preparation import Prepared
 from simeval.core.settings import Settings
-from simeval.core.trial import UNNEEDED, Estimate, Failure, Judgement, Score, Scored, Verdict, failure_of
+from simeval.core.trial import UNNEEDED, Estimate, Failure, Judgement, Score, Verdict, failure_of
 from simeval.engine.actors.examples import ExampleReader
+from simeval.engine.actors.measured_column import MeasuredColumn
 from simeval.engine.actors.statistician import ROUNDING, in_error, refused
-from simeval.engine.actors.text_tally import TextTally
 from simeval.engine.flow.demand import Demand
 from simeval.engine.flow.standing import Standing
 from simeval.engine.plans.dataset_plan import DatasetPlan
-from simeval.engine.plans.scenario_plan import Measure
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.scores import MeanEvaluator
 from simeval.results.estimates import estimate_mean, estimate_repeated, estimate_share
 from simeval.results.experiment import ExperimentResult, MetricResult
 from simeval.results.rows import MOST_KEPT, Row, Rows, row_of
-from simeval.results.signs import Signs
 from simeval.results.suite import DatasetRecord, ExpectationResult, RunRecord
-from simeval.results.text import badness, speaks_against
-from simeval.scorers.returned import measured_of, parts_of
 
 
 class Tabulator:
@@ -53,7 +48,7 @@ class Tabulator:
         self._plan, self._settings, self._demand = plan, settings, demand
         self._reader, self._clean, self._on_trial = reader, clean, on_trial
         self._columns = [
-            _Column(measure, plan.sample_size, plan.signs(place)) for place, measure in enumerate(plan.measures)
+            MeasuredColumn(measure, plan.sample_size, plan.signs(place)) for place, measure in enumerate(plan.measures)
         ]
         self._crashed = bytearray(plan.sample_size)
         self._failures: Counter[str] = Counter()
@@ -169,7 +164,7 @@ class Tabulator:
         kept = [self._kept[index] for index in sorted(self._kept)]
         return Rows(lambda: iter(kept), len(kept), self._came - len(kept))
 
-    def _metrics(self, column: "_Column") -> list[MetricResult]:
+    def _metrics(self, column: MeasuredColumn) -> list[MetricResult]:
         crashed = sum(self._crashed)
         make = partial(MetricResult, scorer=column.label, crashed=crashed)
         direction_of = column.measure.scorer.direction_of
@@ -189,7 +184,7 @@ class Tabulator:
             found.append(make(path=path, kind=kind, estimate=estimate, missing=missing, direction=direction_of(path)))
         return found
 
-    def _estimate(self, column: "_Column", path: str, values: Sequence[float], *, is_share: bool) -> Estimate:
+    def _estimate(self, column: MeasuredColumn, path: str, values: Sequence[float], *, is_share: bool) -> Estimate:
         """Estimate a metric as a verdict on it would; the bounds that one was given are the metric's."""
         times, alpha = self._plan.repetitions, self._settings.significance_level
         if is_share:
@@ -210,7 +205,7 @@ class Tabulator:
             return values
         return [0.0 if crash else value for value, crash in zip(values, self._crashed, strict=True)]
 
-    def _repeated(self, column: "_Column") -> Mapping[str, Estimate]:
+    def _repeated(self, column: MeasuredColumn) -> Mapping[str, Estimate]:
         """Return pass^k and pass@k of every yes or no, where each example is answered k times."""
         return {
             f"{path} {name}".lstrip(): estimate
@@ -221,7 +216,7 @@ class Tabulator:
             ).items()
         }
 
-    def _summary(self, column: "_Column") -> Mapping[str, Estimate]:
+    def _summary(self, column: MeasuredColumn) -> Mapping[str, Estimate]:
         """Return what a scorer says of the whole dataset; what it raises is a failure of its own."""
         if not column.summarizes:
             return {}
@@ -234,7 +229,7 @@ class Tabulator:
         self._failures[f"scorer: summary of {column.label}: {failure.error}{place_of(found.error)}"] += 1
         return {}
 
-    def _expectation(self, column: "_Column", run: RunRecord) -> ExpectationResult:
+    def _expectation(self, column: MeasuredColumn, run: RunRecord) -> ExpectationResult:
         measure = column.measure
         return ExpectationResult(
             label=measure.label,
@@ -246,7 +241,7 @@ class Tabulator:
             signs=column.warnings(run.judge_model),
         )
 
-    def _verdict(self, evaluator: Evaluator, column: "_Column", run: RunRecord) -> Verdict:
+    def _verdict(self, evaluator: Evaluator, column: MeasuredColumn, run: RunRecord) -> Verdict:
         """Conclude on one value for each example; too many lost answers make an error."""
         groups = [self._group(column.results, place) for place in range(self._plan.dataset.size)]
         left_out = sum(not group for group in groups)
@@ -284,113 +279,6 @@ class Tabulator:
         if len(known) < len(group):
             return None
         return known[0] if len(known) == 1 else evaluator.reduce(known)
-
-
-@dataclass(slots=True)
-class _Column:
-    """What one measure gave, by the answer's place."""
-
-    measure: Measure
-    length: int
-    signs: Signs | None = None
-    values: dict[str, "array[float]"] = field(default_factory=dict)
-    flags: dict[str, bool] = field(default_factory=dict)  # of each path with values, whether all are booleans
-    results: list[Score | Failure | None] = field(default_factory=list)
-    scored: list[Scored | None] = field(default_factory=list)
-    measured: int = 0  # answers that the scorer gave something on
-    first: dict[str, tuple[int, int]] = field(default_factory=dict)  # where each path of a value stood first
-    texts: dict[str, TextTally] = field(default_factory=dict)
-    worst: tuple[tuple[tuple[int, float], int], Judgement] | None = None
-    prepared: Preparation | None = None
-
-    def __post_init__(self) -> None:
-        self.results = [None] * self.length if self.measure.evaluators else []
-        self.scored = [None] * self.length if self.summarizes else []
-
-    @property
-    def label(self) -> str:
-        """The name of the measure."""
-        return self.measure.label
-
-    @property
-    def refusal(self) -> Failure | None:
-        """Why nothing can be measured; None where it can be."""
-        return self.prepared.failure if self.prepared else None
-
-    def warnings(self, judge: str) -> tuple[str, ...]:
-        """Return what in their ratings speaks against judges."""
-        controls = self.prepared.controls if self.prepared else ()
-        return self.signs.warnings(judge, controls) if self.signs else ()
-
-    @property
-    def summarizes(self) -> bool:
-        """Whether its scorer has something to say of the whole dataset."""
-        return not self.measure.evaluators and self.measure.scorer.summarizes
-
-    def name_of(self, path: str) -> str:
-        """Return the whole name of what stands at a path."""
-        return f"{self.label}.{path}" if path else self.label
-
-    def named(self) -> Mapping[str, Sequence[float]]:
-        """Return the values of every metric by its whole name."""
-        return {self.name_of(path): values for path, values in self.in_order()}
-
-    def in_order(self) -> list[tuple[str, "array[float]"]]:
-        """Return the values by path, in the order of the first answer that has them, whichever came first.
-
-        Where there never was a number, but texts, there are no values.
-        """
-        paths = [path for path in self.values if path in self.flags or path not in self.texts]
-        return [(path, self.values[path]) for path in sorted(paths, key=self.first.__getitem__)]
-
-    def categories(self, repetitions: int, alpha: float) -> Mapping[str, Mapping[str, Estimate]]:
-        """Return the shares of the texts at each path, by its whole name, in the order of the first answer with one."""
-        ordered = sorted(self.texts.items(), key=lambda each: each[1].first)
-        return {self.name_of(path): tally.shares(repetitions, alpha) for path, tally in ordered}
-
-    def take(self, index: int, result: Score | Failure, judgement: Judgement, *, example: int) -> None:
-        """Put a result in its place."""
-        if self.measure.evaluators:
-            self.results[index] = Score(value=result.value) if isinstance(result, Score) else result
-            if self.signs is not None and isinstance(result, Score):
-                self.signs.take(result, judgement.conversation)
-            self._compare(index, result, judgement)
-            return
-        if isinstance(result, Score):
-            self.measured += 1
-            for position, (path, part) in enumerate(parts_of(result)):
-                place = (index, position)
-                if isinstance(part, str):
-                    self._tally(place, path, part)
-                    continue
-                self.first[path] = min(self.first.get(path, place), place)
-                self._put(index, path, nan if part is None else part)
-        if self.summarizes:
-            columns = self.measure.scorer.chosen(judgement.columns)
-            measured = measured_of(result) if isinstance(result, Score) else None
-            failure = result if isinstance(result, Failure) else None
-            self.scored[index] = Scored(example=example, columns=columns, measured=measured, failure=failure)
-
-    def _put(self, index: int, path: str, number: float | bool) -> None:
-        if path not in self.values:
-            self.values[path] = array("d", [nan]) * self.length
-        if isfinite(number):
-            self.values[path][index] = number
-            self.flags[path] = self.flags.get(path, True) and isinstance(number, bool)
-
-    def _tally(self, place: tuple[int, int], path: str, text: str) -> None:
-        found = self.texts.setdefault(path, TextTally(self.length, place))
-        found.first = min(found.first, place)
-        found.take(place[0], text)
-
-    def _compare(self, index: int, result: Score | Failure, judgement: Judgement) -> None:
-        """Keep the answer that speaks most against what is required."""
-        evaluators = self.measure.evaluators
-        if not speaks_against(result, evaluators):
-            return
-        rank = (badness(result, evaluators[0].prefers_high), -index)
-        if self.worst is None or rank > self.worst[0]:
-            self.worst = (rank, judgement)
 
 
 def _is_crash(failure: Failure | None) -> bool:
