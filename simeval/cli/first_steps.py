@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 
+from simeval.cli import CONTEXT
 from simeval.cli.options import (
-    CONTEXT,
     GroupedCommand,
     app_option,
     color_option,

@@ -4,7 +4,8 @@ from typing import Any
 
 import click
 
-from simeval.cli.options import CONTEXT, color_option, store_option
+from simeval.cli import CONTEXT
+from simeval.cli.options import color_option, store_option
 
 
 @click.command(context_settings=CONTEXT)

@@ -17,8 +17,6 @@ from simeval.errors import DefinitionError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-LONGEST_HELP = 400  # characters of a command in the list of all
 NO_STORE = "none"
 CHOSEN = "__simeval_settings__"  # on a command's function: the settings that it has options for, with their helps
 OVERRIDES = "simeval.settings"  # where a command's context keeps the settings that were written
@@ -55,16 +53,6 @@ class GroupedCommand(SettingsCommand):
         for title, records in groups.items():
             with formatter.section(title):
                 formatter.write_dl(records)
-
-
-class WholeHelp(click.Group):
-    """A group whose help says the first sentence of each command in full."""
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        rows = [(name, each.get_short_help_str(limit=LONGEST_HELP)) for name, each in commands if each is not None]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
 
 
 def setting_options(*names: str, **helps: str) -> Callable[[F], F]:

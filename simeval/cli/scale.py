@@ -4,8 +4,8 @@ from typing import Any
 
 import click
 
+from simeval.cli import CONTEXT
 from simeval.cli.options import (
-    CONTEXT,
     GroupedCommand,
     html_option,
     log_options,

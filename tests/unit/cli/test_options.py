@@ -8,7 +8,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from simeval.cli.main import main
+from simeval.cli.commands import commands
+from simeval.cli.main import SUMMARIES, main
 from simeval.cli.options import GroupedCommand, overrides, setting_options, written_flags
 from simeval.core.setting_field import about_of
 from simeval.core.settings import DEFAULTS, Settings
@@ -142,3 +143,10 @@ def test_help_has_each_setting_in_its_group_with_its_default(each: "Field[Any]")
 def test_a_command_says_in_its_own_words_what_a_setting_means_there() -> None:
     assert "Conversations in flight.  [default: 50; x>=1]" in help_of("score")
     assert "Where the run is kept, or none.  [default: .simeval/simeval.db]" in help_of("score")
+
+
+def test_each_command_is_listed_by_the_first_sentence_of_its_help() -> None:
+    first = {name: each.get_short_help_str(limit=400) for name, each in commands.commands.items()}
+
+    assert first == {**SUMMARIES}
+    assert list(SUMMARIES) == sorted(first)

@@ -1,0 +1,387 @@
+"""The commands with their options; what they do is in modules that are imported only when it is needed."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from simeval.cli import CONTEXT
+from simeval.cli.first_steps import FIRST_STEPS
+from simeval.cli.labelling import label
+from simeval.cli.options import (
+    GroupedCommand,
+    SettingsCommand,
+    color_option,
+    html_option,
+    log_options,
+    markdown_option,
+    markdown_options,
+    only_option,
+    screen_options,
+    setting_options,
+    store_option,
+    suite_options,
+)
+from simeval.cli.scale import SCALE
+from simeval.core.settings import DEFAULTS, MARGIN, POWER
+
+
+@click.group
+def commands() -> None:
+    """Hold the commands; simeval.cli.main offers them."""
+
+
+@commands.command(context_settings=CONTEXT, cls=GroupedCommand)
+@suite_options
+@only_option("Run the scenarios with this tag, or this in their titles; may be given several times.")
+@click.option(
+    "--rerun", type=click.Choice(["failed"]), help="Run the scenarios alone that did not pass in the last run."
+)
+@click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
+@click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
+@html_option
+@markdown_options
+@click.option("--address", help="Of --executor ray: its cluster.  [default: RAY_ADDRESS, or one started here]")
+@click.option("--actors", type=click.IntRange(1), help="Of --executor ray: how many actors.  [default: 4]")
+@log_options
+@screen_options
+@setting_options()
+@click.pass_context
+def run(context: click.Context, /, **options: Any) -> None:
+    """Run a suite: a YAML file, a folder of them, or MODULE:OBJECT.
+
+    What is written here comes before what the suite sets, and that before the defaults.
+
+    Exit status: 0 every verdict passed (with --gate not_fail: none is a fail); 1 some verdict is fail or
+    inconclusive; 2 the command, suite or app could not be used; 3 the run could not be completed (a model that
+    cannot be used, a budget that is spent, too many errors); 130 it was interrupted. What was finished is in the
+    store, and --resume goes on with it.
+    """
+    from simeval.cli.run import leave, run_suite
+
+    leave(run_suite(context, **options))
+
+
+@commands.command(context_settings=CONTEXT)
+@click.argument("result")
+@click.argument("labels", type=click.Path(path_type=Path), required=False)
+@click.option("--sample", type=click.IntRange(1), help="Draw so many trials at random for people to label.")
+@click.option("--out", type=click.Path(path_type=Path), help="Where --sample writes the file to fill in (CSV).")
+@click.option("--seed", type=int, help="Fixes which trials --sample draws.  [default: the run's]")
+@click.option(
+    "--alpha",
+    type=float,
+    default=DEFAULTS.significance_level,
+    show_default=True,
+    help="Error on each side of the intervals.",
+)
+@store_option("Where runs are that are no files, and labels that stand in no file.")
+@click.option("--json", "json_path", metavar="PATH", help="Write the report as JSON; - for standard output.")
+def agree(**options: Any) -> None:
+    """Hold the judge of a run (RESULT, what --json wrote, or a run of the store) against people's LABELS.
+
+    Without LABELS it takes those that people gave with `simeval label`; what a model says is never among them.
+
+    LABELS is CSV, or one JSON object a line, with scenario, index and label (pass or fail, or a rating from 1 to
+    10), and expectation and rater where there are several. The labelled trials must be a random subset of the
+    run's: `simeval agree RESULT --sample 60 --out LABELS` draws one. It says how good the judge is, and gives no
+    pass or fail. Exit status: 0, or 2 for input that could not be used.
+    """
+    from simeval.cli.agree import agree as hold_against_labels
+
+    raise SystemExit(hold_against_labels(**options))
+
+
+@commands.group(context_settings=CONTEXT)
+def calibrate() -> None:
+    """Fit a scorer to what people labelled."""
+
+
+@calibrate.command(context_settings=CONTEXT)
+@click.argument("persona", type=click.Path(path_type=Path))
+@click.argument("labelled", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Where the traits model is written (JSON).")
+@click.option("--test", type=click.Path(path_type=Path), help="More labelled turns, to measure the model on.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Fixes the folds and the intervals.")
+@click.option("--json", "json_path", metavar="PATH", help="Write the report as JSON; - for standard output.")
+def persona(**options: Any) -> None:
+    """Fit the traits of PERSONA (YAML) to LABELLED turns: JSON lines with text, label (on or off) and session.
+
+    It reports the ROC-AUC on held-out sessions (five folds that keep sessions whole), before by the persona's rules and
+    after by the model, with an interval over sessions. Exit status: 0, or 2 for input that could not be used.
+    """
+    from simeval.cli.calibrate import calibrate_persona
+
+    raise SystemExit(calibrate_persona(**options))
+
+
+@commands.command(context_settings=CONTEXT, cls=SettingsCommand)
+@click.argument("suite", required=False)
+@click.option("--bar", type=float, help="The share of trials to prove, such as 0.9; 0.5 for a median.")
+@click.option("--rate", type=float, help="The true share it shall be proven at.  [default, of a suite: half-way to 1]")
+@click.option("--power", type=float, default=POWER, show_default=True, help="The chance of a pass that is wanted.")
+@click.option("--requirements", type=click.IntRange(1), default=1, show_default=True, help="How many have to pass.")
+@click.option("--samples", type=click.IntRange(1), help="Trials for each scenario, whatever the suite says.")
+@setting_options("significance_level", "joint", "early_stopping", "min_trials", "stop", "gate")
+@click.pass_context
+def plan(context: click.Context, /, **options: Any) -> None:
+    """Plan sample sizes before a call is paid for.
+
+    With --bar and --rate: how many trials a requirement takes. With SUITE: what each requirement of it accepts,
+    and how it would fare if the app were as good as --rate says.
+    """
+    from simeval.cli.plan import show_plan
+
+    raise SystemExit(show_plan(context, **options))
+
+
+@commands.command(context_settings=CONTEXT, cls=GroupedCommand)
+@click.argument("suite")
+@click.option("--judge-model", help="LiteLLM name of the judge.  [default: offline/judge]")
+@click.option("--write", is_flag=True, help="Ask the judge for the rubrics that are not there, and keep them.")
+@click.option("--json", "json_path", metavar="PATH", help="Write the rubrics as JSON; - for standard output.")
+@setting_options("model_concurrency", "model_timeout_seconds", "model_options", "secret_patterns")
+@click.pass_context
+def rubric(context: click.Context, /, **options: Any) -> None:
+    """Show by which rubric each expectation of SUITE will be judged.
+
+    Each is given by the suite (rubric:), was written by the judge before and is kept, or is not there yet. Exit
+    status: 0 every rubric is there; 1 some is not; 2 the command or the suite could not be used; 3 the judge could
+    not be asked.
+    """
+    from simeval.cli.rubric import show_rubrics
+
+    raise SystemExit(show_rubrics(context, **options))
+
+
+@commands.command(context_settings=CONTEXT)
+@click.argument("baseline")
+@click.argument("candidate")
+@store_option("Where runs are that are no files.")
+@click.option("--margin", type=float, default=MARGIN, show_default=True, help="Loss of a share that is tolerated.")
+@click.option(
+    "--alpha",
+    type=float,
+    default=DEFAULTS.significance_level,
+    show_default=True,
+    help="Chance of a wrong finding.",
+)
+@click.option(
+    "--gate",
+    type=click.Choice(["not_worse", "not_proven_worse"]),
+    default="not_worse",
+    show_default=True,
+    help="What status 0 means: CANDIDATE is proven not worse (or better), or is not proven worse.",
+)
+@click.option("--higher", "higher_is_better", multiple=True, metavar="METRIC", help="Of experiments: more is better.")
+@click.option("--lower", "lower_is_better", multiple=True, metavar="METRIC", help="Of experiments: less is better.")
+@click.option("--json", "json_path", metavar="PATH", help="Write the comparison as JSON; - for standard output.")
+@html_option
+@markdown_option
+@color_option
+def compare(**options: Any) -> None:
+    """Say whether CANDIDATE is better or worse than BASELINE, or proven not to be worse.
+
+    Each is a run of the store (its id, the beginning of it, or last) or a file that `--json` wrote. Runs of suites
+    with the same seed are compared trial by trial, experiments example by example, metric by metric. Exit status: 0
+    the gate is met (not_worse: every share is proven better, or not worse by more than the margin, and nothing is
+    proven worse; not_proven_worse: nothing is proven worse); 1 it is not; 2 the command or a file could not be used.
+    """
+    from simeval.cli.compare import compare_runs
+
+    raise SystemExit(compare_runs(**options))
+
+
+@commands.command(context_settings=CONTEXT, cls=SettingsCommand)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--scorers", required=True, metavar="NAMES", help="Names with commas between them, or MODULE:OBJECT.")
+@click.option("--format", default="auto", show_default=True, help="What the file is, as docs/guides/logs.md lists.")
+@click.option("--recorded", metavar="COLUMN", help="Of a table: the column with what was answered.")
+@click.option("--output", "outputs", multiple=True, metavar="COLUMN", help="Of a table: a column with a reference.")
+@click.option("--app", help="Answer anew by this app (MODULE:HANDLER, or a model) instead of what was recorded.")
+@click.option("--persona", metavar="YAML", help="The brand's persona, for authenticity, safety and alignment.")
+@click.option("--traits", metavar="JSON", help="The traits model that `simeval calibrate persona` wrote.")
+@click.option("--encoder", metavar="NAME", help="What embeds texts: hashed, minilm, a hub name or a folder.")
+@click.option("--sentiment-model", metavar="NAME", help="embedded, lexicon, a hub name or a folder.")
+@click.option("--judge-model", help="LiteLLM name of the model that grades.  [default: offline/judge]")
+@click.option("--share", "shares", multiple=True, metavar="METRIC=SHARE", help="To be true of at least this share.")
+@click.option("--median", "medians", multiple=True, metavar="METRIC=VALUE", help="To have at least this median.")
+@click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
+@html_option
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"], case_sensitive=False),
+    default="warning",
+    show_default=True,
+)
+@setting_options(
+    "seed",
+    "concurrency",
+    "store",
+    seed="Fixes what is drawn.",
+    concurrency="Conversations in flight.",
+    store="Where the run is kept, or none.",
+)
+@click.pass_context
+def score(context: click.Context, /, **options: Any) -> None:
+    """Measure the recorded conversations of FILE by scorers: any log that `simeval import` reads, a table, or a run.
+
+    A run of the store, by its id, the beginning of it, or "last", is measured anew without asking the app.
+
+    METRIC is a scorer's name, or that and the path of one of its numbers: valid_json.valid. Exit status: 0 every
+    --share and --median is proven (or none was given); 1 some is not; 2 the command or a file could not be used; 3 the
+    run could not be completed; 130 it was interrupted.
+    """
+    from simeval.cli.run import leave
+    from simeval.cli.score import score_file
+
+    leave(score_file(context, **options))
+
+
+@commands.command("import", context_settings=CONTEXT)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+@click.option("--format", default="auto", show_default=True, help="What the files are, as docs/guides/logs.md lists.")
+@click.option("--out", type=click.Path(path_type=Path), help="Where to write.  [default: FILE with .simeval.jsonl]")
+@click.option("--name", help="The dataset's name.  [default: the file's]")
+@click.option("--store", metavar="URL", help="Keep the dataset there too, so that its examples can have feedback.")
+def import_(**options: Any) -> None:
+    """Read logs of conversations (FILE...) and write them as one dataset, a JSON object a line.
+
+    Formats: OpenAI chat, ShareGPT, LangSmith, Langfuse, OpenTelemetry, Inspect and more, gzip too. What cannot be
+    read is reported with its place, and the rest is imported. Exit status: 0, or 2 where nothing can be read.
+    """
+    from simeval.cli.import_logs import import_logs
+
+    raise SystemExit(import_logs(**options))
+
+
+@commands.command(context_settings=CONTEXT)
+@store_option("A SQLite file or a PostgreSQL URL.")
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many of the newest.")
+@click.option("--dataset", metavar="NAME", help="Only experiments on this dataset.")
+@click.option("--where", metavar="KEY=VALUE", multiple=True, help="Only with this metadata, app or outcome.")
+@click.option("--metric", "metrics", metavar="METRIC", multiple=True, help="With the value and the interval of this.")
+@click.option("--json", "json_path", metavar="PATH", help="Write the runs as JSON; - for standard output.")
+def runs(store: str, **wanted: Any) -> None:
+    """List the runs that a store has, the newest first."""
+    from simeval.cli.runs import WantedRuns, list_runs
+
+    raise SystemExit(list_runs(store, WantedRuns(**wanted)))
+
+
+@commands.command(context_settings=CONTEXT)
+@click.argument("run", default="last")
+@store_option("A SQLite file or a PostgreSQL URL.")
+@click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
+@html_option
+@markdown_options
+@click.option("--trial", type=click.IntRange(0), help="Show the conversations with this number, from 0.")
+@click.option("--failed", is_flag=True, help="Show the conversations that speak against the app.")
+@click.option("--scenario", metavar="TITLE", help="Show the conversations of the scenarios with this in their titles.")
+@click.option("--rows", is_flag=True, help="Show single answers with all that was measured of each.")
+@click.option("--where", metavar="CONDITION", multiple=True, help="Only rows that meet it: METRIC<0.5, METRIC=no.")
+@click.option("--worst", metavar="METRIC", help="The rows that are worst by this metric, first.")
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many rows.")
+@click.option("--out", metavar="PATH", help="Write all those rows to a file, .csv or .jsonl.")
+@screen_options
+def show(
+    run: str,
+    store: str,
+    json_path: str | None,
+    html_path: str | None,
+    markdown_path: str | None,
+    baseline: str | None,
+    **wanted: Any,
+) -> None:
+    """Show the report of a RUN (its id, the beginning of it, or last), or how far it has come.
+
+    With --trial, --failed or --scenario: what was said, in full, with tool calls, scores, reasons and times. With
+    --rows: inputs, answer, reference, scores and reasons, one answer after the other.
+    """
+    from simeval.cli.store import Wanted, Written, show_run
+
+    written = Written(json_path, html_path, markdown_path, baseline)
+    rows = {name: wanted.pop(name) for name in ("rows", "where", "worst", "limit", "out")}
+    raise SystemExit(show_run(store, run, written, Wanted(**wanted), rows))
+
+
+@commands.command(context_settings=CONTEXT)
+@store_option("A SQLite file or a PostgreSQL URL.")
+def datasets(store: str) -> None:
+    """List the datasets that a store has, with their versions and tags."""
+    from simeval.cli.store import list_datasets
+
+    raise SystemExit(list_datasets(store))
+
+
+@commands.command(context_settings=CONTEXT)
+@click.argument("run", required=False)
+@click.option("--trial", type=click.IntRange(0), help="The number of the trial, from 0.")
+@click.option("--scenario", metavar="TITLE", help="Its scenario, or a part of the title, where the run has several.")
+@click.option("--dataset", metavar="NAME", help="Of an example of this dataset of the store, not of a trial.")
+@click.option("--example", metavar="KEY", help="The key of the example.")
+@click.option("--key", help="What is said of it, such as helpful.")
+@click.option("--score", help="A number, true or false.")
+@click.option("--comment", metavar="TEXT")
+@click.option("--source", metavar="WHO", help="Who says so.")
+@click.option("--export", "export_path", metavar="PATH", help="Write feedback as JSON lines: all, or RUN's.")
+@click.option("--import", "import_path", metavar="PATH", help="Read feedback from JSON lines; no line is kept twice.")
+@click.option("--remove", metavar="ID", help="Remove one feedback.")
+@store_option("A SQLite file or a PostgreSQL URL.")
+def feedback(store: str, **options: Any) -> None:
+    """Say of a trial of a RUN (its id, the beginning of it, or last) what you think, or list what was said.
+
+    With --key, and --score or --comment or both, it is added; without, the feedback on RUN is listed. Imported lines
+    without a run are of RUN.
+    """
+    from simeval.cli.feedback import FeedbackOptions
+    from simeval.cli.feedback import feedback as give_feedback
+
+    raise SystemExit(give_feedback(store, FeedbackOptions(**options)))
+
+
+@commands.command(context_settings=CONTEXT)
+@click.argument("runs", nargs=-1, required=True)
+@store_option("A SQLite file or a PostgreSQL URL.")
+@click.option("--yes", "confirmed", is_flag=True, help="Do not ask.")
+def delete(runs: tuple[str, ...], store: str, confirmed: bool) -> None:
+    """Delete RUNS with all that belongs to them."""
+    from simeval.cli.store import delete_runs
+
+    raise SystemExit(delete_runs(store, runs, confirmed=confirmed))
+
+
+@commands.command("judge-test", context_settings=CONTEXT, cls=GroupedCommand)
+@click.option("--judge-model", "--judge", required=True, help="LiteLLM name of the judge to be tested.")
+@click.option(
+    "--allowed",
+    type=click.FloatRange(0.15, 0.5),
+    default=0.2,
+    show_default=True,
+    help="The share of a check's cases that the judge may get wrong.",
+)
+@click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
+@setting_options(
+    "canary_folder",
+    "prompts",
+    "model_options",
+    "judge_options",
+    "model_concurrency",
+    "model_timeout_seconds",
+    canary_folder="Folder of kept answers: say whether the model behind the name has changed (24 calls more).",
+)
+@click.pass_context
+def judge_test(context: click.Context, /, **options: Any) -> None:
+    """Test a judge on conversations of which it is known what they are worth, in about 310 calls.
+
+    Right and wrong answers, empty words that judges are known to pass, evasions, padding, markdown, orders to the
+    judge, other languages, repeats, and the order of two answers. Exit status: 0 every check passed; 1 one did not, or
+    the model has changed; 2 the command could not be used; 3 the judge could not be asked.
+    """
+    from simeval.cli.judge_test import test_judge
+
+    raise SystemExit(test_judge(context, **options))
+
+
+for _command in (*FIRST_STEPS, label, *SCALE):
+    commands.add_command(_command)
