@@ -20,6 +20,7 @@ EXAMPLES: dict[str, tuple[list[str], object]] = {
     "significance_level": (["--alpha", "0.01"], 0.01),
     "early_stopping": (["--no-early-stopping"], False),
     "min_trials": (["--min-trials", "20"], 20),
+    "display": (["--display", "plain"], "plain"),
     "stop": (["--stop", "verdict"], "verdict"),
     "gate": (["--gate", "not_fail"], "not_fail"),
     "joint": (["--joint"], True),
