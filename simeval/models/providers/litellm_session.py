@@ -8,18 +8,20 @@ on must be one for all our models on an event loop. When it closes, the clients 
 import asyncio
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-import aiohttp
 import anyio
+
+if TYPE_CHECKING:
+    import aiohttp
 
 FLUSHING_SECONDS = 1.0
 
 
 @dataclass(slots=True)
 class _Shared:
-    session: aiohttp.ClientSession
+    session: "aiohttp.ClientSession"
     worker_is_ours: bool
     users: int = 0
 
@@ -27,8 +29,10 @@ class _Shared:
 _shared: "WeakKeyDictionary[asyncio.AbstractEventLoop, _Shared]" = WeakKeyDictionary()
 
 
-def open_session(litellm: ModuleType) -> aiohttp.ClientSession:
+def open_session(litellm: ModuleType) -> "aiohttp.ClientSession":
     """Return the running event loop's session, opened where it was not; each call needs one `close_session`."""
+    import aiohttp
+
     loop = asyncio.get_running_loop()
     if loop not in _shared:
         connector = aiohttp.TCPConnector(limit=0, ttl_dns_cache=300)
@@ -69,7 +73,7 @@ def _worker(litellm: ModuleType) -> Any:
     return litellm.litellm_core_utils.logging_worker.GLOBAL_LOGGING_WORKER
 
 
-def _forget_clients(litellm: ModuleType, session: aiohttp.ClientSession) -> None:
+def _forget_clients(litellm: ModuleType, session: "aiohttp.ClientSession") -> None:
     cache = litellm.in_memory_llm_clients_cache
     for key, client in list(cache.cache_dict.items()):
         inner = getattr(client, "_client", None) or getattr(client, "client", None)

@@ -8,11 +8,10 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-import aiohttp
 import anyio
 from multidict import CIMultiDict
 
@@ -34,6 +33,9 @@ from simeval.models.providers.openai_format import (
     seconds_of,
 )
 from simeval.models.providers.openai_stream import STREAMED, StreamedAnswer
+
+if TYPE_CHECKING:
+    import aiohttp
 
 OK = 200
 _THOUGHT = re.compile(r"\A\s*<(think(?:ing)?)>.*?</\1>\s*", re.DOTALL)
@@ -60,7 +62,7 @@ class CompatibleModel:
     _dialect: Dialect = field(init=False, repr=False)
     _entry: Mapping[str, Any] = field(default_factory=dict, init=False, repr=False)  # of LiteLLM's table
     _asks: Mapping[str, Any] = field(init=False, repr=False)  # its options that are no address
-    _session: aiohttp.ClientSession | None = field(default=None, init=False, repr=False)
+    _session: "aiohttp.ClientSession | None" = field(default=None, init=False, repr=False)
     _url: str = field(default="", init=False, repr=False)
     path: ClassVar[str] = "/chat/completions"
 
@@ -117,6 +119,8 @@ class CompatibleModel:
 
         Only a server of one's own is asked.
         """
+        import aiohttp
+
         if not self.endpoint.given(self.options):
             return listed(self.name).get("max_input_tokens") if self.endpoint.is_listed else None
         try:
@@ -127,8 +131,10 @@ class CompatibleModel:
         except (aiohttp.ClientError, OSError, ValueError):  # TimeoutError is an OSError
             return None
 
-    async def _post(self, session: aiohttp.ClientSession, body: Mapping[str, Any]) -> "_Answer":
+    async def _post(self, session: "aiohttp.ClientSession", body: Mapping[str, Any]) -> "_Answer":
         """Return what the endpoint answers; one that comes in pieces as if it had come in one."""
+        import aiohttp  # once loaded, half a microsecond
+
         try:
             data = json.dumps(body).encode()
         except (TypeError, ValueError) as error:
@@ -154,8 +160,10 @@ class CompatibleModel:
         if session is not None:
             await session.close()
 
-    def _open(self) -> aiohttp.ClientSession:
+    def _open(self) -> "aiohttp.ClientSession":
         """Open the connections, and look up what LiteLLM's table says of the model."""
+        import aiohttp  # a tenth of a second, which a run without such a model need not wait
+
         base = self.endpoint.url(self.options)
         self._url = f"{base}{self.path}"
         self._session = aiohttp.ClientSession(
