@@ -10,6 +10,7 @@ from pathlib import Path
 from types import GenericAlias, ModuleType
 from typing import Any, get_args, get_type_hints
 
+import aiohttp
 import numpy
 import pytest
 from numpy.typing import NDArray
@@ -32,6 +33,7 @@ INNER = re.compile(r"\b(?:from|import) (simeval\.\w+\.[\w.]+)")
 CHECKED = {
     "BaseModel": BaseModel,
     "NDArray": NDArray,
+    "aiohttp": aiohttp,
     "np": numpy,
     "Caller": Caller,
     "Database": Database,

@@ -7,7 +7,17 @@ from functools import lru_cache
 from inspect import isabstract
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, ConfigDict, Field, PlainValidator, StrictInt, StrictStr, TypeAdapter
+from pydantic import (
+    AfterValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    PlainValidator,
+    StrictInt,
+    StrictStr,
+    Tag,
+    TypeAdapter,
+)
 
 from simeval.core.registry import Registry
 from simeval.core.rubric_levels import placed_levels
@@ -167,8 +177,12 @@ def _surrounding(setting: "DataclassField[Any]") -> Form:
 
 _TEXT = Annotated[StrictStr, Field(min_length=1)]
 _HTTP_APP = FORMS.record(HttpApp)
+_APP = Annotated[
+    Annotated[_TEXT, Tag("name")] | Annotated[_HTTP_APP, Tag("description")],  # type: ignore[valid-type]
+    Discriminator(lambda found: "description" if isinstance(found, Mapping) else "name"),
+]
 _CAST: Mapping[str, Form] = {
-    "app": Annotated[_TEXT | _HTTP_APP | None, Field(union_mode="left_to_right")],
+    "app": _APP | None,
     "judge_model": one_or_more(_TEXT),
     "user_model": _TEXT | None,
 }

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 MARKER = "simeval"
 SAID = "simeval"  # what of a test's properties its lines in the summary are
 SAMPLES, SEED, STORE, GATE = "--simeval-samples", "--simeval-seed", "--simeval-store", "--simeval-gate"
+_OWN = {"subtests", "simeval_result", "request"}
 _ALONE = ("skip", "skipif")  # a test with one of these is run only where it is not skipped
 
 
@@ -150,9 +151,18 @@ def _result_of(item: pytest.Item) -> "SuiteResult":
     marked = _marked_tests(item.config)
     is_grouped = item.nodeid.endswith(f"@{MARKER}")  # as by `--dist loadgroup`: all are this worker's
     are_here = is_grouped or not hasattr(item.config, "workerinput")
-    others = item.session.items if are_here and _goes_along(item) else []
-    return marked.result_of(item, [other for other in others if _goes_along(other)])
+    others = filter(_is_marked, item.session.items) if are_here and not _is_alone(item) else ()
+    at_hand = _fixtures_of(item)
+    return marked.result_of(item, [each for each in others if not _is_alone(each) and _fixtures_of(each) <= at_hand])
 
 
-def _goes_along(item: pytest.Item) -> bool:
-    return _is_marked(item) and not any(map(item.get_closest_marker, _ALONE))
+def _is_alone(item: pytest.Item) -> bool:
+    """Return whether it is not known before its turn that a test is run."""
+    expected = item.get_closest_marker("xfail")
+    is_not_run = expected is not None and not expected.kwargs.get("run", True)
+    return is_not_run or any(map(item.get_closest_marker, _ALONE))
+
+
+def _fixtures_of(item: pytest.Item) -> set[str]:
+    """Return what must have been set up for a test: its app may need it."""
+    return set(getattr(item, "fixturenames", ())) - _OWN

@@ -233,6 +233,35 @@ def test_two(): ...
     project.runpytest().assert_outcomes(passed=2)
 
 
+def test_a_test_whose_fixture_starts_the_app_waits_for_its_turn(project: pytest.Pytester) -> None:
+    write_tests(
+        project,
+        """
+STARTED = []
+
+@pytest.fixture
+def server():
+    STARTED.append(True)
+
+def started(message: str, state: dict) -> str:
+    return tracks(message, state) if STARTED else breaks(message, state)
+
+@pytest.mark.simeval(TRACKS, app=tracks)
+def test_first(): ...
+
+@pytest.mark.simeval(TRACKS, app=started)
+def test_second(server): ...
+
+@pytest.mark.xfail(run=False)
+@pytest.mark.simeval(TRACKS, app=must_not_run)
+def test_third(): ...
+""",
+    )
+
+    project.runpytest().assert_outcomes(passed=2, xfailed=1)
+    assert not (project.path / "it_ran").exists()
+
+
 @pytest.mark.parametrize("dist", ["load", "loadgroup"])
 def test_workers_of_xdist_share_the_tests_and_evaluate_each_once(project: pytest.Pytester, dist: str) -> None:
     write_tests(

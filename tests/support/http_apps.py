@@ -78,6 +78,19 @@ class WebApp:
         """Answer in a stream without a text."""
         return await _streamed(request, "text/event-stream", ['data: {"type": "ping"}', ""])
 
+    async def words(self, request: web.Request) -> web.StreamResponse:
+        """Answer in texts, of which some look like JSON."""
+        return await _streamed(request, "text/event-stream", ["data: Hi ", "", "data: 5", "", "data:  true", ""])
+
+    async def failing(self, request: web.Request) -> web.StreamResponse:
+        """Tell an error in the middle of a stream."""
+        lines = ['data: {"text": "Hel"}', "", 'data: {"error": "overloaded"}', ""]
+        return await _streamed(request, "text/event-stream", lines)
+
+    async def moved(self, _request: web.Request) -> web.StreamResponse:
+        """Say that the app is elsewhere."""
+        return web.Response(status=302, headers={"Location": "http://127.0.0.1:9/other"})
+
     async def page(self, _request: web.Request) -> web.StreamResponse:
         """Answer with a page."""
         return web.Response(text=HTML, content_type="text/html")
@@ -117,6 +130,9 @@ async def web_app() -> AsyncIterator[WebApp]:
         served.broken,
         served.silent,
         served.page,
+        served.words,
+        served.failing,
+        served.moved,
         served.error,
         served.hanging,
         served.odd,

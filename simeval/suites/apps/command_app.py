@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from shutil import which
+from tempfile import TemporaryFile
 from typing import Any
 
 import anyio
@@ -14,7 +15,7 @@ from simeval.core.validation import require
 from simeval.suites.apps.remote_app import AppFailure, Exchange, Session, quoted
 from simeval.suites.apps.replies import Reading, Reply, value_of
 
-_READING = Reading(tool_calls=("tool_calls",), session=("session",))
+_READING = Reading(tool_calls=("tool_calls",), context=("context",), session=("session",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +23,8 @@ class CommandApp:
     """An app that is a program, started once for each turn.
 
     It reads one JSON object with `message`, `messages` and `session`, and writes its answer: a text, or JSON with
-    "reply" and perhaps "tool_calls" and "session", which it is given at the next turn. Raises DefinitionError where
-    there is no such program.
+    "reply" and perhaps "tool_calls", "context" and "session", which it is given at the next turn. Raises
+    DefinitionError where there is no such program.
     """
 
     command: str
@@ -56,7 +57,10 @@ class CommandApp:
             "messages": list(messages),
             "session": kept.theirs or kept.given,
         }
-        done = await anyio.run_process(shlex.split(self.command), input=json.dumps(asked).encode(), check=False)
+        with TemporaryFile() as written:  # and no pipe, which breaks where the program does not read it to its end
+            written.write(json.dumps(asked).encode())
+            written.seek(0)
+            done = await anyio.run_process(shlex.split(self.command), stdin=written, check=False)
         body, complaint = (out.decode("utf-8", "replace").strip() for out in (done.stdout, done.stderr))
         status, reply = f"exit status {done.returncode}", Reply(_READING)
         if done.returncode:
@@ -68,4 +72,5 @@ class CommandApp:
         except AppFailure as failure:
             return Exchange(status, body, failure=str(failure))
         state = Session(kept.given, reply.session or kept.theirs).state()
-        return Exchange(status, body, response=AppResponse(reply.text, state, tuple(reply.tool_calls)))
+        response = AppResponse(reply.text, state, tuple(reply.tool_calls), context=reply.context)
+        return Exchange(status, body, response=response)

@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 from uuid import uuid4
@@ -15,12 +16,13 @@ from simeval.core.conversation import AppResponse, ChatMessage
 from simeval.core.validation import require, require_one_of
 from simeval.suites.apps.remote_app import AppFailure, Exchange, Session, quoted
 from simeval.suites.apps.replies import Reading, Reply, events_of, value_of
-from simeval.suites.apps.templates import filled, places_in, require_variables, steps_of, written
+from simeval.suites.apps.templates import filled, hidden, places_in, require_variables, steps_of, written
 
 if TYPE_CHECKING:
     import aiohttp
 
 SERVER_SENT, JSON_LINES = "text/event-stream", ("application/x-ndjson", "application/jsonl")
+USUAL_REQUEST = {"message": "{message}", "session": "{session}"}
 _ELSEWHERE = ("header:", "cookie:")
 
 
@@ -31,6 +33,9 @@ class _Connection:
     session: aiohttp.ClientSession | None = None
     users: int = 0
 
+    def __reduce__(self) -> tuple[type[_Connection], tuple[()]]:
+        return _Connection, ()  # connections stay where they are; who gets a copy of the app opens its own
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpApp:
@@ -40,22 +45,26 @@ class HttpApp:
     a list of role and content) and {session} (an id of the conversation); with GET it is the query. ${NAME} stands for
     an environment variable, in headers too.
 
-    `reply` and `tool_calls` are paths into the answer ($.choices[0].message.content); without `reply` an answer is a
-    text, or JSON that has one under "reply", "response", "answer", "message", "content", "text" or "output".
-    Server-sent events and lines of JSON are read to their end and joined. `session` says where the app names the
+    `reply`, `tool_calls` and `context` (what was retrieved) are paths into the answer, such as
+    $.choices[0].message.content; without `reply` an answer is a text, or JSON that has one under "reply", "response",
+    "answer", "message", "content", "text" or "output". Server-sent events and lines of JSON are read to their end and
+    joined. `session` says where the app names the
     conversation: a path, header:NAME or cookie:NAME; then {session} is that, and null at the first turn. Cookies are
-    sent back in the same conversation.
+    sent back in the same conversation; a redirection is not followed. `title` is what reports call the app, by default
+    its address with a mark of what else is described here.
 
     Raises DefinitionError for what cannot be used.
     """
 
     url: str
-    request: Any = field(default_factory=lambda: {"message": "{message}", "session": "{session}"})
+    request: Any = field(default_factory=lambda: dict(USUAL_REQUEST))
     method: Literal["POST", "PUT", "GET"] = "POST"
     headers: Mapping[str, str] = field(default_factory=dict)
     reply: str | None = None
     tool_calls: str | None = None
+    context: str | None = None
     session: str | None = None
+    title: str | None = None
     _reading: Reading = field(init=False, repr=False, compare=False)
     _connection: _Connection = field(default_factory=_Connection, init=False, repr=False, compare=False)
 
@@ -66,23 +75,32 @@ class HttpApp:
         places = places_in([self.request, self.url])
         do = "put {message}, or {messages} for the whole conversation, where it wants what the user says"
         require(bool(places & {"message", "messages"}), "app: request", found=self.request, do=do)
-        require_variables([self.url, self.request, self.headers], "app")
         by_path = self.session if self.session and not self.session.startswith(_ELSEWHERE) else None
         reading = {
             name: steps_of(path, f"app: {name}") if path else ()
-            for name, path in (("reply", self.reply), ("tool_calls", self.tool_calls), ("session", by_path))
+            for name, path in (
+                ("reply", self.reply),
+                ("tool_calls", self.tool_calls),
+                ("context", self.context),
+                ("session", by_path),
+            )
         }
         object.__setattr__(self, "_reading", Reading(**reading))
 
     @property
     def name(self) -> str:
-        """Its address."""
-        return self.url
+        """Its title, or its address with a mark that tells apart what else is described."""
+        described = [self.request, self.method, sorted(self.headers), self.reply, self.tool_calls, self.context]
+        described.append(self.session)
+        if self.title or described == [USUAL_REQUEST, "POST", [], None, None, None, None]:
+            return self.title or self.url
+        return f"{self.url} ({sha256(json.dumps(described).encode()).hexdigest()[:6]})"
 
     async def __aenter__(self) -> HttpApp:
-        """Keep connections open, until as many have left as entered."""
+        """Keep connections open, until as many have left as entered. Raises DefinitionError for a variable not set."""
         import aiohttp  # it takes a while to load
 
+        require_variables(self._templates, "app")
         held = self._connection
         held.users += 1
         if held.session is None:
@@ -117,13 +135,21 @@ class HttpApp:
                 state = self._kept(kept, reply, answer).state()
         except aiohttp.ClientPayloadError:
             came = f" after {quoted(reply.text)!r}" if reply.text else ""
-            return Exchange(status, reply.came, failure=f"its answer broke off{came}")
+            return self._failed(status, reply, f"its answer broke off{came}")
         except (aiohttp.ClientError, OSError) as error:
-            said = f"{self.url} cannot be reached ({error or type(error).__name__})"
-            return Exchange(status, reply.came, failure=said)
+            return self._failed(status, reply, f"{self.url} cannot be reached ({error or type(error).__name__})")
         except AppFailure as failure:
-            return Exchange(status, reply.came, failure=str(failure))
-        return Exchange(status, reply.came, response=AppResponse(reply.text, state, tuple(reply.tool_calls)))
+            return self._failed(status, reply, str(failure))
+        response = AppResponse(reply.text, state, tuple(reply.tool_calls), context=reply.context)
+        return Exchange(status, hidden(reply.came, self._templates), response=response)
+
+    @property
+    def _templates(self) -> list[Any]:
+        return [self.url, self.request, self.headers]
+
+    def _failed(self, status: str, reply: Reply, said: str) -> Exchange:
+        """Return what came back, without the values of environment variables."""
+        return Exchange(status, hidden(reply.came, self._templates), failure=hidden(said, self._templates))
 
     @asynccontextmanager
     async def _sent(self, messages: Sequence[ChatMessage], kept: Session) -> AsyncIterator[aiohttp.ClientResponse]:
@@ -144,6 +170,7 @@ class HttpApp:
                 params=query,
                 headers={**trace, **{name: written(value, values) for name, value in self.headers.items()}},
                 cookies=dict(kept.cookies),
+                allow_redirects=False,  # it would take headers with keys to another server
             ) as answer,
         ):
             yield answer
@@ -171,7 +198,7 @@ class HttpApp:
 async def _read(answer: aiohttp.ClientResponse, reply: Reply) -> None:
     """Take in what came. Raises AppFailure where it is no answer."""
     kind = answer.content_type
-    if answer.status < 400 and (kind == SERVER_SENT or kind in JSON_LINES):
+    if answer.status < 300 and (kind == SERVER_SENT or kind in JSON_LINES):
         async for event in events_of(answer.content, are_server_sent=kind == SERVER_SENT):
             reply.came += f"{event if isinstance(event, str) else json.dumps(event, ensure_ascii=False)}\n"
             reply.take(event, streamed=True)
@@ -179,8 +206,10 @@ async def _read(answer: aiohttp.ClientResponse, reply: Reply) -> None:
             raise AppFailure("no text is found in any event of its stream; say where with `reply:`")
         return
     reply.came = await answer.text(errors="replace")
-    if answer.status >= 400:
-        raise AppFailure(f"HTTP {answer.status}: {quoted(reply.came) or answer.reason}")
+    if answer.status >= 300:
+        elsewhere = answer.headers.get("Location")
+        said = f"it redirects to {elsewhere}" if elsewhere else quoted(reply.came) or answer.reason
+        raise AppFailure(f"HTTP {answer.status}: {said}")
     if kind == "text/html":
         raise AppFailure(f"it answered with a page of HTML and not with JSON or text: {quoted(reply.came)}")
     reply.take(value_of(reply.came))

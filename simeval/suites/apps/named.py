@@ -23,9 +23,10 @@ def app_of(named: object) -> Callable[..., Any] | str:
             found="none is named",
             do="name yours with --app MODULE:HANDLER, or as app: in the suite; `simeval demo` shows a run without one",
         )
-    if not isinstance(named, str):
-        assert callable(named)
+    if callable(named):
         return named
+    require(isinstance(named, str), "app", found=named, do=f"give a function, or {FORMS}")
+    assert isinstance(named, str)
     if re.match(r"https?://", named):
         return HttpApp(url=named)
     if named.startswith("openai:"):
@@ -55,4 +56,5 @@ def _speaking_openai(named: str) -> HttpApp:
         headers={"Authorization": f"Bearer ${{{KEY}}}"} if KEY in os.environ else {},
         reply="$.choices[0].message.content",
         tool_calls="$.choices[0].message.tool_calls",
+        title=named,
     )

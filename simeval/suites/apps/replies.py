@@ -18,6 +18,7 @@ class Reading:
 
     reply: Sequence[str | int] = ()
     tool_calls: Sequence[str | int] = ()
+    context: Sequence[str | int] = ()
     session: Sequence[str | int] = ()
 
 
@@ -28,6 +29,7 @@ class Reply:
     reading: Reading
     texts: list[str] = field(default_factory=list)
     tool_calls: list[Mapping[str, Any]] = field(default_factory=list)
+    context: Any = None
     session: str | None = None
     came: str = ""  # all of it, as it came
 
@@ -43,9 +45,14 @@ class Reply:
             self.texts.append(text)
         elif not streamed:
             raise AppFailure(self._complaint(value, text))
+        elif isinstance(value, Mapping) and value.get("error"):
+            raise AppFailure(f"its stream ends with an error: {quoted(json.dumps(value['error'], ensure_ascii=False))}")
         calls = found_at(value, self.reading.tool_calls) if self.reading.tool_calls else MISSING
         if isinstance(calls, list):
             self.tool_calls.extend(call for call in calls if isinstance(call, Mapping))
+        context = found_at(value, self.reading.context) if self.reading.context else MISSING
+        if context is not MISSING:
+            self.context = context
         theirs = found_at(value, self.reading.session) if self.reading.session else MISSING
         if isinstance(theirs, (str, int)):
             self.session = str(theirs)
@@ -68,11 +75,12 @@ class Reply:
 
 
 def value_of(text: str) -> Any:
-    """Return the JSON value that a text is, or the text."""
+    """Return the JSON object, list or text that a text is, else the text itself: a number is a part of an answer."""
     try:
-        return json.loads(text)
+        found = json.loads(text)
     except ValueError:
         return text
+    return found if isinstance(found, (dict, list, str)) else text
 
 
 async def events_of(lines: AsyncIterable[bytes], *, are_server_sent: bool) -> AsyncIterator[Any]:

@@ -53,6 +53,14 @@ def require_variables(template: Any, where: str) -> None:
         require(name in os.environ, where, found=f"${{{name}}}, which is not set", do=f"set {name} in the environment")
 
 
+def hidden(text: str, template: Any) -> str:
+    """Return a text with the names of a template's environment variables where their values stand."""
+    names = {name for part in _texts(template) for name in _VARIABLE.findall(part)}
+    for value, name in sorted(((os.environ.get(name, ""), name) for name in names), key=lambda each: -len(each[0])):
+        text = text.replace(value, f"${{{name}}}") if value else text
+    return text
+
+
 def _texts(template: Any) -> list[str]:
     if isinstance(template, str):
         return [template]

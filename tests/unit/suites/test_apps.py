@@ -1,5 +1,6 @@
 """Apps behind a URL, and programs: what they are sent, and what is understood of what they answer."""
 
+import pickle
 import sys
 from collections.abc import AsyncIterator
 from typing import Any
@@ -77,6 +78,9 @@ async def test_the_app_may_name_the_conversation(server: WebApp, page: str, sess
         ("chat", {"request": {"messages": "{messages}"}, "reply": "choices[0].message.content"}, "1 messages"),
         ("events", {"reply": "$.delta.text"}, "Hello"),
         ("lines", {}, "Hello"),
+        ("words", {}, "Hi 5 true"),
+        ("failing", {}, 'its stream ends with an error: "overloaded"'),
+        ("moved", {}, "HTTP 302: it redirects to http://127.0.0.1:9/other"),
         ("broken", {}, "its answer broke off after 'Hel'"),
         ("silent", {}, "no text is found in any event of its stream"),
         ("page", {}, f"it answered with a page of HTML and not with JSON or text: {HTML}"),
@@ -175,6 +179,7 @@ async def test_a_program_answers_each_turn(tmp_path: Any) -> None:
     ("text", "expected"),
     [
         ("print('Hello there')", "Hello there"),
+        ("print(42)", "42"),
         ("import sys; sys.exit('no database')", "exit status 1: no database"),
         ("pass", "it wrote nothing on its standard output"),
         ("print('{\"n\": 3}')", 'no text is found in its answer {"n": 3}'),
@@ -202,7 +207,7 @@ async def test_what_a_program_writes_is_its_answer_or_why_there_is_none(
         (lambda: HttpApp(url="http://a", request={"text": "hi"}), "put {message}"),
         (lambda: HttpApp(url="http://a", reply="a..b"), "write a path such as"),
         (lambda: HttpApp(url="http://a", reply="$"), "write a path such as"),
-        (lambda: HttpApp(url="http://a", headers={"X": "${NOT_SET}"}), "${NOT_SET}, which is not set"),
+        (lambda: app_of(3), "give a function, or MODULE:HANDLER"),
         (lambda: HttpApp(url="http://a", method="HEAD"), "app: method"),  # type: ignore[arg-type]
     ],
 )
@@ -211,3 +216,50 @@ def test_what_cannot_be_an_app_is_refused_before_it_is_asked(make: Any, message:
         make()
 
     assert message in str(raised.value)
+
+
+@pytest.mark.anyio
+async def test_a_variable_that_is_not_set_is_told_before_anything_is_sent() -> None:
+    app = HttpApp(url="http://127.0.0.1:9/", headers={"X": "${NOT_SET}"})
+
+    with pytest.raises(DefinitionError, match=r"\$\{NOT_SET\}, which is not set'; set NOT_SET in the environment"):
+        await said(app)
+
+
+@pytest.mark.anyio
+async def test_no_failure_holds_the_value_of_a_variable(server: WebApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_PASS", "hunter2")
+    nowhere = HttpApp(url="http://127.0.0.1:9/?message={message}&pass=${SHOP_PASS}")
+    echoed = HttpApp(url=f"{server.url}/error?message={{message}}", headers={"X-Pass": "${SHOP_PASS}"})
+
+    for app in (nowhere, echoed):
+        async with app:
+            exchange = await app.exchange(HELLO, {})
+        assert "hunter2" not in f"{exchange} {app!r} {app.name}"
+
+
+def test_apps_that_are_described_differently_have_different_names() -> None:
+    options: list[dict[str, Any]] = [{}, {"reply": "$.a"}, {"request": {"q": "{message}"}}, {"method": "GET"}]
+    apps = [HttpApp(url="http://a/", **each) for each in options]
+
+    assert len({app.name for app in apps}) == 4
+    assert apps[0].name == "http://a/"
+    assert getattr(app_of("openai:http://a/v1#b"), "name", "") == "openai:http://a/v1#b"
+
+
+@pytest.mark.anyio
+async def test_an_open_app_can_be_copied_to_another_process(server: WebApp) -> None:
+    app = HttpApp(url=f"{server.url}/plain")
+
+    async with app:
+        copied = pickle.loads(pickle.dumps(app))
+
+    assert await said(copied) == "1: Hello"
+
+
+@pytest.mark.anyio
+async def test_what_was_retrieved_is_the_context_of_an_answer(server: WebApp) -> None:
+    app = HttpApp(url=f"{server.url}/plain", context="$.data.texts")
+
+    async with app:
+        assert (await app(HELLO, {})).context == ["a", "b"]
