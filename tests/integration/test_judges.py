@@ -353,7 +353,7 @@ class TestCommandLine:
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [
-            (["result.json"], "--sample N --out LABELS"),
+            (["result.json"], "label trials with `simeval label "),
             (["result.json", "labels.csv", "--sample", "3"], "--sample N --out LABELS"),
             (["result.json", "--sample", "3"], "--sample N --out LABELS"),
             (["result.json", "--sample", "3", "--out", "labels.csv"], "it is there already"),
