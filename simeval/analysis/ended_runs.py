@@ -212,7 +212,7 @@ class _EvaluatorReader:
 def _of_simeval(name: str) -> Any:
     if name not in dir(simeval.evaluators):
         do = "merge with the version of simeval that the shards were run by"
-        raise DefinitionError("evaluator", found=f"there is no run or store {name!r}", do=do)
+        raise DefinitionError("evaluator", found=f"there is none named {name!r}", do=do)
     return getattr(simeval.evaluators, name)
 
 

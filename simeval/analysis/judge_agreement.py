@@ -224,8 +224,7 @@ def _matched(labels: Sequence[Label], run: SavedRun) -> dict[tuple[str, str], di
             twice = f"trial {label.index} of {key[0]!r} has a label by {label.rater or 'the same person'} already"
             raise DefinitionError(where, found=twice, do="keep one, or name different people in a column rater")
         earlier.append(label)
-    kinds = {isinstance(label.value, bool) for label in labels}
-    require(len(kinds) == 1, "labels", found="both ratings and passes or failures", do="give labels of one kind")
+    _require_one_kind(labels)
     return {key: found[key] for key in every if key in found}
 
 
@@ -233,6 +232,16 @@ def _require_usable(label: Label, where: str) -> None:
     value = label.value
     usable = isinstance(value, bool) or (is_number(value) and LOWEST <= value <= HIGHEST)
     require(usable, where, found=value, do="give True or False, or a rating from 1 to 10")
+
+
+def _require_one_kind(labels: Sequence[Label]) -> None:
+    firsts: dict[bool, str] = {}
+    for number, label in enumerate(labels):
+        firsts.setdefault(isinstance(label.value, bool), label.where or f"label {number}")
+    if len(firsts) > 1:
+        found = f"both ratings ({firsts[False]}) and passes or failures ({firsts[True]})"
+        do = "give labels of one kind; one of the store is taken out with `simeval feedback --remove ID`"
+        raise DefinitionError("labels", found=found, do=do)
 
 
 def _require_run(label: Label, where: str, run_id: str) -> None:

@@ -122,6 +122,9 @@ def _dataset(file: Path, store: Any, format: str, recorded: str | None, outputs:
         from simeval.store.runs import Runs  # SQLAlchemy takes a while to load
         from simeval.store.stored_rows import answers_of
 
+        if store is None:
+            do = "name a file, or the store of a run with --store"
+            raise DefinitionError(f"{str(file)!r}", found="there is neither such a file nor a store", do=do)
         database = open_database(store, must_exist=True)  # it is read while it is scored: open until the end
         return answers_of(database, Runs(database).find(str(file)))
     is_table = file.suffix in TABLES and format == "auto"

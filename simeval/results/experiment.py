@@ -26,6 +26,7 @@ from simeval.results.text import (
     MARKS,
     VERDICT_HEADERS,
     counted_of,
+    interval_header,
     legend,
     show_failures,
     show_malformed,
@@ -180,8 +181,7 @@ def _show_metrics(result: ExperimentResult, table: Callable[..., str]) -> str:
 
 
 def _headers(headers: Sequence[str], result: ExperimentResult) -> list[str]:
-    level = f"{100 - 200 * result.significance_level:g}%"
-    return [f"{level} interval" if each == INTERVAL else each for each in headers]
+    return [interval_header(result.significance_level) if each == INTERVAL else each for each in headers]
 
 
 def _show_categories(result: ExperimentResult, table: Callable[..., str]) -> str:

@@ -124,6 +124,11 @@ def counted_of(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def interval_header(alpha: float) -> str:
+    """Return the header of intervals that have `alpha` on each side."""
+    return f"{100 - 200 * alpha:g}% interval"
+
+
 def show_spent(usage: Mapping[str, Usage], seconds: float) -> str:
     """Say what a run has used: calls, tokens, cost where it is known, seconds."""
     used = total(usage)

@@ -77,6 +77,10 @@ class Runs:
         """Return the machine-readable result of a run. Raises DefinitionError where it has not ended."""
         return self._database.read(lambda connection: _document(connection, self._ended(connection, run_id)))
 
+    def require_ended(self, run_id: str) -> None:
+        """Raise DefinitionError where there is no such run, or it has not ended."""
+        self._database.read(lambda connection: self._ended(connection, run_id))
+
     def head(self, run_id: str) -> Json:
         """Return the machine-readable result of a run without its conversations.
 

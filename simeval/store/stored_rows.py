@@ -22,7 +22,9 @@ READ_AT_ONCE = 200  # trials
 
 def stored_rows(database: Database, run_id: str) -> Rows:
     """Return the rows of a run. Raises DefinitionError where there is none, or it has not ended."""
-    head = Runs(database).head(run_id)
+    runs = Runs(database)
+    runs.require_ended(run_id)  # of another it is not known which examples its trials are of
+    head = runs.head(run_id)
     scenarios = database.read(partial(_scenarios, run_id=run_id, head=head))
     return Rows(lambda: iterate(database, run_id, scenarios), sum(each.size for each in scenarios))
 

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.support.browsers import Opened, opened
+from tests.support.command_line import simeval
 
 KINDS = ("demo", "before", "stopped")
 
@@ -163,3 +164,13 @@ def test_nothing_is_wider_than_a_narrow_screen(browser: Browser, runs: Path, sch
         found.page.wait_for_selector("a.talk")
 
         assert found.page.evaluate("document.documentElement.scrollWidth") <= narrow["width"]
+
+
+def test_what_was_measured_stands_with_the_level_of_its_intervals(browser: Browser, tmp_path: Path) -> None:
+    turns = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    (tmp_path / "chat.jsonl").write_text(f"{json.dumps({'messages': turns})}\n" * 3, encoding="utf-8")
+    arguments = ("--scorers", "valid_json", "--store", "none", "--html", "report.html")
+    simeval(tmp_path, "score", "chat.jsonl", *arguments)
+
+    with opened(browser, tmp_path / "report.html") as found:
+        expect(found.page.get_by_role("columnheader", name="90% interval", exact=True)).to_be_visible()

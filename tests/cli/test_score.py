@@ -160,3 +160,9 @@ class TestRuns:
         found = simeval(folder, "score", "nothing", "--scorers", "turn_count")
 
         assert (found.returncode, "there is no run 'nothing'" in found.stderr) == (2, True)
+
+    def test_without_a_store_there_is_no_run_to_measure(self, folder: Path) -> None:
+        found = simeval(folder, "score", "last", "--scorers", "turn_count", "--store", "none")
+
+        assert found.returncode == 2
+        assert found.stderr.startswith("simeval: 'last': there is neither such a file nor a store; ")

@@ -4,6 +4,8 @@ import pytest
 
 from simeval import Expectation, MeanEvaluator, ProportionEvaluator, scorer
 from simeval.errors import DefinitionError
+from simeval.results.encoding import encode_experiment
+from simeval.results.html.heads import head_of
 from tests.support.experiments import double, engine, sums
 
 pytestmark = pytest.mark.anyio
@@ -41,3 +43,18 @@ async def test_a_number_has_one_interval_wherever_it_is_shown() -> None:
 async def test_bounds_that_are_none_are_refused_before_the_run() -> None:
     with pytest.raises(DefinitionError, match=r"scorer bad: bounds: found \(1, 0\); give the smallest and the largest"):
         scorer(lambda output: 1, name="bad", bounds=(1, 0))
+
+
+@pytest.mark.parametrize(("alpha", "said"), [(0.05, "90% interval"), (0.01, "98% interval")])
+async def test_a_report_says_the_level_of_its_intervals(alpha: float, said: str) -> None:
+    result = await engine(significance_level=alpha).evaluate(sums(12), double, scorers=[points])
+
+    assert head_of(encode_experiment(result, version="1"), {}).interval == said
+    assert said in str(result)
+
+
+async def test_intervals_of_an_older_result_have_the_level_of_then() -> None:
+    document = encode_experiment(await engine().evaluate(sums(12), double, scorers=[points]), version="1")
+    del document["significance_level"]
+
+    assert head_of(document, {}).interval == "95% interval"

@@ -25,6 +25,7 @@ from simeval.errors import DefinitionError
 from simeval.results.junit import junit_xml
 from simeval.store.database import Database
 from simeval.store.runs import Runs
+from tests.support.stores import run_sql
 
 pytestmark = pytest.mark.anyio
 OF_THE_MOMENT = {"started", "seconds", "run_id", "usage", "notes", "extras"}
@@ -234,3 +235,15 @@ async def test_evaluators_of_ones_own_are_found_again(tmp_path: Path) -> None:
     assert {type(each).__name__ for result in found for one in result.expectations for each in one.evaluators} == {
         "OwnMean"
     }
+
+
+async def test_an_evaluator_that_this_version_does_not_have_is_named(tmp_path: Path) -> None:
+    stores = await run_shards(tmp_path, of=2)
+    database = Database(stores[1])
+    run_sql(database, "UPDATE runs SET definition = replace(definition, 'SuccessRateEvaluator', 'FutureEvaluator')")
+    database.close()
+
+    with pytest.raises(
+        DefinitionError, match="evaluator: there is none named 'FutureEvaluator'; merge with the version"
+    ):
+        merged(stores, tmp_path / "merged.db")

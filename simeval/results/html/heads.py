@@ -12,13 +12,14 @@ from simeval.results.html.record import Report, ReportExpectation, ReportScenari
 from simeval.results.html.sentences import meaning, meanings, proof
 from simeval.results.html.source import Rubrics
 from simeval.results.screen.report import count_outcomes
-from simeval.results.text import counted_of, show_malformed
+from simeval.results.text import counted_of, interval_header, show_malformed
 from simeval.results.users import UserConduct, show_conduct
 
 NUMBERS = ("outcome", "estimate", "confidence_interval", "n", "missing", "left_out", "p_value", "p_value_fail")
 MOST_CAUSES = 20
 NOT_ENDED_YET = "Nothing is proven yet. What was said so far, and how it was rated, is below."
 SHARES = ("0%", "100%")
+OLDER_ALPHA = 0.025  # on each side of the intervals of results that do not say it
 
 
 def head_of(document: Json, rubrics: Rubrics) -> Report:
@@ -106,6 +107,7 @@ def _experiment(document: Json, rubrics: Rubrics) -> Report:
         causes=Counter(document.get("failures", {})).most_common(MOST_CAUSES),
         scenarios=[_scenario(scenario, rubrics)],
         metrics=[*map(_metric, document["metrics"]), *_summaries(document)],
+        interval=interval_header(document.get("significance_level", OLDER_ALPHA)),
     )
 
 

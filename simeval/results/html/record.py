@@ -74,7 +74,8 @@ class ReportChange:
 class Report:
     """The head of a report. `scenarios`, `metrics` and `changes` are there as its kind has them.
 
-    `facts` and `usage` are rows of words, `meaning` sentences that need no knowledge of statistics.
+    `facts` and `usage` are rows of words, `meaning` sentences that need no knowledge of statistics, `interval` says the
+    level of the intervals of `metrics`.
     """
 
     kind: Kind
@@ -90,6 +91,7 @@ class Report:
     causes: Sequence[tuple[str, int]] = ()
     scenarios: Sequence[ReportScenario] = ()
     metrics: Sequence[Sequence[Any]] = ()
+    interval: str = ""
     changes: Sequence[ReportChange] = ()
 
 

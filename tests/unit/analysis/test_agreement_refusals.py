@@ -33,7 +33,7 @@ class TestRefusals:
                     Label(scenario="s", index=0, value=7, expectation="a"),
                     Label(scenario="s", index=1, value=True, expectation="a"),
                 ],
-                "both ratings and passes or failures",
+                "labels: both ratings (label 0) and passes or failures (label 1); give labels of one kind",
             ),
             ([Label(scenario="s", index=9, value=True, where="x.csv, line 4")], "x.csv, line 4: 's' has no trial 9"),
         ],

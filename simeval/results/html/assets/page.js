@@ -338,7 +338,7 @@ function App({ report, kept, mark }) {
   const inside = kept.reduce((sum, each) => sum + each, 0);
   return html`<main>
     <${Hero} report=${report} mark=${mark} />
-    <${Table} title="What was measured" headers=${["Metric", "Value", "95% interval", "Examples", "Missing", "App failed", ""]} rows=${report.metrics} />
+    <${Table} title="What was measured" headers=${["Metric", "Value", report.interval, "Examples", "Missing", "App failed", ""]} rows=${report.metrics} />
     <${Filters} report=${report} state=${state} done=${text ? search.done : 0} total=${text ? report.scenarios.length : 0} />
     <p class="soft small"><span class="legend">${draw(LEGEND)}</span> ● what was seen · band: where the true value lies · | what is required</p>
     ${!isComparison && inside < held && html`<p class="soft small">${inside.toLocaleString("en")} of ${held.toLocaleString("en")} conversations shown, the worst of each requirement first.</p>`}
