@@ -113,3 +113,25 @@ def test_it_is_said_before_the_first_trial() -> None:
 def test_what_is_no_number_of_trials_is_refused(min_trials: Any, early_stopping: EarlyStopping) -> None:
     with pytest.raises(DefinitionError, match=r"ProportionEvaluator\.min_trials"):
         ProportionEvaluator(min_proportion=0.9, min_trials=min_trials, early_stopping=early_stopping)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [ProportionEvaluator(min_proportion=0.9), MeanEvaluator(at_least=0.5), MeanEvaluator(at_most=0.2)],
+)
+@pytest.mark.parametrize("stop", ["gate", "verdict"])
+def test_trials_that_are_excluded_are_none_of_the_smallest_number(rule: Evaluator, stop: StopAt) -> None:
+    bad = 0.0 if rule.prefers_high else 1.0
+
+    early = run(rule, [EXCLUDED] * 9 + [bad] * 9, n_max=50, stop=stop)
+    verdict = run(rule, [EXCLUDED] * 9 + [bad] * 10, n_max=50, stop=stop).verdict()
+
+    assert not early.settled
+    assert early.verdict().p_value_fail == 1.0
+    assert (verdict.outcome, verdict.n, verdict.left_out) == ("fail", 10, 9)
+
+
+def test_a_sample_that_excluded_trials_leave_smaller_is_taken_whole() -> None:
+    test = run(ProportionEvaluator(min_proportion=0.9), [EXCLUDED] * 2 + [0.0] * 10, n_max=11)
+
+    assert (test.index, test.verdict().outcome, test.verdict().n) == (11, "fail", 9)
