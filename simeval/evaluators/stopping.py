@@ -102,6 +102,11 @@ class RunningTest(ABC):
     def trials_needed(self, later: EarlyOutcomes) -> TrialsNeeded:
         """Say how many trials a test that is not settled can need, given those that have come before their turn."""
 
+    def first_look(self, later: EarlyOutcomes) -> int:
+        """Return after which trial there may be a verdict, if those that are not known count."""
+        counted = [index + 1 for index in range(self.index, self.n_max) if later.get(index) != EXCLUDED]
+        return [*counted, self.n_max][min(max(self.min_trials - len(self.taken) - 1, 0), len(counted))]
+
     @abstractmethod
     def conclude(self, ended: Ended) -> Verdict:
         """Return the verdict on what was taken."""
@@ -223,7 +228,10 @@ class SequentialTest(RunningTest):
         trials, ending = self._look_ahead(self._worst, later, unknown=True)
         if ending != "pass" and self._plan.stop == "verdict":
             trials, _ = self._look_ahead(self._best, later, unknown=False)
-        return TrialsNeeded(trials, ends=ending != "pass" and self._plan.stop == "gate")
+        ends = ending != "pass" and self._plan.stop == "gate"
+        if ends and self._look_ahead(self._worst, {}, unknown=True)[1] != "pass":
+            trials = self.first_look(later)
+        return TrialsNeeded(trials, ends=ends)
 
     def conclude(self, ended: Ended) -> Verdict:
         """Conclude stage-wise; what a run that was cut short might still have brought counts against both sides."""
@@ -232,13 +240,9 @@ class SequentialTest(RunningTest):
         for_pass = plan.infer(*plan.completed(*worst, good=False))
         for_fail = plan.infer(*plan.completed(*best, good=True))
         estimate, interval = rule.summarise(self.taken, plan, (for_pass.interval[0], for_fail.interval[1]))
+        good, bad, missing = (self._met.count(met) for met in (True, False, None))
         verdict = share_verdict(
-            Counts(
-                good=self._met.count(True),
-                bad=self._met.count(False),
-                missing=self._met.count(None),
-                crashes=self.taken.count(None),
-            ),
+            Counts(good=good, bad=bad, missing=missing, crashes=self.taken.count(None)),
             evidence=(for_pass.p_pass, for_fail.p_fail),
             bar=rule.required_share,
             alpha=rule.alpha,
@@ -325,14 +329,14 @@ class BettingTest(RunningTest):
         ahead = {index: later.get(index, best) for index in range(self.index, self.n_max)}
         counted = {index: outcome for index, outcome in ahead.items() if outcome != EXCLUDED}
         values = [self._value(outcome, self._low) for outcome in [*self.taken, *counted.values()]]
-        scale = (self._low, self._high)
-        path = betting_path(values, self._bar, bounds=scale, alpha=self._alpha, n_max=self.n_max)
+        path = betting_path(values, self._bar, bounds=(self._low, self._high), alpha=self._alpha, n_max=self.n_max)
         proven = np.maximum.accumulate(path)[len(self.taken) :] * self._alpha >= 1
-        looks = [*zip(counted, proven, strict=True)][max(self.min_trials - len(self.taken) - 1, 0) :]
-        wins = [index + 1 for index, is_won in looks if is_won]
-        if wins:
-            return TrialsNeeded(wins[0], ends=False)
-        return TrialsNeeded(self.n_max, ends=self._stop == "gate")
+        first, wins = self.first_look(later), [index + 1 for index, won in zip(counted, proven, strict=True) if won]
+        at_gate, is_lost = self._stop == "gate", self._below.p_value <= self._alpha
+        if wins and not is_lost:
+            return TrialsNeeded(max(first, wins[0]), ends=False)
+        is_lost = is_lost or (at_gate and (not later or self.trials_needed({}).ends))
+        return TrialsNeeded(first if is_lost else self.n_max, ends=at_gate)
 
     def conclude(self, ended: Ended) -> Verdict:
         low, high = self._bounds

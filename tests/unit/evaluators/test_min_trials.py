@@ -135,3 +135,28 @@ def test_a_sample_that_excluded_trials_leave_smaller_is_taken_whole() -> None:
     test = run(ProportionEvaluator(min_proportion=0.9), [EXCLUDED] * 2 + [0.0] * 10, n_max=11)
 
     assert (test.index, test.verdict().outcome, test.verdict().n) == (11, "fail", 9)
+
+
+@pytest.mark.parametrize("stop", ["gate", "verdict"])
+def test_a_mean_whose_fail_is_proven_needs_no_trial_beyond_the_smallest_number(stop: StopAt) -> None:
+    test = run(MeanEvaluator(at_least=0.5), [0.0] * 9, n_max=50, stop=stop)
+
+    assert test.trials_needed({}).trials == 10
+    assert test.trials_needed({9: EXCLUDED}).trials == 11
+    assert test.trials_needed({12: EXCLUDED, 13: 1.0}).trials == 10
+
+
+@pytest.mark.parametrize("rule", [ProportionEvaluator(min_proportion=0.9), MeanEvaluator(at_least=0.9)])
+@pytest.mark.parametrize("outcomes", [[0.0] * 4, [1.0] + [EXCLUDED] * 36])
+def test_a_gate_at_which_a_pass_is_ruled_out_needs_no_trial_beyond_the_smallest_number(
+    rule: Evaluator, outcomes: list[Taken]
+) -> None:
+    test = run(rule, outcomes, n_max=60, stop="gate")
+    first = 10 + outcomes.count(EXCLUDED)
+
+    needed = test.trials_needed({})
+    for _ in range(60):
+        test.take(1.0)
+
+    assert (needed.trials, needed.ends) == (first, True)
+    assert (test.index, test.passes) == (first, False)
