@@ -1,5 +1,6 @@
 """The live screen: a terminal's other screen, painted anew with each frame, and left as if it had never been there."""
 
+import logging
 import os
 import sys
 from collections import deque
@@ -41,8 +42,9 @@ class Screen:
             stream: TextIO = getattr(sys, name)
             if stream.isatty():
                 self._replaced.append((name, stream, _Taking(stream, self._printed)))
-        for name, _, taking in self._replaced:
+        for name, stream, taking in self._replaced:
             setattr(sys, name, taking)
+            _move_logs(stream, taking)
         self._write(ENTER)
         return self
 
@@ -50,6 +52,7 @@ class Screen:
         for name, stream, taking in self._replaced:
             if getattr(sys, name) is taking:
                 setattr(sys, name, stream)
+            _move_logs(taking, stream)
         self._write(LEAVE)
         self._printed.give_back()
 
@@ -124,6 +127,14 @@ class _Taking:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+def _move_logs(stream: Any, to: Any) -> None:
+    """Have what loggers write to a stream written to another: their handlers hold it since they were made."""
+    named = [each for each in logging.root.manager.loggerDict.values() if isinstance(each, logging.Logger)]
+    for handler in [handler for logger in (logging.root, *named) for handler in logger.handlers]:
+        if isinstance(handler, logging.StreamHandler) and handler.stream is stream:
+            handler.setStream(to)
 
 
 def _size_of(stream: TextIO) -> tuple[int, int]:
