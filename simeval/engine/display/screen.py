@@ -67,8 +67,7 @@ class Screen:
 
     def _write(self, text: str) -> None:
         with suppress(OSError):  # a terminal that has gone ends no run
-            self._stream.write(text)
-            self._stream.flush()
+            _write_to(self._stream, text)
 
 
 class _Printed:
@@ -98,11 +97,11 @@ class _Printed:
         """Print it all."""
         with self._lock, suppress(OSError):
             if self._dropped:
-                sys.stderr.write(f"… {self._dropped:,} earlier lines were not kept; --display plain shows them\n")
+                said = f"… {self._dropped:,} earlier lines were not kept; --display plain shows them\n"
+                _write_to(sys.stderr, said)
             while self._pieces:
                 stream, text = self._pieces.popleft()
-                stream.write(text)
-                stream.flush()
+                _write_to(stream, text)
 
 
 class _Taking:
@@ -127,6 +126,13 @@ class _Taking:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+def _write_to(stream: TextIO, text: str) -> None:
+    """Write all of a text; what the stream has no bytes for, such as half of a surrogate pair, as its code."""
+    encoding = stream.encoding or "utf-8"
+    stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    stream.flush()
 
 
 def _move_logs(stream: Any, to: Any) -> None:

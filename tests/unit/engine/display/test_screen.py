@@ -40,3 +40,14 @@ def test_what_an_app_logs_by_a_handler_that_was_made_before_is_printed_in_the_en
 
     assert said == ["out of stock"]
     assert terminal.shown == f"{ENTER}{LEAVE}out of stock\nclosed\n"
+
+
+def test_what_a_terminal_cannot_write_is_written_as_its_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+
+    with Screen(terminal):
+        sys.stderr.write("half a pair \ud83d\n")
+        sys.stderr.write("a whole one 🔥\n")
+
+    assert terminal.shown == f"{ENTER}{LEAVE}half a pair \\ud83d\na whole one 🔥\n"
