@@ -41,6 +41,7 @@ class RunningTest(ABC):
     """One requirement, tested on at most `n_max` trials. `name` is the requirement in words."""
 
     needs_full_sample = False  # on all of its trials, whatever becomes of other requirements
+    min_trials = 1  # that count, before any verdict; of a sample with fewer, all
 
     def __init__(self, name: str, n_max: int) -> None:
         require_size(n_max, f"{name}: trials")
@@ -55,6 +56,11 @@ class RunningTest(ABC):
     def index(self) -> int:
         """The index of the trial that comes next."""
         return len(self.taken) + len(self.excluded)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether there may be a verdict; before, nothing is known. What is excluded does not count."""
+        return len(self.taken) >= self.min_trials or self.index == self.n_max
 
     @property
     def misses(self) -> int | None:
@@ -79,7 +85,8 @@ class RunningTest(ABC):
 
     def is_dead_end(self) -> bool:
         """Return whether the test ends here because no pass can be reached any more."""
-        return False
+        has_none = not self.taken and self.index >= self.min_trials  # all are excluded: no verdict to wait for
+        return (self.is_due or has_none) and self.trials_needed({}).ends
 
     def verdict(self) -> Verdict:
         """Return the verdict on what was taken; a test that is not settled was cut short."""
@@ -94,6 +101,11 @@ class RunningTest(ABC):
     @abstractmethod
     def trials_needed(self, later: EarlyOutcomes) -> TrialsNeeded:
         """Say how many trials a test that is not settled can need, given those that have come before their turn."""
+
+    def first_look(self, later: EarlyOutcomes) -> int:
+        """Return after which trial there may be a verdict, if those that are not known count."""
+        counted = [index + 1 for index in range(self.index, self.n_max) if later.get(index) != EXCLUDED]
+        return [*counted, self.n_max][min(max(self.min_trials - len(self.taken) - 1, 0), len(counted))]
 
     @abstractmethod
     def conclude(self, ended: Ended) -> Verdict:
@@ -186,6 +198,7 @@ class SequentialTest(RunningTest):
 
     def __init__(self, name: str, plan: Design, rule: ShareRule, method: str) -> None:
         super().__init__(name, plan.n_max)
+        self.min_trials = plan.min_trials
         self._plan, self._rule, self._method = plan, rule, method
         self._met: list[bool | None] = []
         self._worst = _Walker(plan, missing_is_good=False)
@@ -215,27 +228,21 @@ class SequentialTest(RunningTest):
         trials, ending = self._look_ahead(self._worst, later, unknown=True)
         if ending != "pass" and self._plan.stop == "verdict":
             trials, _ = self._look_ahead(self._best, later, unknown=False)
-        return TrialsNeeded(trials, ends=ending != "pass" and self._plan.stop == "gate")
-
-    def is_dead_end(self) -> bool:
-        is_due = self._plan.stop == "gate" and self.index >= self._plan.min_trials
-        return is_due and self.trials_needed({}).ends
+        ends = ending != "pass" and self._plan.stop == "gate"
+        if ends and self._look_ahead(self._worst, {}, unknown=True)[1] != "pass":
+            trials = self.first_look(later)
+        return TrialsNeeded(trials, ends=ends)
 
     def conclude(self, ended: Ended) -> Verdict:
         """Conclude stage-wise; what a run that was cut short might still have brought counts against both sides."""
         plan, rule = self._plan, self._rule
-        is_due = self.index >= plan.min_trials  # before, nothing is known
-        worst, best = ((each.n, each.failures) if is_due else (0, 0) for each in (self._worst, self._best))
+        worst, best = ((each.n, each.failures) if self.is_due else (0, 0) for each in (self._worst, self._best))
         for_pass = plan.infer(*plan.completed(*worst, good=False))
         for_fail = plan.infer(*plan.completed(*best, good=True))
         estimate, interval = rule.summarise(self.taken, plan, (for_pass.interval[0], for_fail.interval[1]))
+        good, bad, missing = (self._met.count(met) for met in (True, False, None))
         verdict = share_verdict(
-            Counts(
-                good=self._met.count(True),
-                bad=self._met.count(False),
-                missing=self._met.count(None),
-                crashes=self.taken.count(None),
-            ),
+            Counts(good=good, bad=bad, missing=missing, crashes=self.taken.count(None)),
             evidence=(for_pass.p_pass, for_fail.p_fail),
             bar=rule.required_share,
             alpha=rule.alpha,
@@ -303,7 +310,7 @@ class BettingTest(RunningTest):
     ) -> None:
         super().__init__(name, n_max)
         self._sign, self._bounds, self._alpha, self._stop = 1 if at_least else -1, bounds, alpha, stop
-        self._first = min(min_trials, n_max)
+        self.min_trials = min(min_trials, n_max)
         self._bar = self._sign * bar
         self._low, self._high = sorted(self._sign * bound for bound in bounds)
         self._above = Betting(self._bar, bounds=(self._low, self._high), alpha=alpha, n_max=n_max)
@@ -312,7 +319,7 @@ class BettingTest(RunningTest):
     def advance(self, outcome: Counted) -> None:
         self._above.push(self._value(outcome, self._low))
         self._below.push(-self._value(outcome, self._high))
-        if self.index < self._first:
+        if not self.is_due:
             return
         self.passes = self._above.p_value <= self._alpha
         self.settled = self.passes or self._below.p_value <= self._alpha
@@ -322,27 +329,24 @@ class BettingTest(RunningTest):
         ahead = {index: later.get(index, best) for index in range(self.index, self.n_max)}
         counted = {index: outcome for index, outcome in ahead.items() if outcome != EXCLUDED}
         values = [self._value(outcome, self._low) for outcome in [*self.taken, *counted.values()]]
-        scale = (self._low, self._high)
-        path = betting_path(values, self._bar, bounds=scale, alpha=self._alpha, n_max=self.n_max)
+        path = betting_path(values, self._bar, bounds=(self._low, self._high), alpha=self._alpha, n_max=self.n_max)
         proven = np.maximum.accumulate(path)[len(self.taken) :] * self._alpha >= 1
-        wins = [index + 1 for index, is_won in zip(counted, proven, strict=True) if is_won and index + 1 >= self._first]
-        if wins:
-            return TrialsNeeded(wins[0], ends=False)
-        return TrialsNeeded(self.n_max, ends=self._stop == "gate")
-
-    def is_dead_end(self) -> bool:
-        return self._stop == "gate" and self.index >= self._first and self.trials_needed({}).ends
+        first, wins = self.first_look(later), [index + 1 for index, won in zip(counted, proven, strict=True) if won]
+        at_gate, is_lost = self._stop == "gate", self._below.p_value <= self._alpha
+        if wins and not is_lost:
+            return TrialsNeeded(max(first, wins[0]), ends=False)
+        is_lost = is_lost or (at_gate and (not later or self.trials_needed({}).ends))
+        return TrialsNeeded(first if is_lost else self.n_max, ends=at_gate)
 
     def conclude(self, ended: Ended) -> Verdict:
         low, high = self._bounds
         scores = [score for score in self.taken if score is not None and not isnan(score)]
         lost = len(self.taken) - len(scores)
-        is_due = self.index >= self._first  # before, nothing is known
-        known = self.taken if is_due else []
+        known = self.taken if self.is_due else []
         return mean_verdict(
             scores,
             lost,
-            evidence=(self._above.p_value, self._below.p_value) if is_due else (1.0, 1.0),
+            evidence=(self._above.p_value, self._below.p_value) if self.is_due else (1.0, 1.0),
             interval=(
                 lower_bound(filled(known, low), self._alpha, bounds=self._bounds, n_max=self.n_max),
                 upper_bound(filled(known, high), self._alpha, bounds=self._bounds, n_max=self.n_max),

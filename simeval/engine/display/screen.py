@@ -1,5 +1,6 @@
 """The live screen: a terminal's other screen, painted anew with each frame, and left as if it had never been there."""
 
+import logging
 import os
 import sys
 from collections import deque
@@ -41,8 +42,9 @@ class Screen:
             stream: TextIO = getattr(sys, name)
             if stream.isatty():
                 self._replaced.append((name, stream, _Taking(stream, self._printed)))
-        for name, _, taking in self._replaced:
+        for name, stream, taking in self._replaced:
             setattr(sys, name, taking)
+            _move_logs(stream, taking)
         self._write(ENTER)
         return self
 
@@ -50,6 +52,7 @@ class Screen:
         for name, stream, taking in self._replaced:
             if getattr(sys, name) is taking:
                 setattr(sys, name, stream)
+            _move_logs(taking, stream)
         self._write(LEAVE)
         self._printed.give_back()
 
@@ -64,8 +67,7 @@ class Screen:
 
     def _write(self, text: str) -> None:
         with suppress(OSError):  # a terminal that has gone ends no run
-            self._stream.write(text)
-            self._stream.flush()
+            _write_to(self._stream, text)
 
 
 class _Printed:
@@ -95,11 +97,11 @@ class _Printed:
         """Print it all."""
         with self._lock, suppress(OSError):
             if self._dropped:
-                sys.stderr.write(f"… {self._dropped:,} earlier lines were not kept; --display plain shows them\n")
+                said = f"… {self._dropped:,} earlier lines were not kept; --display plain shows them\n"
+                _write_to(sys.stderr, said)
             while self._pieces:
                 stream, text = self._pieces.popleft()
-                stream.write(text)
-                stream.flush()
+                _write_to(stream, text)
 
 
 class _Taking:
@@ -124,6 +126,21 @@ class _Taking:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+def _write_to(stream: TextIO, text: str) -> None:
+    """Write all of a text; what the stream has no bytes for, such as half of a surrogate pair, as its code."""
+    encoding = stream.encoding or "utf-8"
+    stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    stream.flush()
+
+
+def _move_logs(stream: Any, to: Any) -> None:
+    """Have what loggers write to a stream written to another: their handlers hold it since they were made."""
+    named = [each for each in logging.root.manager.loggerDict.values() if isinstance(each, logging.Logger)]
+    for handler in [handler for logger in (logging.root, *named) for handler in logger.handlers]:
+        if isinstance(handler, logging.StreamHandler) and handler.stream is stream:
+            handler.setStream(to)
 
 
 def _size_of(stream: TextIO) -> tuple[int, int]:

@@ -113,3 +113,50 @@ def test_it_is_said_before_the_first_trial() -> None:
 def test_what_is_no_number_of_trials_is_refused(min_trials: Any, early_stopping: EarlyStopping) -> None:
     with pytest.raises(DefinitionError, match=r"ProportionEvaluator\.min_trials"):
         ProportionEvaluator(min_proportion=0.9, min_trials=min_trials, early_stopping=early_stopping)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [ProportionEvaluator(min_proportion=0.9), MeanEvaluator(at_least=0.5), MeanEvaluator(at_most=0.2)],
+)
+@pytest.mark.parametrize("stop", ["gate", "verdict"])
+def test_trials_that_are_excluded_are_none_of_the_smallest_number(rule: Evaluator, stop: StopAt) -> None:
+    bad = 0.0 if rule.prefers_high else 1.0
+
+    early = run(rule, [EXCLUDED] * 9 + [bad] * 9, n_max=50, stop=stop)
+    verdict = run(rule, [EXCLUDED] * 9 + [bad] * 10, n_max=50, stop=stop).verdict()
+
+    assert not early.settled
+    assert early.verdict().p_value_fail == 1.0
+    assert (verdict.outcome, verdict.n, verdict.left_out) == ("fail", 10, 9)
+
+
+def test_a_sample_that_excluded_trials_leave_smaller_is_taken_whole() -> None:
+    test = run(ProportionEvaluator(min_proportion=0.9), [EXCLUDED] * 2 + [0.0] * 10, n_max=11)
+
+    assert (test.index, test.verdict().outcome, test.verdict().n) == (11, "fail", 9)
+
+
+@pytest.mark.parametrize("stop", ["gate", "verdict"])
+def test_a_mean_whose_fail_is_proven_needs_no_trial_beyond_the_smallest_number(stop: StopAt) -> None:
+    test = run(MeanEvaluator(at_least=0.5), [0.0] * 9, n_max=50, stop=stop)
+
+    assert test.trials_needed({}).trials == 10
+    assert test.trials_needed({9: EXCLUDED}).trials == 11
+    assert test.trials_needed({12: EXCLUDED, 13: 1.0}).trials == 10
+
+
+@pytest.mark.parametrize("rule", [ProportionEvaluator(min_proportion=0.9), MeanEvaluator(at_least=0.9)])
+@pytest.mark.parametrize("outcomes", [[0.0] * 4, [1.0] + [EXCLUDED] * 36])
+def test_a_gate_at_which_a_pass_is_ruled_out_needs_no_trial_beyond_the_smallest_number(
+    rule: Evaluator, outcomes: list[Taken]
+) -> None:
+    test = run(rule, outcomes, n_max=60, stop="gate")
+    first = 10 + outcomes.count(EXCLUDED)
+
+    needed = test.trials_needed({})
+    for _ in range(60):
+        test.take(1.0)
+
+    assert (needed.trials, needed.ends) == (first, True)
+    assert (test.index, test.passes) == (first, False)

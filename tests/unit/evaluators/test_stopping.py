@@ -274,7 +274,7 @@ def test_excluded_trials_that_leave_too_few_for_a_pass_end_a_gate() -> None:
     assert mean.index < 40
 
 
-@given(st.lists(OUTCOMES, max_size=40), st.sampled_from([RULE, LENIENT, MeanEvaluator(at_least=0.3)]))
+@given(st.lists(OUTCOMES, max_size=40), st.sampled_from([RULE, LENIENT, MeanEvaluator(at_least=0.3, min_trials=1)]))
 def test_a_course_never_wants_trials_that_there_are_not_and_always_one_more(
     outcomes: list[Taken], rule: Evaluator
 ) -> None:
