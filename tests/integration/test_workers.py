@@ -187,7 +187,7 @@ async def test_a_worker_with_another_suite_leaves_the_run_alone(where: str, capl
         async with workers(where):
             await until(lambda: bool(results))
 
-    assert "scenarios: 'scenario 3': given was" in caplog.text
+    assert "scenario 'scenario 3': given was" in caplog.text
     assert len(results[0]) == len(SUITE)
 
 
