@@ -1,5 +1,6 @@
 """What became of each requirement of a suite, or metric of an experiment, from one run to another: the records."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,6 +21,7 @@ ChangeReason = Literal[
     "unknown_direction",
 ]
 
+WORST_FIRST: Sequence[Finding] = ("worse", "unclear", "changed", "better", "not worse", "unchanged")
 ASKED = {
     "not_worse": "all that has a margin is proven better or not worse, nothing is proven worse, something is proven",
     "not_proven_worse": "nothing is proven worse",

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simeval.analysis.changes import ASKED, Change, ComparedRun, Finding
+from simeval.analysis.changes import ASKED, WORST_FIRST, Change, ComparedRun
 from simeval.core.serialization import Json, decode_conversation
 from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Trial
 from simeval.core.version import __version__
@@ -22,7 +22,6 @@ from simeval.results.text import counted_of
 if TYPE_CHECKING:  # comparisons write their reports by what is here
     from simeval.analysis.comparison_report import Comparison
 
-WORST_FIRST: Sequence[Finding] = ("worse", "unclear", "changed", "better", "not worse", "unchanged")
 HEADLINES = {
     "worse": "The new version is proven worse",
     "unclear": "It is not proven whether the new version is worse",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from simeval.analysis.changes import Change, Finding
+from simeval.analysis.changes import WORST_FIRST, Change, Finding
 from simeval.analysis.comparison_report import (
     Comparison,
     change_cells,
@@ -18,7 +18,6 @@ from simeval.results.screen.conversations import conversations_text
 from simeval.results.screen.page import Page, ShownScenario
 
 SYMBOLS: Mapping[Finding, str] = {"worse": "❌", "unclear": "❔", "changed": "❔", "better": "✅", "not worse": "✅"}
-WORST_FIRST: Sequence[Finding] = ("worse", "unclear", "changed", "not worse", "better", "unchanged")
 MOST_PAIRS = 3  # of one change that are shown
 OF_THE_TABLE = 0.5  # of the room that is left
 

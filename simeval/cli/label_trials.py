@@ -12,13 +12,14 @@ from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items
 from simeval.analysis.labels import labels_of
 from simeval.analysis.saved_run import read_suite
 from simeval.cli.keyboard import Keyboard, keyboard
-from simeval.cli.output import show, status_of
+from simeval.cli.opened import with_store
+from simeval.cli.output import show
 from simeval.core.settings import DEFAULTS
 from simeval.core.terminal import Color, Terminal, one_line, terminal_of
 from simeval.core.transcript import transcript_lines
 from simeval.errors import DefinitionError
+from simeval.store.database import Database
 from simeval.store.feedback import FeedbackBook
-from simeval.store.opening import open_database
 from simeval.store.runs import Runs
 
 ENTER, LEAVE, CLEAR = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l", "\x1b[2J\x1b[H"
@@ -44,17 +45,13 @@ class Asked:
 def label_run(store: str, asked: Asked) -> int:
     """Have a person label trials of a run; give the exit status."""
 
-    def work() -> None:
+    def work(database: Database) -> None:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             do = "run it in a terminal, or write a file with `simeval agree RESULT --sample N --out FILE`"
             raise DefinitionError("label", found="there is nobody to ask", do=do)
-        database = open_database(store, must_exist=True)
-        try:
-            _label(Runs(database), FeedbackBook(database), asked)
-        finally:
-            database.close()
+        _label(Runs(database), FeedbackBook(database), asked)
 
-    return status_of(work)
+    return with_store(store, work)
 
 
 def _label(runs: Runs, book: FeedbackBook, asked: Asked) -> None:

@@ -57,12 +57,12 @@ def write_json(path: str | None, found: Mapping[str, Any]) -> None:
         write_text(path, f"{json.dumps(found, ensure_ascii=False, indent=1)}\n")
 
 
-def write_markdown(path: str | None, made: Callable[[], str], *, is_summary: bool = True) -> None:
+def write_markdown(path: str | None, made: Callable[[], str]) -> None:
     """Write a report as Markdown, where a path is given, and add it to the summary of a GitHub job, where there is one.
 
     What GitHub cannot take is said, and spoils nothing else.
     """
-    summary = os.environ.get(STEP_SUMMARY) if is_summary else None
+    summary = os.environ.get(STEP_SUMMARY)
     if path is None and not summary:
         return
     text = made()

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from math import nan
@@ -130,6 +130,16 @@ def read_controls(connection: Connection, run_id: str) -> dict[str, ControlRecor
     rows = connection.execute(select(*columns, CONTROLS.c.exact).where(CONTROLS.c.run_id == run_id)).mappings()
     found = ({**as_written(row)} for row in rows)
     return {each["key"]: ControlRecord(**{name: each[name] for name in each if name != "exact"}) for each in found}
+
+
+def read_measured(
+    connection: Connection, run_id: str, *, part: Part | None = None, in_outline: bool = False
+) -> Iterator[tuple[TrialConversation, Mapping[int, Score | Failure]]]:
+    """Yield the trials of a run, or a part of it, in order, with what was measured by the position of its measure."""
+    held = read_conversations(connection, run_id, part=part, in_outline=in_outline)
+    scores, failures = read_scores(connection, run_id, part=part), read_failures(connection, run_id, part=part)
+    for key, each in sorted(held.items()):
+        yield each, {**failures.get(key, {}), **scores.get(key, {})}
 
 
 def read_spent(connection: Connection, run_id: str) -> tuple[float, Mapping[str, Usage]]:

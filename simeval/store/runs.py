@@ -29,6 +29,7 @@ from simeval.store.reading import (
     read_conversations,
     read_cuts,
     read_failures,
+    read_measured,
     read_rubrics,
     read_scores,
     read_spent,
@@ -322,20 +323,15 @@ def _begun(connection: Connection, run: Mapping[str, Any], *, stands: str) -> Js
 
 
 def _trials(connection: Connection, run_id: str, part: Part, measures: int, *, in_outline: bool) -> list[Judgement]:
-    held = read_conversations(connection, run_id, part=part, in_outline=in_outline)
-    scores, failures = read_scores(connection, run_id, part=part), read_failures(connection, run_id, part=part)
-    found = []
-    for key, each in sorted(held.items()):
-        measured: dict[int, Score | Failure] = {**failures.get(key, {}), **scores.get(key, {})}
-        found.append(
-            Judgement(
-                trial=each.trial,
-                conversation=each.conversation,
-                results=tuple(each.failure or measured.get(place, UNNEEDED) for place in range(measures)),
-                failure=each.failure,
-            )
+    return [
+        Judgement(
+            trial=each.trial,
+            conversation=each.conversation,
+            results=tuple(each.failure or measured.get(place, UNNEEDED) for place in range(measures)),
+            failure=each.failure,
         )
-    return found
+        for each, measured in read_measured(connection, run_id, part=part, in_outline=in_outline)
+    ]
 
 
 def _document(connection: Connection, run: Mapping[str, Any]) -> Json:

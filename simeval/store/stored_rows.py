@@ -8,11 +8,10 @@ from functools import partial
 from sqlalchemy import Connection, func, select
 
 from simeval.core.serialization import Json
-from simeval.core.trial import Failure, Score
 from simeval.datasets.dataset import REFERENCE, Dataset, Example, check_dataset
 from simeval.results.rows import Row, Rows, row_of
 from simeval.store.database import Database
-from simeval.store.reading import Part, read_conversations, read_failures, read_scores
+from simeval.store.reading import Part, read_measured
 from simeval.store.runs import Runs
 from simeval.store.schema import SCENARIOS, TRIALS
 from simeval.store.text_encoding import as_written
@@ -76,14 +75,10 @@ def iterate(database: Database, run_id: str, scenarios: list[_Scenario]) -> Iter
 
 def _part(connection: Connection, *, run_id: str, scenario: _Scenario, first: int) -> list[Row]:
     part = Part(scenario.position, indexes=range(first, min(first + READ_AT_ONCE, scenario.end)))
-    held = read_conversations(connection, run_id, part=part)
-    scores = read_scores(connection, run_id, part=part)
-    failures = read_failures(connection, run_id, part=part)
     rows = []
-    for key, each in sorted(held.items()):
-        measured: dict[int, Score | Failure] = {**failures.get(key, {}), **scores.get(key, {})}
+    for each, measured in read_measured(connection, run_id, part=part):
         results = [(label, measured[place]) for place, label in enumerate(scenario.labels) if place in measured]
-        place, again = divmod(key[1], scenario.times)
+        place, again = divmod(each.trial.index, scenario.times)
         which = {"example": scenario.keys[place], "repetition": again} if scenario.keys else {}
         rows.append(row_of(each, results, title=scenario.title, concluded=scenario.concluded, **which))
     return rows

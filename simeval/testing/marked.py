@@ -105,7 +105,7 @@ class MarkedTests:
     def properties(self, result: SuiteResult) -> Iterator[tuple[str, str]]:
         """Return what a test's report keeps of a result: a line for each scenario, and the figures of its verdicts."""
         cost = total(result.run.usage).cost_usd
-        spent = f", ${cost:.2f}" if cost else ""
+        spent = f", ${cost:.2f}" if cost and len(result) == 1 else ""  # it is that of the whole run
         kept = "" if self._settled(self.project.settings).store is None else f", run {result.run.run_id}"
         for scenario in result:
             held = counted_of(scenario.trials, "conversation")

@@ -9,20 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import ROOT, SUITE, simeval
-
-APP = """
-async def good(message, state):
-    return "I track orders and start returns."
-
-async def bad(message, state):
-    return "No idea."
-"""
+from tests.support.command_line import ROOT, SHOP, SUITE, simeval
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "shop.py").write_text(APP)
+    (tmp_path / "shop.py").write_text(SHOP)
     (tmp_path / "suite.yaml").write_text(SUITE)
     return tmp_path
 

@@ -8,6 +8,13 @@ from pathlib import Path
 ASKED = "the app was asked"  # what an app writes to standard error for `started`
 PATIENCE_SECONDS = 30  # for the end of a run: less than an app may take for an answer
 ROOT = Path(__file__).resolve().parents[2]
+SHOP = """
+async def good(message, state):
+    return "I track orders and start returns."
+
+async def bad(message, state):
+    return "No idea."
+"""
 SUITE = """
 sample_size: 30
 scenarios:

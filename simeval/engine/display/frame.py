@@ -8,21 +8,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from simeval.core.terminal import Style, Terminal, isolated, one_line
+from simeval.core.terminal import Terminal, isolated, one_line
 from simeval.core.trial import Outcome
 from simeval.core.usage import Usage
 from simeval.core.waits import Wait
 from simeval.engine.display.pace import show_calls, show_time
 from simeval.engine.flow.standing import Requirement, Standing
+from simeval.results.screen.requirement import COLOURS, SIGNS
+from simeval.results.text import MARKS
 
 WIDE = 110  # cells from which on there is room for longer bars
 BAR, WIDE_BAR = 8, 16
 COUNT, MISSES, FOUND, ASKED = 9, 8, 20, 6  # cells of the columns
 MOST_MODELS, MOST_MESSAGES = 3, 4
 FEWEST_ROWS = 3  # of scenarios, where there is room for anything else
-COLOURS: dict[Outcome, Style] = {"pass": "green", "fail": "red", "inconclusive": "yellow", "error": "red"}
-SIGNS: dict[Outcome, str] = {"pass": "✓", "fail": "✗", "inconclusive": "?", "error": "!"}
-WORDS: dict[Outcome, str] = {"pass": "PASS", "fail": "FAIL", "inconclusive": "INCONCLUSIVE", "error": "ERROR"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +139,7 @@ def _trials(standing: Standing, outcome: Outcome | None, terminal: Terminal) -> 
 
 def _counted(standing: Standing, outcome: Outcome | None) -> str:
     if outcome:
-        return f"{WORDS[outcome]} at {standing.trials}"
+        return f"{MARKS[outcome]} at {standing.trials}"
     if not standing.needed:
         return "ended" if standing.is_closed else "not begun"
     return f"{standing.trials}/{standing.needed}"

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 SERVER_SENT, JSON_LINES = "text/event-stream", ("application/x-ndjson", "application/jsonl")
 USUAL_REQUEST = {"message": "{message}", "session": "{session}"}
+NO_ANSWER = 300  # the status from which on there is none
 _ELSEWHERE = ("header:", "cookie:")
 
 
@@ -48,12 +49,12 @@ class HttpApp:
     `reply`, `tool_calls` and `context` (what was retrieved) are paths into the answer, such as
     $.choices[0].message.content; without `reply` an answer is a text, or JSON that has one under "reply", "response",
     "answer", "message", "content", "text" or "output". Server-sent events and lines of JSON are read to their end and
-    joined. `session` says where the app names the
-    conversation: a path, header:NAME or cookie:NAME; then {session} is that, and null at the first turn. Cookies are
-    sent back in the same conversation; a redirection is not followed. `title` is what reports call the app, by default
-    its address with a mark of what else is described here.
+    joined. `session` says where the app names the conversation: a path, header:NAME or cookie:NAME; then {session} is
+    that, and null at the first turn. Cookies are sent back in the same conversation; a redirection is not followed.
+    `title` is what reports call the app, by default its address with a mark of what else is described here.
 
-    Raises DefinitionError for what cannot be used.
+    Raises DefinitionError for what cannot be used, when it is made, and for a variable that is not set, when it is
+    opened.
     """
 
     url: str
@@ -75,6 +76,8 @@ class HttpApp:
         places = places_in([self.request, self.url])
         do = "put {message}, or {messages} for the whole conversation, where it wants what the user says"
         require(bool(places & {"message", "messages"}), "app: request", found=self.request, do=do)
+        is_fit = self.method != "GET" or isinstance(self.request, Mapping)
+        require(is_fit, "app: request", found=self.request, do="with GET, give the names and values of the query")
         by_path = self.session if self.session and not self.session.startswith(_ELSEWHERE) else None
         reading = {
             name: steps_of(path, f"app: {name}") if path else ()
@@ -198,7 +201,7 @@ class HttpApp:
 async def _read(answer: aiohttp.ClientResponse, reply: Reply) -> None:
     """Take in what came. Raises AppFailure where it is no answer."""
     kind = answer.content_type
-    if answer.status < 300 and (kind == SERVER_SENT or kind in JSON_LINES):
+    if answer.status < NO_ANSWER and (kind == SERVER_SENT or kind in JSON_LINES):
         async for event in events_of(answer.content, are_server_sent=kind == SERVER_SENT):
             reply.came += f"{event if isinstance(event, str) else json.dumps(event, ensure_ascii=False)}\n"
             reply.take(event, streamed=True)
@@ -206,7 +209,7 @@ async def _read(answer: aiohttp.ClientResponse, reply: Reply) -> None:
             raise AppFailure("no text is found in any event of its stream; say where with `reply:`")
         return
     reply.came = await answer.text(errors="replace")
-    if answer.status >= 300:
+    if answer.status >= NO_ANSWER:
         elsewhere = answer.headers.get("Location")
         said = f"it redirects to {elsewhere}" if elsewhere else quoted(reply.came) or answer.reason
         raise AppFailure(f"HTTP {answer.status}: {said}")

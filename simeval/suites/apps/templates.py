@@ -12,6 +12,7 @@ _PLACE = re.compile(r"\{(" + "|".join(PLACES) + r")\}")
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 _STEP = re.compile(r"\[(-?\d+)\]|([^.\[\]]+)")
 MISSING: Any = object()
+SHORTEST_SECRET = 6  # characters; a shorter value, such as "en", may be a part of any word
 
 
 def filled(template: Any, values: Mapping[str, Any]) -> Any:
@@ -57,7 +58,7 @@ def hidden(text: str, template: Any) -> str:
     """Return a text with the names of a template's environment variables where their values stand."""
     names = {name for part in _texts(template) for name in _VARIABLE.findall(part)}
     for value, name in sorted(((os.environ.get(name, ""), name) for name in names), key=lambda each: -len(each[0])):
-        text = text.replace(value, f"${{{name}}}") if value else text
+        text = text.replace(value, f"${{{name}}}") if len(value) >= SHORTEST_SECRET else text
     return text
 
 

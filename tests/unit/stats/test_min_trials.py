@@ -75,9 +75,12 @@ def test_neither_side_errs_more_than_the_level_at_any_rate(
     assert (found.prob_pass if rate <= p0 else found.prob_fail) <= alpha * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("p0", [Fraction(3, 5), Fraction(3, 4)])
 @pytest.mark.parametrize("min_trials", [1, 6, 12, 25, 40])
-def test_the_boundary_is_what_may_be_spent_from_the_first_look_on_in_exact_arithmetic(min_trials: int) -> None:
-    p0, n_max, alpha = Fraction(3, 5), 25, Fraction(1, 20)
+def test_the_boundary_is_what_may_be_spent_from_the_first_look_on_in_exact_arithmetic(
+    p0: Fraction, min_trials: int
+) -> None:
+    n_max, alpha = 25, Fraction(1, 20)
     running, spent, points = {0: Fraction(1)}, Fraction(0), []
     for n in range(1, n_max + 1):
         moved: dict[int, Fraction] = {}
@@ -91,7 +94,7 @@ def test_the_boundary_is_what_may_be_spent_from_the_first_look_on_in_exact_arith
             spent += sum(moved[f] for f in crossing)
         running = {f: chance for f, chance in moved.items() if f not in crossing}
 
-    plan = design(0.6, n_max, alpha=0.05, min_trials=min_trials)
+    plan = design(float(p0), n_max, alpha=0.05, min_trials=min_trials)
 
     assert plan.pass_points == points
     assert plan.type_one == pytest.approx(float(spent), abs=1e-12)

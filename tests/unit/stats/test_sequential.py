@@ -1,6 +1,5 @@
 """The exact sequential test of a rate: its boundaries, its error rates, and what is known after stopping."""
 
-from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -106,27 +105,6 @@ def test_an_evaluators_course_stops_where_the_reference_does(case: dict[str, Any
 
 def test_the_design_of_a_hundred_trials_at_ninety_per_cent() -> None:
     assert design(0.9, 100, alpha=0.05).pass_points == [(45, 0), (60, 1), (74, 2), (86, 3), (97, 4)]
-
-
-def test_the_boundary_spends_what_may_be_spent_in_exact_arithmetic() -> None:
-    p0, n_max, alpha = Fraction(3, 4), 25, Fraction(1, 20)
-    running, spent, points = {0: Fraction(1)}, Fraction(0), []
-    for n in range(1, n_max + 1):
-        moved: dict[int, Fraction] = {}
-        for failures, chance in running.items():
-            moved[failures] = moved.get(failures, Fraction(0)) + chance * p0
-            moved[failures + 1] = moved.get(failures + 1, Fraction(0)) + chance * (1 - p0)
-        limit = alpha * Fraction(n * n, n_max * n_max)
-        crossing = [f for f in sorted(moved) if spent + sum(moved[g] for g in moved if g <= f) <= limit]
-        if crossing:
-            points.append((n, crossing[-1]))
-            spent += sum(moved[f] for f in crossing)
-        running = {f: chance for f, chance in moved.items() if f not in crossing}
-
-    plan = design(0.75, n_max, alpha=0.05)
-
-    assert plan.pass_points == points
-    assert plan.type_one == pytest.approx(float(spent), abs=1e-12)
 
 
 @pytest.mark.parametrize("stop", ["gate", "verdict"])

@@ -205,6 +205,7 @@ async def test_what_a_program_writes_is_its_answer_or_why_there_is_none(
         (lambda: app_of("openai:http://127.0.0.1/v1"), "this names no URL or no model"),
         (lambda: app_of("cmd:no-such-program --fast"), "found 'no-such-program'"),
         (lambda: HttpApp(url="http://a", request={"text": "hi"}), "put {message}"),
+        (lambda: HttpApp(url="http://a", method="GET", request="{message}"), "the names and values of the query"),
         (lambda: HttpApp(url="http://a", reply="a..b"), "write a path such as"),
         (lambda: HttpApp(url="http://a", reply="$"), "write a path such as"),
         (lambda: app_of(3), "give a function, or MODULE:HANDLER"),
@@ -236,6 +237,16 @@ async def test_no_failure_holds_the_value_of_a_variable(server: WebApp, monkeypa
         async with app:
             exchange = await app.exchange(HELLO, {})
         assert "hunter2" not in f"{exchange} {app!r} {app.name}"
+
+
+@pytest.mark.anyio
+async def test_a_short_variable_hides_no_part_of_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TONGUE", "en")
+
+    with pytest.raises(AppFailure, match="cannot be reached") as raised:
+        await said(HttpApp(url="http://127.0.0.1:9/${TONGUE}?{message}"))
+
+    assert str(raised.value).count("${TONGUE}") == 1  # in the address, and not for "en" elsewhere
 
 
 def test_apps_that_are_described_differently_have_different_names() -> None:
