@@ -21,6 +21,7 @@ from simeval.core.setting_choices import ModelRole
 from simeval.core.settings import Settings
 from simeval.datasets.dataset import Dataset
 from simeval.engine.actors.app import App, Handler, model_handler
+from simeval.engine.actors.blocking import Blocking
 from simeval.engine.actors.recorder import Recorder
 from simeval.engine.actors.silence import Silence
 from simeval.engine.actors.targets import Target, column_handler, takes_columns
@@ -272,9 +273,16 @@ class RunContext:
         """Return the app that a handler is; one without a name is a model."""
         settings, seconds = self.settings, self.settings.app_timeout_seconds
         threads = anyio.CapacityLimiter(settings.app_concurrency or settings.concurrency)
-        silence = Silence(name, seconds) if name else None
-        waits = self.models.waits
-        return App(handler, self.shared.app_slots, threads, seconds, is_model=not name, silence=silence, waits=waits)
+        return App(
+            handler,
+            self.shared.app_slots,
+            threads,
+            seconds,
+            is_model=not name,
+            silence=Silence(name, seconds) if name else None,
+            blocking=Blocking(name) if name else None,
+            waits=self.models.waits,
+        )
 
     def define(
         self, plans: Sequence[RunPlan], app_name: str, *, user: str, part: ShardPlan | None = None

@@ -16,6 +16,7 @@ from simeval.core.capture import Caught, LeftError, capture, guarded, guarded_ca
 from simeval.core.conversation import CONTEXT, FIRST_TEXT, UNCHANGED, AppResponse, Beginning, ChatMessage, Message
 from simeval.core.serialization import opened
 from simeval.core.waits import Waits
+from simeval.engine.actors.blocking import Blocking, Stepped
 from simeval.engine.actors.silence import Silence
 from simeval.engine.actors.streaming import joined, joined_in_thread
 from simeval.engine.flow.demand import TrialScope
@@ -124,8 +125,8 @@ class App:
     `slots` bounds the turns answered at once; waiting for one is not part of the latency. A plain function
     runs in a worker thread, at most as many at once as `threads` has tokens; one that never returns is
     abandoned there when its time is up. An app that `is_model` has its time in each call, from when it is its turn:
-    what it waits for others is not its own; its first state is the trial's seed, and not an empty dict. The first
-    answer of any other has its `silence` watched.
+    what it waits for others is not its own; its first state is the trial's seed, and not an empty dict. Any other is
+    watched for its `silence` at the first turn, and for `blocking` the event loop at each.
     """
 
     handler: Handler
@@ -134,6 +135,7 @@ class App:
     timeout_seconds: float
     is_model: bool = False
     silence: Silence | None = None
+    blocking: Blocking | None = None
     waits: Waits = field(default_factory=Waits)
 
     def first_state(self, seed: int) -> Any:
@@ -186,13 +188,22 @@ class App:
 
     async def _timed(self, arguments: tuple[Any, ...]) -> tuple[Any, float]:
         if self.handler.is_async:
-            return await _timed_answer(self.handler.function(*arguments))
+            return await self._timed_answer(self.handler.function(*arguments))
         call = partial(_timed_call, self.handler.function, arguments)
         returned, seconds = await anyio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=self.threads)
         if inspect.isawaitable(returned) or inspect.isasyncgen(returned):
-            returned, more = await _timed_answer(returned)
+            returned, more = await self._timed_answer(returned)
             seconds += more
         return returned, seconds
+
+    async def _timed_answer(self, answer: Any) -> tuple[Any, float]:
+        """Return what is awaited or streamed, and the seconds it takes."""
+        clock = perf_counter()
+        awaited: Awaitable[Any] = (
+            joined(cast("AsyncGenerator[Any, Any]", answer)) if inspect.isasyncgen(answer) else answer
+        )
+        returned = await guarded(awaited if self.blocking is None else Stepped(awaited, self.blocking), _WHO)
+        return returned, perf_counter() - clock
 
 
 @dataclass(slots=True)
@@ -215,14 +226,6 @@ class AppSession:
         answer, self.memory.state = await self.app.answer(self.turn, self.history, self.memory.state, self.scope)
         self.history.append({"role": "assistant", "content": answer.content})
         return answer
-
-
-async def _timed_answer(answer: Any) -> tuple[Any, float]:
-    """Return what is awaited or streamed, and the seconds it takes."""
-    clock = perf_counter()
-    awaited: Awaitable[Any] = joined(cast("AsyncGenerator[Any, Any]", answer)) if inspect.isasyncgen(answer) else answer
-    returned = await guarded(awaited, _WHO)
-    return returned, perf_counter() - clock
 
 
 def _timed_call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, float]:

@@ -33,7 +33,7 @@ def test_what_survives_json_comes_back_equal(value: Any) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        object(),
+        pytest.param(object(), id="object"),
         float("nan"),
         float("inf"),
         (1, 2),

@@ -175,6 +175,16 @@ def test_a_run_that_a_process_is_at_is_not_deleted(where: str) -> None:
         ("elsewhere:4711:1:ff", timedelta(seconds=70), ""),
         ("", timedelta(), ""),
     ],
+    ids=[
+        "this process",
+        "no such process",
+        "another with its number",
+        "heard of lately",
+        "silent",
+        "heard of lately, elsewhere",
+        "silent, elsewhere",
+        "nobody",
+    ],
 )
 def test_a_run_is_owned_while_its_process_lives(database: Database, owner: str, age: timedelta, expected: str) -> None:
     database.append("run-1", [begun()])
