@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
-from simeval.analysis.changes import ASKED, Change, ComparedRun, Finding, Gate, PairChange, Side
+from simeval.analysis.changes import ASKED, WORST_FIRST, Change, ComparedRun, Finding, Gate, PairChange, Side
 from simeval.analysis.saved_run import Key, RunResult, document_of
 from simeval.core.serialization import plain
 from simeval.core.tables import GAP, render_table
@@ -17,6 +17,7 @@ from simeval.evaluators.verdicts import show_p, show_share
 
 MOST_LISTED = 20  # requirements or metrics of one run only that are listed in print
 MOST_SHOWN = 8  # trials or examples of one change that are listed in print
+FOLDED = 3  # changes of which the same is to be said, and which are told together
 NAME, ALWAYS = 24, 5  # cells that the first column takes at least, and how many columns there are at any width
 
 Kind = Literal["suites", "experiments"]
@@ -125,14 +126,13 @@ def show_points(share: float) -> str:
 
 def comparison_text(comparison: Comparison, terminal: Terminal = PLAIN) -> str:
     """Write a comparison for a terminal: what is found of the whole, the table, the reasons, how sure it is."""
-    noun, unit = noun_of(comparison), "trial" if comparison.kind == "suites" else "example"
-    changes = comparison.changes
+    noun = noun_of(comparison)
     blocks = [
         _headline(comparison, noun, terminal),
         [line for note in comparison.notes for line in terminal.wrap(one_line(note), first="note: ", rest="  ")],
         _table(comparison, noun, terminal),
-        *_explanations(changes, unit, terminal),
-        _unknown(changes, terminal),
+        *_explanations(comparison, terminal),
+        _unknown(comparison.changes, terminal),
         _only("baseline", comparison.baseline.only_here, terminal),
         _only("candidate", comparison.candidate.only_here, terminal),
         [terminal.paint(line, "dim") for said in _foot(comparison, noun) for line in terminal.wrap(said, rest="  ")],
@@ -143,6 +143,11 @@ def comparison_text(comparison: Comparison, terminal: Terminal = PLAIN) -> str:
 def noun_of(comparison: Comparison) -> str:
     """Return what is compared."""
     return "requirement" if comparison.kind == "suites" else "metric"
+
+
+def unit_of(comparison: Comparison) -> str:
+    """Return what is counted."""
+    return "trial" if comparison.kind == "suites" else "example"
 
 
 def _headline(comparison: Comparison, noun: str, terminal: Terminal) -> list[str]:
@@ -198,7 +203,8 @@ def gate_of(comparison: Comparison) -> str:
 def _table(comparison: Comparison, noun: str, terminal: Terminal) -> list[str]:
     """Return a row for each change, under the title of its scenario; columns that have no room are left out."""
     headers = [noun, *change_headers(comparison)]
-    cells = [[change.name, *change_cells(change, terminal)] for change in comparison.changes]
+    changes = _in_order(comparison)
+    cells = [[change.name, *change_cells(change, terminal)] for change in changes]
     widths = [max(terminal.cells(row[place]) for row in (headers, *cells)) for place in range(len(headers))]
     room = terminal.columns - NAME - sum(width + GAP for width in widths[1:ALWAYS])
     shown = list(range(ALWAYS))
@@ -209,7 +215,7 @@ def _table(comparison: Comparison, noun: str, terminal: Terminal) -> list[str]:
             room -= needed
     shown.sort()
     rows: list[list[str]] = []
-    for title, found in groupby(zip(comparison.changes, cells, strict=True), key=lambda pair: pair[0].title):
+    for title, found in groupby(zip(changes, cells, strict=True), key=lambda pair: pair[0].title):
         rows += [[one_line(title)]] if title else []
         rows += [[row[place] for place in shown] for _, row in found]
     named = [headers[place] for place in shown]
@@ -260,12 +266,59 @@ def _show_pairs(change: Change) -> str:
     return f"{counted} ({lost} missing)" if lost else counted
 
 
-def _explanations(changes: Sequence[Change], unit: str, terminal: Terminal) -> Iterator[list[str]]:
-    """Say of each scenario, or of all metrics, what became of what is not plainly proven, and of which pairs."""
-    remarkable = [change for change in changes if change.has_direction and (not _is_plain(change) or change.regressed)]
-    for title, found in groupby(remarkable, lambda change: change.title):
+def _explanations(comparison: Comparison, terminal: Terminal) -> Iterator[list[str]]:
+    """Say of each scenario, or of all metrics, what became of what is not plainly proven, and of which pairs.
+
+    Where no pair changed, and as good as the same is to be said of several, it is said once.
+    """
+    noun, unit = noun_of(comparison), unit_of(comparison)
+    remarkable = [
+        each for each in _in_order(comparison) if each.has_direction and (not _is_plain(each) or each.regressed)
+    ]
+    alike: dict[tuple[Finding, str], list[Change]] = {}
+    for change in remarkable:
+        if not (
+            change.regressed
+            or change.improved
+            or change.left_out
+            or change.baseline.missing
+            or change.candidate.missing
+        ):
+            alike.setdefault((change.finding, _conclusion(change)), []).append(change)
+    folded = [found for found in alike.values() if len(found) >= FOLDED]
+    apart = [change for change in remarkable if not any(change in found for found in folded)]
+    for title, found in groupby(apart, lambda change: change.title):
         lines = [terminal.paint(line, "bold") for line in terminal.wrap(one_line(title))] if title else []
         yield [*lines, *(line for each in found for line in _explain(each, unit, terminal))]
+    for first, *others in folded:
+        mark = terminal.paint(_mark(first), COLOURS[first.finding])
+        said = f"{len(others) + 1} {noun}s of which no {unit} got worse or better: {_conclusion(first)}."
+        yield terminal.wrap(said, first=f"{mark}  ", rest="  ")
+
+
+def _in_order(comparison: Comparison) -> list[Change]:
+    """Return the changes scenario by scenario, those with the worst finding first."""
+    scenarios: dict[str, list[Change]] = {}
+    for change in sorted(comparison.changes, key=_place):
+        scenarios.setdefault(change.title, []).append(change)
+    by_title = {title: place for place, title in enumerate(dict.fromkeys(each.title for each in comparison.changes))}
+    ordered = sorted(scenarios, key=lambda title: (_place(scenarios[title][0]), by_title[title]))
+    return [change for title in ordered for change in scenarios[title]]
+
+
+def _place(change: Change) -> int:
+    return WORST_FIRST.index(change.finding)
+
+
+def _conclusion(change: Change) -> str:
+    """Return why a finding is what it is, without what was counted."""
+    return change.explanation.partition(": ")[2]
+
+
+def _is_still(change: Change) -> bool:
+    """Return whether no pair changed, and all of them count."""
+    missing = change.baseline.missing + change.candidate.missing + change.left_out
+    return not (change.regressed or change.improved or missing)
 
 
 def _is_plain(change: Change) -> bool:

@@ -8,15 +8,15 @@ from typing import Any
 from simeval.cli.opened import with_store
 from simeval.cli.output import require_writable, show, write_json
 from simeval.core.serialization import plain
-from simeval.core.tables import printable, render_table
+from simeval.core.tables import GAP, LINE, indent, printable, render_table, table_width
 from simeval.core.terminal import room_of
 from simeval.errors import DefinitionError
 from simeval.store.database import Database
 from simeval.store.run_summaries import RunSummary
 from simeval.store.runs import Runs
 
-HEADERS = ("run", "started (UTC)", "status", "outcome", "app")
-COUNTS = ("scenarios", "trials", "calls", "cost", "seconds")
+LEFT_OUT_FIRST = ("seconds", "started (UTC)", "scenarios", "calls", "cost")  # where the terminal is too narrow
+TEXTS, LEAST = ("app", "dataset", "metadata"), 16  # what may be broken into lines there, of so many cells and more
 OF_A_RUN = ("app", "status", "outcome", "dataset", "version")  # what a condition may name beside the metadata
 
 
@@ -74,29 +74,61 @@ def _asked(wanted: WantedRuns) -> str:
 
 
 def _table(runs: Sequence[RunSummary], metrics: Sequence[str]) -> str:
-    """Write the runs; columns of experiments only where one is listed."""
-    has_dataset, has_metadata = any(run.dataset for run in runs), any(run.metadata for run in runs)
-    headers = [*HEADERS, *["dataset"] * has_dataset, *["metadata"] * has_metadata, *metrics, *COUNTS]
-    rows = [
-        [
-            run.run_id,
-            f"{run.started:%Y-%m-%d %H:%M:%S}",
-            run.status,
-            run.outcome or "-",
-            run.app,
-            *[printable(f"{run.dataset}, {run.version[:7]}") if run.dataset else "-"] * has_dataset,
-            *[_listed(run.metadata)] * has_metadata,
-            *(_metric(run, name) for name in metrics),
-            *_counts(run),
-        ]
-        for run in runs
-    ]
-    return render_table(headers, rows, widths=(), room=room_of(sys.stdout))
+    """Write the runs in the columns there is room for."""
+    columns, room = _columns(runs, metrics), room_of(sys.stdout)
+    gone = _without_room(columns, room)
+    texts = [name for name in TEXTS if name in columns]
+    others = table_width({name: cells for name, cells in columns.items() if name not in texts})
+    each = LINE if room is None else max(8, (room - others) // len(texts) - GAP)
+    widths = [each if name in texts else LINE for name in columns]
+    table = render_table(list(columns), list(zip(*columns.values(), strict=True)), widths=widths, room=room)
+    if not gone:
+        return table
+    told = f"left out for lack of room: {', '.join(gone)} (--json - has all)"
+    return f"{table}\n\n{indent(told, 0, width=room or LINE)}"
 
 
-def _counts(run: RunSummary) -> list[str]:
-    cost = "-" if run.cost_usd is None else f"${run.cost_usd:.4f}"
-    return [str(run.scenarios), str(run.trials), str(run.calls), cost, f"{run.seconds:.1f}"]
+def _without_room(columns: dict[str, list[str]], room: int | None) -> list[str]:
+    """Take out the columns that a line of so many cells has no room for; return their names."""
+    gone: list[str] = []
+    for name in LEFT_OUT_FIRST:
+        narrowest = {
+            each: [cell[:LEAST] for cell in cells] if each in TEXTS else cells for each, cells in columns.items()
+        }
+        if room is None or table_width(narrowest) <= room:
+            break
+        del columns[name]
+        gone.append(name)
+    return gone
+
+
+def _columns(runs: Sequence[RunSummary], metrics: Sequence[str]) -> dict[str, list[str]]:
+    """Return what stands in each column; those of experiments only where one is listed."""
+    columns = {
+        "run": [run.run_id for run in runs],
+        "started (UTC)": [f"{run.started:%Y-%m-%d %H:%M:%S}" for run in runs],
+        "outcome": [_outcome(run) for run in runs],
+        "app": [printable(run.app) for run in runs],
+    }
+    if any(run.dataset for run in runs):
+        columns["dataset"] = [printable(f"{run.dataset}, {run.version[:7]}") if run.dataset else "-" for run in runs]
+    if any(run.metadata for run in runs):
+        columns["metadata"] = [_listed(run.metadata) for run in runs]
+    return {
+        **columns,
+        **{name: [_metric(run, name) for run in runs] for name in metrics},
+        "scenarios": [str(run.scenarios) for run in runs],
+        "trials": [str(run.trials) for run in runs],
+        "calls": [str(run.calls) for run in runs],
+        "cost": ["-" if run.cost_usd is None else f"${run.cost_usd:.4f}" for run in runs],
+        "seconds": [f"{run.seconds:.1f}" for run in runs],
+    }
+
+
+def _outcome(run: RunSummary) -> str:
+    if run.status == "finished":
+        return run.outcome or run.status
+    return f"{run.outcome}, {run.status}" if run.outcome else run.status
 
 
 def _listed(metadata: Mapping[str, Any]) -> str:

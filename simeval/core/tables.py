@@ -1,6 +1,6 @@
 """Plain-text tables and paragraphs for terminals and logs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
 LINE = 110
@@ -35,6 +35,13 @@ def render_table(
         lines += heading if is_alone else map(list, zip_longest(*cells, fillvalue=""))
     spaces = " " * GAP
     return "\n".join(spaces.join(map(ljust, line, size)).rstrip() for line in lines)
+
+
+def table_width(columns: Mapping[str, Sequence[str]]) -> int:
+    """Return how many cells the widest line of a table takes, whose columns stand under these headers."""
+    from wcwidth import width
+
+    return sum(max(map(width, [name, *cells])) for name, cells in columns.items()) + GAP * (len(columns) - 1)
 
 
 def _stacked(headers: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> str:

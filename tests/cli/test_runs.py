@@ -21,8 +21,8 @@ async def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def listed(folder: Path, *arguments: str) -> str:
-    return simeval(folder, "runs", "--store", "store.db", *arguments).stdout
+def listed(folder: Path, *arguments: str, **environment: str) -> str:
+    return simeval(folder, "runs", "--store", "store.db", *arguments, **environment).stdout
 
 
 async def test_runs_are_listed_with_dataset_and_metadata(folder: Path) -> None:
@@ -31,6 +31,15 @@ async def test_runs_are_listed_with_dataset_and_metadata(folder: Path) -> None:
     assert len(lines) == 5
     assert f"sums, {sums(12).version[:7]}" in lines[3]
     assert "branch=new" in lines[3]
+
+
+async def test_a_narrow_terminal_gets_fewer_columns_and_their_names(folder: Path) -> None:
+    wide, narrow = (listed(folder, COLUMNS=columns).splitlines() for columns in ("200", "80"))
+
+    assert wide[0].split()[-5:] == ["scenarios", "trials", "calls", "cost", "seconds"]
+    assert narrow[0].split()[:2] == ["run", "outcome"]
+    assert max(map(len, narrow)) <= 80
+    assert "left out for lack of room: seconds, started (UTC), scenarios, calls, cost" in " ".join(narrow)
 
 
 async def test_runs_are_chosen_by_dataset_and_metadata_the_newest_of_them_first(folder: Path) -> None:

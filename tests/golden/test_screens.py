@@ -11,10 +11,11 @@ import anyio
 import pytest
 from wcwidth import width as cells
 
+from simeval.analysis.comparison_report import Comparison, comparison_text
 from simeval.core.terminal import Terminal
 from simeval.results.screen.page import Page
 from simeval.results.screen.report import run_text
-from tests.support.screens import demo, in_many_scripts
+from tests.support.screens import compared, demo, in_many_scripts
 
 FOLDER = Path(__file__).parent / "screens"
 WIDTHS = (40, 80, 120, 200)
@@ -26,19 +27,23 @@ def pages() -> dict[str, Page]:
     return {"demo": anyio.run(demo), "scripts": in_many_scripts()}
 
 
+def looked_at(name: str, text: str) -> str:
+    """Return the screen of this name as it was looked at; a new one is written where that is wanted."""
+    path = FOLDER / f"{name}.txt"
+    if os.environ.get("SIMEVAL_NEW_SCREENS"):
+        path.write_text(text, encoding="utf-8", newline="\n")
+    return path.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("colour", [False, True], ids=["plain", "colour"])
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", ["demo", "scripts"])
 def test_the_screen_after_a_run_is_as_it_was_looked_at(
     pages: dict[str, Page], name: str, width: int, colour: bool
 ) -> None:
-    path = FOLDER / f"{name}-{width}{'-colour' if colour else ''}.txt"
-
     text = run_text(pages[name], Terminal(width=width, colour=colour)) + "\n"
 
-    if os.environ.get("SIMEVAL_NEW_SCREENS"):
-        path.write_text(text, encoding="utf-8", newline="\n")
-    assert text == path.read_text(encoding="utf-8")
+    assert text == looked_at(f"{name}-{width}{'-colour' if colour else ''}", text)
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -51,6 +56,20 @@ def test_no_line_is_wider_than_the_terminal_and_colours_change_no_character(
 
     assert max(cells(line) for line in plain.splitlines()) <= width
     assert COLOUR.sub("", coloured) == plain
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    return anyio.run(compared)
+
+
+@pytest.mark.parametrize("colour", [False, True], ids=["plain", "colour"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_comparison_is_as_it_was_looked_at(comparison: Comparison, width: int, colour: bool) -> None:
+    text = comparison_text(comparison, Terminal(width=width, colour=colour)) + "\n"
+
+    assert text == looked_at(f"compared-{width}{'-colour' if colour else ''}", text)
+    assert max(cells(COLOUR.sub("", line)) for line in text.splitlines()) <= width
 
 
 def test_a_terminal_that_cannot_draw_gets_ascii(pages: dict[str, Page]) -> None:

@@ -1,8 +1,10 @@
 """Pages for screens: the demo as it is run, and one in many scripts."""
 
 from dataclasses import replace
+from typing import Any
 
-from simeval import Engine
+from simeval import AppResponse, Engine
+from simeval.analysis import Comparison, compare
 from simeval.core.conversation import Conversation, Message
 from simeval.core.trial import Score
 from simeval.core.usage import Usage
@@ -26,6 +28,24 @@ async def demo() -> Page:
     run = replace(found.run, run_id="20260102-030405-abcdef", seconds=0.8, usage=usage)
     page = page_of(found.results, run)
     return replace(page, roles=("app scenarios.support_bot:handle", *page.roles[1:]))
+
+
+async def compared() -> Comparison:
+    """Compare the app of the example suite with one that refuses some returns, over the same seeds."""
+    from scenarios.support_bot import handle
+
+    async def refuses(message: str, state: dict[str, Any]) -> AppResponse:
+        found = await handle(message, state)
+        refused = "return" in message.lower() and len(message) % 3 == 0
+        return AppResponse("I cannot help with that.", state) if refused else found
+
+    suite = load_suite(str(ROOT / "scenarios" / "support.yaml"))
+    scenarios = [replace(each, sample_size=40) for each in suite]
+    engine = Engine(settings=replace(suite.settings, early_stopping=False), seed=7, store=None, display="none")
+    good, worse = [await engine.evaluate(scenarios, app) for app in (handle, refuses)]
+    return compare(
+        *(replace(each, run=replace(each.run, run_id=name)) for each, name in ((good, "old"), (worse, "new")))
+    )
 
 
 def in_many_scripts() -> Page:
