@@ -34,6 +34,8 @@ def _no_real_models() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
         patch.delenv("GITHUB_STEP_SUMMARY", raising=False)  # the tests' runs are not what a job is about
+        for name in ("COLUMNS", "LINES"):  # what tests are run by would say how wide a terminal is
+            patch.delenv(name, raising=False)
         patch.setattr(tqdm.tqdm, "monitor_interval", 0)  # its thread would outlast the test that began it
         for name in list(os.environ):
             if name.endswith(("_API_KEY", "_API_BASE", "_BASE_URL", "_ACCESS_KEY")):

@@ -10,7 +10,17 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.support.command_line import ASKED, PATIENCE_SECONDS, ROOT, SUITE, command, simeval, started, wait_for
+from tests.support.command_line import (
+    AN_HOUR,
+    ASKED,
+    PATIENCE_SECONDS,
+    ROOT,
+    SUITE,
+    command,
+    simeval,
+    started,
+    wait_for,
+)
 
 APP = f"""
 import sys
@@ -271,7 +281,7 @@ def test_a_plan_takes_the_settings_of_its_suite_after_those_of_the_command(folde
 
 @pytest.mark.parametrize("app", ["slow", "hangs"])
 def test_a_run_that_is_interrupted_twice_ends_at_once_and_names_its_store(folder: Path, app: str) -> None:
-    process = started(folder, "run", "suite.yaml", "--app", f"shop:{app}", "--store", "run.jsonl")
+    process = started(folder, "run", "suite.yaml", "--app", f"shop:{app}", "--store", "run.jsonl", *AN_HOUR)
     process.send_signal(signal.SIGINT)
     wait_for("no more trials are started", process)
     process.send_signal(signal.SIGINT)

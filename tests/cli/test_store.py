@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import ASKED, PATIENCE_SECONDS, simeval, started, wait_for
+from tests.support.command_line import AN_HOUR, ASKED, PATIENCE_SECONDS, simeval, started, wait_for
 
 SCENARIO = """
   - title: The bot says what it does, {number}
@@ -123,7 +123,7 @@ def test_a_request_to_terminate_ends_a_run_at_once_and_the_resumed_one_says_what
 
 @pytest.mark.parametrize("app", ["hangs", "sleeps"])
 def test_an_app_that_hangs_does_not_hold_up_a_second_interrupt(folder: Path, app: str) -> None:
-    process = started(folder, "run", "suite.yaml", "--app", f"shop:{app}")
+    process = started(folder, "run", "suite.yaml", "--app", f"shop:{app}", *AN_HOUR)
     process.send_signal(signal.SIGINT)
     wait_for("no more trials are started", process)
 
@@ -135,7 +135,7 @@ def test_an_app_that_hangs_does_not_hold_up_a_second_interrupt(folder: Path, app
 
 
 def test_an_app_that_holds_up_the_event_loop_does_not_hold_up_a_third_interrupt(folder: Path) -> None:
-    process = started(folder, "run", "suite.yaml", "--app", "shop:blocks")
+    process = started(folder, "run", "suite.yaml", "--app", "shop:blocks", *AN_HOUR)
     wait_for("the event loop has been blocked", process)
 
     for _ in range(2):
@@ -163,8 +163,8 @@ def test_runs_are_listed_shown_and_deleted(folder: Path) -> None:
     deleted = simeval(folder, "delete", run, "--yes")
     gone = simeval(folder, "show", run)
 
-    assert re.search(rf"{run} .* finished +inconclusive", listed)
-    assert re.search(r"stopped +inconclusive", listed)
+    assert re.search(rf"{run} .* inconclusive +shop:good", listed)
+    assert "inconclusive, stopped" in listed
     assert report.stdout.split("\nnote:")[0] == first.stdout.split("\nnote:")[0]
     assert json.loads(document.stdout) == json.loads((folder / "1.json").read_text())
     assert agreed.returncode == 2

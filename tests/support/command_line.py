@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 ASKED = "the app was asked"  # what an app writes to standard error for `started`
-PATIENCE_SECONDS = 30  # for the end of a run: less than an app may take for an answer
+PATIENCE_SECONDS = 240  # for the end of a process on a busy machine; less than `AN_HOUR`
+AN_HOUR = ("--app-timeout", "3600")
 ROOT = Path(__file__).resolve().parents[2]
 SHOP = """
 async def good(message, state):
@@ -65,6 +66,6 @@ def simeval(folder: Path, *arguments: str, **environment: str) -> "subprocess.Co
         env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_SECONDS,
         check=False,
     )
