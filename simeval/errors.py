@@ -43,6 +43,7 @@ ModelErrorKind = Literal[
     "authentication",
     "bad_request",
     "unknown_model",
+    "download",
 ]
 LONGEST_PROBLEM = 300  # characters of what a provider said that are shown
 LONGEST_KEPT = 10_000  # characters of it that are kept: more, so that no secret is cut before it is masked
@@ -148,6 +149,7 @@ class ModelUnusable(ModelError):
         advice = {
             "authentication": "check the provider's API key in your environment",
             "unknown_model": "check the model's name (provider/model), and the end of api_base (often /v1)",
+            "download": "allow it, give a folder with the model, or take one that needs none (embedded, minilm)",
             "connection": "check that it is running, and its api_base",
             "server": "try again later",
             "timeout": "try again later",

@@ -8,16 +8,27 @@ from importlib.util import find_spec
 from itertools import pairwise
 from math import exp, sqrt, tanh
 from pathlib import Path
+from socket import socket
 from typing import Any
 from weakref import ReferenceType, ref
 
 import anyio
 import pytest
 
-from simeval import EmbeddingSimilarity
+from simeval import (
+    EmbeddingSimilarity,
+    Engine,
+    SentimentMatch,
+    SentimentScorer,
+    ToxicityMatch,
+    ToxicityScorer,
+    dataset_of,
+)
 from simeval.errors import DefinitionError, ModelUnusable
+from simeval.models.local import checkpoints
 from simeval.models.local.service import MINILM, LocalClassifier, _loaded, classifier, encoder
 from simeval.scorers.base import Scorer
+from simeval.scorers.classifiers.checks import ScoreMatch
 from tests.support.tiny_checkpoints import FIVE, LONGEST, WORDS, save_classifier, save_encoder
 
 pytestmark = pytest.mark.anyio
@@ -282,6 +293,33 @@ def test_half_of_the_cores_are_used_unless_the_user_said_otherwise(
     from simeval.models.local.networks import threads_for
 
     assert threads_for(given=given, cores=cores, environment=environment) == wanted
+
+
+@needs_torch
+@pytest.mark.parametrize("by", [SentimentScorer, ToxicityScorer, SentimentMatch, ToxicityMatch])
+async def test_where_the_hub_cannot_be_reached_the_run_ends_before_the_app_is_asked(
+    by: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from huggingface_hub import constants
+
+    asked: list[str] = []
+
+    def app(question: str) -> str:
+        asked.append(question)
+        return "fine"
+
+    with socket() as nobody:  # a port that is taken, and does not answer
+        nobody.bind(("127.0.0.1", 0))
+        monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{nobody.getsockname()[1]}")
+        monkeypatch.setattr(checkpoints, "getproxies", dict)
+        measured = by(expected=0.0) if issubclass(by, ScoreMatch) else by()
+
+        with pytest.raises(ModelUnusable, match=r"not on this machine, and 127\.0\.0\.1 cannot be reached .*embedded"):
+            await Engine(store=None, display="none").experiment(
+                dataset_of([{"question": "hi"}], name="one"), app, scorers=[measured]
+            )
+
+    assert asked == []
 
 
 @pytest.mark.skipif(find_spec("torch") is not None, reason="torch is installed")

@@ -7,10 +7,11 @@ from functools import partial
 import anyio
 from anyio.streams.memory import MemoryObjectSendStream
 
-from simeval.core.capture import capture
+from simeval.core.capture import Caught, capture
 from simeval.core.preparation import Preparation, Prepared
 from simeval.engine.flow.demand import Demand
 from simeval.engine.plans.scenario_plan import RunPlan
+from simeval.errors import ModelUnusable
 from simeval.scorers.base import Scorer
 
 Wanted = Sequence[tuple[Scorer, Sequence[int]]]  # scorers that prepare, each with the places of what it measures
@@ -21,7 +22,7 @@ class Preparer:
     """Prepares scenarios side by side. A scenario waits for its own scorers only, and one without any for nothing.
 
     What is under way for a scenario ends when it is closed. Where `prepare` raises, that is recorded where the score is
-    made.
+    made; but a model that cannot be used at all ends the run before anything is paid for.
     """
 
     plans: Sequence[RunPlan]
@@ -56,6 +57,8 @@ class Preparer:
         self, plan: RunPlan, scorer: Scorer, places: Sequence[int], outbox: MemoryObjectSendStream[Prepared]
     ) -> None:
         made = await capture(partial(scorer.prepare, plan.columns))
+        if isinstance(made, Caught) and isinstance(made.error, ModelUnusable):
+            raise made.error
         if isinstance(made, Preparation):
             await outbox.send(Prepared(scenario=plan.position, found=dict.fromkeys(places, made)))
 

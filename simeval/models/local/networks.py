@@ -23,6 +23,7 @@ from transformers.utils import logging as transformers_logging
 from simeval.core.capture import Caught, attempt
 from simeval.errors import ModelUnusable
 from simeval.models.local.batching import Limits
+from simeval.models.local.checkpoints import HubUnreachable, require_hub
 
 OVERLAP = 0.125  # of a window's tokens stand in the one before it, too
 MOST_THREADS = 4
@@ -219,6 +220,8 @@ def _loaded(path: str, kind: Any) -> tuple[Any, Any]:
     _settle_threads()
     with _loading, _silent():
         found = attempt(lambda: _read(path, kind))
+    if isinstance(found, Caught) and isinstance(found.error, HubUnreachable):
+        raise ModelUnusable(path, kind="download", problem=str(found.error)) from found.error
     if isinstance(found, Caught):
         lines = str(found.error).strip().splitlines() or [type(found.error).__name__]
         raise _unusable(path, lines[0]) from found.error
@@ -232,7 +235,8 @@ def _loaded(path: str, kind: Any) -> tuple[Any, Any]:
 
 def _read(path: str, kind: Any) -> tuple[Any, Any, Mapping[str, Any]]:
     if not Path(path).is_dir():
-        hf_hub_download(path, "config.json")  # else each of many files is tried six times where there is no hub
+        require_hub(path)  # else each of many files is tried six times where there is none
+        hf_hub_download(path, "config.json")
     tokenizer = transformers.AutoTokenizer.from_pretrained(path)
     model, info = kind.from_pretrained(path, dtype=torch.float32, output_loading_info=True)
     return tokenizer, model, info

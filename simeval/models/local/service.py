@@ -20,7 +20,7 @@ from simeval.models.local.checkpoints import MINILM, located
 if TYPE_CHECKING:
     from simeval.models.local.networks import TextNetwork
 
-__all__ = ["MINILM", "LocalClassifier", "LocalEncoder", "classifier", "encoder", "service"]
+__all__ = ["MINILM", "LocalClassifier", "LocalEncoder", "classifier", "encoder", "load_local", "service"]
 
 _services: dict[Hashable, Batches[Any, Any]] = {}
 
@@ -100,6 +100,13 @@ class LocalClassifier(_Local):
     def labels(self) -> tuple[str, ...]:
         """The labels in the order of the model's config. Known when the model is loaded; RuntimeError before."""
         return self._loaded.labels
+
+
+async def load_local(*models: object) -> None:
+    """Load those of the models that are on this machine. Raises ModelUnusable where one cannot be loaded."""
+    for model in models:
+        if isinstance(model, _Local):
+            await model.load()
 
 
 def encoder(path_or_name: str) -> LocalEncoder:

@@ -9,6 +9,7 @@ from simeval.core.direction import by_path
 from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import is_number, require, require_one_of
 from simeval.models.local.checkpoints import MINILM
+from simeval.models.local.service import load_local
 from simeval.models.local.vectors import Encoding, TextEncoder, encoder_name, text_encoder, unit_vectors
 from simeval.scorers.base import ColumnScorer
 from simeval.scorers.brand.sessions import measured_in, responses_of, session_mean
@@ -49,6 +50,10 @@ class Stability(ColumnScorer):
         usable = self.widest is None or (is_number(self.widest) and 0 < self.widest <= 2)
         require(usable, f"{where}: widest", found=self.widest, do="give a distance above 0, up to 2")
         self._encoder = text_encoder(self.encoder, where)
+
+    async def prepare(self, columns: Mapping[str, Any]) -> None:  # noqa: ARG002
+        """Load a local encoder before the first trial. Raises ModelUnusable where that cannot be done."""
+        await load_local(self._encoder)
 
     async def score(self, output: Any = None, conversation: Any = None) -> dict[str, object]:
         """Return what `measured` does. Raises ValueError where the app said nothing, and what the encoder raises."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from simeval.errors import DefinitionError
-from simeval.models.local.service import LocalClassifier, classifier
+from simeval.models.local.service import LocalClassifier, classifier, load_local
 from simeval.scorers.classifiers.checks import Gauge
 from simeval.scorers.llm.graded import as_text, needed
 
@@ -110,6 +110,10 @@ class ClassProbability(Gauge):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._asked = as_classifier(self.model, f"scorer {self.name}")
+
+    async def prepare(self, columns: Mapping[str, Any]) -> None:  # noqa: ARG002
+        """Load a local model before the first trial. Raises ModelUnusable where that cannot be done."""
+        await load_local(self._asked)
 
     async def score(self, output: Any) -> dict[str, object]:
         """Return the probability, the `label`, the `distribution` of that window, the `windows` and the `model`.

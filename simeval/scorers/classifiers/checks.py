@@ -13,6 +13,7 @@ import anyio
 
 from simeval.core.capture import first_leaf
 from simeval.core.direction import Direction, by_path
+from simeval.core.preparation import Preparation
 from simeval.core.validation import is_number, require, require_one_of
 from simeval.scorers.base import COLUMNS, ColumnScorer
 from simeval.scorers.values import is_array
@@ -62,6 +63,10 @@ class Check(ColumnScorer):
         is_gauge = isinstance(self.by, Gauge)
         require(is_gauge, f"{self.where}: by", found=self.by, do="give a scorer such as SentimentScorer()")
         require_one_of(self.side, ("both", "at_most", "at_least"), f"{self.where}: side")
+
+    async def prepare(self, columns: Mapping[str, Any]) -> Preparation | None:
+        """Let the gauge make ready what it needs."""
+        return await self.by.prepare(columns)
 
     def direction_of(self, path: str) -> Direction | None:
         """Return which way a value is better: of the gauge's number the way in which no answer can fail."""

@@ -11,6 +11,7 @@ import anyio.lowlevel
 from simeval.core.direction import by_path
 from simeval.errors import DefinitionError
 from simeval.models.local.sentiment import embedded
+from simeval.models.local.service import load_local
 from simeval.models.local.vader import require_lexicon, shares_of, windows_of
 from simeval.scorers.classifiers.base import Classifier, as_classifier, mean_of, name_of, read, text_to_read, truncated
 from simeval.scorers.classifiers.checks import Gauge, ScoreConsistency, ScoreMatch
@@ -56,6 +57,10 @@ class SentimentScorer(Gauge):
             require_lexicon()
         else:
             self._asked = embedded() if self.model == EMBEDDED else as_classifier(self.model, where)
+
+    async def prepare(self, columns: Mapping[str, Any]) -> None:  # noqa: ARG002
+        """Load a local model before the first trial. Raises ModelUnusable where that cannot be done."""
+        await load_local(self._asked)
 
     async def score(self, output: Any) -> dict[str, object]:
         """Return {"sentiment", "spread", "distribution", "label_map", "windows", "truncated", "model"}.

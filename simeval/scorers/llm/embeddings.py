@@ -1,6 +1,6 @@
 """Embedding similarity: how near the output is to a reference in the space of an embedding model."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import hypot
 from pathlib import Path
@@ -11,7 +11,7 @@ from simeval.core.validation import is_number, require
 from simeval.errors import DefinitionError
 from simeval.models.kinds import Embedding
 from simeval.models.local.checkpoints import LOCAL_PREFIX, MINILM
-from simeval.models.local.service import LocalEncoder, encoder
+from simeval.models.local.service import LocalEncoder, encoder, load_local
 from simeval.models.protocol.encoder import Encoder
 from simeval.models.protocol.model import Model, ModelKind
 from simeval.models.providers.embedding import EmbeddingRequest, TwoVectors
@@ -60,6 +60,10 @@ class EmbeddingSimilarity(ModelScorer):
 
     def bind(self, callers: Callers) -> Scorer:
         return self if self._local is not None else super().bind(callers)
+
+    async def prepare(self, columns: Mapping[str, Any]) -> None:  # noqa: ARG002
+        """Load a local model before the first trial. Raises ModelUnusable where that cannot be done."""
+        await load_local(self._local)
 
     async def score(self, output: Any, reference: Any) -> dict[str, object]:
         """Return {"similarity_score": from -1 to 1, "is_similar": bool}.
