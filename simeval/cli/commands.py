@@ -242,6 +242,14 @@ def score(context: click.Context, /, **options: Any) -> None:
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
 @click.option("--format", default="auto", show_default=True, help="What the files are, as docs/guides/logs.md lists.")
 @click.option("--out", type=click.Path(path_type=Path), help="Where to write.  [default: FILE with .simeval.jsonl]")
+@click.option(
+    "--as",
+    "form",
+    type=click.Choice(["simeval", "openai", "sharegpt"]),
+    default="simeval",
+    show_default=True,
+    help="What is written: a dataset, or rows to fine-tune a model with.",
+)
 @click.option("--name", help="The dataset's name.  [default: the file's]")
 @click.option("--store", metavar="URL", help="Keep the dataset there too, so that its examples can have feedback.")
 def import_(**options: Any) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from simeval.cli.output import require_writable, say, show, status_of
 from simeval.core.row_files import JSON_LINES
 from simeval.datasets.dataset import Dataset, Example, check_dataset
-from simeval.datasets.files import write_dataset
+from simeval.datasets.files import Form, write_dataset
 from simeval.datasets.importers.registry import ImportedLog, import_log, own_ids, plain_name
 from simeval.errors import DefinitionError
 from simeval.store.opening import open_database
@@ -40,13 +40,21 @@ class _Tally:
 
 
 def import_logs(
-    *, files: Sequence[Path], format: str, out: Path | None, name: str | None, store: str | None = None
+    *,
+    files: Sequence[Path],
+    format: str,
+    out: Path | None,
+    name: str | None,
+    store: str | None = None,
+    form: Form = "simeval",
 ) -> int:
     """Write the logs in `files` as one dataset, keep it in a `store` too, and give the exit status."""
-    return status_of(partial(_import, files, format, out, name, store))
+    return status_of(partial(_import, files, format, out, name, store, form))
 
 
-def _import(files: Sequence[Path], format: str, out: Path | None, name: str | None, store: str | None) -> int:
+def _import(
+    files: Sequence[Path], format: str, out: Path | None, name: str | None, store: str | None, form: Form
+) -> int:
     target = _target(files, out, name)
     require_writable(str(target))
     logs = [import_log(path, format=format, name=name) for path in files]
@@ -55,7 +63,7 @@ def _import(files: Sequence[Path], format: str, out: Path | None, name: str | No
         dataset = check_dataset(partial(_joined, logs), name=name or plain_name(target))
     kept = [("kept in", _keep(dataset, store))] if store is not None else []
     tally = _Tally()
-    write_dataset(replace(dataset, source=partial(_counted, dataset, tally)), target)
+    write_dataset(replace(dataset, source=partial(_counted, dataset, tally)), target, form=form)
     problems = [f"{path}, {problem}" for path, log in zip(files, logs, strict=True) for problem in log.problems]
     rows = [*_summary(logs, dataset, tally), ("written to", str(target)), *kept]
     show("\n".join(f"{label:<15}{value}" for label, value in rows), None)

@@ -6,15 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
+from typing import Any, Literal, get_args
 
 from simeval.core.row_files import JSON_LINES, csv_rows, sound_lines
+from simeval.core.validation import require_one_of
 from simeval.datasets.dataset import Dataset, Example, Kind, check_dataset, encode_example
 from simeval.datasets.file_stamp import FileStamp
+from simeval.datasets.fine_tuning import fine_tuning_row
 from simeval.datasets.frames import frame_rows, parquet_rows
 from simeval.datasets.rows import Fields, example_of, fields_of
 from simeval.errors import DefinitionError, StoreError
 
+Form = Literal["simeval", "openai", "sharegpt"]
 Columns = str | Sequence[str] | None
 Numbered = tuple[int, object]  # a row, and the line it begins at, or its number
 
@@ -71,11 +74,13 @@ def read_dataset(
     )
 
 
-def write_dataset(dataset: Dataset, path: str | Path) -> None:
-    """Write a dataset as JSON lines in simeval's own form (.jsonl, or .jsonl.gz); all of it or nothing.
+def write_dataset(dataset: Dataset, path: str | Path, *, form: Form = "simeval") -> None:
+    """Write a dataset as JSON lines (.jsonl, or .jsonl.gz); all of it or nothing.
 
-    Raises StoreError.
+    `form` is simeval's own, or that of rows to fine-tune a model with: "openai" or "sharegpt", where each example
+    needs a reference or a recorded answer. Raises DefinitionError and StoreError.
     """
+    require_one_of(form, get_args(Form), "form")
     target = Path(path)
     if _form_of(target) not in JSON_LINES:
         raise DefinitionError(str(path), found="datasets are written as JSON lines", do="name a file *.jsonl")
@@ -85,9 +90,9 @@ def write_dataset(dataset: Dataset, path: str | Path) -> None:
             with partial.open("xb") as file:
                 if target.suffix == ".gz":
                     with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
-                        packed.writelines(_lines_of(dataset))
+                        packed.writelines(_lines_of(dataset, form))
                 else:
-                    file.writelines(_lines_of(dataset))
+                    file.writelines(_lines_of(dataset, form))
             partial.replace(target)
         finally:
             partial.unlink(missing_ok=True)
@@ -187,10 +192,20 @@ def _row(header: Sequence[str], cells: Sequence[str], where: str) -> dict[str, s
     return dict(zip(header, cells, strict=True))
 
 
-def _lines_of(dataset: Dataset) -> Iterator[bytes]:
-    for example in dataset:
-        line = json.dumps(encode_example(example), ensure_ascii=False)
+def _lines_of(dataset: Dataset, form: Form) -> Iterator[bytes]:
+    for number, example in enumerate(dataset, 1):
+        line = json.dumps(_row_of(dataset, number, example, form), ensure_ascii=False)
         yield f"{line}\n".encode(errors="backslashreplace")  # half a surrogate pair, as the escape JSON has for it
+
+
+def _row_of(dataset: Dataset, number: int, example: Example, form: Form) -> Mapping[str, Any]:
+    if form == "simeval":
+        return encode_example(example)
+    try:
+        return fine_tuning_row(example, form)
+    except ValueError as error:
+        where = f"dataset {dataset.name!r}, example {number}"
+        raise DefinitionError(where, found=str(error), do="leave it out: dataset.only(...)") from error
 
 
 def _form_of(path: Path) -> str:
