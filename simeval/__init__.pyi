@@ -38,6 +38,7 @@ from .datasets.files import read_dataset as read_dataset
 from .datasets.files import write_dataset as write_dataset
 from .engine.engine import Engine as Engine
 from .engine.engine import ExperimentOptions as ExperimentOptions
+from .engine.evaluation_logger import EvaluationLogger as EvaluationLogger
 from .engine.online.evaluator import OnlineEvaluator as OnlineEvaluator
 from .evaluators.ratings import RatingAverageEvaluator as RatingAverageEvaluator
 from .evaluators.ratings import RatingProportionEvaluator as RatingProportionEvaluator

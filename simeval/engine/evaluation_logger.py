@@ -1,0 +1,77 @@
+"""For those who have a loop of their own: what it asked, answered and scored is logged, and concluded on at the end."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from simeval.core.direction import Directions
+from simeval.datasets.dataset import REFERENCE, Dataset
+from simeval.datasets.files import dataset_of
+from simeval.engine.engine import Engine
+from simeval.errors import DefinitionError
+from simeval.results.experiment import ExperimentResult
+from simeval.scorers.base import FunctionScorer
+from simeval.suites.scenario import Expectation
+
+LOGGED, ANSWER = "logged_scores", "logged_output"  # columns that no input should be called like
+
+
+@dataclass(kw_only=True)
+class EvaluationLogger:
+    """Takes answers and their scores, one by one, and makes an experiment of them.
+
+    `directions` says of scores which way they are better, as scorers do. What is logged is held in memory until it is
+    concluded on, and may be logged from any thread.
+    """
+
+    name: str = "logged"
+    engine: Engine = field(default_factory=Engine)
+    directions: Mapping[str, Directions] = field(default_factory=dict)
+    _rows: list[dict[str, Any]] = field(default_factory=list, init=False, repr=False)
+
+    def log(
+        self, output: Any, *, inputs: Mapping[str, Any] | str = "", scores: Mapping[str, Any], reference: Any = None
+    ) -> None:
+        """Take one answer of the app: what it said, what it was asked, what was measured of it, what would be right.
+
+        A score is whatever a scorer may return: a number, a boolean, a text, or a dict of them, with a `comment` too.
+        """
+        given = {"input": inputs} if isinstance(inputs, str) else dict(inputs)
+        self._rows.append({**given, REFERENCE: reference, ANSWER: output, LOGGED: dict(scores)})
+
+    async def conclude(
+        self,
+        then: Expectation | Sequence[Expectation] = (),
+        *,
+        scorers: Sequence[object] = (),
+        metadata: Mapping[str, Any] | None = None,
+    ) -> ExperimentResult:
+        """Return the experiment that was logged: each score a metric by its name, and what `then` concludes on them.
+
+        More `scorers` measure the logged answers, too. An answer that was logged without a score that others have is
+        missing there. Raises as `Engine.experiment`.
+        """
+        names = dict.fromkeys(name for row in self._rows for name in row[LOGGED])
+        logged = [FunctionScorer(partial(_logged, name), name, direction=self.directions.get(name)) for name in names]
+        return await self.engine.experiment(self._dataset(), scorers=[*logged, *scorers], then=then, metadata=metadata)
+
+    def _dataset(self) -> Dataset:
+        if not self._rows:
+            do = "call log(output, scores={...}) for each answer first"
+            raise DefinitionError(f"EvaluationLogger {self.name!r}", found="nothing was logged", do=do)
+        inputs = [name for name in self._rows[0] if name not in (REFERENCE, ANSWER, LOGGED)]
+        has_reference = any(row[REFERENCE] is not None for row in self._rows)
+        rows = self._rows if has_reference else [_without(row, REFERENCE) for row in self._rows]
+        outputs = REFERENCE if has_reference else ()
+        return dataset_of(rows, name=self.name, inputs=inputs, outputs=outputs, recorded=ANSWER)
+
+
+def _logged(name: str, *, logged_scores: Mapping[str, Any]) -> Any:
+    if name not in logged_scores:
+        raise ValueError(f"no score {name!r} was logged for this answer")
+    return logged_scores[name]
+
+
+def _without(row: Mapping[str, Any], left_out: str) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name != left_out}
