@@ -1,16 +1,17 @@
 """Limits learnt from simulated endpoints: how much of each is used, and how much is refused.
 
-    python -m benchmarks.faults.limits_simulated [--seeds 20] [--late]
+    python -m benchmarks.faults.limits_simulated [--seeds 20] [--late] [--held-out]
 
 Time is only counted. 100 callers ask endpoints with a limit, 50 those that refuse at random, 50 calls at once, for a
 minute, or as long as 3,000 calls take. Latencies vary by half; a call arrives after a tenth of its latency and is
 taken or refused there, with --late when it is answered; a refused caller waits for its own Retry-After. "used" is a
 share of what the endpoint would take, or of what callers get who each wait for themselves, whichever is more: median
-and worst of the seeds. "alone" is what those callers get, and are refused.
+and worst of the seeds. "alone" is what those callers get, and are refused. The pace was tuned on these endpoints;
+--held-out asks others, of other latencies, shares, rates and Retry-Afters, which it was not tuned on.
 """
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import product
@@ -32,10 +33,9 @@ from tests.support.servers import (
 )
 
 SECONDS, CALLS, AT_ONCE, SLOTS, RATE = 60.0, 3000, 50, 10, 50
-LATENCIES, RETRY_AFTERS = (0.02, 0.2, 1.0), (None, 1.0)
-SHARES = (0.01, 0.05, 0.1)
 AIM, MOST_REFUSED = 0.7, 0.03
-LIMITED: Mapping[str, tuple[float, Callable[[Random], Server]]] = {
+Limits = Mapping[str, tuple[float, Callable[[Random], Server]]]
+LIMITED: Limits = {
     "bucket 50/s, burst 50": (RATE, lambda _: Bucket(RATE, RATE)),
     "bucket 50/s, burst 5": (RATE, lambda _: Bucket(RATE, RATE / 10)),
     "bucket 5/s, burst 5": (RATE / 10, lambda _: Bucket(RATE / 10, RATE / 10)),
@@ -44,6 +44,30 @@ LIMITED: Mapping[str, tuple[float, Callable[[Random], Server]]] = {
     "windows 600 in 60 s": (10, lambda random: FixedWindows(600, 60.0, 60 * random.random())),
     "sliding log 50 in 1 s": (RATE, lambda _: SlidingLog(RATE)),
 }
+OTHERS: Limits = {
+    "bucket 20/s, burst 3": (20, lambda _: Bucket(20, 3)),
+    "bucket 200/s, burst 20": (200, lambda _: Bucket(200, 20)),
+    "bucket 2/s, burst 10": (2, lambda _: Bucket(2, 10)),
+    "windows 20 in 1 s": (20, lambda random: FixedWindows(20, 1.0, random.random())),
+    "windows 100 in 5 s": (20, lambda random: FixedWindows(100, 5.0, 5 * random.random())),
+    "windows 200 in 30 s": (200 / 30, lambda random: FixedWindows(200, 30.0, 30 * random.random())),
+    "sliding log 100 in 1 s": (100, lambda _: SlidingLog(100)),
+}
+ALL_LIMITED: Limits = {**LIMITED, **OTHERS}
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The endpoints of one table: which share they refuse at random, which limits they have, and how they are asked."""
+
+    shares: Sequence[float]
+    limits: Limits
+    latencies: Sequence[float]
+    retry_afters: Sequence[float | None]
+
+
+TUNED_ON = Grid((0.01, 0.05, 0.1), LIMITED, (0.02, 0.2, 1.0), (None, 1.0))
+HELD_OUT = Grid((0.02, 0.03, 0.07, 0.2), OTHERS, (0.05, 0.5, 3.0), (None, 0.3, 5.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +87,15 @@ class Cell:
     @property
     def rate(self) -> float:
         """What it would take a second, of 50 calls at once."""
-        most = SLOTS / self.latency if self.name == "slots" else LIMITED[self.name][0] if self.share is None else 1e9
-        return min(most, AT_ONCE / self.latency)
+        most = AT_ONCE / self.latency
+        if self.name == "slots":
+            return SLOTS / self.latency
+        return most if self.share is not None else min(most, ALL_LIMITED[self.name][0])
 
     @property
     def seconds(self) -> float:
         """How long it is asked."""
-        return max(SECONDS, CALLS / self.rate) if self.name in LIMITED else SECONDS
+        return max(SECONDS, CALLS / self.rate) if self.name in ALL_LIMITED else SECONDS
 
     def run(self, governor: Governor, seed: int) -> Outcomes:
         """Ask it once."""
@@ -77,8 +103,8 @@ class Cell:
         server: Server = Slots(SLOTS)
         if self.share is not None:
             server = Busy(self.share, Random(random.random()))
-        elif self.name in LIMITED:
-            server = LIMITED[self.name][1](random)
+        elif self.name in ALL_LIMITED:
+            server = ALL_LIMITED[self.name][1](random)
         callers = 2 * AT_ONCE if self.share is None else AT_ONCE
         drive = Drive(governor, self.latency, self.seconds, self.retry_after, callers=callers, random=random)
         drive.late = self.late
@@ -99,10 +125,10 @@ class Measured:
     alone_refused: float
 
 
-def cells(*, late: bool) -> list[Cell]:
+def cells(grid: Grid, *, late: bool) -> list[Cell]:
     """Return all cells, those that refuse at random first."""
-    names = [f"random {share}" for share in SHARES] + [*LIMITED, "slots"]
-    return [Cell(*each, late) for each in product(names, LATENCIES, RETRY_AFTERS)]
+    names = [f"random {share}" for share in grid.shares] + [*grid.limits, "slots"]
+    return [Cell(*each, late) for each in product(names, grid.latencies, grid.retry_afters)]
 
 
 def measure(cell: Cell, seeds: int) -> Measured:
@@ -130,8 +156,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--late", action="store_true", help="the endpoint takes or refuses when it answers")
+    parser.add_argument("--held-out", action="store_true", help="other endpoints, which the pace was not tuned on")
     options = parser.parse_args()
-    asked = cells(late=options.late)
+    asked = cells(HELD_OUT if options.held_out else TUNED_ON, late=options.late)
     print(f"{'endpoint':24}{'latency':>8}{'Retry-After':>12}{'calls/s':>9}{'worst':>8}{'used':>8}{'worst':>8}", end="")
     print(f"{'refused':>9}{'worst':>8}{'alone/s':>9}{'refused':>9}")
     below: list[str] = []
