@@ -79,12 +79,7 @@ class _Talk:
     conversation: Conversation
     user: Sequence[tuple[int, str]]
     app: Sequence[tuple[int, str]]
-
-    @property
-    def script(self) -> str:
-        """All that the user was told."""
-        style = " ".join((self.conversation.writing_style or {}).values())
-        return f"{self.scenario.given}\n{self.scenario.when}\n{style}"
+    script: str  # all that the user was told
 
     def before(self, place: int) -> list[str]:
         """Return what was said before a place, by whomever."""
@@ -101,11 +96,13 @@ def find_faults(scenario: ScenarioTest, conversation: Conversation) -> tuple[Use
     What the scenario asks for, or allows, is none.
     """
     said = list(enumerate(conversation.messages))
+    style = " ".join((conversation.writing_style or {}).values())
     talk = _Talk(
         scenario,
         conversation,
         user=[(place, message.content) for place, message in said if message.role == "user"],
         app=[(place, message.content) for place, message in said if message.role == "assistant"],
+        script=f"{scenario.given}\n{scenario.when}\n{style}",
     )
     if not talk.user:
         return ()
@@ -139,8 +136,11 @@ def _repeats_itself(talk: _Talk) -> Iterator[UserFault]:
 
 def _says_the_same(spoken: str, before: str) -> bool:
     """Return whether two messages differ in a few letters at most; another number says another thing."""
-    numbers = ["".join(filter(str.isdigit, text)) for text in (spoken, before)]
-    return numbers[0] == numbers[1] and ratio(spoken, before, score_cutoff=NEARLY_EQUAL) > 0
+    return ratio(spoken, before, score_cutoff=NEARLY_EQUAL) > 0 and _digits(spoken) == _digits(before)
+
+
+def _digits(text: str) -> str:
+    return "".join(filter(str.isdigit, text))
 
 
 def _is_asked_the_same(answered: Sequence[str], heard: str) -> bool:
@@ -179,10 +179,12 @@ def _never_states_goal(talk: _Talk) -> Iterator[UserFault]:
     # a way to behave can be tried without a word of its description; a goal that names things, hardly
     when = talk.scenario.when
     goal, things = content_stems(when) - _GENERIC, names_of_things(when)
+    if not things or len(goal) < LEAST_GOAL:
+        return
     everything = " ".join(_MARKUP.sub(" ", text) for _, text in talk.user)
     languages = {language_of(talk.scenario.given), language_of(when), language_of(everything)}
     is_english = (languages | named_languages(talk.script)) - {""} == {"en"}
-    if not things or not is_english or len(goal) < LEAST_GOAL or any(is_told(each, [everything]) for each in things):
+    if not is_english or any(is_told(each, [everything]) for each in things):
         return
     said = content_stems(everything)
     stated = [one for one in goal if one in said or any(_is_akin(one, other) for other in said)]
@@ -196,10 +198,11 @@ def _is_akin(one: str, other: str) -> bool:
 
 def _leaks_expectation(talk: _Talk) -> Iterator[UserFault]:
     wanted = [words(each.expected_behavior) for each in talk.scenario.expectations if each.expected_behavior]
-    known = _runs(words(talk.script))
-    secret = frozenset[tuple[str, ...]]().union(*map(_runs, wanted)) - known
-    for place, text in talk.user:
+    secret = frozenset[tuple[str, ...]]().union(*map(_runs, wanted))
+    for place, text in talk.user if secret else ():
         for run in sorted(_runs(words(text)) & secret):
+            if run in _runs(words(talk.script)):
+                continue
             is_heard = any(run in _runs(words(each)) for each in talk.app_before(place))
             if not is_heard and len(content_stems(" ".join(run))) >= LEAST_QUOTED_MEANING:
                 yield UserFault("leaks_expectation", place, repr(" ".join(run)))
@@ -212,6 +215,8 @@ def _runs(spoken: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
 
 
 def _changes_fact(talk: _Talk) -> Iterator[UserFault]:
+    if not any(identifiers(text) for _, text in talk.user):
+        return
     known = list(identifiers(talk.script))
     script = squeezed(talk.script)
     for place, text in talk.user:

@@ -49,10 +49,15 @@ def names_of_things(text: str) -> tuple[str, ...]:
 
 def is_told(detail: str, texts: Iterable[str]) -> bool:
     """Return whether a fact stands in one of these texts, however it is spaced and written."""
-    wanted = re.escape(detail.casefold())
-    if len(squeezed(detail)) < LEAST_CHARACTERS:
-        return any(re.search(rf"(?<!\w){wanted}(?!\w)", text.casefold()) for text in texts)
-    return any(squeezed(detail) in squeezed(text) for text in texts)
+    bare = squeezed(detail)
+    if len(bare) < LEAST_CHARACTERS:
+        return any(map(_as_a_word(detail).search, map(str.casefold, texts)))
+    return any(bare in squeezed(text) for text in texts)
+
+
+@lru_cache(maxsize=1_000)
+def _as_a_word(detail: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(detail.casefold())}(?!\w)")
 
 
 @lru_cache(maxsize=1_000)
@@ -79,6 +84,8 @@ def _identifiers(text: str) -> Iterator[Identifier]:
 
 def _shape(code: str) -> str:
     """Return what identifiers of one kind have in common; "" for what is none."""
+    if code.isalpha() and not code.isupper():
+        return ""  # a word, as most are
     digits = sum(letter.isdigit() for letter in code)
     is_code = digits >= LEAST_DIGITS or (code.isupper() and len(_RUN.findall(code.casefold())) > 2)
     if not is_code or len(code) < LEAST_CHARACTERS or _TIME_OR_ORDINAL.fullmatch(code):

@@ -23,20 +23,20 @@ _COURTESY = re.compile(
     |how\s+are\s+you|is\s+there\s+anything|will\s+that\s+be\s+all|is\s+that\s+all
     |noch\s+(?:etwas|was|eine?\s+frage)|sonst\s+noch|weiterhelfen|autre\s+chose|d'autres\s+questions|algo\s+m[aá]s
     |otra\s+(?:cosa|pregunta)|altro|mais\s+alguma|algo\s+mais|nog\s+iets|verder\s+helpen""",
-    re.IGNORECASE | re.VERBOSE,
+    re.VERBOSE,
 )
 _REQUEST = re.compile(
-    r"""\bplease\s+(?:\w+ly\s+)?(?:provide|share|tell|confirm|send|enter|specify|give|choose|select|reply|respond|answer|type|state|verify|describe|clarify|let\s+me\s+know)\b
-    |\blet\s+me\s+know\s+(?:which|what|how|when|where|who|whether|your|the|once\s+you)\b
-    |\b(?:i|we)(?:'ll|\s+will|\s+would|'d)?\s+(?:also\s+|just\s+|still\s+|first\s+)?need\s+(?:you\s+to|your|the|to\s+(?:know|verify|confirm|have))\b
-    |\b(?:reply|respond|answer|say|type)\s+(?:with\s+)?["'“]?(?:yes|no|ok|confirm)\b|\(\s*yes\s*/\s*no\s*\)
-    |\bbitte\s+(?:\w+\s+){0,6}?(?:nennen|geben|teilen|bestätigen|schreiben|sagen)\b|\b(?:nennen|teilen|bestätigen)\s+sie\b
-    |\bveuillez\b|\bpor\s+favor,?\s+(?:ind|prop|conf|env|d[ií]g)\w*|\bper\s+favore\b""",
-    re.IGNORECASE | re.VERBOSE,
+    r"""\b(?:please\s+(?:\w+ly\s+)?(?:provide|share|tell|confirm|send|enter|specify|give|choose|select|reply|respond|answer|type|state|verify|describe|clarify|let\s+me\s+know)\b
+    |let\s+me\s+know\s+(?:which|what|how|when|where|who|whether|your|the|once\s+you)\b
+    |(?:i|we)(?:'ll|\s+will|\s+would|'d)?\s+(?:also\s+|just\s+|still\s+|first\s+)?need\s+(?:you\s+to|your|the|to\s+(?:know|verify|confirm|have))\b
+    |(?:reply|respond|answer|say|type)\s+(?:with\s+)?["'“]?(?:yes|no|ok|confirm)\b
+    |bitte\s+(?:\w+\s+){0,6}?(?:nennen|geben|teilen|bestätigen|schreiben|sagen)\b|(?:nennen|teilen|bestätigen)\s+sie\b
+    |veuillez\b|por\s+favor,?\s+(?:ind|prop|conf|env|d[ií]g)\w*|per\s+favore\b)
+    |\(\s*yes\s*/\s*no\s*\)""",
+    re.VERBOSE,
 )
 _IF_MORE = re.compile(
     r"\bif\s+(?:you|there)(?:\s+\w+|'\w+){0,4}?\s+(?:any|anything|else|more|further|other|questions?|need)|\bany\s*time\b",
-    re.I,
 )
 _PROMISE = re.compile(
     r"""\b(?:i|we)(?:'ll|\s+will|\s+am\s+going\s+to|'m\s+going\s+to|'re\s+going\s+to|\s+shall)\s+
@@ -44,19 +44,19 @@ _PROMISE = re.compile(
     |\blet\s+me\s+(?!know\b)(?:\w+ly\s+|just\s+|quickly\s+)*(?:check|look|see|find|pull|get|process|book|cancel|update|change|do|retrieve|verify|make|proceed|search|review)\b
     |\b(?:one|a|just\s+a)\s+(?:moment|second|sec|minute)\b|\bhold\s+on\b|\bbear\s+with\s+me\b|\bworking\s+on\s+(?:it|that|this)\b
     |\b(?:einen\s+moment|un\s+instant|un\s+momento|um\s+momento|een\s+moment)\b""",
-    re.IGNORECASE | re.VERBOSE,
+    re.VERBOSE,
 )
 _DONE = re.compile(
     r"""\b(?:has|have|had|'ve|'s)\s+(?:now\s+|already\s+|just\s+|successfully\s+|also\s+)*(?:been\s+)?\w+(?:ed|en|ne|nt|ut|ld|pt|de|id|un)\b
     |\b(?:is|are)\s+(?:now\s+|all\s+)*(?:done|complete[d]?|confirmed|cancell?ed|booked|set|updated|processed|on\s+its\s+way|sorted|ready)\b
     |\bsuccessfully\b|\ball\s+(?:done|set)\b|\bdone[.!]|\berledigt\b|\bfertig\b|\bterminé\b|\blisto\b|\bfatto\b|\bpronto\b|\bklaar\b""",
-    re.IGNORECASE | re.VERBOSE,
+    re.VERBOSE,
 )
 _HANDS_OVER = re.compile(
     r"""\b(?:transfer|connect|forward|escalat|hand|pass|put)\w*\b[^.?!]{0,60}\b(?:human|agent|agents|colleague|representative|specialist|manager|supervisor|person|someone|team|department|through)\b
     |\b(?:human|colleague|representative|specialist|supervisor|someone|team)\b[^.?!]{0,40}\b(?:will|shall)\s+(?:contact|call|e?-?mail|reach|get\s+back|take\s+(?:it\s+)?(?:over|from\s+here)|be\s+with\s+you)\b
     |\b(?:weiterleiten|verbinde\s+sie|leite\s+sie|transf[eé]r\w+|passo)\b""",
-    re.IGNORECASE | re.VERBOSE,
+    re.VERBOSE,
 )
 _SAID_BY_ASSISTANTS = re.compile(
     r"""\bhow\s+(?:can|may|could|might)\s+(?:i|we)\s+(?:\w+\s+)?(?:help|assist|support|be\s+of\s+(?:help|assistance|service)|serve)\b
@@ -77,12 +77,13 @@ _SAID_BY_ASSISTANTS = re.compile(
     |\bi(?:'ve|\s+have)\s+(?:\w+ly\s+)?(?:cancell?ed|booked|processed|updated|changed|issued|refunded|sent|located|found)\s+(?:your|you|the\s+\w+\s+for\s+you)\b
     |\bhow\s+would\s+you\s+like\s+to\s+(?:proceed|pay|continue)\b|\bhere\s+(?:is|are)\s+(?:a|some|the)\s+(?:\w+\s+){0,4}for\s+you\b
     |\bwie\s+kann\s+ich\s+(?:ihnen|dir)\b|\bcomment\s+puis-je\s+vous\b|\ben\s+qu[eé]\s+puedo\s+ayudar\w*|\bcome\s+posso\s+aiutar\w*|\bcomo\s+posso\s+ajudar\w*|\bhoe\s+kan\s+ik\s+u\b""",
-    re.IGNORECASE | re.VERBOSE,
+    re.VERBOSE,
 )
 
 
 def _typed(text: str) -> str:
-    return text.replace("’", "'")
+    """Return a text in small letters, as long as it is: patterns for letters of either case cost twice as much."""
+    return text.replace("’", "'").replace("İ", "I").lower()
 
 
 @_REMEMBERED
@@ -118,7 +119,7 @@ def hands_over(text: str) -> bool:
 def assistant_phrase(text: str) -> str:
     """Return words of a message that an assistant says and a person who wants something does not; "" without any."""
     found = _SAID_BY_ASSISTANTS.search(_typed(text))
-    return found[0] if found else ""
+    return text.replace("’", "'")[found.start() : found.end()] if found else ""
 
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
@@ -129,19 +130,16 @@ _MARKS = re.compile(
 _AGAIN = re.compile(
     r"\b(?:repeat|rephrase|(?:say|write|enter|type|try|send|tell|ask)\b[^.?!]{0,30}\bagain|once\s+more|differently|other\s+words|(?:did|do|could)(?:n't|\s+not)\s+(?:quite\s+)?"
     r"(?:understand|catch|get|follow)|understood|wiederholen|noch\s+einmal|répéter|repetir|ripetere)\b",
-    re.IGNORECASE,
 )
 
 _AGREES = re.compile(
     r"\A\W*(?:yes|yeah|yep|sure|correct|that(?:'s|\s+is)\s+(?:right|correct)|ja|oui|s[ií]|sim)\b|\bgo\s+ahead\b|\bi\s+confirm\b"
     r"|\bplease\s+(?:proceed|continue|do\s+(?:it|so|that))\b",
-    re.IGNORECASE,
 )
 _COURTEOUS = re.compile(
     r"\b(?:yes|no|yeah|nope|ok(?:ay)?|thanks?|thank|good|great|nice|fine|sounds?|works?|right|correct|sure|perfect|very|much|"
     r"so|lot|helpful|help|helping|all|that(?:'s)?|i(?:'m|'d|'ve)?|you(?:'ve|r)?|bye|goodbye|day|now|need|want|please|like|"
     r"would|appreciate|really|have|been|alright|confirm|again|will|for|me|this|it|is|to|can|do)\b",
-    re.IGNORECASE,
 )
 
 
@@ -160,7 +158,7 @@ def told_words(text: str) -> tuple[str, ...]:
 @_REMEMBERED
 def words(text: str) -> tuple[str, ...]:
     """Return the words of a message in small letters; of scripts without spaces, each sign."""
-    typed = _typed(text)
+    typed = text.replace("’", "'")
     return tuple(_WORD.findall((typed if text.isascii() else _UNSPACED.sub(r" \g<0> ", typed)).casefold()))
 
 

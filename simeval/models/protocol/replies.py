@@ -182,7 +182,7 @@ def read_reply(text: str, kind: type[R], *, model: str, quoted_texts: Sequence[s
         raise MalformedReply(model, problem=f"a reply of {len(text)} characters", reply=text)
     if issubclass(kind, PlainReply):
         return cast("R", _read_plain(text, kind, model, was_cut))
-    quoted = [reply for each in quoted_texts for reply in _replies(each, kind)]
+    quoted = [reply for each in quoted_texts if "{" in each for reply in _replies(each, kind)]
     valid: list[R] = []
     problem = "no JSON object"
     for found in _objects(text):
@@ -221,18 +221,18 @@ def _replies(text: str, kind: type[R]) -> Iterator[R]:
             yield kind.model_validate(found)
 
 
+_DECODER = json.JSONDecoder(strict=False)
 _OPENS_OBJECT = re.compile(r'\{\s*"\w*"\s*:')
 
 
 def _objects(text: str) -> Iterator[object]:
     """Return the JSON objects of a text in order, up to MOST_OBJECTS attempts."""
-    decoder = json.JSONDecoder(strict=False)
     position = text.find("{")
     for _ in range(MOST_OBJECTS):
         if position < 0:
             return
         try:
-            found, end = decoder.raw_decode(text, position)
+            found, end = _DECODER.raw_decode(text, position)
         except (ValueError, RecursionError):
             if _OPENS_OBJECT.match(text, position):
                 yield None  # a broken object: what it quotes is not the reply
