@@ -58,15 +58,13 @@ class Prompt:
 
     def render(self, part: str, **texts: str | None) -> str:
         """Return a part with a text in each of its places; None leaves out the paragraph that it would stand in."""
-        known = {"data_notice": DATA_NOTICE, **texts}
-        shown = (
-            paragraph
+        known = {"data_notice": DATA_NOTICE, "": "", **texts}
+        shown = [
+            "".join([f"{before}{known[name]}" for before, name in paragraph])
             for paragraph in _taken_apart(self.parts[part])
-            if all(known[name] is not None for _, name in paragraph[:-1])
-        )
-        return "\n\n".join(
-            "".join([f"{before}{known[name] if name else ''}" for before, name in paragraph]) for paragraph in shown
-        )
+            if None not in [known[name] for _, name in paragraph]
+        ]
+        return "\n\n".join(shown)
 
     def replaced(self, text: str, *, where: str) -> "Prompt":
         """Return the prompt with a text of the user's. Raises DefinitionError where that cannot take its place."""

@@ -58,13 +58,19 @@ def escaped(text: str) -> str:
     return regex.sub(_HIDDEN, lambda match: f"&#x{ord(match[0]):X};", text, flags=regex.V1)
 
 
+@lru_cache(maxsize=1_000)  # a scenario says the same in each of its trials
 def _tag(name: str, content: str) -> str:
     return f"<{name}>\n{escaped(content)}\n</{name}>"
 
 
 def _list(name: str, entry: str, key: str, items: Mapping[str, str]) -> str:
     """Write named texts, each in an element of its own, so that none can pass for another."""
-    lines = [f'<{entry} {key}="{named}">{escaped(text)}</{entry}>' for named, text in items.items()]
+    return _written(name, entry, key, tuple(items.items()))
+
+
+@lru_cache(maxsize=1_000)
+def _written(name: str, entry: str, key: str, items: tuple[tuple[str, str], ...]) -> str:
+    lines = [f'<{entry} {key}="{named}">{escaped(text)}</{entry}>' for named, text in items]
     return "\n".join([f"<{name}>", *lines, f"</{name}>"])
 
 
@@ -139,28 +145,30 @@ class UserTurn(ModelRequest):
 
     def first_messages(self) -> list[ChatMessage]:
         form = "first" if not self.history else "held" if self.is_held else "free"
-        fenced, texts = _told(self.given, self.when, tuple((self.writing_style or {}).items()))
-        system = self.prompt.render(
-            "system",
-            **texts,
-            untold=fenced(", ".join(self.untold)) if self.untold else None,
-            form=self.prompt.render(f"{self.format}_{form}"),
-        )
+        style, untold = tuple((self.writing_style or {}).items()), ", ".join(self.untold)
+        system = _user_system(self.prompt, f"{self.format}_{form}", self.given, self.when, style, untold)
         return [
             {"role": "system", "content": system},
             *user_chat.reversed_roles(self.history, opener=self.prompt.render("opener"), format=self.format),
         ]
 
 
-@lru_cache(maxsize=1_000)  # at each turn of a conversation it is the same
-def _told(
-    given: str, when: str, writing_style: tuple[tuple[str, str], ...]
-) -> tuple[user_chat.Fence, Mapping[str, str | None]]:
-    """Return the fence around what a simulated user is told, and the texts within it."""
+@lru_cache(maxsize=1_000)  # at most turns of a conversation it is the same
+def _user_system(
+    prompt: Prompt, form: str, given: str, when: str, writing_style: tuple[tuple[str, str], ...], untold: str
+) -> str:
+    """Return what a simulated user is told, with a fence around all that others wrote."""
     fenced = user_chat.Fence(given, when, *(text for _, text in writing_style))
     style = "\n".join(f"{axis}: {text}" for axis, text in writing_style)
-    told = {"given": fenced(given), "when": fenced(when), "writing_style": fenced(style) if style else None}
-    return fenced, {"fence": fenced.notice, **told}
+    return prompt.render(
+        "system",
+        fence=fenced.notice,
+        given=fenced(given),
+        when=fenced(when),
+        writing_style=fenced(style) if style else None,
+        untold=fenced(untold) if untold else None,
+        form=prompt.render(form),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,9 +30,10 @@ def excerpt(messages: Sequence[Message], most_tokens: int | None) -> Excerpt:
     The first two messages and the last two always are; then those after the beginning and before the end, by turns, as
     long as they fit.
     """
-    sizes = [_size(message) for message in messages]
-    room = None if most_tokens is None else most_tokens * CHARACTERS_A_TOKEN
-    if room is None or sum(sizes) <= room or len(messages) <= 4:
+    if most_tokens is None or len(messages) <= 4:
+        return Excerpt(messages=len(messages))
+    sizes, room = [_size(message) for message in messages], most_tokens * CHARACTERS_A_TOKEN
+    if sum(sizes) <= room:
         return Excerpt(messages=len(messages))
     first, last = 2, len(messages) - 2  # what is left out is messages[first:last]
     room -= sum(sizes[:first]) + sum(sizes[last:])

@@ -7,6 +7,7 @@ keeps to its part where the person's words are its own ("assistant") and the app
 import json
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
@@ -19,6 +20,7 @@ FENCE_DIGITS = 12
 # What tokenizers of common models take for the bounds of a turn; and what a person does not see.
 _CONTROL = re.compile(r"<(?=\||/?s>|<SYS>>|</SYS>>|(?:start|end)_of_turn>|(?:bos|eos)>)|\[(?=/?INST\])", re.IGNORECASE)
 _MARK = re.compile(r"\[(\s*(?:END|GIVE\s+UP|HANDED\s+OVER)\s*)\]", re.IGNORECASE)
+_as_json = json.JSONEncoder(ensure_ascii=False).encode  # `json.dumps` would make one each time
 _UNSEEN = r"[[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]--[\t\n\u200c\u200d\ufe0e\ufe0f]]"
 
 
@@ -38,6 +40,7 @@ class Fence:
         return f"[{self.mark}]\n{seen(text)}\n[/{self.mark}]"
 
 
+@lru_cache(maxsize=2_000)  # a message is shown again at every turn
 def seen(text: str) -> str:
     """Return what a person sees of a text; what a tokenizer may take for the end of a turn is parted by a space."""
     if not (text.isascii() and text.replace("\n", "").isprintable()):
@@ -71,4 +74,4 @@ def _own(message: Message, *, is_first: bool, format: UserFormat) -> str:
     if format == "text":
         return message.content
     status: dict[str, Any] = {} if is_first else {"status": message.metadata.get(STATUS, "open")}
-    return json.dumps({**status, "message": message.content}, ensure_ascii=False)
+    return _as_json({**status, "message": message.content})

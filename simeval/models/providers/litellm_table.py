@@ -3,8 +3,8 @@
 import json
 import re
 import sys
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -51,6 +51,12 @@ def tokens_of(usage: Mapping[str, Any]) -> tuple[int, int]:
     return prompt, completion + thought if is_beside else completion
 
 
+@lru_cache(maxsize=100)  # at every call of a model
+def _tiers(names: tuple[str, ...]) -> Sequence[int]:
+    """Return from how many thousands of tokens on prompts have another price, by the names of an entry."""
+    return [int(found[1]) for name in names if (found := _ABOVE.fullmatch(name))]
+
+
 def cost_of(entry: Mapping[str, Any], usage: Mapping[str, Any]) -> float | None:
     """Return what a call cost, in US dollars, by its `usage`; None where that is not known.
 
@@ -59,8 +65,10 @@ def cost_of(entry: Mapping[str, Any], usage: Mapping[str, Any]) -> float | None:
     """
     if is_number(said := usage.get("cost")):
         return float(said)
+    if not entry:
+        return None
     prompt, completion = tokens_of(usage)
-    above = [int(found[1]) for name in entry if (found := _ABOVE.fullmatch(name)) and prompt > 1000 * int(found[1])]
+    above = [tokens for tokens in _tiers(tuple(entry)) if prompt > 1000 * tokens]
     tier = f"_above_{max(above)}k_tokens" if above else ""
     prices = [entry.get(f"{name}_cost_per_token{tier}") for name in ("input", "output")]
     paid, said_price = prices

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from math import exp
 from typing import Any
 
@@ -49,7 +50,8 @@ class Dialect:
     def asked(self, request: Request, json_schema: object) -> dict[str, Any]:
         """Return what a request asks, as the endpoint takes it; `json_schema` is True, False or "auto"."""
         asked: dict[str, Any] = {"temperature": request.temperature, "seed": request.seed % 2**31}
-        asked = {name: value for name, value in asked.items() if name not in self.refused}
+        for name in self.refused & asked.keys():
+            del asked[name]
         is_limited = request.max_tokens is not None and (not self.thinks or LIMIT in request.options)
         if is_limited and (limit := self._first(LIMITS)) is not None:
             asked[limit] = request.max_tokens
@@ -102,6 +104,7 @@ _REFUSALS = {
 }
 
 
+@lru_cache(maxsize=100)
 def _response_format(reply: type[Reply], form: str, *, bounded: bool) -> dict[str, Any]:
     if form == "json_object":
         return {"type": form}
