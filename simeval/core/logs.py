@@ -41,8 +41,7 @@ def _logger(name: str) -> BoundLogger:
         logging.getLogger(name),
         processors=[structlog.stdlib.filter_by_level, structlog.contextvars.merge_contextvars, _as_record],
         wrapper_class=BoundLogger,
-        cache_logger_on_first_use=True,
-    )
+    ).bind()  # what is not bound looks for its configuration at every call
     return made
 
 

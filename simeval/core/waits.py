@@ -1,7 +1,6 @@
 """What is waited for at the moment: the answers of models and apps, places in line, pauses before a further attempt."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Literal
@@ -14,14 +13,22 @@ class Wait:
     """One call that is under way, or held back, since a time of the monotonic clock.
 
     `who` is a model's name or an app, `role` what it is asked for. A call that is in "line" waits for the limits of its
-    model, one that was "refused" or is to be tried again ("retry") for `until`.
+    model, one that was "refused" or is to be tried again ("retry") for `until`. Used as a context: it is among those
+    that are waited for, until that is left.
     """
 
     who: str
     role: str
     stage: Stage
     since: float
-    until: float | None = None
+    until: float | None
+    _among: dict["Wait", None]
+
+    def __enter__(self) -> None:
+        self._among[self] = None
+
+    def __exit__(self, *error: object) -> None:
+        del self._among[self]
 
 
 @dataclass(slots=True)
@@ -33,13 +40,7 @@ class Waits:
     def __iter__(self) -> Iterator[Wait]:
         return iter(tuple(self._now))
 
-    @contextmanager
-    def during(self, stage: Stage, who: str, role: str = "", *, seconds: float | None = None) -> Iterator[None]:
+    def during(self, stage: Stage, who: str, role: str = "", *, seconds: float | None = None) -> Wait:
         """Say, until the block is left, that something is waited for; `seconds` is how long, where that is known."""
         since = monotonic()
-        wait = Wait(who, role, stage, since, None if seconds is None else since + seconds)
-        self._now[wait] = None
-        try:
-            yield
-        finally:
-            del self._now[wait]
+        return Wait(who, role, stage, since, None if seconds is None else since + seconds, self._now)

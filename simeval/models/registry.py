@@ -15,7 +15,7 @@ from simeval.core.waits import Waits
 from simeval.errors import DefinitionError
 from simeval.models.caller import Caller
 from simeval.models.limits.allowances import Allowances, Allowed
-from simeval.models.limits.bounds import Limited, Paced, Timed
+from simeval.models.limits.bounds import Limited, Paced, Timed, Turns
 from simeval.models.limits.governor import Governed
 from simeval.models.limits.traffic import Budget, Traffic
 from simeval.models.metering import Metered
@@ -59,7 +59,7 @@ class Models:
         self._bases: dict[Hashable, Model] = {}  # by name, and those of other kinds than chat by their key
         self._bounded: dict[Hashable, SharedModel] = {}
         self._addresses: dict[Hashable, Mapping[str, Any]] = {}  # of those that were made from a name
-        self._turn = anyio.Lock(fast_acquire=True)
+        self._turns = Turns()
         self._users = 0
 
     def get(self, named: str | Model | ModelKind, role: ModelRole | None = None) -> SharedModel:
@@ -218,7 +218,7 @@ class Models:
             Budget(tokens / 60, saved=1.0) if tokens else None,
         )
         governed = Governed(
-            Paced(timed, self._turn),
+            Paced(timed, self._turns),
             traffic,
             outage_seconds=settings.outage_seconds,
             clean=lambda text: self.redactor().clean(text),

@@ -1,12 +1,12 @@
 """A model with bounds: so many calls at once, so many seconds each."""
 
+import asyncio
 from collections import deque
 from dataclasses import dataclass, field, replace
 from math import inf
 from time import perf_counter
 
 import anyio
-import anyio.lowlevel
 
 from simeval.errors import ModelError
 from simeval.models.protocol.model import Completion, Request, Wrapped
@@ -33,6 +33,35 @@ class Limited(Wrapped):
 
 
 @dataclass(slots=True)
+class Turns:
+    """Turns of the event loop: each is taken once, in the order asked; one that nobody has taken costs no wait."""
+
+    _is_taken: bool = field(default=False, init=False)
+    _line: deque[asyncio.Future[None]] = field(default_factory=deque, init=False, repr=False)
+
+    async def take(self) -> None:
+        """Take this turn of the event loop, or wait for one."""
+        loop = asyncio.get_running_loop()
+        if self._is_taken:
+            place = loop.create_future()
+            self._line.append(place)
+            await place
+        else:
+            self._is_taken = True
+            loop.call_soon(self._give, loop)
+
+    def _give(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Give the turn that begins to the first in line who still waits."""
+        while self._line:
+            place = self._line.popleft()
+            if not place.done():
+                place.set_result(None)
+                loop.call_soon(self._give, loop)
+                return
+        self._is_taken = False
+
+
+@dataclass(slots=True)
 class Paced(Wrapped):
     """A model of which at most one call is started in each turn of the event loop, in the order asked.
 
@@ -40,12 +69,11 @@ class Paced(Wrapped):
     latency is being measured there; in a queue they hold up only themselves.
     """
 
-    turn: anyio.Lock
+    turns: Turns
 
     async def complete(self, request: Request) -> Completion:
         """Wait for a turn, then answer."""
-        async with self.turn:
-            await anyio.lowlevel.checkpoint()
+        await self.turns.take()
         return await self.model.complete(request)
 
 

@@ -126,10 +126,10 @@ class Wrapped:
     """A model around a model: what wraps adds to `complete` and leaves the rest to what it wraps."""
 
     model: Model
+    name: str = field(init=False)
 
-    @property
-    def name(self) -> str:
-        return self.model.name
+    def __post_init__(self) -> None:
+        self.name = self.model.name
 
     async def close(self) -> None:
         await self.model.close()

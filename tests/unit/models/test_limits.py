@@ -13,7 +13,7 @@ from hypothesis import strategies as some
 from simeval.core.settings import RetryConfig
 from simeval.errors import ModelError
 from simeval.models.caller import REFUSALS, Caller
-from simeval.models.limits.bounds import Limited, Paced, Timed
+from simeval.models.limits.bounds import Limited, Paced, Timed, Turns
 from simeval.models.limits.governor import Governed
 from simeval.models.limits.traffic import Budget
 from simeval.models.protocol.model import Completion, Model, Request
@@ -106,7 +106,7 @@ async def test_paced_calls_are_started_in_the_order_asked() -> None:
         started.append(request.seed)
         return await work(request)
 
-    await ask(Paced(ScriptedModel(act), anyio.Lock()), 30)
+    await ask(Paced(ScriptedModel(act), Turns()), 30)
 
     assert started == list(range(30))
 
@@ -124,11 +124,11 @@ async def test_at_most_one_paced_call_is_started_in_a_turn_of_the_loop() -> None
             turn += 1
             await anyio.lowlevel.checkpoint()
 
-    lock = anyio.Lock()
+    turns = Turns()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(count_turns)
-        tasks.start_soon(ask, Paced(ScriptedModel(act), lock), 10)
-        tasks.start_soon(ask, Paced(ScriptedModel(act), lock), 10)
+        tasks.start_soon(ask, Paced(ScriptedModel(act), turns), 10)
+        tasks.start_soon(ask, Paced(ScriptedModel(act), turns), 10)
 
     assert len(set(started)) == 20
 
@@ -136,7 +136,7 @@ async def test_at_most_one_paced_call_is_started_in_a_turn_of_the_loop() -> None
 async def test_paced_calls_run_side_by_side() -> None:
     model = ScriptedModel(work)
 
-    await ask(Paced(model, anyio.Lock()), 10)
+    await ask(Paced(model, Turns()), 10)
 
     assert model.peak > 1
 
@@ -144,7 +144,7 @@ async def test_paced_calls_run_side_by_side() -> None:
 async def test_a_bounded_model_has_the_name_of_its_model_and_closes_it() -> None:
     bounds = (
         lambda model: Limited(model, anyio.Semaphore(1)),
-        lambda model: Paced(model, anyio.Lock()),
+        lambda model: Paced(model, Turns()),
         lambda model: Timed(model, seconds=1),
         governed,
     )
