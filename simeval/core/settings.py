@@ -22,7 +22,7 @@ from simeval.core.setting_field import BUDGET, LIMITS, SURROUNDINGS, VERDICTS, a
 from simeval.core.shard import require_shard
 from simeval.core.terminal import Display
 from simeval.core.validation import closest, require_level, require_size, require_whole
-from simeval.core.writing_style import WritingStyleConfig
+from simeval.core.writing_style import DEFAULT_STYLE, WritingStyleConfig
 from simeval.errors import DefinitionError
 
 if TYPE_CHECKING:
@@ -381,7 +381,7 @@ class Settings:
     @property
     def writing_style(self) -> WritingStyleConfig:
         """Whether simulated users write in varied styles, and which."""
-        return self.writing_style_config or WritingStyleConfig()
+        return self.writing_style_config or DEFAULT_STYLE
 
     def overridden(self, overrides: Mapping[str, Any], *, beside: Sequence[str] = ()) -> "Settings":
         """Return these with others in their place. Raises DefinitionError, which may name what stands `beside` them."""

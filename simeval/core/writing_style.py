@@ -68,3 +68,6 @@ class WritingStyleConfig:
 
         random = seeds.generator(seed, "writing style")
         return {axis.name: random.choice(list(getattr(self.axes, axis.name))) for axis in fields(self.axes)}
+
+
+DEFAULT_STYLE = WritingStyleConfig()

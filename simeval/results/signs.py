@@ -6,6 +6,7 @@ None of them proves anything. Each is told with its numbers, once for each judge
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from simeval.core.controls import ControlRecord
 from simeval.core.conversation import Conversation
@@ -43,16 +44,17 @@ class Signs:
         """Take what a conversation was given."""
         ratings = score.ratings or (Rating(judge=ONLY, repeat=0, score=score.value, reasoning=score.reasoning),)
         said = [message.content for message in conversation.messages]
-        words = words_of(*said, *self.about)
+        told = hash(tuple(said))
         for rating in ratings:
             found = self._judges.setdefault(rating.judge, _OfAJudge())
             found.count += 1
             found.ratings.add(rating.score)
-            found.conversations.add(hash(tuple(said)))
+            found.conversations.add(told)
             if not rating.reasoning:  # a label alone has none
                 continue
-            found.said_of.setdefault(" ".join(rating.reasoning.split()), set()).add(hash(tuple(said)))
-            found.unrelated += not (words_of(rating.reasoning) & words)
+            found.said_of.setdefault(" ".join(rating.reasoning.split()), set()).add(told)
+            meant = words_of(rating.reasoning)
+            found.unrelated += all(meant.isdisjoint(words_of(text)) for text in (*self.about, *said))
 
     def warnings(self, only_judge: str, controls: Sequence[ControlRecord] = ()) -> tuple[str, ...]:
         """Say of each judge what speaks against it; of an embedded one it is known that it does not understand.
@@ -89,13 +91,13 @@ def _signs(found: _OfAJudge, given_to_controls: set[float]) -> list[str]:
     return signs
 
 
-def words_of(*texts: str) -> set[str]:
-    """Return the beginnings of the words of texts that are about something: long ones, and those with a digit."""
+@lru_cache(maxsize=2_000)
+def words_of(text: str) -> frozenset[str]:
+    """Return the beginnings of the words of a text that are about something: long ones, and those with a digit."""
     found: set[str] = set()
-    for text in texts:
-        for token in _TOKEN.findall(text.casefold()):
-            if token[0] >= _WITHOUT_SPACES:
-                found.update(token)
-            elif len(token) >= _SHORTEST or any(map(str.isdigit, token)):
-                found.add(token[:_STEM])
-    return found
+    for token in _TOKEN.findall(text.casefold()):
+        if token[0] >= _WITHOUT_SPACES:
+            found.update(token)
+        elif len(token) >= _SHORTEST or any(map(str.isdigit, token)):
+            found.add(token[:_STEM])
+    return frozenset(found)

@@ -237,6 +237,8 @@ def _is_told_wrong(each: Identifier, before: Identifier) -> bool:
 
 
 def _switches_language(talk: _Talk) -> Iterator[UserFault]:
+    if not any(language_of(text) for _, text in talk.user):
+        return
     named = named_languages(talk.script)
     own = {language_of(talk.script)} - {""}
     for place, text in talk.user:

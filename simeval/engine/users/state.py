@@ -103,23 +103,18 @@ def is_held(scenario: ScenarioTest, history: Sequence[Message]) -> bool:
     No loop may arise: whoever has been held so by many answers in a row, and had nothing new to tell, may leave.
     """
     said = [message.content for message in history if message.role == "user"]
-    held = _answers_that_hold(history)
-    if not held or not held[-1]:
+    answers = [place for place, message in enumerate(history) if message.role == "assistant"]
+    if not answers or not _holds(history, answers[-1]):
         return False
-    in_a_row = len(held) > LONGEST_HOLD and all(held[-LONGEST_HOLD - 1 :])
+    in_a_row = len(answers) > LONGEST_HOLD and all(_holds(history, place) for place in answers[-LONGEST_HOLD - 1 :])
     return not in_a_row or _untold(scenario, said[:-LONGEST_HOLD]) != _untold(scenario, said)
 
 
-def _answers_that_hold(history: Sequence[Message]) -> list[bool]:
-    """Say of each answer whether it waits for one, or promises something, and passes nobody on."""
-    held, said = [], ""
-    for message in history:
-        if message.role == "user":
-            said = message.content
-        else:
-            waits = asks(message.content, after=said) or promises(message.content)
-            held.append(waits and not hands_over(message.content))
-    return held
+def _holds(history: Sequence[Message], place: int) -> bool:
+    """Return whether an answer waits for one, or promises something, and passes nobody on."""
+    answer = history[place].content
+    said = next((each.content for each in reversed(history[:place]) if each.role == "user"), "")
+    return (asks(answer, after=said) or promises(answer)) and not hands_over(answer)
 
 
 def _untold(scenario: ScenarioTest, told: Sequence[str]) -> tuple[str, ...]:

@@ -158,17 +158,19 @@ def _user_system(
     prompt: Prompt, form: str, given: str, when: str, writing_style: tuple[tuple[str, str], ...], untold: str
 ) -> str:
     """Return what a simulated user is told, with a fence around all that others wrote."""
+    fenced, texts = _told(given, when, writing_style)
+    return prompt.render("system", **texts, untold=fenced(untold) if untold else None, form=prompt.render(form))
+
+
+@lru_cache(maxsize=1_000)  # at each turn of a conversation it is the same
+def _told(
+    given: str, when: str, writing_style: tuple[tuple[str, str], ...]
+) -> tuple[user_chat.Fence, Mapping[str, str | None]]:
+    """Return the fence around what a simulated user is told, and the texts within it."""
     fenced = user_chat.Fence(given, when, *(text for _, text in writing_style))
     style = "\n".join(f"{axis}: {text}" for axis, text in writing_style)
-    return prompt.render(
-        "system",
-        fence=fenced.notice,
-        given=fenced(given),
-        when=fenced(when),
-        writing_style=fenced(style) if style else None,
-        untold=fenced(untold) if untold else None,
-        form=prompt.render(form),
-    )
+    told = {"given": fenced(given), "when": fenced(when), "writing_style": fenced(style) if style else None}
+    return fenced, {"fence": fenced.notice, **told}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

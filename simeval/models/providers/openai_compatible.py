@@ -96,14 +96,11 @@ class CompatibleModel:
         options = {**self._asks, **request.options} if self._asks else request.options
         if self._asks:
             request = request.addressed(options)
-        schema = options.get("json_schema", "auto")
-        rest = {name: value for name, value in options.items() if name not in _OURS}
-        if rest.get("stream"):
-            rest.setdefault("stream_options", {"include_usage": True})
-        rest |= {**self.endpoint.body, **(options.get("extra_body") or {})}
+        schema, rest = options.get("json_schema", "auto"), self._rest(options)
         while True:
-            asked = self._asked(request, schema)
-            named = {self.endpoint.renamed.get(name, name): value for name, value in asked.items()}
+            asked = named = self._asked(request, schema)
+            if self.endpoint.renamed:
+                named = {self.endpoint.renamed.get(name, name): value for name, value in asked.items()}
             answer = await self._post(session, {"model": self._model, **named, **rest})
             if answer.status == OK:
                 return self._read(answer.text, answer.first_text_seconds)
@@ -113,6 +110,15 @@ class CompatibleModel:
                 continue
             if refusal.kind != "bad_request" or not self._gives_up(asked, refusal.problem, schema):
                 raise refusal
+
+    def _rest(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return what goes into the body as it is given: options that are not ours, and what the endpoint wants."""
+        if not options:
+            return self.endpoint.body
+        rest = {name: value for name, value in options.items() if name not in _OURS}
+        if rest.get("stream"):
+            rest.setdefault("stream_options", {"include_usage": True})
+        return {**rest, **self.endpoint.body, **(options.get("extra_body") or {})}
 
     async def context_tokens(self) -> int | None:
         """Return the tokens that a prompt and its reply may have, where its server or LiteLLM's table says; else None.
