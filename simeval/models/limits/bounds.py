@@ -124,7 +124,7 @@ class Timed(Wrapped):
     """A model whose calls end after `seconds`, or fewer where a request says so, with a ModelError of kind "timeout".
 
     A hurried request, which is asked again where it ends so, gets what calls of its role usually take, many times over.
-    What it answers says how long it took.
+    What it answers to any other says how long it took.
     """
 
     seconds: float = field(kw_only=True)
@@ -144,7 +144,7 @@ class Timed(Wrapped):
 
     async def _hurried(self, request: Request, most: float) -> Completion:
         clock, taken = perf_counter(), None
-        own = self._by_role.setdefault(request.role, Deadline())
+        own = self._by_role.get(request.role) or self._by_role.setdefault(request.role, Deadline())
         if own.seconds == inf:  # too few of its calls are known: rubrics take far longer than a user's messages
             most = min(most, NEW_ROLE * self._of_all.seconds)
         scope = own.start(most)
@@ -152,7 +152,7 @@ class Timed(Wrapped):
             with scope:
                 completion = await self.model.complete(request)
                 taken = perf_counter() - clock
-                return replace(completion, seconds=taken)
+                return completion
             taken = perf_counter() - clock
             raise self._late(taken)
         finally:
