@@ -21,8 +21,8 @@ class Wait:
     role: str
     stage: Stage
     since: float
-    until: float | None
-    _among: dict["Wait", None]
+    until: float | None = None
+    _among: dict["Wait", None] = field(default_factory=dict, repr=False)
 
     def __enter__(self) -> None:
         self._among[self] = None

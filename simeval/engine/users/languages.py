@@ -82,9 +82,9 @@ _NAMES = {
     r"chinese|mandarin|cantonese": "Chinese or Japanese",
     r"bilingual|multilingual|languages?|sprachen?|translat\w+": ANY,
 }
-_ANY_NAME = re.compile(rf"\b(?:{'|'.join(_NAMES)})\b", re.IGNORECASE)
+_ANY_NAME = re.compile(rf"\b(?:{'|'.join(_NAMES)})\b")
 NONE: frozenset[str] = frozenset()
-_NAMED = {re.compile(rf"\b(?:{names})\b", re.IGNORECASE): language for names, language in _NAMES.items()}
+_NAMED = {re.compile(rf"\b(?:{names})\b"): language for names, language in _NAMES.items()}
 
 
 @lru_cache(maxsize=10_000)
@@ -120,6 +120,7 @@ def _script(text: str) -> str:
 @lru_cache(maxsize=10_000)  # what a scenario says is read again with every conversation
 def named_languages(text: str) -> frozenset[str]:
     """Return the languages that a text names; ANY is among them where it speaks of languages as such."""
+    text = text.replace("İ", "I").lower()  # patterns for letters of either case cost twice as much
     return (
         frozenset(language for names, language in _NAMED.items() if names.search(text))
         if _ANY_NAME.search(text)

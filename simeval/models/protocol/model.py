@@ -68,8 +68,8 @@ class Completion:
     """What a model answered, the tokens it counted, and the cost in US dollars where it is known.
 
     `is_cut` says that the reply ended at its limit of tokens; `seconds` is how long a call that is not hurried took,
-    without any wait for its turn, `first_text_seconds` how long the first text took of one that was streamed. `first_token` holds the
-    probabilities of the likeliest first tokens, where they were asked for.
+    without any wait for its turn, `first_text_seconds` how long the first text took of one that was streamed.
+    `first_token` holds the probabilities of the likeliest first tokens, where they were asked for.
     """
 
     text: str

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from logging import DEBUG
 from statistics import mean
 from typing import Any
 
@@ -134,9 +135,11 @@ def mean_rating(ratings: Sequence[Rating]) -> Score:
 
 async def _rating(request: GradeRequest, judge: Caller, repeat: int, seed: int) -> Rating:
     heard = [message.content for message in request.conversation]
-    grade = await judge.ask(replace(request, seed=seed), Grade, quoted_texts=heard)
+    asked = request if request.seed == seed else replace(request, seed=seed)
+    grade = await judge.ask(asked, Grade, quoted_texts=heard)
     reasoning = judge.redactor.clean(grade.reasoning)
-    log.debug("grade", judge=judge.model.name, repeat=repeat, score=grade.score, reasoning=reasoning)
+    if log.isEnabledFor(DEBUG):
+        log.debug("grade", judge=judge.model.name, repeat=repeat, score=grade.score, reasoning=reasoning)
     if grade.score is None:
         raise CannotTell(judge.model.name, judge.redactor.clean(request.expected_behavior))
     return Rating(judge=judge.model.name, repeat=repeat, score=grade.score, reasoning=reasoning)

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -118,8 +118,12 @@ class RubricBook:
 
 def rubric_key(model: str, request: RubricRequest) -> str:
     """Return the key of a rubric: a hash of everything that it depends on."""
-    parts = [request.prompt.identity, model, request.given, request.when, request.expected_behavior]
-    return sha256(json.dumps(parts).encode()).hexdigest()
+    return _hash_of(request.prompt.identity, model, request.given, request.when, request.expected_behavior)
+
+
+@lru_cache(maxsize=1_000)  # it is looked up for each trial
+def _hash_of(*parts: str) -> str:
+    return sha256(json.dumps(list(parts)).encode()).hexdigest()
 
 
 def given_key(levels: Mapping[str, str]) -> str:
