@@ -1,5 +1,6 @@
 """A model with bounds."""
 
+import asyncio
 from contextlib import suppress
 from functools import partial
 from random import Random
@@ -131,6 +132,33 @@ async def test_at_most_one_paced_call_is_started_in_a_turn_of_the_loop() -> None
         tasks.start_soon(ask, Paced(ScriptedModel(act), turns), 10)
 
     assert len(set(started)) == 20
+
+
+async def test_a_turn_of_the_loop_that_nobody_has_taken_costs_no_wait() -> None:
+    turns, others = Turns(), list[str]()
+    asyncio.get_running_loop().call_soon(others.append, "another callback")
+
+    await turns.take()
+
+    assert others == []
+
+
+async def test_who_is_cancelled_in_line_for_a_turn_holds_up_nobody() -> None:
+    turns, taken = Turns(), list[int]()
+
+    async def take(place: int, scope: anyio.CancelScope) -> None:
+        with scope:
+            await turns.take()
+            taken.append(place)
+
+    scopes = [anyio.CancelScope() for _ in range(4)]
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            for place, scope in enumerate(scopes):
+                tasks.start_soon(take, place, scope)
+            scopes[2].cancel()
+
+    assert taken == [0, 1, 3]
 
 
 async def test_paced_calls_run_side_by_side() -> None:
