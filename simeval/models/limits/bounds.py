@@ -51,7 +51,7 @@ class Turns:
             loop.call_soon(self._give, loop)
 
     def _give(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Give the turn that begins to the first in line who still waits."""
+        """Let the first in line who still waits have the turn that begins."""
         while self._line:
             place = self._line.popleft()
             if not place.done():
