@@ -36,18 +36,18 @@ class Limited(Wrapped):
 class Turns:
     """Turns of the event loop: each is taken once, in the order asked; one that nobody has taken costs no wait."""
 
-    _is_taken: bool = field(default=False, init=False)
+    _taken_in: asyncio.AbstractEventLoop | None = field(default=None, init=False, repr=False)  # it may be closed
     _line: deque[asyncio.Future[None]] = field(default_factory=deque, init=False, repr=False)
 
     async def take(self) -> None:
         """Take this turn of the event loop, or wait for one."""
         loop = asyncio.get_running_loop()
-        if self._is_taken:
+        if self._taken_in is loop:
             place = loop.create_future()
             self._line.append(place)
             await place
         else:
-            self._is_taken = True
+            self._taken_in = loop
             loop.call_soon(self._give, loop)
 
     def _give(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -58,7 +58,7 @@ class Turns:
                 place.set_result(None)
                 loop.call_soon(self._give, loop)
                 return
-        self._is_taken = False
+        self._taken_in = None
 
 
 @dataclass(slots=True)
