@@ -115,8 +115,12 @@ class Deadline:
         usual = sorted(self._taken)[int(USUAL * len(self._taken))]
         was, self.seconds = self.seconds, max(SHORTEST_SECONDS, TIMES_USUAL * usual)
         if self.seconds < was:
-            for scope, started in self._under_way.items():
-                scope.deadline = min(scope.deadline, started + self.seconds)
+            self.shorten(self.seconds)
+
+    def shorten(self, seconds: float) -> None:
+        """Let those under way take that long at most."""
+        for scope, started in self._under_way.items():
+            scope.deadline = min(scope.deadline, started + seconds)
 
 
 @dataclass(slots=True)
@@ -157,7 +161,16 @@ class Timed(Wrapped):
             raise self._late(taken)
         finally:
             own.end(scope, taken)
-            self._of_all.note(taken)
+            self._learn_of_all(taken)
+
+    def _learn_of_all(self, taken: float | None) -> None:
+        """Note how long a call took; calls of roles of which too few are known get less where all are quicker."""
+        before = self._of_all.seconds
+        self._of_all.note(taken)
+        if self._of_all.seconds < before:
+            for role in self._by_role.values():
+                if role.seconds == inf:
+                    role.shorten(NEW_ROLE * self._of_all.seconds)
 
     def _late(self, seconds: float) -> ModelError:
         return ModelError(self.name, kind="timeout", problem=f"no answer within {seconds:.3g} seconds")

@@ -107,3 +107,22 @@ async def test_the_last_attempt_has_all_the_time_and_an_apps_calls_are_never_hur
             await caller.text(request)
 
     assert asked == [True, True, False, False, False, False]
+
+
+@pytest.mark.usefixtures("_durations_of_the_loop")
+async def test_a_call_of_a_role_that_is_not_known_gets_less_once_others_are_known_to_be_quick() -> None:
+    timed = Timed(ScriptedModel(never), seconds=60)
+    start = anyio.current_time()
+    ended: list[float] = []
+
+    async def hang() -> None:
+        with pytest.raises(ModelError, match="no answer within"):
+            await timed.complete(ChatRequest(history=[], is_hurried=True))
+        ended.append(anyio.current_time() - start)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(hang)
+        await anyio.lowlevel.checkpoint()
+        await answer_in(0.01, timed, 50)
+
+    assert ended == [pytest.approx(12.0)]
