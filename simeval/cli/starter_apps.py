@@ -3,12 +3,16 @@
 import json
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import click
 
+from simeval.core.validation import require
 from simeval.errors import DefinitionError
+from simeval.suites.apps.http_app import HttpApp
 from simeval.suites.apps.named import app_of, names_object
+from simeval.suites.apps.socket_app import SocketApp
 
 HANDLER = "app:handle"  # the function that a starter comes with
 
@@ -23,25 +27,46 @@ app:
 """
 
 
+def checked(named: str) -> str:
+    """Return the name of an app. Raises DefinitionError where it names none; an object is not imported yet."""
+    if not names_object(named):
+        app_of(named)
+    return named
+
+
+def _at_url(named: str) -> str:
+    return HttpApp(url=named).url
+
+
+def _at_socket(named: str) -> str:
+    return SocketApp(url=named).url
+
+
+def _object(named: str) -> str:
+    require(names_object(named), "app", found=named, do="name it as MODULE:OBJECT")
+    return named
+
+
 @dataclass(frozen=True, slots=True)
 class AppKind:
-    """One kind of app: what it is, how it is named, and with what that begins."""
+    """One kind of app: what it is, how it is named, with what that begins, and what checks it."""
 
     what: str
     example: str
     prefix: str = ""
+    check: Callable[[str], str] = checked
 
 
 KINDS = (
     AppKind("a Python function, for which app.py is a beginning", HANDLER),
-    AppKind("an agent in Python: OpenAI Agents SDK, pydantic-ai, LangGraph or ADK", "my_module:agent"),
-    AppKind("a URL that is sent JSON", "http://localhost:8000/chat"),
+    AppKind("an agent in Python: OpenAI Agents SDK, pydantic-ai, LangGraph or ADK", "my_module:agent", check=_object),
+    AppKind("a URL that is sent JSON", "http://localhost:8000/chat", check=_at_url),
     AppKind("OpenAI's Chat Completions", "openai:http://localhost:8000/v1#MODEL", "openai:"),
     AppKind("OpenAI's Responses", "openai-responses:http://localhost:8000/v1#MODEL", "openai-responses:"),
     AppKind("A2A", "a2a:http://localhost:9999", "a2a:"),
     AppKind("AG-UI", "agui:http://localhost:8000/", "agui:"),
     AppKind("a tool of an MCP server, a URL or a program", "mcp:http://localhost:8000/mcp#TOOL", "mcp:"),
-    AppKind("a WebSocket", "ws://localhost:8000/chat"),
+    AppKind("a WebSocket", "ws://localhost:8000/chat", check=_at_socket),
     AppKind("a program that reads JSON and writes its answer", "cmd:python bot.py", "cmd:"),
 )
 
@@ -65,16 +90,9 @@ def asked_app(named: str | None) -> str:
     while True:
         said = click.prompt("Your app").strip()
         try:
-            return checked(said if said.startswith(kind.prefix) else f"{kind.prefix}{said}")
+            return kind.check(said if said.startswith(kind.prefix) else f"{kind.prefix}{said}")
         except DefinitionError as error:
             click.echo(str(error))
-
-
-def checked(named: str) -> str:
-    """Return the name of an app. Raises DefinitionError where it names none; an object is not imported yet."""
-    if not names_object(named):
-        app_of(named)
-    return named
 
 
 def app_section(named: str) -> str:

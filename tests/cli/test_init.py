@@ -65,16 +65,37 @@ def test_what_can_be_no_app_is_refused_and_nothing_written(tmp_path: Path) -> No
     assert not list(tmp_path.iterdir())
 
 
-def test_on_a_terminal_it_is_asked_what_the_app_is(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "wrong", "complaint", "right", "written"),
+    [
+        (2, "agent", "name it as MODULE:OBJECT", "shop:agent", 'app: "shop:agent"'),
+        (3, "localhost:80/chat", "one that begins with http://", "http://localhost/", 'url: "http://localhost/"'),
+        (6, "localhost", "write a2a:URL", "http://localhost:9999", 'app: "a2a:http://localhost:9999"'),
+        (9, "http://localhost", "one that begins with ws://", "ws://localhost/", 'url: "ws://localhost/"'),
+    ],
+)
+def test_on_a_terminal_it_is_asked_what_the_app_is_until_it_is_known(
+    number: int, wrong: str, complaint: str, right: str, written: str, tmp_path: Path
+) -> None:
     with in_terminal(tmp_path, "init", rows=40) as session:
         session.until("Its number [1]:")
-        session.type("6\n")
-        session.until("Name it, such as a2a:http://localhost:9999")
-        session.type("localhost\n")
-        session.until("write a2a:URL")
-        session.type("http://localhost:9999\n")
+        session.type(f"{number}\n")
+        session.until("Name it, such as ")
+        session.type(f"{wrong}\n")
+        session.until(complaint)
+        session.type(f"{right}\n")
         status = session.ended()
 
     assert status == 0
-    assert 'app: "a2a:http://localhost:9999"' in (tmp_path / "suite.yaml").read_text()
-    assert "simeval probe suite.yaml" in session.text
+    assert written in (tmp_path / "suite.yaml").read_text()
+    assert ("simeval probe suite.yaml" in session.text) == (number != 2)
+
+
+def test_on_a_terminal_the_starters_own_function_is_the_default(tmp_path: Path) -> None:
+    with in_terminal(tmp_path, "init", rows=40) as session:
+        session.until("Its number [1]:")
+        session.type("\n")
+        status = session.ended()
+
+    assert status == 0
+    assert (tmp_path / "app.py").exists()

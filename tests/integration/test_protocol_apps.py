@@ -2,12 +2,17 @@
 
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
+from simeval.core.conversation import ChatMessage
+from simeval.suites.apps.http_app import HttpApp
+from simeval.suites.apps.remote_app import Session
+from simeval.suites.apps.replies import Reply
 from tests.support.protocol_apps import AT, app_at
 from tests.support.protocol_server import FAILURES, ProtocolServer, protocol_server
 from tests.support.suites import Engine, scenario
@@ -67,6 +72,31 @@ async def test_a_server_that_fails_is_a_failed_turn_with_stage_and_cause(
     cause = OTHER_CAUSES.get((protocol, manner), CAUSES[manner])
     assert all(cause in failure.error for failure in failures)
     assert server.bodies == [] or protocol == "ws"
+
+
+async def test_an_app_that_cannot_let_a_conversation_go_costs_no_trial(caplog: pytest.LogCaptureFixture) -> None:
+    class Sticky(HttpApp):
+        async def _turn(self, messages: Sequence[ChatMessage], kept: Session, reply: Reply) -> Session:
+            reply.add("I can track orders and start returns.")
+            return kept
+
+        async def leave(self, state: Mapping[str, Any]) -> None:
+            raise OSError("it holds on")
+
+    result = await Engine().evaluate(scenario(sample_size=2), Sticky(url="http://127.0.0.1:9/"))
+
+    assert len(result.expectations[0].scores) == 2
+    assert "could not be closed" in caplog.text
+
+
+async def test_a_socket_is_opened_and_closed_without_its_app_being_held_open(server: ProtocolServer) -> None:
+    app = app_at("ws", "good", server)
+
+    exchange = await app.exchange([{"role": "user", "content": "Hello"}], {})
+    await app.leave(exchange.answer().state)
+
+    assert exchange.answer().response == "1: Hello"
+    assert app._wire.connected is None
 
 
 SPEAK_ALL = """

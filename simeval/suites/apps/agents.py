@@ -5,7 +5,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from importlib import import_module
 from json import dumps
-from typing import Any
+from typing import Any, ClassVar
 
 from simeval.core.conversation import ChatMessage
 from simeval.core.serialization import opened, plain
@@ -34,24 +34,19 @@ class AgentApp(ProtocolApp):
     """An agent that is an app: it remembers a conversation from turn to turn."""
 
     agent: Any
+    sdk: ClassVar[str]
 
     @property
     def name(self) -> str:
         """Whose agent it is, and what it is called."""
-        return f"{self._sdk}:{getattr(self.agent, 'name', None) or type(self.agent).__name__}"
-
-    @property
-    def _sdk(self) -> str:
-        raise NotImplementedError
+        return f"{self.sdk}:{getattr(self.agent, 'name', None) or type(self.agent).__name__}"
 
 
 @dataclass(frozen=True, slots=True)
 class OpenAiAgent(AgentApp):
     """An agent of the OpenAI Agents SDK. A conversation goes on with the agent that it was handed to."""
 
-    @property
-    def _sdk(self) -> str:
-        return "openai-agents"
+    sdk = "openai-agents"
 
     async def _turn(self, messages: Sequence[ChatMessage], kept: Session, reply: Reply) -> Session:
         agent, said = kept.line.value if kept.line else (self.agent, list(messages[:-1]))
@@ -78,9 +73,7 @@ class OpenAiAgent(AgentApp):
 class PydanticAgent(AgentApp):
     """An agent of pydantic-ai. An output that is no text is written as JSON."""
 
-    @property
-    def _sdk(self) -> str:
-        return "pydantic-ai"
+    sdk = "pydantic-ai"
 
     async def _turn(self, messages: Sequence[ChatMessage], kept: Session, reply: Reply) -> Session:
         history = kept.line.value if kept.line else None
@@ -105,9 +98,7 @@ class GraphAgent(AgentApp):
     Where it is interrupted it asks the user, whose next message is what it goes on with.
     """
 
-    @property
-    def _sdk(self) -> str:
-        return "langgraph"
+    sdk = "langgraph"
 
     async def _turn(self, messages: Sequence[ChatMessage], kept: Session, reply: Reply) -> Session:
         known, is_asked = kept.line.value if kept.line else ({"messages": list(messages[:-1])}, False)
@@ -159,14 +150,12 @@ def _text_of(content: Any) -> str:
 class AdkAgent(AgentApp):
     """An agent of Google's ADK, or its runner; a session is a conversation."""
 
-    @property
-    def _sdk(self) -> str:
-        return "adk"
+    sdk = "adk"
 
     @property
     def name(self) -> str:
         """Whose agent it is, and what it is called."""
-        return f"adk:{getattr(self.agent, 'name', None) or self.agent.app_name}"
+        return f"{self.sdk}:{getattr(self.agent, 'name', None) or self.agent.app_name}"
 
     async def _turn(self, messages: Sequence[ChatMessage], kept: Session, reply: Reply) -> Session:
         memory = kept.line or await self._begun(kept)

@@ -10,13 +10,26 @@ from typing import TYPE_CHECKING, Any
 from simeval.core.conversation import ChatMessage
 from simeval.suites.apps.addressed_app import require_address
 from simeval.suites.apps.described_app import DescribedApp
-from simeval.suites.apps.http_wire import broken_off
+from simeval.suites.apps.http_wire import Wire, broken_off
 from simeval.suites.apps.remote_app import AppFailure, Session, Unreachable
 from simeval.suites.apps.replies import Reply, value_of
 from simeval.suites.apps.templates import MISSING, found_at, steps_of, written
 
 if TYPE_CHECKING:
     import aiohttp
+
+
+@dataclass(slots=True)
+class SocketLine:
+    """The connection of one conversation, which holds those of its app open."""
+
+    socket: aiohttp.ClientWebSocketResponse
+    wire: Wire
+
+    async def close(self) -> None:
+        """Close it."""
+        await self.socket.close()
+        await self.wire.__aexit__()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,18 +57,26 @@ class SocketApp(DescribedApp):
         return [*super(SocketApp, self)._described, self.until]
 
     async def _turn(self, messages: Sequence[ChatMessage], kept: Session, reply: Reply) -> Session:
-        socket: aiohttp.ClientWebSocketResponse = kept.line or await self._opened(kept)
+        line: SocketLine = kept.line or await self._opened(kept)
         content = self._content(self._values(messages, kept))
         try:
-            await self._say(content if isinstance(content, str) else json.dumps(content), socket, reply)
-            while not await self._hears(socket, reply):
+            await self._say(content if isinstance(content, str) else json.dumps(content), line.socket, reply)
+            while not await self._hears(line.socket, reply):
                 pass
         except BaseException:  # also where it is ended: nobody else knows of the connection yet
-            await self.leave({"line": socket})
+            await self.leave({"line": line})
             raise
-        return replace(kept, theirs=reply.session or kept.theirs, line=socket)
+        return replace(kept, theirs=reply.session or kept.theirs, line=line)
 
-    async def _opened(self, kept: Session) -> aiohttp.ClientWebSocketResponse:
+    async def _opened(self, kept: Session) -> SocketLine:
+        await self._wire.__aenter__()
+        try:
+            return SocketLine(await self._connected(kept), self._wire)
+        except BaseException:
+            await self._wire.__aexit__()
+            raise
+
+    async def _connected(self, kept: Session) -> aiohttp.ClientWebSocketResponse:
         import aiohttp
 
         values = {"message": "", "messages": "", "session": kept.given}
