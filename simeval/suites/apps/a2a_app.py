@@ -9,7 +9,7 @@ from uuid import uuid4
 from simeval.core.conversation import ChatMessage
 from simeval.suites.apps.addressed_app import AddressedApp, key_headers, require_address
 from simeval.suites.apps.http_wire import SERVER_SENT, Request, values_of, with_cookies
-from simeval.suites.apps.json_rpc import METHOD_NOT_FOUND, RpcFailure, call, failure_in, result_in
+from simeval.suites.apps.json_rpc import METHOD_NOT_FOUND, RpcFailure, call, errors_told, result_in
 from simeval.suites.apps.remote_app import AppFailure, Session, Unreachable, quoted
 from simeval.suites.apps.replies import Reply
 
@@ -89,13 +89,11 @@ class A2aApp(AddressedApp):
         accept = {"Accept": SERVER_SENT if interface.streams else "application/json"}
         headers = {**version, **accept, **key_headers(interface.url, for_app=self.url)}
         task, request = _Task(reply), Request(url=interface.url, body=called, headers=headers)
-        try:
+        with errors_told():
             async with self._wire.sent(request, kept, reply) as answer:
                 async for value in values_of(answer, reply):
                     task.take(result_in(value, called))
                 after = with_cookies(kept, answer)
-        except AppFailure as failure:
-            raise failure_in(failure) from failure
         task.close()
         open_task = {"task": task.id} if task.state in _ASKS else {}
         return replace(after, theirs=task.context or kept.theirs, kept=open_task)

@@ -1,11 +1,13 @@
 """JSON-RPC 2.0, which A2A and MCP speak: requests, and what their answers say."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
 from simeval.suites.apps.remote_app import AppFailure, quoted
+from simeval.suites.apps.replies import value_of
 
 METHOD_NOT_FOUND = -32601
 
@@ -39,14 +41,17 @@ def result_in(message: Any, called: Mapping[str, Any]) -> Any:
     return message.get("result")
 
 
-def failure_in(failure: AppFailure) -> AppFailure:
-    """Return the error that stands in the body of an HTTP status, or the failure itself."""
+@contextmanager
+def errors_told() -> Iterator[None]:
+    """Raise, in place of a failure by an HTTP status, the error that stands in its body."""
     try:
-        found = json.loads(failure.body)
-    except ValueError:
-        return failure
-    error = found.get("error") if isinstance(found, Mapping) else None
-    return RpcFailure(error) if isinstance(error, Mapping) and "code" in error else failure
+        yield
+    except AppFailure as failure:
+        found = value_of(failure.body)
+        error = found.get("error") if isinstance(found, Mapping) else None
+        if isinstance(error, Mapping) and "code" in error:
+            raise RpcFailure(error) from failure
+        raise
 
 
 def _text(value: Any) -> str:

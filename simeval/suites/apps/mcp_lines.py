@@ -15,7 +15,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 
 from simeval.suites.apps.addressed_app import key_headers
 from simeval.suites.apps.http_wire import LONGEST_LINE, Request, Wire, values_of, with_cookies
-from simeval.suites.apps.json_rpc import call, failure_in, result_in
+from simeval.suites.apps.json_rpc import call, errors_told, result_in
 from simeval.suites.apps.remote_app import AppFailure, Session, quoted
 from simeval.suites.apps.replies import Reply, value_of
 
@@ -57,15 +57,13 @@ class HttpLine:
     async def ask(self, method: str, params: Mapping[str, Any]) -> Any:
         called = call(method, params)
         headers = {"Mcp-Method": method, **({"Mcp-Name": _safe(params["name"])} if method == _NAMED else {})}
-        try:
+        with errors_told():
             async with self.wire.sent(self._request(called, headers), self.kept, self.reply) as answer:
                 self.kept = with_cookies(self.kept, answer)
                 self.session = answer.headers.get("Mcp-Session-Id", self.session)
                 async for value in values_of(answer, self.reply):
                     if (found := result_in(value, called)) is not None:
                         return found
-        except AppFailure as failure:
-            raise failure_in(failure) from failure
         raise AppFailure(f"its stream ended without an answer to {method}")
 
     async def tell(self, method: str) -> None:
