@@ -14,7 +14,7 @@ SUPPORTED := import sys; v = sys.version_info[:2]; sys.exit((v < (3, 11) or v > 
 	"simeval needs Python 3.11 to 3.14, and $(PYTHON) is %d.%d: name one, as in make PYTHON=python3.12 ..." % v)
 unexport PYTHONDONTWRITEBYTECODE  # without compiled files every start parses LiteLLM anew: two seconds more
 
-.PHONY: demo test local ray real lint types docs pictures wheel bench alice lock clean
+.PHONY: demo test local ray agents real lint types docs pictures wheel bench alice lock clean
 
 demo: $(VENV)/.demo  ## run the example suite against the example app; a fail and an inconclusive belong to it
 	@$(BIN)/simeval run scenarios/support.yaml --app scenarios.support_bot:handle --seed 7 || [ $$? -eq 1 ]
@@ -26,6 +26,10 @@ local: $(VENV)/.local  ## torch, transformers and MiniLM, too: without them the 
 
 ray: $(VENV)/.ray  ## Ray, too, and the tests of runs on it, which are skipped without it
 	SIMEVAL_REQUIRE_RAY=1 $(BIN)/python -m pytest tests/integration/test_ray.py
+
+agents: $(VENV)/.agents  ## apps that are agents of the real SDKs, and the protocols' own servers; neither is met elsewhere
+	SIMEVAL_REQUIRE_AGENTS=1 PYTHONPATH=$(VENV)/agents $(BIN)/python -m pytest -p no:langsmith_plugin \
+	    tests/integration/test_agents.py tests/integration/test_real_servers.py
 
 real: $(VENV)/.real  ## whole runs with a real language model: a small one, served on this machine
 	SIMEVAL_REAL_MODEL=1 $(BIN)/python -m pytest tests/real
@@ -104,4 +108,9 @@ $(VENV)/.local: constraints-local.txt $(VENV)/.dev
 
 $(VENV)/.ray: constraints-ray.txt $(VENV)/.dev
 	$(PIP) -c constraints-ray.txt ray
+	touch $@
+
+$(VENV)/.agents: constraints-agents.txt $(VENV)/.dev
+	rm -rf $(VENV)/agents
+	$(PIP) --no-deps --no-compile --target $(VENV)/agents -r constraints-agents.txt
 	touch $@

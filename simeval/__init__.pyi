@@ -51,8 +51,13 @@ from .results.suite import EvaluationResult as EvaluationResult
 from .results.suite import SuiteResult as SuiteResult
 from .scorers.base import Scorer as Scorer
 from .scorers.base import scorer as scorer
+from .suites.apps.a2a_app import A2aApp as A2aApp
+from .suites.apps.agui_app import AguiApp as AguiApp
 from .suites.apps.command_app import CommandApp as CommandApp
 from .suites.apps.http_app import HttpApp as HttpApp
+from .suites.apps.mcp_app import McpApp as McpApp
+from .suites.apps.responses_app import ResponsesApp as ResponsesApp
+from .suites.apps.socket_app import SocketApp as SocketApp
 from .suites.planning import plan as plan
 from .suites.scenario import Expectation as Expectation
 from .suites.scenario import ScenarioTest as ScenarioTest

@@ -16,6 +16,7 @@ from simeval.cli.options import (
     setting_options,
     user_option,
 )
+from simeval.core.app_handler import APP_FORMS
 
 
 @click.command("try", context_settings=CONTEXT, cls=GroupedCommand)
@@ -46,8 +47,8 @@ def try_(context: click.Context, /, **options: Any) -> None:
 def probe(app: str, **options: Any) -> None:
     """Send APP one message, and show what is understood of its answer.
 
-    APP is a URL, openai:URL#MODEL, cmd:PROGRAM, or a suite file that describes one under `app:`. Exit status: 0; 2 it
-    could not be used; 3 it gave no answer.
+    APP is what `simeval run --app` takes, but for a function or a model, or a suite file that names or describes one
+    under `app:`. Exit status: 0; 2 it could not be used; 3 it gave no answer.
     """
     from simeval.cli.probe import probe as send
 
@@ -86,11 +87,14 @@ def schema() -> None:
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path), default=".")
-def init(folder: Path) -> None:
-    """Write a commented starter suite and an app handler into FOLDER."""
+@click.option(
+    "--app", help=f"The app that the suite is for: {APP_FORMS}.  [default: asked on a terminal, else a new app.py]"
+)
+def init(folder: Path, app: str | None) -> None:
+    """Write a commented starter suite into FOLDER, for your app or with an app handler to start from."""
     from simeval.cli.init import write_starter
 
-    raise SystemExit(write_starter(folder))
+    raise SystemExit(write_starter(folder, app))
 
 
 FIRST_STEPS = (try_, probe, prompts, demo, schema, init)

@@ -1,9 +1,11 @@
-"""What `simeval init` writes, a suite and an app handler to start from, and the schema of suites."""
+"""What `simeval init` writes, a suite for an app and perhaps a handler to start from, and the schema of suites."""
 
 import json
 import sys
 from pathlib import Path
 
+from simeval.cli.output import BAD_INPUT, status_of
+from simeval.cli.starter_apps import HANDLER, app_section, asked_app, is_reached
 from simeval.core.settings import DEFAULTS
 
 SUITE = """\
@@ -61,14 +63,24 @@ async def handle(message: str, state: dict[str, Any]) -> AppResponse:
 '''
 
 
-def write_starter(folder: Path) -> int:
-    """Write suite.yaml and app.py into a folder; give 2 where one is there already, or it cannot be written."""
-    files = {folder / "suite.yaml": SUITE, folder / "app.py": APP}
+def write_starter(folder: Path, app: str | None) -> int:
+    """Write a suite for an app into a folder, with an app.py where none is named; give the exit status.
+
+    That is 2 where what is to be written is there already, or cannot be, and for an app that cannot be one.
+    """
+    return status_of(lambda: _write(folder, asked_app(app)))
+
+
+def _write(folder: Path, app: str) -> int:
+    is_ours = app == HANDLER
+    files = {folder / "suite.yaml": SUITE if is_ours else suite_of(app)}
+    if is_ours:
+        files[folder / "app.py"] = APP
     try:
         taken = [str(path) for path in files if path.exists()]
         if taken:
             sys.stderr.write(f"simeval: already there: {', '.join(taken)}; move them away or name another folder.\n")
-            return 2
+            return BAD_INPUT
         folder.mkdir(parents=True, exist_ok=True)
         for path, text in files.items():
             path.write_text(text, encoding="utf-8")
@@ -76,10 +88,17 @@ def write_starter(folder: Path) -> int:
     except OSError as error:
         why = "it is not a folder" if isinstance(error, FileExistsError) else error.strerror
         sys.stderr.write(f"simeval: cannot write into {folder} ({why}); name another folder.\n")
-        return 2
+        return BAD_INPUT
     where = "" if folder == Path() else f"cd {folder} && "
-    sys.stdout.write(f"now run: {where}simeval run suite.yaml --app app:handle\n")
+    if is_reached(app):
+        sys.stdout.write(f"see what is understood of its answers: {where}simeval probe suite.yaml\n")
+    sys.stdout.write(f"now run: {where}simeval run suite.yaml{' --app app:handle' if is_ours else ''}\n")
     return 0
+
+
+def suite_of(app: str) -> str:
+    """Return the starter suite for an app that it names."""
+    return SUITE.replace(" --app app:handle", "").replace("\nscenarios:", f"\n{app_section(app)}\nscenarios:", 1)
 
 
 def show_schema() -> int:

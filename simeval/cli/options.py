@@ -10,6 +10,7 @@ from typing import Any, TypeVar, get_origin
 import click
 from click.core import ParameterSource
 
+from simeval.core.app_handler import APP_FORMS
 from simeval.core.setting_field import about_of, alternatives, choices
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.validation import require_size, require_whole
@@ -69,10 +70,7 @@ def setting_options(*names: str, **helps: str) -> Callable[[F], F]:
     return add
 
 
-app_option = click.option(
-    "--app",
-    help="The app: MODULE:HANDLER, a URL, openai:URL#MODEL, cmd:PROGRAM or a model's name.  [default: the suite's]",
-)
+app_option = click.option("--app", help=f"The app: {APP_FORMS}.  [default: the suite's]")
 judge_option = click.option(
     "--judge-model",
     multiple=True,

@@ -1,14 +1,17 @@
-"""What `simeval probe` does: one message to an app at a URL or to a program, and what was understood of its answer."""
+"""What `simeval probe` does: one message to an app that is no function, and what was understood of its answer."""
 
 import json
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
 import anyio
 
 from simeval.cli.output import NOT_COMPLETED, status_of
+from simeval.core.capture import Caught, capture, place_of
+from simeval.core.serialization import plain
 from simeval.core.tables import printable
 from simeval.core.terminal import Color, Terminal, terminal_of
 from simeval.errors import DefinitionError
@@ -36,16 +39,23 @@ def probe(named: str, *, message: str, color: Color) -> int:
 async def _sent(app: RemoteApp, message: str) -> tuple[Exchange, float]:
     async with app:
         clock = perf_counter()
-        exchange = await app.exchange([{"role": "user", "content": message}], {})
-        return exchange, perf_counter() - clock
+        made = await capture(partial(app.exchange, [{"role": "user", "content": message}], {}))
+        seconds = perf_counter() - clock
+        if isinstance(made, Caught):  # an agent may raise anything
+            said = f"{type(made.error).__name__}: {made.error}{place_of(made.error)}"
+            return Exchange("an error", "", failure=said), seconds
+        exchange = made
+        if exchange.response is not None:
+            await app.leave(exchange.response.state)
+        return exchange, seconds
 
 
 def _app(named: str) -> RemoteApp:
     """Return the app that a name means, or that a suite file describes. Raises DefinitionError."""
     app = app_of(load_suite(named).cast.app if Path(named).suffix in SUFFIXES else named)
     if not isinstance(app, RemoteApp):
-        do = "try a function or a model with `simeval try SUITE --app ...`"
-        raise DefinitionError(f"app {named!r}", found="it is neither behind a URL nor a program", do=do)
+        do = "try it with `simeval try SUITE --app ...`"
+        raise DefinitionError(f"app {named!r}", found="it is a function or a model", do=do)
     return app
 
 
@@ -60,11 +70,13 @@ def _parts(app: RemoteApp, message: str, exchange: Exchange, seconds: float) -> 
     yield "reply", exchange.response.response
     for call in exchange.response.tool_calls or ():
         yield "tool call", json.dumps(call, ensure_ascii=False)
+    for name, value in exchange.response.metadata.items():
+        yield name.replace("_", " "), value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)
     session = exchange.response.state["session"]
     kept = {"named by us": session["given"], "named by the app": session["theirs"], "cookies": session["cookies"]}
     yield "session", "; ".join(f"{name}: {value}" for name, value in kept.items() if value)
 
 
 def _line(terminal: Terminal, name: str, text: str) -> list[str]:
-    label = terminal.paint(name, "dim") + " " * (LABEL - len(name))
+    label = terminal.paint(name, "dim") + " " * max(1, LABEL - len(name))
     return terminal.wrap(printable(text), first=label, rest=" " * LABEL)

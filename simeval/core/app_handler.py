@@ -1,7 +1,7 @@
-"""The types of what a user hands over as the app, so that a wrong handler is found by mypy and pyright."""
+"""The types of what a user hands over as the app, so that a wrong handler is found by mypy and pyright; its names."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 from simeval.core.conversation import AppResponse
 
@@ -9,14 +9,55 @@ Answer = AppResponse | str | tuple[str, Any]  # of the last the second is the st
 Streamed = AsyncIterator[str | AppResponse] | Iterator[str | AppResponse]
 Answers = Answer | Awaitable[Answer] | Streamed
 
+
+class _RunnableAgent(Protocol):
+    """An agent of pydantic-ai."""
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        """Run it."""
+
+
+class _InvokedGraph(Protocol):
+    """A LangGraph graph."""
+
+    def ainvoke(self, *args: Any, **kwargs: Any) -> Any:
+        """Run it."""
+
+
+class _StreamedAgent(Protocol):
+    """An agent of Google's ADK, or its runner."""
+
+    def run_async(self, *args: Any, **kwargs: Any) -> Any:
+        """Run it."""
+
+
+class _HandedAgent(Protocol):
+    """An agent of the OpenAI Agents SDK."""
+
+    @property
+    def handoffs(self) -> Any:
+        """To whom it hands over."""
+
+
+AgentObject = _RunnableAgent | _InvokedGraph | _StreamedAgent | _HandedAgent
+
 AppHandler = (
     Callable[[str], Answers]
     | Callable[[str, Any], Answers]
     | Callable[[list[Any]], Answers]
     | Callable[[list[Any], Any], Answers]
+    | AgentObject
     | str
 )
-"""A function of (message, state) or (messages, state), of which the state may be left out; or a model's name."""
+"""A function of (message, state) or (messages, state), of which the state may be left out; an agent; a model's name."""
 
 ExampleHandler = Callable[..., Any] | str
-"""The same, or a function of an example's inputs by their names, which returns a text or any value JSON has."""
+"""A function as before, or one of an example's inputs by their names, which returns a text or any value JSON has."""
+
+ExampleApp = ExampleHandler | AgentObject
+"""What a dataset can be put to."""
+
+APP_FORMS = (
+    "MODULE:HANDLER, MODULE:AGENT, an http or ws URL, openai:URL#MODEL, openai-responses:URL#MODEL, a2a:URL, agui:URL, "
+    "mcp:URL#TOOL, mcp:PROGRAM#TOOL, cmd:PROGRAM or a model's name"
+)

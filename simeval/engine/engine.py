@@ -5,12 +5,12 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar, Unpack, cast, overload
+from typing import Any, TypedDict, TypeVar, Unpack, overload
 
 import anyio
 import anyio.to_thread
 
-from simeval.core.app_handler import AppHandler, ExampleHandler
+from simeval.core.app_handler import AppHandler, ExampleApp
 from simeval.core.capture import first_leaf
 from simeval.core.conversation import Message
 from simeval.core.event_loops import require_asyncio, require_no_loop
@@ -31,6 +31,7 @@ from simeval.results.experiment import ExperimentResult
 from simeval.results.suite import EvaluationResult, SuiteResult
 from simeval.store.journal import Journal
 from simeval.store.opening import open_journal
+from simeval.suites.apps.agents import as_app
 from simeval.suites.apps.remote_app import RemoteApp
 from simeval.suites.scenario import Expectation, ScenarioTest
 
@@ -84,18 +85,22 @@ class Engine:
     async def evaluate(self, scenarios: Sequence[ScenarioTest], app_handler: AppHandler) -> SuiteResult: ...
     @overload
     async def evaluate(
-        self, scenarios: Dataset, app_handler: ExampleHandler | None = None, **options: Unpack[ExperimentOptions]
+        self,
+        scenarios: Dataset,
+        app_handler: ExampleApp | None = None,
+        **options: Unpack[ExperimentOptions],
     ) -> ExperimentResult: ...
     async def evaluate(
         self,
         scenarios: ScenarioTest | Sequence[ScenarioTest] | Dataset,
-        app_handler: ExampleHandler | None = None,
+        app_handler: ExampleApp | None = None,
         **options: Unpack[ExperimentOptions],
     ) -> EvaluationResult | SuiteResult | ExperimentResult:
         """Simulate, judge and conclude. One scenario gives an EvaluationResult, a list a SuiteResult.
 
         `app_handler` is the app: a function of (message, state) or (messages, state), sync or async, that
-        returns an AppResponse, a text or (text, state); or a model's name, to talk to the model itself.
+        returns an AppResponse, a text or (text, state); an agent of the OpenAI Agents SDK, pydantic-ai or Google's ADK,
+        or a LangGraph graph; or a model's name, to talk to the model itself.
         A Dataset is taken as `experiment` takes it, with its arguments.
 
         Several evaluations of one engine may run at once and share its limits. Raises DefinitionError
@@ -108,8 +113,8 @@ class Engine:
         do = "give them with a Dataset; scenarios bring their own"
         require(not options, "evaluate", found=sorted(options), do=do)
         suite = [scenarios] if isinstance(scenarios, ScenarioTest) else list(scenarios)
-        async with _open(app_handler):
-            result = await self._run(partial(simulate, suite=suite, app_handler=cast("ExampleHandler", app_handler)))
+        async with _open(app_handler) as app:
+            result = await self._run(partial(simulate, suite=suite, app_handler=app))
         return result[0] if isinstance(scenarios, ScenarioTest) else result
 
     @overload
@@ -118,12 +123,15 @@ class Engine:
     def evaluate_sync(self, scenarios: Sequence[ScenarioTest], app_handler: AppHandler) -> SuiteResult: ...
     @overload
     def evaluate_sync(
-        self, scenarios: Dataset, app_handler: ExampleHandler | None = None, **options: Unpack[ExperimentOptions]
+        self,
+        scenarios: Dataset,
+        app_handler: ExampleApp | None = None,
+        **options: Unpack[ExperimentOptions],
     ) -> ExperimentResult: ...
     def evaluate_sync(
         self,
         scenarios: ScenarioTest | Sequence[ScenarioTest] | Dataset,
-        app_handler: ExampleHandler | None = None,
+        app_handler: ExampleApp | None = None,
         **options: Unpack[ExperimentOptions],
     ) -> EvaluationResult | SuiteResult | ExperimentResult:
         """Do as `evaluate`, from a program without an event loop; raises DefinitionError where there is one."""
@@ -134,7 +142,7 @@ class Engine:
     async def experiment(
         self,
         dataset: Dataset,
-        app_handler: ExampleHandler | None = None,
+        app_handler: ExampleApp | None = None,
         *,
         scorers: Sequence[object] = (),
         then: Expectation | Sequence[Expectation] = (),
@@ -149,8 +157,8 @@ class Engine:
 
         Raises as `evaluate`, and DatasetChanged when a dataset is not there any more as it was.
         """
-        asked = Experiment(dataset, app_handler, scorers, then, repetitions, metadata or {})
-        async with _open(app_handler):
+        async with _open(app_handler) as app:
+            asked = Experiment(dataset, app, scorers, then, repetitions, metadata or {})
             return await self._run(partial(experiment, asked=asked))
 
     async def rubrics(self, scenarios: Sequence[ScenarioTest], *, write: bool = False) -> tuple[ExpectationRubric, ...]:
@@ -179,8 +187,8 @@ class Engine:
         from simeval.engine.workers.serving import serve  # SQLAlchemy takes a while to load
 
         leased = partial(serve, lease_seconds=lease_seconds, idle_seconds=idle_seconds)
-        async with _open(app_handler):
-            await self._run(partial(leased, suite=scenarios, app_handler=app_handler))
+        async with _open(app_handler) as app:
+            await self._run(partial(leased, suite=scenarios, app_handler=app))
 
     async def _run(self, work: Callable[[RunContext], Awaitable[T]], *, keeps: bool = True) -> T:
         """Do the work of an evaluation with the models open, and the store where it `keeps` anything.
@@ -243,9 +251,10 @@ class Engine:
                     await anyio.to_thread.run_sync(journal.close, abandon_on_cancel=True)
 
 
-def _open(app_handler: object) -> AbstractAsyncContextManager[object]:
-    """Hold an app open that is reached by a protocol."""
-    return app_handler if isinstance(app_handler, RemoteApp) else nullcontext()
+def _open(app_handler: object) -> AbstractAsyncContextManager[Any]:
+    """Return what gives the app, held open where it is reached by a protocol; an agent is one."""
+    app = as_app(app_handler)
+    return app if isinstance(app, RemoteApp) else nullcontext(app)
 
 
 def _journal(store: Path | str | Journal | None, must_exist: bool) -> Journal | None:

@@ -1,7 +1,12 @@
+from .apps.a2a_app import A2aApp as A2aApp
+from .apps.agui_app import AguiApp as AguiApp
 from .apps.command_app import CommandApp as CommandApp
 from .apps.http_app import HttpApp as HttpApp
+from .apps.mcp_app import McpApp as McpApp
 from .apps.remote_app import AppFailure as AppFailure
 from .apps.remote_app import Exchange as Exchange
+from .apps.responses_app import ResponsesApp as ResponsesApp
+from .apps.socket_app import SocketApp as SocketApp
 from .definitions import Cast as Cast
 from .files import Suite as Suite
 from .files import load_file as load_file

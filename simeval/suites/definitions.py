@@ -31,6 +31,7 @@ from simeval.scorers.base import Scorer
 from simeval.scorers.metrics import BOUNDED, METRICS, TURN_METRICS, find_metric
 from simeval.scorers.registry import SCORERS
 from simeval.suites.apps.http_app import HttpApp
+from simeval.suites.apps.socket_app import SocketApp
 from simeval.suites.objects import load_object
 from simeval.suites.scenario import Expectation, ScenarioTest
 
@@ -146,7 +147,7 @@ class Cast:
     A file may also describe the app: a URL with what is sent to it and where its answer is.
     """
 
-    app: str | HttpApp | None = None
+    app: str | HttpApp | SocketApp | None = None
     judge_model: Sequence[str] = ()
     user_model: str | None = None
 
@@ -176,10 +177,20 @@ def _surrounding(setting: "DataclassField[Any]") -> Form:
 
 
 _TEXT = Annotated[StrictStr, Field(min_length=1)]
-_HTTP_APP = FORMS.record(HttpApp)
+_HTTP_APP, _SOCKET_APP = FORMS.record(HttpApp), FORMS.record(SocketApp)
+
+
+def _kind_of_app(found: Any) -> str:
+    if not isinstance(found, Mapping):
+        return "name"
+    return "socket" if str(found.get("url")).startswith("ws") else "http"
+
+
 _APP = Annotated[
-    Annotated[_TEXT, Tag("name")] | Annotated[_HTTP_APP, Tag("description")],  # type: ignore[valid-type]
-    Discriminator(lambda found: "description" if isinstance(found, Mapping) else "name"),
+    Annotated[_TEXT, Tag("name")]
+    | Annotated[_HTTP_APP, Tag("http")]  # type: ignore[valid-type]
+    | Annotated[_SOCKET_APP, Tag("socket")],  # type: ignore[valid-type]
+    Discriminator(_kind_of_app),
 ]
 _CAST: Mapping[str, Form] = {
     "app": _APP | None,

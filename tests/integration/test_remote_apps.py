@@ -50,7 +50,7 @@ async def test_a_run_holds_one_session_a_trial_with_its_tool_calls(server: WebAp
         assert [answer.content.split(":")[0] for answer in conversation.responses] == ["1", "2"]
         assert all(answer.tool_calls == ({"name": "menu"},) for answer in conversation.responses)
     assert len({body["session"] for body in server.bodies}) == 8
-    assert app._connection.session is None
+    assert app._wire.connected is None
 
 
 @pytest.mark.anyio
@@ -95,7 +95,7 @@ async def test_probe_shows_what_was_understood(server: WebApp, tmp_path: Path) -
     assert failed.returncode == 3
     assert "no answer   it answered with a page of HTML" in failed.stdout
     assert refused.returncode == 2
-    assert "it is neither behind a URL nor a program" in refused.stderr
+    assert "it is a function or a model" in refused.stderr
 
 
 def test_a_mistake_in_an_apps_description_is_told_with_its_line(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import anyio.to_thread
 
 from simeval.core.capture import Caught, LeftError, capture, guarded, guarded_call, place_of
 from simeval.core.conversation import CONTEXT, FIRST_TEXT, UNCHANGED, AppResponse, Beginning, ChatMessage, Message
+from simeval.core.logs import log
 from simeval.core.serialization import opened
 from simeval.core.waits import Waits
 from simeval.engine.actors.blocking import Blocking, Stepped
@@ -23,7 +24,7 @@ from simeval.engine.flow.demand import TrialScope
 from simeval.errors import AppError, DefinitionError, ModelError
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompts import ChatRequest
-from simeval.suites.apps.remote_app import AppFailure
+from simeval.suites.apps.remote_app import AppFailure, RemoteApp
 
 _WHO = "the handler"
 
@@ -32,13 +33,15 @@ _WHO = "the handler"
 class Handler:
     """The user's callable and how it is called: async or in a thread, with one message or all of them.
 
-    One that is a generator, async or not, streams: it yields texts, which are joined.
+    One that is a generator, async or not, streams: it yields texts, which are joined. `leave`, where there is one, is
+    told with the last state that a conversation is over.
     """
 
     function: Callable[..., Any]
     is_async: bool
     takes_history: bool
     takes_state: bool
+    leave: Callable[[Any], Awaitable[None]] | None = None
 
     @property
     def hides(self) -> bool:
@@ -64,6 +67,7 @@ class Handler:
             is_async=is_async(function) or inspect.isasyncgenfunction(function),
             takes_history=bool(names) and names[0] == "messages",
             takes_state=any_number or len(names) > 1,
+            leave=function.leave if isinstance(function, RemoteApp) else None,
         )
 
 
@@ -226,6 +230,13 @@ class AppSession:
         answer, self.memory.state = await self.app.answer(self.turn, self.history, self.memory.state, self.scope)
         self.history.append({"role": "assistant", "content": answer.content})
         return answer
+
+    async def leave(self) -> None:
+        """Let the app close what is open for this conversation, which is over; it costs no trial where that fails."""
+        if self.app.handler.leave is not None:
+            made = await capture(partial(self.app.handler.leave, self.memory.state))
+            if isinstance(made, Caught):
+                log.warning("an app's conversation could not be closed", error=f"{made.error!r:.200}")
 
 
 def _timed_call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, float]:

@@ -88,6 +88,8 @@ class Dialogue:
             if failure.stage == "app" and log.isEnabledFor(DEBUG):
                 log.debug("traceback", text=self.clean("".join(format_exception(error.__cause__ or error))))
             return "app_error" if failure.stage == "app" else "model_error", failure
+        finally:
+            await session.leave()
 
     def _tell(self, message: Message) -> None:
         """Show a message to whoever listens, clean of secrets."""

@@ -2,24 +2,24 @@
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from shutil import which
 from tempfile import TemporaryFile
-from typing import Any
 
 import anyio
 
-from simeval.core.conversation import AppResponse, ChatMessage
+from simeval.core.conversation import ChatMessage
 from simeval.core.validation import require
-from simeval.suites.apps.remote_app import AppFailure, Exchange, Session, quoted
+from simeval.suites.apps.protocol_app import ProtocolApp
+from simeval.suites.apps.remote_app import AppFailure, Session, quoted
 from simeval.suites.apps.replies import Reading, Reply, value_of
 
-_READING = Reading(tool_calls=("tool_calls",), context=("context",), session=("session",))
+PROGRAM = Reading(tool_calls=("tool_calls",), context=("context",), session=("session",))
 
 
 @dataclass(frozen=True, slots=True)
-class CommandApp:
+class CommandApp(ProtocolApp):
     """An app that is a program, started once for each turn.
 
     It reads one JSON object with `message`, `messages` and `session`, and writes its answer: a text, or JSON with
@@ -30,28 +30,18 @@ class CommandApp:
     command: str
 
     def __post_init__(self) -> None:
-        program = (shlex.split(self.command) or [""])[0]
-        do = "write cmd:PROGRAM ARGUMENTS, with a program that is on the PATH"
-        require(which(program) is not None, f"app cmd:{self.command}", found=program, do=do)
+        require_program(self.command, "cmd:PROGRAM ARGUMENTS")
 
     @property
     def name(self) -> str:
         """The command."""
         return f"cmd:{self.command}"
 
-    async def __aenter__(self) -> "CommandApp":
-        """Open nothing: each turn has a process of its own."""
-        return self
+    @property
+    def _reading(self) -> Reading:
+        return PROGRAM
 
-    async def __aexit__(self, *_: object) -> None: ...
-
-    async def __call__(self, messages: list[ChatMessage], state: dict[str, Any]) -> AppResponse:
-        """Answer the last of these messages. Raises AppFailure."""
-        return (await self.exchange(messages, state)).answer()
-
-    async def exchange(self, messages: Sequence[ChatMessage], state: Mapping[str, Any]) -> Exchange:
-        """Run the program with the messages of a conversation, and return what it wrote."""
-        kept = Session.of(state)
+    async def _turn(self, messages: Sequence[ChatMessage], kept: Session, reply: Reply) -> Session:
         asked = {
             "message": messages[-1]["content"],
             "messages": list(messages),
@@ -61,16 +51,19 @@ class CommandApp:
             written.write(json.dumps(asked).encode())
             written.seek(0)
             done = await anyio.run_process(shlex.split(self.command), stdin=written, check=False)
-        body, complaint = (out.decode("utf-8", "replace").strip() for out in (done.stdout, done.stderr))
-        status, reply = f"exit status {done.returncode}", Reply(_READING)
+        reply.came, complaint = (out.decode("utf-8", "replace").strip() for out in (done.stdout, done.stderr))
+        reply.status = f"exit status {done.returncode}"
         if done.returncode:
-            return Exchange(status, body, failure=f"{status}: {quoted(complaint[-500:] or body) or 'it wrote nothing'}")
-        if not body:
-            return Exchange(status, body, failure="it wrote nothing on its standard output")
-        try:
-            reply.take(value_of(body))
-        except AppFailure as failure:
-            return Exchange(status, body, failure=str(failure))
-        state = Session(kept.given, reply.session or kept.theirs).state()
-        response = AppResponse(reply.text, state, tuple(reply.tool_calls), context=reply.context)
-        return Exchange(status, body, response=response)
+            said = quoted(complaint[-500:] or reply.came) or "it wrote nothing"
+            raise AppFailure(f"{reply.status}: {said}")
+        if not reply.came:
+            raise AppFailure("it wrote nothing on its standard output")
+        reply.take(value_of(reply.came))
+        return replace(kept, theirs=reply.session or kept.theirs)
+
+
+def require_program(command: str, form: str) -> None:
+    """Raise DefinitionError where the program of a command line is not there; `form` says how to write one."""
+    program = (shlex.split(command) or [""])[0]
+    do = f"write {form}, with a program that is on the PATH"
+    require(which(program) is not None, f"app {form.partition(':')[0]}:{command}", found=program, do=do)

@@ -1,60 +1,94 @@
-"""What an app's name means: a function, a model, an address or a program."""
+"""What an app's name means: a function, an agent, a model, an address or a program."""
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from simeval.core.app_handler import APP_FORMS
 from simeval.core.validation import require
 from simeval.errors import DefinitionError
+from simeval.suites.apps.a2a_app import A2aApp
+from simeval.suites.apps.addressed_app import KEY, KEY_TEMPLATE
+from simeval.suites.apps.agents import as_app
+from simeval.suites.apps.agui_app import AguiApp
 from simeval.suites.apps.command_app import CommandApp
 from simeval.suites.apps.http_app import HttpApp
+from simeval.suites.apps.mcp_app import McpApp
+from simeval.suites.apps.responses_app import ResponsesApp
+from simeval.suites.apps.socket_app import SocketApp
 from simeval.suites.objects import load_object
-
-KEY = "APP_API_KEY"  # sent to apps that speak OpenAI's protocol, where it is set: never a provider's own key
-FORMS = "MODULE:HANDLER, https://..., openai:URL#MODEL, cmd:PROGRAM or a model's name"
 
 
 def app_of(named: object) -> Callable[..., Any] | str:
-    """Return the app that a name means, or what is one already; a model is its name. Raises DefinitionError."""
+    """Return the app that a name means, or what is one already, or an agent; a model is its name.
+
+    Raises DefinitionError.
+    """
     if named is None:
         raise DefinitionError(
             "app",
             found="none is named",
             do="name yours with --app MODULE:HANDLER, or as app: in the suite; `simeval demo` shows a run without one",
         )
-    if callable(named):
-        return named
-    require(isinstance(named, str), "app", found=named, do=f"give a function, or {FORMS}")
+    if callable(app := as_app(named)):
+        return app  # type: ignore[no-any-return]
+    require(isinstance(named, str), "app", found=named, do=f"give a function, or {APP_FORMS}")
     assert isinstance(named, str)
     if re.match(r"https?://", named):
         return HttpApp(url=named)
-    if named.startswith("openai:"):
-        return _speaking_openai(named)
-    if named.startswith("cmd:"):
-        return CommandApp(named.removeprefix("cmd:"))
+    if re.match(r"wss?://", named):
+        return SocketApp(url=named)
+    protocol, _, rest = named.partition(":")
+    if protocol in _PROTOCOLS:
+        return _PROTOCOLS[protocol](rest)
     if re.search(r"\.py(:|$)", named):
         raise DefinitionError(
             f"app {named!r}", found="this is a file", do="name it as a module, such as folder.app:handle"
         )
-    if re.fullmatch(r"[\w.]+:[\w.]+", named):
-        handler: Callable[..., Any] = load_object(named, what="app")
-        return handler
+    if names_object(named):
+        return app_of(load_object(named, what="app"))
     if "/" in named:
         return named
-    raise DefinitionError(f"app {named!r}", found="this is neither a handler nor a model", do=f"use {FORMS}")
+    raise DefinitionError(f"app {named!r}", found="this is neither a handler nor a model", do=f"use {APP_FORMS}")
 
 
-def _speaking_openai(named: str) -> HttpApp:
+def names_object(named: str) -> bool:
+    """Return whether a name has the form MODULE:OBJECT, and is no protocol with an address."""
+    return bool(re.fullmatch(r"[\w.]+:[\w.]+", named)) and named.partition(":")[0] not in _PROTOCOLS
+
+
+def _speaking_completions(rest: str) -> HttpApp:
     """Return an app behind OpenAI's Chat Completions protocol."""
-    url, _, model = named.removeprefix("openai:").partition("#")
+    url, _, model = rest.partition("#")
     do = "write openai:URL#MODEL, such as openai:http://localhost:8000/v1#support"
-    require(bool(model) and url.startswith("http"), f"app {named!r}", found="this names no URL or no model", do=do)
+    is_named = bool(model) and url.startswith("http")
+    require(is_named, f"app {f'openai:{rest}'!r}", found="this names no URL or no model", do=do)
     return HttpApp(
         url=f"{url.rstrip('/')}/chat/completions",
         request={"model": model, "messages": "{messages}"},
-        headers={"Authorization": f"Bearer ${{{KEY}}}"} if KEY in os.environ else {},
+        headers={"Authorization": f"Bearer {KEY_TEMPLATE}"} if KEY in os.environ else {},
         reply="$.choices[0].message.content",
         tool_calls="$.choices[0].message.tool_calls",
-        title=named,
+        title=f"openai:{rest}",
     )
+
+
+def _speaking_responses(rest: str) -> ResponsesApp:
+    url, _, model = rest.partition("#")
+    return ResponsesApp(url, model)
+
+
+def _tool(rest: str) -> McpApp:
+    server, mark, tool = rest.rpartition("#")
+    return McpApp(server, tool) if mark else McpApp(tool, "")
+
+
+_PROTOCOLS: Mapping[str, Callable[[str], Callable[..., Any]]] = {
+    "openai": _speaking_completions,
+    "openai-responses": _speaking_responses,
+    "a2a": A2aApp,
+    "agui": AguiApp,
+    "mcp": _tool,
+    "cmd": CommandApp,
+}

@@ -14,10 +14,15 @@ SHOWN = 200  # characters of what an app said that is quoted
 
 
 class AppFailure(Exception):
-    """What an app did instead of answering."""
+    """What an app did instead of answering; `body` is what it sent with an HTTP status that is no answer."""
 
-    def __init__(self, said: str) -> None:
+    def __init__(self, said: str, *, body: str = "") -> None:
         super().__init__(said)
+        self.body = body
+
+
+class Unreachable(AppFailure):
+    """Nothing answers at an app's address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,9 @@ class RemoteApp(Protocol):
     async def __call__(self, messages: list[ChatMessage], state: dict[str, Any]) -> AppResponse:
         """Answer. Raises AppFailure."""
 
+    async def leave(self, state: Mapping[str, Any]) -> None:
+        """Close what is open for the conversation of this state, which is over."""
+
     async def __aenter__(self) -> "RemoteApp":
         """Open it; several may."""
 
@@ -60,25 +68,42 @@ class RemoteApp(Protocol):
         """Close it, when the last has."""
 
 
+class Line(Protocol):
+    """What is open for one conversation: a socket, a process, a session of the app's."""
+
+    async def close(self) -> None:
+        """Close it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What is kept of a conversation from turn to turn, in the form JSON has.
+    """What is kept of a conversation from turn to turn, in the form JSON has but for `line`.
 
-    `given` is an id of ours, `theirs` what the app names the conversation by, where it does.
+    `given` is an id of ours, `theirs` what the app names the conversation by, where it does; `kept` is what its
+    protocol wants back at the next turn. A `line` that is open for it cannot be stored: such a conversation does not
+    go on where a run was cut off.
     """
 
     given: str = field(default_factory=lambda: uuid4().hex)
     theirs: str | None = None
     cookies: Mapping[str, str] = field(default_factory=dict)
+    kept: Mapping[str, Any] = field(default_factory=dict)
+    line: Any = None
 
     @classmethod
     def of(cls, state: Mapping[str, Any]) -> "Session":
         """Return the one that a state holds, or a new one."""
-        return cls(**state["session"]) if "session" in state else cls()
+        return cls(**state["session"], line=state.get("line")) if "session" in state else cls()
 
     def state(self) -> dict[str, Any]:
         """Return the state that holds it."""
-        return {"session": {"given": self.given, "theirs": self.theirs, "cookies": dict(self.cookies)}}
+        names = {"given": self.given, "theirs": self.theirs, "cookies": dict(self.cookies), "kept": dict(self.kept)}
+        return {"session": names} if self.line is None else {"session": names, "line": self.line}
+
+    @property
+    def traceparent(self) -> str:
+        """The trace of a request of this conversation, in the form of the W3C: all of them are one trace."""
+        return f"00-{self.given}-{uuid4().hex[:16]}-01"
 
 
 def quoted(text: str) -> str:

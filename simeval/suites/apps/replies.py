@@ -3,9 +3,11 @@
 import json
 from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any
 
-from simeval.suites.apps.remote_app import AppFailure, quoted
+from simeval.core.conversation import FIRST_TEXT, AppResponse
+from simeval.suites.apps.remote_app import AppFailure, Session, quoted
 from simeval.suites.apps.templates import MISSING, found_at
 
 USUAL = ("reply", "response", "answer", "message", "content", "text", "output")  # where a reply is looked for
@@ -26,23 +28,43 @@ class Reading:
 class Reply:
     """What was found in a reply so far, of a stream in all that came."""
 
-    reading: Reading
+    reading: Reading = field(default_factory=Reading)
+    status: str = "no answer"
     texts: list[str] = field(default_factory=list)
     tool_calls: list[Mapping[str, Any]] = field(default_factory=list)
+    metadata: dict[str, Any] = field(default_factory=dict)
     context: Any = None
     session: str | None = None
     came: str = ""  # all of it, as it came
+    is_stream: bool = False
+    _since: float = field(default_factory=perf_counter)
 
     @property
     def text(self) -> str:
         """The whole answer."""
         return "".join(self.texts)
 
+    def add(self, text: str) -> None:
+        """Take in a piece of the answer; the first of a stream with the time it took."""
+        if text and self.is_stream:
+            self.metadata.setdefault(FIRST_TEXT, perf_counter() - self._since)
+        self.texts.append(text)
+
+    def add_usage(self, read: int | None, written: int | None) -> None:
+        """Take in the tokens that the app says it used."""
+        for name, number in (("prompt_tokens", read), ("completion_tokens", written)):
+            if isinstance(number, int):
+                self.metadata[name] = self.metadata.get(name, 0) + number
+
+    def response(self, kept: Session) -> AppResponse:
+        """Return the answer, in a conversation of which this is kept."""
+        return AppResponse(self.text, kept.state(), tuple(self.tool_calls), self.metadata, self.context)
+
     def take(self, value: Any, *, streamed: bool = False) -> None:
         """Take in a JSON value, or a text. Raises AppFailure where it has no answer; an event of a stream need not."""
         text = self._text_of(value)
         if isinstance(text, str):
-            self.texts.append(text)
+            self.add(text)
         elif not streamed:
             raise AppFailure(self._complaint(value, text))
         elif isinstance(value, Mapping) and value.get("error"):

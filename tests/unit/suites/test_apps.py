@@ -146,12 +146,12 @@ async def test_connections_are_open_until_the_last_who_holds_the_app_leaves(serv
     async with app:
         async with app:
             await app(HELLO, {})
-        still = app._connection.session
+        still = app._wire.connected
         await app(HELLO, {})
 
     assert still is not None
     assert still.closed
-    assert app._connection.session is None
+    assert app._wire.connected is None
 
 
 PROGRAM = """

@@ -1,0 +1,107 @@
+"""Which app a starter suite is for: what `simeval init` asks, and what its suite says of the app."""
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import click
+
+from simeval.core.validation import require
+from simeval.errors import DefinitionError
+from simeval.suites.apps.http_app import HttpApp
+from simeval.suites.apps.named import app_of, names_object
+from simeval.suites.apps.socket_app import SocketApp
+
+HANDLER = "app:handle"  # the function that a starter comes with
+
+_AT_URL = """\
+app:
+  url: {app}
+  # What it is sent at each turn: {{message}} is what the user says, {{messages}} all that was said, {{session}} an id.
+  request: {{message: "{{message}}", session: "{{session}}"}}
+  # headers: {{Authorization: "Bearer ${{MY_KEY}}"}}   # ${{NAME}} is an environment variable
+  # reply: $.output.text         # where its answer has the text; by default under reply, answer, content or the like
+  # tool_calls: $.output.calls   # and so on: session, context
+"""
+
+
+def checked(named: str) -> str:
+    """Return the name of an app. Raises DefinitionError where it names none; an object is not imported yet."""
+    if not names_object(named):
+        app_of(named)
+    return named
+
+
+def _at_url(named: str) -> str:
+    return HttpApp(url=named).url
+
+
+def _at_socket(named: str) -> str:
+    return SocketApp(url=named).url
+
+
+def _object(named: str) -> str:
+    require(names_object(named), "app", found=named, do="name it as MODULE:OBJECT")
+    return named
+
+
+@dataclass(frozen=True, slots=True)
+class AppKind:
+    """One kind of app: what it is, how it is named, with what that begins, and what checks it."""
+
+    what: str
+    example: str
+    prefix: str = ""
+    check: Callable[[str], str] = checked
+
+
+KINDS = (
+    AppKind("a Python function, for which app.py is a beginning", HANDLER),
+    AppKind("an agent in Python: OpenAI Agents SDK, pydantic-ai, LangGraph or ADK", "my_module:agent", check=_object),
+    AppKind("a URL that is sent JSON", "http://localhost:8000/chat", check=_at_url),
+    AppKind("OpenAI's Chat Completions", "openai:http://localhost:8000/v1#MODEL", "openai:"),
+    AppKind("OpenAI's Responses", "openai-responses:http://localhost:8000/v1#MODEL", "openai-responses:"),
+    AppKind("A2A", "a2a:http://localhost:9999", "a2a:"),
+    AppKind("AG-UI", "agui:http://localhost:8000/", "agui:"),
+    AppKind("a tool of an MCP server, a URL or a program", "mcp:http://localhost:8000/mcp#TOOL", "mcp:"),
+    AppKind("a WebSocket", "ws://localhost:8000/chat", check=_at_socket),
+    AppKind("a program that reads JSON and writes its answer", "cmd:python bot.py", "cmd:"),
+)
+
+
+def asked_app(named: str | None) -> str:
+    """Return how the app is named: as it was said, as a person answers on a terminal, or as the starter's own.
+
+    Raises DefinitionError for what names no app.
+    """
+    if named is not None:
+        return checked(named)
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return HANDLER
+    click.echo("Which of these is your app?")
+    for number, kind in enumerate(KINDS, 1):
+        click.echo(f"{number:4}  {kind.what}")
+    kind = KINDS[click.prompt("Its number", type=click.IntRange(1, len(KINDS)), default=1) - 1]
+    if kind.example == HANDLER:
+        return HANDLER
+    click.echo(f"Name it, such as {kind.example}")
+    while True:
+        said = click.prompt("Your app").strip()
+        try:
+            return kind.check(said if said.startswith(kind.prefix) else f"{kind.prefix}{said}")
+        except DefinitionError as error:
+            click.echo(str(error))
+
+
+def app_section(named: str) -> str:
+    """Return what a suite says of its app."""
+    if re.match(r"(https?|wss?)://", named):
+        return _AT_URL.format(app=json.dumps(named))
+    return f"app: {json.dumps(named)}\n"
+
+
+def is_reached(named: str) -> bool:
+    """Return whether an app is reached by a protocol, so that it can be probed."""
+    return not names_object(named) and ":" in named

@@ -1,0 +1,129 @@
+"""Requests over HTTP to an app: connections while it is held open, answers read to their end, failures named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from simeval.suites.apps.remote_app import AppFailure, Session, Unreachable, quoted
+from simeval.suites.apps.replies import Reply, events_of, value_of
+
+if TYPE_CHECKING:
+    import aiohttp
+
+SERVER_SENT, JSON_LINES = "text/event-stream", ("application/x-ndjson", "application/jsonl")
+NO_ANSWER = 300  # the status from which on there is none
+LONGEST_LINE = 2**23  # bytes of one event of a stream
+
+
+@dataclass(slots=True)
+class Wire:
+    """The connections of an app, for as long as anyone holds it open."""
+
+    connected: aiohttp.ClientSession | None = None
+    users: int = 0
+
+    def __reduce__(self) -> tuple[type[Wire], tuple[()]]:
+        return Wire, ()  # connections stay where they are; who gets a copy of the app opens its own
+
+    async def __aenter__(self) -> Wire:
+        """Keep connections open, until as many have left as entered."""
+        import aiohttp  # it takes a while to load
+
+        self.users += 1
+        if self.connected is None:
+            self.connected = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                timeout=aiohttp.ClientTimeout(total=None),
+                read_bufsize=LONGEST_LINE // 2,  # a line may be twice that
+            )
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.users -= 1
+        if not self.users and self.connected is not None:
+            connected, self.connected = self.connected, None
+            await connected.close()
+
+    @asynccontextmanager
+    async def sent(
+        self, request: Request, kept: Session, reply: Reply, *, where: str = ""
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """Send a request of a conversation, and give what comes back; `where` is what failures call its address.
+
+        Raises AppFailure, also where the answer breaks off while it is read.
+        """
+        import aiohttp
+
+        try:
+            async with (
+                self,
+                self.opened.request(
+                    request.method,
+                    request.url,
+                    json=request.body,
+                    params=request.query,
+                    headers={"traceparent": kept.traceparent, **request.headers},
+                    cookies=dict(kept.cookies),
+                    allow_redirects=False,  # it would take headers with keys to another server
+                ) as answer,
+            ):
+                reply.status = f"HTTP {answer.status}, {answer.content_type}"
+                yield answer
+        except aiohttp.ClientPayloadError as error:
+            raise AppFailure(broken_off(reply)) from error
+        except (aiohttp.ClientError, OSError) as error:
+            said = f"{where or request.url} cannot be reached ({error or type(error).__name__})"
+            raise Unreachable(said) from error
+
+    @property
+    def opened(self) -> aiohttp.ClientSession:
+        """What is connected. It must be held open."""
+        assert self.connected is not None
+        return self.connected
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One request: `body` is JSON, `query` names with their values."""
+
+    url: str
+    body: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    method: str = "POST"
+    query: Mapping[str, str] | None = None
+
+
+async def values_of(answer: aiohttp.ClientResponse, reply: Reply) -> AsyncIterator[Any]:
+    """Yield the events of a stream, or the one value that is no stream. Raises AppFailure for what is no answer."""
+    kind = answer.content_type
+    if answer.status < NO_ANSWER and (kind == SERVER_SENT or kind in JSON_LINES):
+        reply.is_stream = True
+        async for event in events_of(answer.content, are_server_sent=kind == SERVER_SENT):
+            reply.came += f"{event if isinstance(event, str) else json.dumps(event, ensure_ascii=False)}\n"
+            yield event
+        return
+    body = await answer.text(errors="replace")
+    reply.came += body
+    if answer.status >= NO_ANSWER:
+        elsewhere = answer.headers.get("Location")
+        said = f"it redirects to {elsewhere}" if elsewhere else quoted(body) or answer.reason
+        raise AppFailure(f"HTTP {answer.status}: {said}", body=body)
+    if kind == "text/html":
+        raise AppFailure(f"it answered with a page of HTML and not with JSON or text: {quoted(body)}")
+    yield value_of(body)
+
+
+def with_cookies(kept: Session, answer: aiohttp.ClientResponse) -> Session:
+    """Return what is kept of a conversation after an answer, which may have set cookies."""
+    cookies = {**kept.cookies, **{name: morsel.value for name, morsel in answer.cookies.items()}}
+    return replace(kept, cookies=cookies)
+
+
+def broken_off(reply: Reply) -> str:
+    """Say that an answer broke off, and after what."""
+    return f"its answer broke off after {quoted(reply.text)!r}" if reply.text else "its answer broke off"

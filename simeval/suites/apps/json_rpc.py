@@ -1,0 +1,58 @@
+"""JSON-RPC 2.0, which A2A and MCP speak: requests, and what their answers say."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+from uuid import uuid4
+
+from simeval.suites.apps.remote_app import AppFailure, quoted
+from simeval.suites.apps.replies import value_of
+
+METHOD_NOT_FOUND = -32601
+
+
+class RpcFailure(AppFailure):
+    """An error that was answered instead of a result."""
+
+    def __init__(self, error: Mapping[str, Any]) -> None:
+        self.code, self.data = error.get("code"), error.get("data")
+        super().__init__(f"it answers with error {self.code}: {quoted(str(error.get('message', '')))}")
+
+
+def call(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a request with an id of its own."""
+    return {"jsonrpc": "2.0", "id": uuid4().hex, "method": method, "params": dict(params)}
+
+
+def result_in(message: Any, called: Mapping[str, Any]) -> Any:
+    """Return the result that a message holds for a call; None where it is another message.
+
+    Raises RpcFailure where it holds an error, also one without an id, and AppFailure where it is no JSON-RPC.
+    """
+    if isinstance(message, str) and not message.strip():
+        return None  # an event without data, which only says that there is a stream
+    if not isinstance(message, Mapping) or not {"result", "error", "method"} & {*message}:
+        raise AppFailure(f"it answered with no JSON-RPC: {quoted(_text(message))}")
+    if "method" in message or message.get("id", called["id"]) not in (called["id"], None):
+        return None
+    if isinstance(message.get("error"), Mapping):
+        raise RpcFailure(message["error"])
+    return message.get("result")
+
+
+@contextmanager
+def errors_told() -> Iterator[None]:
+    """Raise, in place of a failure by an HTTP status, the error that stands in its body."""
+    try:
+        yield
+    except AppFailure as failure:
+        found = value_of(failure.body)
+        error = found.get("error") if isinstance(found, Mapping) else None
+        if isinstance(error, Mapping) and "code" in error:
+            raise RpcFailure(error) from failure
+        raise
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

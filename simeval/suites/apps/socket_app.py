@@ -1,0 +1,116 @@
+"""An app behind a WebSocket: a connection a conversation, a message made of a template for each turn."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from simeval.core.conversation import ChatMessage
+from simeval.suites.apps.addressed_app import require_address
+from simeval.suites.apps.described_app import DescribedApp
+from simeval.suites.apps.http_wire import Wire, broken_off
+from simeval.suites.apps.remote_app import AppFailure, Session, Unreachable
+from simeval.suites.apps.replies import Reply, value_of
+from simeval.suites.apps.templates import MISSING, found_at, steps_of, written
+
+if TYPE_CHECKING:
+    import aiohttp
+
+
+@dataclass(slots=True)
+class SocketLine:
+    """The connection of one conversation, which holds those of its app open."""
+
+    socket: aiohttp.ClientWebSocketResponse
+    wire: Wire
+
+    async def close(self) -> None:
+        """Close it."""
+        await self.socket.close()
+        await self.wire.__aexit__()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SocketApp(DescribedApp):
+    """An app that answers over a WebSocket, whose connection is the conversation.
+
+    `request`, `headers`, `reply`, `tool_calls`, `context`, `session` (a path) and `title` are as HttpApp's; a request
+    that is a text is sent as it is. The answer is the first frame with a text. Where it comes in several, `until` is a
+    path that their last one has, with anything but false or null there: then their texts are joined.
+
+    Raises DefinitionError for what cannot be used, when it is made, and for a variable that is not set, when it is
+    opened.
+    """
+
+    until: str | None = None
+    _until: Sequence[str | int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        require_address(self.url, "one that begins with ws:// or wss://", schemes="wss?")
+        self._check(self.request)
+        object.__setattr__(self, "_until", steps_of(self.until, "app: until") if self.until else ())
+
+    @property
+    def _described(self) -> list[Any]:
+        return [*super(SocketApp, self)._described, self.until]
+
+    async def _turn(self, messages: Sequence[ChatMessage], kept: Session, reply: Reply) -> Session:
+        line: SocketLine = kept.line or await self._opened(kept)
+        content = self._content(self._values(messages, kept))
+        try:
+            await self._say(content if isinstance(content, str) else json.dumps(content), line.socket, reply)
+            while not await self._hears(line.socket, reply):
+                pass
+        except BaseException:  # also where it is ended: nobody else knows of the connection yet
+            await self.leave({"line": line})
+            raise
+        return replace(kept, theirs=reply.session or kept.theirs, line=line)
+
+    async def _opened(self, kept: Session) -> SocketLine:
+        await self._wire.__aenter__()
+        try:
+            return SocketLine(await self._connected(kept), self._wire)
+        except BaseException:
+            await self._wire.__aexit__()
+            raise
+
+    async def _connected(self, kept: Session) -> aiohttp.ClientWebSocketResponse:
+        import aiohttp
+
+        values = {"message": "", "messages": "", "session": kept.given}
+        headers = {"traceparent": kept.traceparent, **self._sent_headers(values)}
+        try:
+            return await self._wire.opened.ws_connect(written(self.url, values), headers=headers, max_msg_size=0)
+        except aiohttp.WSServerHandshakeError as error:
+            kind = error.headers.get("Content-Type", "nothing").partition(";")[0] if error.headers else "nothing"
+            raise AppFailure(f"HTTP {error.status}: it opens no WebSocket, but answers with {kind}") from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise Unreachable(f"{self.url} cannot be reached ({error or type(error).__name__})") from error
+
+    async def _say(self, text: str, socket: aiohttp.ClientWebSocketResponse, reply: Reply) -> None:
+        reply.status, reply.is_stream = "a WebSocket", bool(self._until)
+        try:
+            await socket.send_str(text)
+        except OSError as error:
+            raise AppFailure("it has closed the connection") from error
+
+    async def _hears(self, socket: aiohttp.ClientWebSocketResponse, reply: Reply) -> bool:
+        """Take in the next frame, and return whether the answer is complete. Raises AppFailure."""
+        import aiohttp
+
+        frame = await socket.receive()
+        if frame.type not in (aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY):
+            code = f" (code {socket.close_code})" if socket.close_code else ""
+            raise AppFailure(f"{broken_off(reply)}: it closed the connection{code}")
+        text = frame.data if isinstance(frame.data, str) else frame.data.decode("utf-8", "replace")
+        reply.came += f"{text}\n"
+        value = value_of(text)
+        reply.take(value, streamed=True)
+        if not self._until:
+            return bool(reply.texts)
+        is_last = found_at(value, self._until) not in (MISSING, None, False)
+        if is_last and not reply.texts:
+            raise AppFailure("no text is found in any frame of its answer; say where with `reply:`")
+        return is_last

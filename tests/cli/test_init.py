@@ -1,0 +1,101 @@
+"""What `simeval init` writes for an app, named by an option or by who answers on a terminal."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from simeval.cli.init import write_starter
+from simeval.suites.apps.named import app_of
+from simeval.suites.files import load_suite
+from tests.support.command_line import simeval
+from tests.support.protocol_apps import AT, address_of
+from tests.support.protocol_server import ProtocolServer, protocol_server
+from tests.support.suites import Engine
+from tests.support.terminals import in_terminal
+
+AGENT = """
+class Agent:
+    name = "Shop"
+
+Agent.__module__ = "agents.agent"
+agent = Agent()
+"""
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[ProtocolServer]:
+    """A server of every protocol."""
+    async with protocol_server() as served:
+        yield served
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("protocol", AT)
+async def test_a_starter_for_an_app_of_any_protocol_runs_with_it(
+    protocol: str, server: ProtocolServer, tmp_path: Path
+) -> None:
+    status = write_starter(tmp_path, address_of(protocol, "good", server))
+    suite = load_suite(str(tmp_path / "suite.yaml"))
+    results = await Engine(sample_size=1).evaluate([suite[0]], app_of(suite.cast.app))
+
+    assert status == 0
+    assert not (tmp_path / "app.py").exists()
+    assert len(results[0].conversations[0].responses) > 0
+    assert not results[0].failures
+
+
+def test_a_starter_for_an_agent_names_it_and_imports_nothing(tmp_path: Path) -> None:
+    written = simeval(tmp_path, "init", "--app", "shop:agent")
+    (tmp_path / "shop.py").write_text(AGENT)
+    probed = simeval(tmp_path, "probe", "suite.yaml")
+
+    assert (written.returncode, written.stderr) == (0, "")
+    assert written.stdout.splitlines() == ["wrote suite.yaml", "now run: simeval run suite.yaml"]
+    assert probed.returncode == 3
+    assert "app         openai-agents:Shop" in probed.stdout
+    assert "no answer   ModuleNotFoundError: No module named 'agents'" in probed.stdout
+
+
+def test_what_can_be_no_app_is_refused_and_nothing_written(tmp_path: Path) -> None:
+    done = simeval(tmp_path, "init", "--app", "mcp:http://localhost:8000/mcp")
+
+    assert done.returncode == 2
+    assert "write mcp:URL#TOOL" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("number", "wrong", "complaint", "right", "written"),
+    [
+        (2, "agent", "name it as MODULE:OBJECT", "shop:agent", 'app: "shop:agent"'),
+        (3, "localhost:80/chat", "one that begins with http://", "http://localhost/", 'url: "http://localhost/"'),
+        (6, "localhost", "write a2a:URL", "http://localhost:9999", 'app: "a2a:http://localhost:9999"'),
+        (9, "http://localhost", "one that begins with ws://", "ws://localhost/", 'url: "ws://localhost/"'),
+    ],
+)
+def test_on_a_terminal_it_is_asked_what_the_app_is_until_it_is_known(
+    number: int, wrong: str, complaint: str, right: str, written: str, tmp_path: Path
+) -> None:
+    with in_terminal(tmp_path, "init", rows=40) as session:
+        session.until("Its number [1]:")
+        session.type(f"{number}\n")
+        session.until("Name it, such as ")
+        session.type(f"{wrong}\n")
+        session.until(complaint)
+        session.type(f"{right}\n")
+        status = session.ended()
+
+    assert status == 0
+    assert written in (tmp_path / "suite.yaml").read_text()
+    assert ("simeval probe suite.yaml" in session.text) == (number != 2)
+
+
+def test_on_a_terminal_the_starters_own_function_is_the_default(tmp_path: Path) -> None:
+    with in_terminal(tmp_path, "init", rows=40) as session:
+        session.until("Its number [1]:")
+        session.type("\n")
+        status = session.ended()
+
+    assert status == 0
+    assert (tmp_path / "app.py").exists()

@@ -1,0 +1,94 @@
+"""Agents of the real SDKs as apps: skipped where these are not installed, unless SIMEVAL_REQUIRE_AGENTS is 1."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simeval.core.conversation import ChatMessage
+from simeval.suites.apps.agents import as_app
+from simeval.suites.apps.named import app_of
+from tests.support.agents import AGENTS, asking_graph, pydantic_agent
+from tests.support.suites import Engine, scenario
+
+ARE_THERE = all(find_spec(name) for name in ("agents", "pydantic_ai", "langgraph", "mcp"))
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.filterwarnings("ignore"),  # theirs are many
+    pytest.mark.skipif(
+        not ARE_THERE and os.environ.get("SIMEVAL_REQUIRE_AGENTS") != "1",
+        reason="the SDKs of agents are not installed: `make agents`",
+    ),
+]
+ROOT = Path(__file__).resolve().parents[2]
+GUIDE = ROOT / "docs/guides/apps.md"
+TWO_TURNS = scenario(when="The user says hello. The user asks for the menu.", sample_size=3, max_turns=2)
+
+
+@pytest.mark.parametrize(("made", "name", "state"), AGENTS.values(), ids=AGENTS.keys())
+async def test_an_agent_remembers_its_trial_and_its_calls_usage_and_state_are_in_the_transcript(
+    made: Callable[[], Any], name: str, state: Any
+) -> None:
+    result = await Engine().evaluate(TWO_TURNS, made())
+
+    assert result.run.app == name
+    assert len(result.conversations) == 3
+    for conversation in result.conversations:
+        first, second = conversation.responses
+        assert (first.content.split(":")[0], second.content.split(":")[0]) == ("1", "2")
+        [call] = second.tool_calls
+        assert (call["name"], "soup, today" in str(call["result"])) == ("menu", True)
+        assert call["arguments"] in ({"day": "today"}, '{"day": "today"}')
+        assert second.metadata["prompt_tokens"] > 0
+        assert second.metadata["completion_tokens"] > 0
+        assert second.metadata.get("state") == state
+
+
+async def test_a_graph_that_is_interrupted_asks_the_user_and_goes_on_with_the_answer() -> None:
+    messages: list[ChatMessage] = [{"role": "user", "content": "Where is my order?"}]
+
+    async with as_app(asking_graph()) as app:
+        first = await app(messages, {})
+        second = await app([*messages, {"role": "user", "content": "A123"}], first.state)
+
+    assert (first.response, second.response) == ("Which order?", "You said A123")
+
+
+async def test_an_error_in_an_agent_is_a_failed_turn_with_its_cause() -> None:
+    from pydantic_ai.models.function import FunctionModel
+
+    def failing(*_: Any) -> Any:
+        raise RuntimeError("the database is away")
+
+    agent = pydantic_agent()
+    agent.model = FunctionModel(failing)
+
+    result = await Engine().evaluate(TWO_TURNS, agent)
+
+    assert {failure.stage for _, failure in result.failures} == {"app"}
+    assert all("RuntimeError: the database is away" in failure.error for _, failure in result.failures)
+
+
+def test_an_agent_is_named_as_a_module_and_an_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "shop_of_agents.py").write_text("from tests.support.agents import adk_agent\nagent = adk_agent()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    assert getattr(app_of("shop_of_agents:agent"), "name", "") == "adk:Support"
+
+
+def test_the_guides_snippet_runs(tmp_path: Path) -> None:
+    [code] = re.findall(r"^```py\n(.*?)^```", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    paths = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
+    environment = {**os.environ, "PYTHONPATH": paths}
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
