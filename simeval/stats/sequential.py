@@ -135,8 +135,17 @@ class Design:
         Outcomes are ordered stage-wise: passes (earlier is better), the end of the budget (fewer failures are
         better), other stops (later is better). Then p_pass is the chance at p0 of an outcome as good or
         better, p_fail of one as bad or worse, and the interval holds the rates at which neither is alpha or
-        less. Raises ValueError for a state in which a run does not end.
+        less. Raises ValueError for a state in which a run does not end. An inference is kept with the design.
         """
+        if (n, failures) not in self._inferred:
+            self._inferred[n, failures] = self._infer(n, failures)
+        return self._inferred[n, failures]
+
+    @cached_property
+    def _inferred(self) -> dict[tuple[int, int], Inference]:
+        return {}
+
+    def _infer(self, n: int, failures: int) -> Inference:
         ends = self.ends
         found = np.flatnonzero((ends.n == n) & (ends.failures == failures))
         if found.size == 0:

@@ -198,6 +198,13 @@ def test_inference_on_a_state_in_which_no_run_ends_is_refused() -> None:
         design(0.9, 100, alpha=0.05).infer(5, 0)
 
 
+def test_an_inference_is_made_once() -> None:
+    plan = design(0.9, 100, alpha=0.05)
+
+    assert plan.infer(45, 0) is plan.infer(45, 0)
+    assert plan.infer(45, 0) != plan.infer(60, 1)
+
+
 @pytest.mark.parametrize("arguments", [(0.0, 30, 0.05), (1.0, 30, 0.05), (0.9, 0, 0.05), (0.9, 30, 0.0)])
 def test_arguments_that_make_no_design_are_refused(arguments: tuple[float, int, float]) -> None:
     p0, n_max, alpha = arguments
