@@ -2,6 +2,8 @@
 
     binomial       a rate from a fixed sample: exact tests, Clopper-Pearson intervals, power
     sequential     a rate, stopped as soon as it is proven: exact designs, stage-wise inference
+    optimal        the same with the fewest trials on average: ends where a pass has become unlikely
+    stopping_game  what trials and errors cost, from which those are made
     open_ended     the same without a largest n, by e-values
     quantile       medians and quantiles: order statistics, repeated intervals
     mean, betting  the mean of a bounded score, from a fixed sample and at any time

@@ -11,6 +11,7 @@ from . import mean as mean
 from . import monitor as monitor
 from . import multiple as multiple
 from . import open_ended as open_ended
+from . import optimal as optimal
 from . import paired as paired
 from . import planning as planning
 from . import preference as preference
@@ -18,4 +19,5 @@ from . import quantile as quantile
 from . import reliability as reliability
 from . import repeated as repeated
 from . import sequential as sequential
+from . import stopping_game as stopping_game
 from . import two_sample as two_sample

@@ -12,23 +12,11 @@ from hypothesis import strategies as st
 from simeval.stats.open_ended import open_design
 from simeval.stats.quantile import repeated_interval
 from simeval.stats.sequential import Design, StopRule, design
+from tests.support.endings import chances_of_endings
 
 ALPHA = 0.05
 STOPS: tuple[StopRule, ...] = ("gate", "verdict")
 GRID = [*product((0.5, 0.75, 0.9, 0.97), (5, 10, 30, 100), (1, 2, 10, 25, 200), STOPS)]
-
-
-def chances_of_endings(plan: Design, rate: float) -> dict[tuple[int, int], float]:
-    """Walk through all sequences of outcomes, one trial after the other, and give the chance of each ending."""
-    running, found = {0: 1.0}, dict[tuple[int, int], float]()
-    for n in range(1, plan.n_max + 1):
-        moved: dict[int, float] = {}
-        for failures, chance in running.items():
-            moved[failures] = moved.get(failures, 0.0) + chance * rate
-            moved[failures + 1] = moved.get(failures + 1, 0.0) + chance * (1 - rate)
-        found |= {(n, failures): chance for failures, chance in moved.items() if plan.ending(n, failures)}
-        running = {failures: chance for failures, chance in moved.items() if not plan.ending(n, failures)}
-    return found
 
 
 @pytest.mark.parametrize(("p0", "n_max", "min_trials", "stop"), GRID)

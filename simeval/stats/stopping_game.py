@@ -1,0 +1,224 @@
+"""A game of stopping: what the trials of a test cost, a pass at the bar, and a good app that is missed.
+
+Every path through (trials, failures) has a likelihood at the bar, at rates above it where power is held, and on average
+over the rates for which trials are counted. All are kept relative to their mean, so that none is too small or too
+large for a float; under that mean the next trial is good with a chance that depends on where the path has come to.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincc, betaln, gammaln
+
+from simeval.core.arrays import Floats
+from simeval.stats.binomial import most_misses
+
+Bounds = NDArray[np.int64]
+
+BELOW = 0.15  # trials are counted for true rates from so far under the bar to 1, all alike
+
+
+def log_average(successes: Bounds, failures: Bounds, p0: float) -> Floats:
+    """Return the logarithm of the likelihood, on average over the true rates for which trials are counted."""
+    lowest = max(p0 - BELOW, 0.0)
+    share = betaincc(successes + 1, failures + 1, lowest) / (1 - lowest)
+    all_rates = betaln(successes + 1, failures + 1)
+    return np.where(share > 0, all_rates + np.log(np.where(share > 0, share, 1.0)), -np.inf)
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What errors cost, in trials: a pass at the bar, and a good app that is missed.
+
+    `place` says at which of the rates where power is held the app is missed, counted from 0; between two of them the
+    price is shared. Three arrays of one length: each entry is a game of its own.
+    """
+
+    wrong: Floats
+    missed: Floats
+    place: Floats
+
+    @classmethod
+    def grid(cls, wrong: Floats, missed: Floats, place: Floats) -> Self:
+        """Return all combinations of these prices and places."""
+        return cls(*(each.ravel() for each in np.meshgrid(wrong, missed, place, indexing="ij")))
+
+    def at(self, game: int) -> Self:
+        """Return the prices of one game."""
+        return type(self)(self.wrong[[game]], self.missed[[game]], self.place[[game]])
+
+    def around(self, width: float, side: int) -> Self:
+        """Return a grid of prices around those of the first game: up to a factor of exp(width) away, `side` of each."""
+        reach, shift = np.exp(np.linspace(-width, width, side)), width * np.linspace(-0.8, 0.8, 3)
+        return self.grid(self.wrong[0] * reach, self.missed[0] * reach, self.place[0] + shift)
+
+    def shares(self, rates: int) -> Floats:
+        """Return the price of a miss at each of so many rates, a row for each game."""
+        place = np.clip(self.place, 0, rates - 1)[:, None]
+        return np.asarray(self.missed[:, None] * np.maximum(1 - np.abs(place - np.arange(rates)), 0))
+
+
+class Stops(NamedTuple):
+    """The boundaries of several tests, a row for each: the most failures that pass, the fewest that end without a pass.
+
+    From the last state of a game, of `width` states, a test always ends.
+    """
+
+    pass_at: Bounds
+    end_at: Bounds
+
+    def rows(self, which: Sequence[int] | NDArray[np.bool_]) -> "Stops":
+        """Return some of the tests, as copies."""
+        return Stops(self.pass_at[which], self.end_at[which])
+
+
+@dataclass(frozen=True, slots=True)
+class Game:
+    """The paths of a test of at most `n_max` trials whose first look is at trial `first`.
+
+    `gains[n, 0, f]` is the likelihood of f failures in n trials at the bar, `gains[n, 1 + r, f]` at rate r of those
+    where power is held, `cost[n, f]` its average over the rates for which trials are counted; `good[n, f]` is the
+    chance that trial n + 1 is good; `start[f]` that of f failures at the first look. A path that comes to the last f
+    has missed. Of the level at most `alpha` may be used, and the app of rate r be missed with a chance `may_miss[r]`.
+    """
+
+    n_max: int
+    first: int
+    alpha: float
+    may_miss: Floats
+    gains: Floats
+    cost: Floats
+    good: Floats
+    start: Floats
+
+    @property
+    def width(self) -> int:
+        """The number of states after each trial."""
+        return self.start.size
+
+    @classmethod
+    def of(cls, p0: float, n_max: int, first: int, alpha: float, rates: Floats, may_miss: Floats) -> Self:
+        """Return the game of the test of "the rate is above p0"."""
+        n = np.arange(n_max + 1)[:, None]
+        failures = np.arange(max(most_misses(n_max, p0, alpha), 0) + n_max // 50 + 4)[None]
+        successes = np.maximum(n - failures, 0)
+        paths = [successes * np.log(rate) + failures * np.log1p(-rate) for rate in (p0, *rates)]
+        every = np.stack([*paths, log_average(successes, failures, p0)], axis=1)
+        largest = every.max(axis=1, keepdims=True)
+        shares = np.exp(every - largest)
+        mean = shares.mean(axis=1, keepdims=True)
+        every = shares / mean
+        of_path = (np.log(mean) + largest)[:, 0]
+        with np.errstate(over="ignore"):
+            good = np.minimum(np.exp(of_path[1:] - of_path[:-1]), 1.0)
+        ways = gammaln(first + 1) - gammaln(failures[0] + 1) - gammaln(np.maximum(first - failures[0], 0) + 1)
+        start = np.where(failures[0] <= first, np.exp(ways + of_path[first]), 0.0)
+        return cls(n_max, first, alpha, may_miss, every[:, :-1], every[:, -1], good, start)
+
+    def least(self, prices: Prices) -> Floats:
+        """Return what each game comes to at best, less what it may lose: no test has fewer trials on average."""
+        values = self._play(prices, None) @ self.start
+        beyond = 1 - self.gains[self.first, 1:] @ self.start  # has missed before the first look
+        missed = prices.shares(self.may_miss.size) @ (beyond - self.may_miss)
+        return np.asarray(self.first + values + missed - prices.wrong * self.alpha)
+
+    def best_stops(self, prices: Prices) -> Stops:
+        """Return the stops of the best play of each game."""
+        size = (prices.wrong.size, self.n_max + 1)
+        found = Stops(np.full(size, -1), np.full(size, self.width - 1))
+        self._play(prices, found)
+        return found
+
+    def arrivals(self, stops: Stops, *, kept: bool = False) -> tuple[Floats, Floats]:
+        """Return what each test comes to (its level, its power at each rate, its mean number of trials), and the ways.
+
+        The ways are the chances to come to each state, under the mean of all paths: [n, test, f]; only if `kept`.
+        """
+        tests, failures = len(stops.pass_at), np.arange(self.width)
+        ways = np.zeros((self.n_max + 1 if kept else 0, tests, self.width))
+        came, part = np.tile(self.start, (tests, 1)), slice(0, self.width)
+        gains, trials = np.zeros((tests, self.gains.shape[1])), np.full(tests, float(self.first))
+        low, high, most = stops.pass_at.min(axis=0) + 1, stops.end_at.max(axis=0), stops.pass_at.max(axis=0)
+        for n in range(self.first, self.n_max + 1):
+            if kept:
+                ways[n][:, part] = came
+            won = slice(part.start, max(min(most[n] + 1, part.stop), part.start))
+            passed = came[:, : won.stop - won.start] * (failures[won] <= stops.pass_at[:, n, None])
+            gains += passed @ self.gains[n][:, won].T
+            on = slice(max(low[n], part.start), min(high[n], part.stop, self.width - 1))
+            if n == self.n_max or on.stop <= on.start:
+                break
+            is_on = (failures[on] > stops.pass_at[:, n, None]) & (failures[on] < stops.end_at[:, n, None])
+            going = came[:, on.start - part.start : on.stop - part.start] * is_on
+            trials += going @ self.cost[n, on]
+            good = going * self.good[n, on]
+            came, part = np.zeros((tests, good.shape[1] + 1)), slice(on.start, on.stop + 1)
+            came[:, :-1] = good
+            came[:, 1:] += going - good
+        return np.concatenate([gains, trials[:, None]], axis=1), ways
+
+    def prospects(self, stops: Stops) -> Floats:
+        """Return what going on from each state comes to, per path to it: [n, test, (level, powers, trials), f].
+
+        Only the states from the last that passes to the first that ends are filled in.
+        """
+        tests, failures = len(stops.pass_at), np.arange(self.width)
+        found = np.zeros((self.n_max + 1, tests, self.gains.shape[1] + 1, self.width))
+        low = np.maximum(stops.pass_at.min(axis=0), 0)
+        high = np.minimum(stops.end_at.max(axis=0), self.width - 2)
+        for n in range(self.n_max - 1, self.first - 1, -1):
+            part, ahead = slice(low[n], high[n] + 1), slice(low[n], high[n] + 2)
+            is_pass = (failures[ahead] <= stops.pass_at[:, n + 1, None])[:, None]
+            is_on = (failures[ahead] < stops.end_at[:, n + 1, None])[:, None] & ~is_pass
+            after = np.where(is_on, found[n + 1][..., ahead], 0.0)
+            after[:, :-1] += np.where(is_pass, self.gains[n + 1][:, ahead], 0.0)
+            good = self.good[n, part]
+            found[n][..., part] = good * after[..., :-1] + (1 - good) * after[..., 1:]
+            found[n][:, -1, part] += self.cost[n, part]
+        return found
+
+    def _play(self, prices: Prices, found: Stops | None) -> Floats:
+        """Return the value of each state at the first look, by backward induction; write the stops into `found`.
+
+        Where even one trial more costs more than a stop, the stop is best: only states between are looked at.
+        """
+        low, high = self._window(prices)
+        wrong, missed = prices.wrong[:, None], prices.shares(self.may_miss.size)
+        gains, n_max = self.gains, self.n_max
+        values = np.empty((wrong.size, self.width))
+        for n in range(n_max, self.first - 1, -1):
+            part = slice(low[n], high[n] + 1)
+            if n < n_max:  # what lies beside the states that were looked at is a pass, or a miss
+                values[:, part.start : low[n + 1]] = wrong * gains[n + 1, 0, part.start : low[n + 1]]
+                edge = slice(high[n + 1] + 1, part.stop + 1)
+                values[:, edge] = missed @ gains[n + 1, 1:, edge]
+            passing = wrong * gains[n, 0, part]
+            ending = missed @ gains[n, 1:, part]
+            best = np.minimum(passing, ending)
+            if n < n_max:
+                good = self.good[n, part]
+                after = (
+                    self.cost[n, part] + good * values[:, part] + (1 - good) * values[:, part.start + 1 : part.stop + 1]
+                )
+                best = np.minimum(best, after)
+            values[:, part] = best
+            if found:
+                is_pass, is_end = passing <= best, ending <= best
+                found.pass_at[:, n] = low[n] - 1 + is_pass.sum(axis=1)
+                found.end_at[:, n] = high[n] + 1 - (is_end & ~is_pass).sum(axis=1)
+        values[:, : low[self.first]] = wrong * gains[self.first, 0, : low[self.first]]
+        values[:, high[self.first] + 1 :] = missed @ gains[self.first, 1:, high[self.first] + 1 :]
+        return values
+
+    def _window(self, prices: Prices) -> tuple[Bounds, Bounds]:
+        """Return the first and the last state after each trial in which going on may be best, at these prices."""
+        is_pass = prices.wrong.max() * self.gains[:, 0] <= self.cost
+        dearest = prices.shares(self.may_miss.size).max(axis=0)
+        is_end = np.einsum("r,nrf->nf", dearest, self.gains[:, 1:]) <= self.cost
+        last = self.width - 2
+        low = np.minimum(np.argmin(is_pass, axis=1), last)
+        high = last - np.argmin(is_end[:, last::-1], axis=1)
+        return np.minimum(low, high), np.maximum(low, high)

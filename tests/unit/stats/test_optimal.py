@@ -1,0 +1,149 @@
+"""The design with the fewest trials on average: exact level, the power of spending, inference that agrees with it."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import expit, logit
+
+from simeval.stats.optimal import LOSS, OptimalDesign, average_n, chance_left, optimal_design
+from simeval.stats.sequential import Design, design
+from tests.support.endings import chances_of_endings
+
+ALPHA = 0.05
+GRID = [
+    *product((0.5, 0.6, 0.75, 0.9), (10, 30, 60, 100), (1, 10, 25)),
+    (0.95, 100, 10),
+    (0.97, 120, 10),
+    (0.1, 60, 10),
+]
+
+
+def chance_of_a_pass(plan: Design, rate: float) -> float:
+    found = chances_of_endings(plan, rate)
+    return sum(chance for end, chance in found.items() if plan.ending(*end) == "pass")
+
+
+@pytest.mark.parametrize(("p0", "n_max", "min_trials"), GRID)
+def test_both_error_rates_hold_over_all_sequences(p0: float, n_max: int, min_trials: int) -> None:
+    plan = optimal_design(p0, n_max, alpha=ALPHA, min_trials=min_trials)
+    found = chances_of_endings(plan, p0)
+
+    passes = sum(chance for end, chance in found.items() if plan.ending(*end) == "pass")
+    fails = sum(chance for end, chance in found.items() if plan.infer(*end).p_fail <= ALPHA)
+
+    assert sum(found.values()) == pytest.approx(1)
+    assert passes <= ALPHA
+    assert fails <= ALPHA * (1 + 1e-9)
+    assert passes == pytest.approx(plan.type_one)
+    assert fails == pytest.approx(plan.characteristics(p0).prob_fail)
+    assert min(n for n, _ in found) >= min(min_trials, n_max)
+
+
+@pytest.mark.parametrize(("p0", "n_max", "min_trials"), GRID)
+def test_at_no_rate_is_more_power_lost_than_is_said_and_fewer_trials_are_taken(
+    p0: float, n_max: int, min_trials: int
+) -> None:
+    spending = design(p0, n_max, alpha=ALPHA, min_trials=min_trials)
+    plan = optimal_design(p0, n_max, alpha=ALPHA, min_trials=min_trials)
+
+    for rate in expit(logit(p0) + np.linspace(0.02, 7, 40)):
+        assert chance_of_a_pass(plan, rate) >= chance_of_a_pass(spending, rate) - LOSS
+    assert average_n(plan) <= average_n(spending)
+    if isinstance(plan, OptimalDesign):
+        assert plan.least_n <= average_n(plan) < average_n(spending)
+
+
+@pytest.mark.parametrize(("p0", "n_max", "min_trials"), GRID)
+def test_what_is_shown_after_an_ending_agrees_with_it(p0: float, n_max: int, min_trials: int) -> None:
+    plan = optimal_design(p0, n_max, alpha=ALPHA, min_trials=min_trials)
+
+    for end in chances_of_endings(plan, p0):
+        found, passed = plan.infer(*end), plan.ending(*end) == "pass"
+        assert (found.p_pass <= ALPHA) == passed
+        assert (found.interval[0] >= p0 - 1e-12) == passed
+        assert (found.interval[1] <= p0 + 1e-9) == (found.p_fail <= ALPHA + 1e-12)
+
+
+@settings(max_examples=25)
+@given(st.floats(0.1, 0.97), st.integers(5, 50), st.integers(1, 60), st.floats(0.01, 0.2), st.floats(0.01, 0.99))
+def test_neither_side_errs_more_than_the_level_at_any_rate(
+    p0: float, n_max: int, min_trials: int, alpha: float, rate: float
+) -> None:
+    found = optimal_design(p0, n_max, alpha=alpha, min_trials=min_trials).characteristics(rate)
+
+    assert (found.prob_pass if rate <= p0 else found.prob_fail) <= alpha * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("p0", "n_max"), [(Fraction(3, 5), 40), (Fraction(9, 10), 60)])
+def test_the_level_holds_in_exact_arithmetic(p0: Fraction, n_max: int) -> None:
+    plan = optimal_design(float(p0), n_max, alpha=ALPHA)
+    running, passed = {0: Fraction(1)}, Fraction(0)
+
+    for n in range(1, n_max + 1):
+        moved: dict[int, Fraction] = {}
+        for failures, chance in running.items():
+            moved[failures] = moved.get(failures, Fraction(0)) + chance * p0
+            moved[failures + 1] = moved.get(failures + 1, Fraction(0)) + chance * (1 - p0)
+        passed += sum((chance for f, chance in moved.items() if plan.ending(n, f) == "pass"), Fraction(0))
+        running = {f: chance for f, chance in moved.items() if plan.ending(n, f) is None}
+
+    assert isinstance(plan, OptimalDesign)
+    assert passed <= Fraction(1, 20)
+    assert plan.type_one == pytest.approx(float(passed), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("p0", "n_max", "at_most"), [(0.9, 100, 35.5), (0.9, 200, 62), (0.95, 200, 52), (0.75, 100, 41)]
+)
+def test_it_takes_about_as_few_trials_as_any_test_can(p0: float, n_max: int, at_most: float) -> None:
+    plan = optimal_design(p0, n_max, alpha=ALPHA)
+
+    assert isinstance(plan, OptimalDesign)
+    assert average_n(plan) <= min(1.02 * plan.least_n, at_most)
+
+
+def test_the_average_of_trials_is_that_over_the_rates() -> None:
+    plan = optimal_design(0.75, 50, alpha=ALPHA, min_trials=10)
+    rates = np.linspace(0.6, 1, 4001)[:-1] + 0.00005
+
+    found = np.mean([plan.characteristics(float(rate)).expected_n for rate in rates])
+
+    assert average_n(plan) == pytest.approx(found, abs=1e-3)
+
+
+def test_every_state_that_goes_on_can_pass_if_all_further_trials_are_good() -> None:
+    plan = optimal_design(0.9, 100, alpha=ALPHA, min_trials=10)
+
+    for n in range(100):
+        failures = int(plan.within[n])
+        end = plan.ending_of(n, failures, good=True)
+        assert plan.ending(*end) == "pass"
+        assert end[0] == plan.launch_limit(n, failures)
+
+
+def test_the_chance_that_is_left_is_that_of_all_sequences() -> None:
+    plan, rates = optimal_design(0.6, 16, alpha=0.1), np.linspace(0.45, 1, 2002)[1:-1]
+    n, failures = 4, 2
+    likely = rates ** (n - failures) * (1 - rates) ** failures
+
+    by_rate = np.zeros(rates.size)
+    running = {failures: np.ones(rates.size)}
+    for after in range(n + 1, 17):
+        states = {f + more for f in running for more in (0, 1)}
+        chances = {f: running.get(f, 0) * rates + running.get(f - 1, 0) * (1 - rates) for f in states}
+        by_rate += sum(chance for f, chance in chances.items() if f <= plan.pass_at[after])
+        running = {f: chance for f, chance in chances.items() if f > plan.pass_at[after]}
+
+    assert chance_left(plan, n, failures) == pytest.approx(np.average(by_rate, weights=likely), abs=1e-3)
+    assert chance_left(plan, 16, 2) == 0.0
+
+
+@pytest.mark.parametrize(("p0", "n_max", "min_trials"), [(0.9, 28, 1), (0.9, 40, 40), (0.5, 1_200, 10)])
+def test_where_nothing_is_to_be_won_the_spending_design_is_taken(p0: float, n_max: int, min_trials: int) -> None:
+    found = optimal_design(p0, n_max, alpha=ALPHA, min_trials=min_trials)
+
+    assert found is design(p0, n_max, alpha=ALPHA, min_trials=min_trials)
