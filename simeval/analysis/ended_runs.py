@@ -180,7 +180,8 @@ def _verdict(found: Json) -> Verdict:
 
 
 def _chart(found: Json) -> Chart:
-    points = {name: tuple((x, y) for x, y in found[name]) for name in ("pass_at", "fail_at")}
+    names = [name for name in ("pass_at", "fail_at", "end_at") if name in found]  # older results have no end_at
+    points: Json = {name: tuple((x, y) for x, y in found[name]) for name in names}
     return Chart(**{**found, **points, "met": tuple(found["met"]), "excluded": tuple(found["excluded"])})
 
 

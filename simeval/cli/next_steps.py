@@ -10,7 +10,12 @@ from simeval.evaluators.verdicts import trials_to_prove
 from simeval.results.screen.page import Page, ShownScenario, ShownVerdict
 
 MOST_ADVISED = 2_000  # trials of a scenario; more are no advice
-OPEN = ("budget_exhausted", "pass_unreachable", "never_possible")  # reasons that more trials may do away with
+OPEN = (
+    "budget_exhausted",
+    "pass_unreachable",
+    "pass_unlikely",
+    "never_possible",
+)  # reasons that more trials may do away with
 MOST_CHOSEN = 3  # scenarios that a command names
 SHARES = (0.0, 1.0)
 

@@ -14,7 +14,7 @@ from simeval.core.setting_choices import (
     OnAppError,
     OnFailedControl,
     OnUserFault,
-    StopAt,
+    Stop,
     UserFormat,
 )
 from simeval.core.terminal import Display
@@ -31,7 +31,7 @@ class SettingOverrides(TypedDict, total=False):
     significance_level: float
     early_stopping: EarlyStopping
     min_trials: int
-    stop: StopAt | None
+    stop: Stop | None
     gate: Gate
     joint: bool
     judge_repeats: int

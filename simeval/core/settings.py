@@ -65,11 +65,11 @@ class Settings:
             check=require_size,
         ),
     )
-    stop: choices.StopAt | None = field(
+    stop: choices.Stop | None = field(
         default=None,
         metadata=about(
             VERDICTS,
-            "What ends a scenario: also that no pass can be reached, or only a proven side.",
+            "What ends a scenario without a pass: that one is unlikely, cannot be reached, or a fail is proven.",
             flag="--stop",
             unset="by the gate",
         ),
@@ -370,8 +370,10 @@ class Settings:
 
     @property
     def stop_mode(self) -> choices.StopAt | None:
-        """What ends a scenario: where only a proven fail matters, a proven side; None leaves it to evaluators."""
-        return self.stop or (None if self.gate == "pass" else "verdict")
+        """What ends a scenario; where only a proven fail matters, a proven side. None: a gate, where that tells."""
+        if self.stop == "reachable":
+            return None
+        return self.stop or ("unlikely" if self.gate == "pass" else "verdict")
 
     @property
     def retry(self) -> RetryConfig:

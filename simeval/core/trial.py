@@ -14,6 +14,7 @@ Reason = Literal[
     "proven_below",
     "budget_exhausted",
     "pass_unreachable",
+    "pass_unlikely",
     "never_possible",
     "scenario_settled",
     "run_stopped",
@@ -238,8 +239,9 @@ class Chart:
     `met` says of each trial, in the order dealt, whether it met the requirement, None where it is missing;
     trials with an index in `excluded` do not count and have no entry.
     `pass_at` and `fail_at` are points (trials, misses): a run passes at one with at most, and fails at one
-    with at least, so many misses. `stop` says what ends it: "gate" (also that no pass can be reached any
-    more), "verdict" (a proven side), "never" (the sample's end).
+    with at least, so many misses; at one of `end_at` it ends without a pass with at least so many, because one has
+    become unlikely. `stop` says what ends it: "gate" (also that no pass can be reached any more), "verdict" (a
+    proven side), "never" (the sample's end).
     """
 
     n_max: int
@@ -247,6 +249,7 @@ class Chart:
     met: tuple[bool | None, ...]
     pass_at: tuple[tuple[int, int], ...] = ()
     fail_at: tuple[tuple[int, int], ...] = ()
+    end_at: tuple[tuple[int, int], ...] = ()
     excluded: tuple[int, ...] = ()
 
 

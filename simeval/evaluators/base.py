@@ -20,6 +20,7 @@ from simeval.evaluators.stopping import Counted, FixedSampleTest, RunningTest, S
 from simeval.stats import binomial, open_ended
 from simeval.stats.multiple import joint_level
 from simeval.stats.open_ended import open_design
+from simeval.stats.optimal import optimal_design
 from simeval.stats.sequential import Design, design
 
 Cut = tuple[Literal[">=", "<=", ">", "<"], float]  # a score is good on this side of this value
@@ -110,8 +111,8 @@ class Evaluator(ABC):
     def running_test(self, n_max: int, *, stop: StopAt | None = None) -> RunningTest:  # noqa: ARG002
         """Return the way of this requirement through at most `n_max` trials of a scenario.
 
-        `stop` says what ends it before: "gate", also that no pass can be reached any more; "verdict", only a
-        proven side; without a value the evaluator decides.
+        `stop` says what ends it before: "unlikely", also that a pass has become unlikely; "gate", that none can be
+        reached any more; "verdict", only a proven side; without a value the evaluator decides between these two.
         """
         return FixedSampleTest(self.describe(), n_max, self.evaluate)
 
@@ -252,7 +253,7 @@ class ShareEvaluator(Evaluator):
         """Return estimate and interval of a sequential test; `share` is the interval of the good share."""
 
     @abstractmethod
-    def method(self, n_max: int) -> str:
+    def method(self, plan: Design) -> str:
         """Name the sequential test."""
 
     def minimum_trials(self) -> int:
@@ -262,21 +263,25 @@ class ShareEvaluator(Evaluator):
     def plan(self, n_max: int, *, stop: StopAt | None = None) -> Design:
         """Return the sequential design of at most `n_max` trials.
 
-        Without `stop` it is a gate, unless that could not tell an app that always fails: where a pass is out of
-        reach at once, or after a first miss, a run goes on until a side is proven, whatever `min_trials` is.
+        Without `stop`, or with "unlikely", it is a gate, unless that could not tell an app that always fails: where
+        a pass is out of reach at once, or after a first miss, a run goes on until a side is proven, whatever
+        `min_trials` is. With "unlikely" the gate is the one that takes the fewest trials on average.
         """
         kind = open_design if self.early_stopping == "anytime" else design
         make: Callable[..., Design] = partial(kind, self.required_share, n_max, alpha=self.alpha)
-        at_once = make(stop=stop or "gate")
+        at_once = make(stop="verdict" if stop == "verdict" else "gate")
         worst = at_once.infer(*at_once.ending_of(good=False)).p_fail
-        tells = at_once.can_pass and (stop is not None or worst <= self.alpha)
+        tells = at_once.can_pass and (stop in ("gate", "verdict") or worst <= self.alpha)
+        if stop == "unlikely" and tells and self.early_stopping != "anytime":
+            return optimal_design(self.required_share, n_max, alpha=self.alpha, min_trials=self.first_verdict)
         return make(stop=at_once.stop if tells else "verdict", min_trials=self.first_verdict)
 
     def running_test(self, n_max: int, *, stop: StopAt | None = None) -> RunningTest:
         require_size(n_max, f"{type(self).__name__}.running_test: n_max")
-        require_one_of(stop, (None, "gate", "verdict"), f"{type(self).__name__}.running_test: stop")
+        require_one_of(stop, (None, "unlikely", "gate", "verdict"), f"{type(self).__name__}.running_test: stop")
         if self.early_stopping is not False:
-            return SequentialTest(self.describe(), self.plan(n_max, stop=stop), self, self.method(n_max))
+            plan = self.plan(n_max, stop=stop)
+            return SequentialTest(self.describe(), plan, self, self.method(plan))
         return FixedSampleTest(
             self.describe(),
             n_max,

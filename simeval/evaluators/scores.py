@@ -27,12 +27,15 @@ from simeval.evaluators.stopping import BettingTest, Counted, FixedSampleTest, R
 from simeval.evaluators.verdicts import MOST_DIGITS, Counts, mean_verdict, share_verdict, show_share
 from simeval.stats import binomial, mean, quantile
 from simeval.stats.betting import p_values
-from simeval.stats.sequential import Design
+from simeval.stats.optimal import OptimalDesign
+from simeval.stats.sequential import Design, StopRule
 
 BINOMIAL = "exact binomial test, Clopper-Pearson interval"
 ORDER_STATISTICS = "exact test on the quantile (binomial), order-statistic interval"
-SEQUENTIAL = "exact sequential binomial test (spending (n/{n_max})^2 of the level), stage-wise interval"
-SEQUENTIAL_QUANTILE = "exact sequential test on the quantile (spending (n/{n_max})^2 of the level), repeated interval"
+SEQUENTIAL = "exact sequential binomial test ({rule}), stage-wise interval"
+SEQUENTIAL_QUANTILE = "exact sequential test on the quantile ({rule}), repeated interval"
+SPENDING = "spending (n/{n_max})^2 of the level"
+OPTIMAL = "at most {n_max} trials, the fewest on average for its level and power"
 ANYTIME = "e-value test that holds at any time (uniform mixture), anytime interval"
 ANYTIME_QUANTILE = "e-value test on the quantile that holds at any time (uniform mixture), repeated interval"
 GAFFKE = "Gaffke bound on the mean (not proven in general, no counterexample known)"
@@ -138,8 +141,8 @@ class ProportionEvaluator(ShareEvaluator):
             digits += 1
         return show_share(round(value, digits)) if digits == 3 else f"{value:.{digits - 2}%}"
 
-    def method(self, n_max: int) -> str:
-        return ANYTIME if self.early_stopping == "anytime" else SEQUENTIAL.format(n_max=n_max)
+    def method(self, plan: Design) -> str:
+        return ANYTIME if plan.is_open else SEQUENTIAL.format(rule=_rule_of(plan))
 
     def conclude(self, values: Floats, *, missing: int, misses: int) -> Verdict:
         good = int(np.count_nonzero(self.meets(values)))
@@ -213,8 +216,8 @@ class QuantileEvaluator(BarEvaluator, ShareEvaluator):
     def estimates(self) -> str:
         return "median" if self.quantile == 0.5 else f"{_ordinal(100 * self.quantile)} percentile"
 
-    def method(self, n_max: int) -> str:
-        return ANYTIME_QUANTILE if self.early_stopping == "anytime" else SEQUENTIAL_QUANTILE.format(n_max=n_max)
+    def method(self, plan: Design) -> str:
+        return ANYTIME_QUANTILE if plan.is_open else SEQUENTIAL_QUANTILE.format(rule=_rule_of(plan))
 
     def conclude(self, values: Floats, *, missing: int, misses: int) -> Verdict:
         good = int(np.count_nonzero(self.meets(values)))
@@ -306,10 +309,11 @@ class MeanEvaluator(BarEvaluator):
     def running_test(self, n_max: int, *, stop: StopAt | None = None) -> RunningTest:
         if self.early_stopping is False:
             return FixedSampleTest(self.describe(), n_max, self.evaluate)
-        test = self._betting(n_max, stop or "gate")
-        return test if stop is not None or not test.trials_needed({}).ends else self._betting(n_max, "verdict")
+        test = self._betting(n_max, "verdict" if stop == "verdict" else "gate")
+        is_chosen = stop in ("gate", "verdict")
+        return test if is_chosen or not test.trials_needed({}).ends else self._betting(n_max, "verdict")
 
-    def _betting(self, n_max: int, stop: StopAt) -> RunningTest:
+    def _betting(self, n_max: int, stop: StopRule) -> RunningTest:
         return BettingTest(
             self.describe(),
             n_max,
@@ -366,3 +370,8 @@ def _ordinal(number: float) -> str:
     teens = 10 <= number % 100 <= 20
     shown = f"{number:g}"
     return shown + ("th" if teens else {"1": "st", "2": "nd", "3": "rd"}.get(shown[-1], "th"))
+
+
+def _rule_of(plan: Design) -> str:
+    """Say by what rule a sequential test stops."""
+    return (OPTIMAL if isinstance(plan, OptimalDesign) else SPENDING).format(n_max=plan.n_max)

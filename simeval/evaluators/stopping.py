@@ -18,11 +18,12 @@ import numpy as np
 
 from simeval.core.trial import Chart, Verdict
 from simeval.core.validation import require_size
+from simeval.evaluators.acceptance import say_acceptance, say_design
 from simeval.evaluators.verdicts import Counts, Ended, mean_verdict, share_verdict
 from simeval.stats.betting import Betting, betting_path, lower_bound, upper_bound
+from simeval.stats.optimal import OptimalDesign
 from simeval.stats.sequential import Boundary, Design, StopRule
 
-MOST_POINTS = 8  # of an acceptance table, in words
 Counted = float | None  # a score; NaN where it is missing; None where the app failed
 Taken = Counted | Literal["excluded"]  # or a trial that does not count
 EXCLUDED: Literal["excluded"] = "excluded"
@@ -210,7 +211,7 @@ class SequentialTest(RunningTest):
 
     @property
     def allowed(self) -> int | None:
-        return int(self._plan.within[0]) if self._plan.can_pass else None
+        return int(self._plan.pass_at.max()) if self._plan.can_pass else None
 
     def advance(self, outcome: Counted) -> None:
         met = is_met(outcome, self._rule.meets)
@@ -253,6 +254,7 @@ class SequentialTest(RunningTest):
             n_max=plan.n_max,
             least=rule.minimum_trials(),
             is_open=plan.is_open,
+            chance_left=self._chance_left() if ended == "boundary" else None,
         )
         return replace(
             verdict,
@@ -261,17 +263,20 @@ class SequentialTest(RunningTest):
                 stop=plan.stop,
                 met=tuple(self._met),
                 pass_at=tuple(plan.pass_points),
-                fail_at=tuple((n, int(failures)) for n, failures in enumerate(plan.fail_at) if failures <= n),
+                fail_at=tuple(plan.fail_points),
+                end_at=tuple(plan.end_points) if isinstance(plan, OptimalDesign) else (),
                 excluded=tuple(self.excluded),
             ),
         )
 
     def acceptance(self) -> str:
-        said = say_acceptance(self._plan.pass_points)
-        if not said or self._plan.stop != "gate":
-            return said
-        first = f" in {self._plan.min_trials} or more" if self._plan.min_trials > 1 else ""
-        return f"{said}; {self._plan.within[0] + 1} misses{first} end it without a pass"
+        return say_design(self._plan)
+
+    def _chance_left(self) -> float | None:
+        """Return how likely a pass still was where that ended the run; None where something else did."""
+        if isinstance(self._plan, OptimalDesign) and self._worst.ending == "bad":
+            return self._plan.chance_left(self._worst.n, self._worst.failures)
+        return None
 
     def _look_ahead(self, walker: "_Walker", later: EarlyOutcomes, *, unknown: bool) -> tuple[int, Boundary | None]:
         """Walk on to an ending, as if each trial that is not known were good, or bad."""
@@ -387,12 +392,3 @@ def is_met(outcome: Counted, meets: Callable[[float], bool]) -> bool | None:
 def filled(taken: Sequence[Counted], lost: float) -> list[float]:
     """Return the scores, with `lost` in the place of trials that have none."""
     return [lost if score is None or isnan(score) else score for score in taken]
-
-
-def say_acceptance(points: Sequence[tuple[int, int]]) -> str:
-    """Say in words what passes: the points (trials, misses) at which a run does; empty without any."""
-    first = {misses: n for n, misses in reversed(points)}
-    said = [f"{'0 misses' if misses == 0 else f'≤ {misses}'} in {n}" for misses, n in sorted(first.items())]
-    if len(said) > MOST_POINTS:
-        said[MOST_POINTS - 2 : -1] = ["…"]
-    return f"passes with {', '.join(said)}" if said else ""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from math import floor, log10
 from typing import Literal
 
@@ -46,6 +46,7 @@ def share_verdict(
     n_max: int | None = None,
     least: int | None = None,
     is_open: bool = False,
+    chance_left: float | None = None,
 ) -> Verdict:
     """Conclude whether the share of good trials is at least `bar`.
 
@@ -53,7 +54,8 @@ def share_verdict(
     test, in which missing trials count as bad for a pass and as good for a fail, so both error rates hold
     whatever made them missing. `estimate` and `interval` are shown in the evaluator's own terms. `ended` and
     `n_max`, the trials there might have been, say how the sample came to its end, `least` how many trials can pass
-    at all, `is_open` that more may be added.
+    at all, `is_open` that more may be added, `chance_left` how likely a pass still was where a boundary was reached
+    because it had become unlikely.
     """
     p_pass, p_fail = evidence or (
         binomial.p_at_least(counts.good, counts.n, bar),
@@ -69,6 +71,7 @@ def share_verdict(
         n_max=n_max or counts.n,
         least=least or binomial.minimum_n(bar, alpha),
         way_out=partial(_way_out, bar, alpha=alpha, is_open=is_open),
+        chance_left=chance_left,
     )
     return Verdict(
         outcome=outcome,
@@ -158,6 +161,11 @@ def show_share(share: float) -> str:
     return f"{100 * share:.4g}%"
 
 
+def _show_small(chance: float) -> str:
+    """Write a small chance as a percentage, never as nothing."""
+    return "under 0.1%" if chance < 0.0005 else f"{100 * chance:.2g}%"
+
+
 def decide(p_pass: float, p_fail: float, alpha: float) -> Outcome:
     """Return the outcome of two opposite tests at the level alpha."""
     limit = alpha * (1 + ROUNDING)
@@ -174,6 +182,7 @@ def _explain_share(
     n_max: int,
     least: int,
     way_out: Callable[[float | None], str],
+    chance_left: float | None,
 ) -> tuple[Reason, str, str]:
     """Return the reason, a sentence with what was seen, and why that is no pass: what it does not show by itself."""
     if outcome == "pass":
@@ -198,6 +207,9 @@ def _explain_share(
     if counts.missing and rate is not None and rate > bar:
         why = "the missing trials count against both sides, so neither is proven"
         return "budget_exhausted", f"{seen}; {why}", why
+    if ended == "boundary" and chance_left:
+        why = f"a pass had become too unlikely ({_show_small(chance_left)}), so the run stopped; {way_out(rate)}"
+        return "pass_unlikely", f"{seen}: {why}", why
     if ended == "boundary":
         why = f"with at most {n_max} trials {show_share(bar)} can no longer be proven, so the run stopped; "
         why += way_out(rate)
@@ -216,6 +228,7 @@ def _way_out(bar: float, rate: float | None, *, alpha: float, is_open: bool) -> 
     return f"if the true rate is the observed one, about {needed:,} trials would prove it (4 times in 5)"
 
 
+@lru_cache(maxsize=1024)
 def trials_to_prove(bar: float, rate: float, *, alpha: float) -> int | None:
     """Say how many trials prove a bar 4 times in 5 at this true rate, roughly where they are many; None for none."""
     about = binomial.about_n_for_power(bar, rate, alpha=alpha, power=POWER)

@@ -21,7 +21,7 @@ ratio tests", Ann. Math. Statist. 28.
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.special import expit, logit
@@ -53,6 +53,52 @@ class OptimalDesign(Design):
 
     least_n: float
 
+    @property
+    def end_points(self) -> list[tuple[int, int]]:
+        """The points (n, failures) such that a run with at least that many failures in n trials ends without a pass."""
+        return [(n, int(self.end_at[n])) for n in range(self.min_trials, self.n_max) if self.end_at[n] <= n]
+
+    @property
+    def fail_points(self) -> list[tuple[int, int]]:
+        """The points at which "below p0" is proven where a run ends there."""
+        ends = self.ends
+        chances = np.cumsum(ends.chances(self.p0)[::-1])[::-1]
+        proven = np.flatnonzero(ends.is_bad & (chances <= self.alpha))
+        fewest: dict[int, int] = {}
+        for n, failures in zip(ends.n[proven].tolist(), ends.failures[proven].tolist(), strict=True):
+            fewest[n] = min(failures, fewest.get(n, failures))
+        return sorted(fewest.items())
+
+    def chance_left(self, n: int, failures: int) -> float:
+        """Return the chance that a run in this state would still pass if it went on, given all it has come to so far.
+
+        Before the first trial all true rates from 15 points under p0 to 1 are taken to be as likely.
+        """
+        if (n, failures) not in self._left:
+            self._left[n, failures] = self._chance_left(n, failures)
+        return self._left[n, failures]
+
+    @cached_property
+    def _left(self) -> dict[tuple[int, int], float]:
+        return {}
+
+    def _chance_left(self, n: int, failures: int) -> float:
+        more = np.arange(max(int(self.pass_at.max()) - failures, 0) + 1)
+        running = np.zeros(more.size)
+        running[0] = 1.0
+        passed = 0.0
+        for after in range(n, self.n_max):
+            successes = after - failures - more
+            is_possible = successes >= 0
+            before, good = (log_average(np.maximum(successes + one, 0), failures + more, self.p0) for one in (0, 1))
+            moved = running * np.where(is_possible, np.exp(good - before), 0.0)
+            moved[1:] += (running - moved)[:-1]
+            allowed = max(int(self.pass_at[after + 1]) - failures + 1, 0)
+            passed += float(moved[:allowed].sum())
+            moved[:allowed] = 0.0
+            running = moved
+        return passed
+
 
 @lru_cache(maxsize=256)
 def optimal_design(p0: float, n_max: int, *, alpha: float, min_trials: int = 1) -> Design:
@@ -82,28 +128,6 @@ def average_n(plan: Design) -> float:
     ends = plan.ends
     chances = np.exp(ends.log_ways + log_average(ends.n - ends.failures, ends.failures, plan.p0))
     return float(chances @ ends.n)
-
-
-def chance_left(plan: Design, n: int, failures: int) -> float:
-    """Return the chance that a run in this state would still pass if it went on, given all it has come to so far.
-
-    Before the first trial all true rates from 15 points under p0 to 1 are taken to be as likely.
-    """
-    more = np.arange(max(int(plan.pass_at.max()) - failures, 0) + 1)
-    running = np.zeros(more.size)
-    running[0] = 1.0
-    passed = 0.0
-    for after in range(n, plan.n_max):
-        successes = after - failures - more
-        is_possible = successes >= 0
-        before, good = (log_average(np.maximum(successes + one, 0), failures + more, plan.p0) for one in (0, 1))
-        moved = running * np.where(is_possible, np.exp(good - before), 0.0)
-        moved[1:] += (running - moved)[:-1]
-        allowed = max(int(plan.pass_at[after + 1]) - failures + 1, 0)
-        passed += float(moved[:allowed].sum())
-        moved[:allowed] = 0.0
-        running = moved
-    return passed
 
 
 def _power(plan: Design, rates: Floats) -> Floats:

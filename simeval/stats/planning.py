@@ -13,9 +13,11 @@ from scipy.special import bdtr, bdtrc
 
 from simeval.stats import binomial
 from simeval.stats.betting import p_values
+from simeval.stats.optimal import optimal_design
 from simeval.stats.sequential import RHO, Design, StopRule, design
 
 LARGEST_N = 10_000
+_MORE = 10  # sizes that are tried for an optimal design of enough power
 _EXACT_UP_TO = 400  # trials; the size of a larger sequential sample is found to about one per cent
 
 
@@ -103,6 +105,21 @@ def sequential_sample(
             middle = (low + n_max) // 2
             low, n_max = (low, middle) if enough(middle) else (middle, n_max)
     return make(n_max)
+
+
+def optimal_sample(p0: float, p1: float, *, alpha: float, power: float, min_trials: int = 1) -> Design | None:
+    """Return the optimal design with which a true rate of p1 proves "above p0" with this chance.
+
+    Its size is that of the spending design, or a few trials more. None where `fixed_sample` is None.
+    """
+    spending = sequential_sample(p0, p1, alpha=alpha, power=power, min_trials=min_trials)
+    if spending is None:
+        return None
+    for n_max in range(spending.n_max, spending.n_max + _MORE):
+        found = optimal_design(p0, n_max, alpha=alpha, min_trials=min_trials)
+        if found.characteristics(p1).prob_pass >= power:
+            return found
+    return spending
 
 
 def suite_power(power: float, requirements: int) -> float:

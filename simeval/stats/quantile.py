@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr, bdtrc
 
+from simeval.stats.optimal import OptimalDesign
 from simeval.stats.sequential import Design
 
 
@@ -77,18 +78,23 @@ def repeated_interval(
     and the quantile is the (1 - p0)-quantile. The lower bound is the largest m whose own count of X < m has
     crossed the pass boundary so far, the upper bound the smallest whose count has crossed the fail boundary: the
     boundaries hold at every n, so the chance that a bound is on the wrong side is at most alpha (repeated
-    confidence intervals, C. Jennison and B. W. Turnbull 1989, J. R. Statist. Soc. B 51). `from_above` tests
+    confidence intervals, C. Jennison and B. W. Turnbull 1989, J. R. Statist. Soc. B 51). Where a design's stops bind,
+    the count of a lower bound must not have come to an end without a pass before. `from_above` tests
     "P(X <= m) is above plan.p0" instead, of the p0-quantile.
     """
     if from_above:
         low, high = repeated_interval(-np.asarray(values, dtype=float), plan, bounds=(-bounds[1], -bounds[0]))
         return -high, -low
     low, high = bounds
+    ends = plan.end_at if isinstance(plan, OptimalDesign) else np.full(plan.n_max + 1, plan.n_max + 1)
+    highest = high  # of the m whose count has come to no end so far
     ranked: list[float] = []
     for n, value in enumerate(np.asarray(values, dtype=float).tolist(), start=1):
         insort(ranked, value)
         if 0 <= plan.pass_at[n] < n:
-            low = max(low, ranked[plan.pass_at[n]])
+            low = max(low, min(highest, ranked[plan.pass_at[n]]))
+        if 1 <= ends[n] <= n:
+            highest = min(highest, ranked[ends[n] - 1])
         if 1 <= plan.fail_at[n] <= n:
             high = min(high, ranked[plan.fail_at[n] - 1])
     return low, high

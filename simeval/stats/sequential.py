@@ -91,6 +91,11 @@ class Design:
         """The acceptance table: (n, failures) such that a run passes at n with at most that many failures."""
         return [(int(n), int(self.pass_at[n])) for n in np.flatnonzero(self.pass_at >= 0)]
 
+    @property
+    def fail_points(self) -> list[tuple[int, int]]:
+        """The points (n, failures) such that a run with at least that many failures in n trials has failed."""
+        return [(n, int(failures)) for n, failures in enumerate(self.fail_at) if failures <= n]
+
     def ending(self, n: int, failures: int) -> Boundary | None:
         """Say how a run that has come to `failures` in `n` trials ends there; None where it goes on."""
         if n < self.min_trials:

@@ -6,15 +6,17 @@ from dataclasses import dataclass
 from simeval.core.settings import DEFAULTS, POWER, Settings
 from simeval.core.tables import render_table
 from simeval.core.validation import require, require_level, require_share, require_size, require_whole
+from simeval.evaluators.acceptance import say_design
 from simeval.evaluators.base import ShareEvaluator
-from simeval.evaluators.stopping import say_acceptance
 from simeval.evaluators.verdicts import show_share
 from simeval.stats import binomial, planning
 from simeval.stats.multiple import joint_level
-from simeval.stats.sequential import Design
+from simeval.stats.optimal import OptimalDesign, average_n
+from simeval.stats.sequential import Design, design
 from simeval.suites.scenario import ScenarioTest, count_requirements
 
 CHEAP_SIZES = 5
+UP = (0, 0.5, 0.8, 0.95)  # of the way from the bar to 1: rates of which the trials are said
 HEADERS = ("scenario", "requirement", "trials", "passes with", "chance of a pass", "trials taken")
 
 
@@ -23,9 +25,9 @@ class SampleSizePlan:
     """What it takes to prove a share of good trials.
 
     `level` and `needed_power` are those of each of the `requirements`; `minimum` is the fewest trials that can
-    prove `bar` at all; `fixed` the sizes of a sample without early stopping, `design` the smallest sequential
-    design; both are None where the true rate is not above the bar, or is so little that it takes more than
-    10,000 trials.
+    prove `bar` at all; `fixed` the sizes of a sample without early stopping, `design` the sequential design that
+    takes the fewest trials on average; both are None where the true rate is not above the bar, or is so little that
+    it takes more than 10,000 trials.
     """
 
     bar: float
@@ -58,7 +60,9 @@ class SampleSizePlan:
         lines = {
             "with early stopping": f"sample_size {self.design.n_max}; on average {good.expected_n:.0f} trials, and "
             f"{at_bar.expected_n:.0f} for an app exactly at the bar",
-            "": say_acceptance(self.design.pass_points) + _said_of_first(self.design.min_trials),
+            "": say_design(self.design).replace("; ", f"\n{'':23}"),
+            "trials by true rate": _said_by_rate(self.design),
+            "a proven fail": _said_of_fails(self.design),
             "without": f"sample_size {first}" + (f" (from {safe} on, every size is enough)" if safe > first else ""),
             "the least that can": f"{self.minimum} trials, all of them good",
             "cheap fixed sizes": ", ".join(f"{n} with {'no miss' if k == 0 else f'≤ {k}'}" for n, k in cheap),
@@ -66,8 +70,25 @@ class SampleSizePlan:
         return "\n".join([head, *(f"  {name:<21}{text}" for name, text in lines.items())])
 
 
-def _said_of_first(min_trials: int) -> str:
-    return f"; no verdict before trial {min_trials}" if min_trials > 1 else ""
+def _said_by_rate(made: Design) -> str:
+    """Say how many trials apps of several rates take, and how near that is to the least that is possible."""
+    rates = sorted({max(made.p0 - below, 0.01) for below in (0.15, 0.05)} | {made.p0 + up * (1 - made.p0) for up in UP})
+    said = [f"{made.characteristics(rate).expected_n:.0f} at {show_share(round(rate, 3))}" for rate in rates]
+    if not isinstance(made, OptimalDesign):
+        return ", ".join(said)
+    over = average_n(made) / made.least_n - 1
+    return f"{', '.join(said)}; {show_share(round(over, 3))} over the least possible"
+
+
+def _said_of_fails(made: Design) -> str:
+    """Say what it costs to prove a fail, and not only to refuse a pass, of an app well below the bar."""
+    rate = max(made.p0 - 0.15, 0.01)
+    proving = design(made.p0, made.n_max, alpha=made.alpha, stop="verdict", min_trials=made.min_trials)
+    refused, proven = made.characteristics(rate), proving.characteristics(rate)
+    return (
+        f"at {show_share(round(rate, 3))}: {proven.expected_n:.0f} trials with --stop verdict, "
+        f"{refused.expected_n:.0f} without; in {proven.prob_fail:.0%} of runs, and {refused.prob_fail:.0%}"
+    )
 
 
 def plan(
@@ -106,7 +127,7 @@ def plan(
         needed_power=needed,
         minimum=binomial.minimum_n(bar, level),
         fixed=planning.fixed_sample(bar, true_rate, alpha=level, power=needed),
-        design=planning.sequential_sample(bar, true_rate, alpha=level, power=needed, min_trials=min_trials),
+        design=planning.optimal_sample(bar, true_rate, alpha=level, power=needed, min_trials=min_trials),
     )
 
 

@@ -29,9 +29,12 @@ async def _speak_seed(request: Request) -> str:
 
 
 def engine(**options: Any) -> Engine:
-    """Return an engine whose user says the trial's seed and leaves; the first trial of a scenario may end it."""
+    """Return an engine whose user says the trial's seed and leaves; from the first trial on a verdict may end it.
+
+    It ends where no pass can be reached any more: by tables that are known by heart, such as 0 misses in 45 of 100.
+    """
     defaults: dict[str, Any] = {"seed": 3, "store": None, "writing_style_config": WritingStyleConfig(enabled=False)}
-    defaults["min_trials"] = 1
+    defaults |= {"min_trials": 1, "stop": "reachable"}
     return Engine("offline/judge", ScriptedModel(_speak_seed), **{**defaults, **options})
 
 

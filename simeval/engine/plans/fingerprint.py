@@ -95,7 +95,13 @@ def answer_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def as_begun(settings: Settings, definition: Mapping[str, Any]) -> Settings:
-    """Return the settings a run goes on with: where no evaluator knows of `min_trials`, its first trial may end it."""
+    """Return the settings a run goes on with: those that an older version had where nothing was said.
+
+    Where no evaluator knows of `min_trials`, its first trial may end it; where nothing says what ends a scenario, it
+    goes on as long as a pass can be reached.
+    """
+    if settings.stop is None and definition.get("settings", {}).get("stop_mode", "") is None:
+        settings = replace(settings, stop="reachable")
     scenarios = definition.get("scenarios", ())
     evaluators = [text for plan in scenarios for each in plan.get("then", ()) for text in each["evaluators"]]
     is_set = settings.min_trials != DEFAULTS.min_trials

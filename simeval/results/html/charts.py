@@ -118,10 +118,13 @@ def region_chart(chart: Mapping[str, Any], *, label: str) -> Node:
 
 
 def _areas(chart: Mapping[str, Any], most: int, plot: _Plot) -> list[Node]:
-    """Return where no pass is possible any more, where the app is proven to be below the bar, and where it passes."""
+    """Return where a run ends without a pass, where the app is proven to be below the bar, and where it passes."""
     areas: list[Node] = []
+    ends = [(n, misses) for n, misses in chart.get("end_at", ()) if n <= plot.right and misses <= plot.top]
+    if ends:  # older results have none
+        areas.append(_shape("nopass", _ceiling(ends, plot)))
     hopeless = plot.y(most + 0.5) if most < plot.top else TOP
-    if hopeless > TOP:
+    if hopeless > TOP and not ends:
         areas.append(_box("nopass", LEFT, TOP, WIDE, hopeless - TOP))
     fails = [(n, misses) for n, misses in chart["fail_at"] if n <= plot.right and misses <= plot.top]
     if fails:
@@ -177,6 +180,15 @@ def _stairs(points: Sequence[tuple[int, int]], plot: _Plot) -> list[str]:
             reached = misses
     end = plot.x(plot.right) + (0 if points[0][0] < plot.right else 4)  # what passes at the end alone is a line
     return [*corners, f"{end},{plot.y(reached + 0.5)}", f"{end},{plot.floor}"]
+
+
+def _ceiling(points: Sequence[tuple[int, int]], plot: _Plot) -> list[str]:
+    """Return the corners of the area in which a run ends because a pass has become unlikely."""
+    corners, reached = [f"{plot.x(points[0][0])},{TOP}"], points[0][1]
+    for n, misses in points:
+        corners += [plot.corner(n, each - 0.5) for each in dict.fromkeys((reached, misses))]
+        reached = misses
+    return [*corners, f"{plot.x(points[-1][0])},{TOP}"]
 
 
 def _axes(plot: _Plot) -> list[Node]:

@@ -90,6 +90,9 @@ def way(chart: Mapping[str, Any], verdict: Verdict) -> str:
         return f"No verdict: {seen}{gone}."
     if reason == "scenario_settled":
         return f"Open: {seen}{gone} when the scenario ended, because another of its requirements had decided it."
+    if reason == "pass_unlikely":
+        why = str(verdict["why"]).partition(";")[0]
+        return f"Stopped: {seen}{gone}. {why[:1].upper()}{why[1:]}."
     if most < 0:
         return f"Not proven: {seen}{gone}; with {n_max} conversations it cannot be proven at all."
     if n < n_max and misses + lost <= most:

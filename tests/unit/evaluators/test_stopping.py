@@ -121,7 +121,7 @@ def test_what_a_fixed_sample_did_not_get_is_missing() -> None:
 
 
 @settings(max_examples=300)
-@given(st.lists(OUTCOMES, min_size=1, max_size=30), st.sampled_from(["gate", "verdict"]))
+@given(st.lists(OUTCOMES, min_size=1, max_size=30), st.sampled_from(["unlikely", "gate", "verdict"]))
 def test_missing_trials_can_only_hide_a_verdict_never_make_one(outcomes: list[Taken], stop: StopAt) -> None:
     def taken_as(value: float) -> Verdict:
         filled = [value if isinstance(each, float) and each != each else each for each in outcomes]
@@ -139,7 +139,8 @@ def test_missing_trials_can_only_hide_a_verdict_never_make_one(outcomes: list[Ta
 @given(st.lists(st.sampled_from([1.0, 1.0, 0.0, nan]), min_size=24, max_size=24), st.data())
 def test_no_trial_beyond_the_outlook_can_be_needed(outcomes: list[Counted], data: st.DataObject) -> None:
     taken = data.draw(st.integers(0, 20))
-    test = run(LENIENT, outcomes[:taken], n_max=24, stop="gate")
+    stop: StopAt = data.draw(st.sampled_from(["gate", "unlikely"]))
+    test = run(LENIENT, outcomes[:taken], n_max=24, stop=stop)
     if test.settled:
         return
     early = data.draw(st.sets(st.integers(taken + 1, 23)))
@@ -152,24 +153,30 @@ def test_no_trial_beyond_the_outlook_can_be_needed(outcomes: list[Counted], data
             LENIENT,
             [outcomes[i] if i < taken or i in early else guessed[i] for i in range(24)],
             n_max=24,
-            stop="gate",
+            stop=stop,
         )
         if trials_needed.ends:  # whatever the others are, it ends by then without a pass
             assert not completed.passes
             assert completed.verdict().n <= trials_needed.trials
         elif completed.passes:  # a pass may take longer, but never comes sooner
             assert completed.verdict().n >= trials_needed.trials
-    best = run(LENIENT, [outcomes[i] if i < taken or i in early else 1.0 for i in range(24)], n_max=24, stop="gate")
+    best = run(LENIENT, [outcomes[i] if i < taken or i in early else 1.0 for i in range(24)], n_max=24, stop=stop)
     assert best.passes == (not trials_needed.ends)
     assert best.verdict().n == trials_needed.trials
 
 
 @settings(max_examples=100)
-@given(st.lists(st.integers(1, 10), min_size=1, max_size=60), st.sampled_from([True, "anytime"]))
-def test_the_interval_of_a_quantile_agrees_with_its_verdict(ratings: list[int], early_stopping: Any) -> None:
+@given(
+    st.lists(st.integers(1, 10), min_size=1, max_size=60),
+    st.sampled_from([True, "anytime"]),
+    st.sampled_from(["verdict", "unlikely"]),
+)
+def test_the_interval_of_a_quantile_agrees_with_its_verdict(
+    ratings: list[int], early_stopping: Any, stop: StopAt
+) -> None:
     rule = RatingAverageEvaluator(7, early_stopping=early_stopping)
 
-    verdict = run(rule, [float(r) for r in ratings], n_max=60, stop="verdict").verdict()
+    verdict = run(rule, [float(r) for r in ratings], n_max=60, stop=stop).verdict()
 
     assert verdict.confidence_interval
     low, high = verdict.confidence_interval

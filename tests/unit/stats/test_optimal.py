@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, logit
 
-from simeval.stats.optimal import LOSS, OptimalDesign, average_n, chance_left, optimal_design
+from simeval.stats.optimal import LOSS, OptimalDesign, average_n, optimal_design
 from simeval.stats.sequential import Design, design
 from tests.support.endings import chances_of_endings
 
@@ -138,8 +138,9 @@ def test_the_chance_that_is_left_is_that_of_all_sequences() -> None:
         by_rate += sum(chance for f, chance in chances.items() if f <= plan.pass_at[after])
         running = {f: chance for f, chance in chances.items() if f > plan.pass_at[after]}
 
-    assert chance_left(plan, n, failures) == pytest.approx(np.average(by_rate, weights=likely), abs=1e-3)
-    assert chance_left(plan, 16, 2) == 0.0
+    assert isinstance(plan, OptimalDesign)
+    assert plan.chance_left(n, failures) == pytest.approx(np.average(by_rate, weights=likely), abs=1e-3)
+    assert plan.chance_left(16, 2) == 0.0
 
 
 @pytest.mark.parametrize(("p0", "n_max", "min_trials"), [(0.9, 28, 1), (0.9, 40, 40), (0.5, 1_200, 10)])

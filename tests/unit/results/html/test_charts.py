@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from simeval.core.setting_choices import StopAt
 from simeval.evaluators.ratings import SuccessRateEvaluator
 from simeval.results.encoding import encode_verdict
 from simeval.results.html.charts import Node, as_svg, histogram, interval_chart, region_chart
@@ -17,9 +18,10 @@ def parts(node: Node, kind: str) -> list[dict[str, Any]]:
     return found + [each for child in node[2:] if isinstance(child, list) for each in parts(child, kind)]
 
 
-def verdict_of(*ratings: float, n_max: int = 100) -> dict[str, Any]:
+def verdict_of(*ratings: float, n_max: int = 100, stop: StopAt | None = None) -> dict[str, Any]:
     evaluator = SuccessRateEvaluator(min_proportion=0.9)
-    test = evaluator.with_defaults(significance_level=0.05, early_stopping=True, min_trials=1).running_test(n_max)
+    used = evaluator.with_defaults(significance_level=0.05, early_stopping=True, min_trials=1)
+    test = used.running_test(n_max, stop=stop)
     for rating in ratings:
         test.take(rating)
     return encode_verdict(test.verdict())
@@ -77,3 +79,25 @@ def test_what_is_written_into_a_picture_is_text() -> None:
     assert as_svg(["text", {"title": '"<'}, "</svg><script>"]) == (
         '<text title="&quot;&lt;">&lt;/svg&gt;&lt;script&gt;</text>'
     )
+
+
+def test_a_run_that_ends_because_a_pass_is_unlikely_ends_in_the_area_for_it_and_says_why() -> None:
+    verdict = verdict_of(*[9] * 12, 2, 2, 2, stop="unlikely")
+    picture = region_chart(verdict["chart"], label="its way")
+    [area], dots = parts(picture, "nopass"), parts(picture, "dot")
+    corners = [tuple(map(float, each.split(","))) for each in area["points"].split()]
+
+    assert verdict["reason"] == "pass_unlikely"
+    assert min(x for x, _ in corners) <= dots[-1]["cx"] <= max(x for x, _ in corners)
+    assert dots[-1]["cy"] <= max(y for _, y in corners)
+    said = "Stopped: 3 misses in 15 conversations. A pass had become too unlikely (0.91%), so the run stopped."
+    assert way(verdict["chart"], verdict) == said
+
+
+def test_a_chart_of_an_older_result_has_no_such_area() -> None:
+    chart = verdict_of(9, 2, 9, 2, 9, 2, stop="unlikely")["chart"]
+    older = {name: points for name, points in chart.items() if name != "end_at"}
+
+    [area] = parts(region_chart(older, label="its way"), "nopass")
+
+    assert "points" not in area

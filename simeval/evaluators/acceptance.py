@@ -1,0 +1,39 @@
+"""What passes and what ends a scenario without a pass, in words, before its first trial."""
+
+from collections.abc import Sequence
+
+from simeval.stats.optimal import OptimalDesign
+from simeval.stats.sequential import Design
+
+MOST_POINTS = 8  # of a table, in words
+
+
+def say_design(plan: Design) -> str:
+    """Say in words what passes, and at a gate what ends a run without a pass; empty where nothing passes."""
+    said = say_acceptance(plan.pass_points)
+    if not said or plan.stop != "gate":
+        return said
+    if isinstance(plan, OptimalDesign):
+        return f"{said}; {_say_endings(plan)}"
+    first = f" in {plan.min_trials} or more" if plan.min_trials > 1 else ""
+    return f"{said}; {plan.within[0] + 1} misses{first} end it without a pass"
+
+
+def say_acceptance(points: Sequence[tuple[int, int]]) -> str:
+    """Say in words what passes: the points (trials, misses) at which a run does; empty without any."""
+    first = {misses: n for n, misses in reversed(points)}
+    said = [f"{'0 misses' if misses == 0 else f'≤ {misses}'} in {n}" for misses, n in sorted(first.items())]
+    if len(said) > MOST_POINTS:
+        said[MOST_POINTS - 2 : -1] = ["…"]
+    return f"passes with {', '.join(said)}" if said else ""
+
+
+def _say_endings(plan: OptimalDesign) -> str:
+    """Say by which trial so many misses end a run, because a pass has become unlikely."""
+    latest = {misses: n for n, misses in plan.end_points}
+    said = [f"{misses} by {n}" for misses, n in latest.items()]
+    said[-1] = f"{plan.end_points[-1][1]} at any time"
+    if len(said) > MOST_POINTS:
+        said[MOST_POINTS - 2 : -1] = ["…"]
+    first = f" (from trial {plan.min_trials} on)" if plan.min_trials > 1 else ""
+    return f"ends without a pass by misses: {', '.join(said)}{first}"
