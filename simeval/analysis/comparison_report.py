@@ -236,9 +236,9 @@ def change_cells(change: Change, terminal: Terminal = PLAIN) -> list[str]:
     points = " pts" if change.kind == "share" else ""
     turned = [len(change.improved), len(change.regressed)] if change.pairs is not None and change.has_direction else []
     return [
-        terminal.paint(_mark(change), COLOURS[change.finding]) + (" ~" if change.approximate else ""),
-        _show_side(change.baseline, change),
-        _show_side(change.candidate, change),
+        terminal.paint(change_mark(change), COLOURS[change.finding]) + (" ~" if change.approximate else ""),
+        show_side(change.baseline, change),
+        show_side(change.candidate, change),
         "-" if change.difference is None else f"{signed(change.difference)}{points}",
         "-" if change.interval is None else f"[{', '.join(map(signed, change.interval))}]",
         _show_pairs(change),
@@ -247,11 +247,13 @@ def change_cells(change: Change, terminal: Terminal = PLAIN) -> list[str]:
     ]
 
 
-def _mark(change: Change) -> str:
+def change_mark(change: Change) -> str:
+    """Return the finding as a table has it."""
     return change.finding.upper() if change.has_direction else change.finding
 
 
-def _show_side(side: Side, change: Change) -> str:
+def show_side(side: Side, change: Change) -> str:
+    """Write what one run saw."""
     if side.met is not None:
         return f"{side.met} of {side.n}"
     if side.value is None:
@@ -291,7 +293,7 @@ def _explanations(comparison: Comparison, terminal: Terminal) -> Iterator[list[s
         lines = [terminal.paint(line, "bold") for line in terminal.wrap(one_line(title))] if title else []
         yield [*lines, *(line for each in found for line in _explain(each, unit, terminal))]
     for first, *others in folded:
-        mark = terminal.paint(_mark(first), COLOURS[first.finding])
+        mark = terminal.paint(change_mark(first), COLOURS[first.finding])
         said = f"{len(others) + 1} {noun}s of which no {unit} got worse or better: {_conclusion(first)}."
         yield terminal.wrap(said, first=f"{mark}  ", rest="  ")
 
@@ -326,7 +328,7 @@ def _is_plain(change: Change) -> bool:
 
 
 def _explain(change: Change, unit: str, terminal: Terminal) -> list[str]:
-    mark = terminal.paint(_mark(change), COLOURS[change.finding])
+    mark = terminal.paint(change_mark(change), COLOURS[change.finding])
     said = f"{one_line(change.name)}: {change.explanation}."
     lines = terminal.wrap(said, first=f"  {mark}  ", rest="    ")
     for what, pairs in (("worse", change.regressed), ("better", change.improved)):

@@ -156,7 +156,7 @@ def rubric(context: click.Context, /, **options: Any) -> None:
 
 @commands.command(context_settings=CONTEXT)
 @click.argument("baseline")
-@click.argument("candidate")
+@click.argument("candidates", nargs=-1, required=True, metavar="CANDIDATE...")
 @store_option("Where runs are that are no files.")
 @click.option("--margin", type=float, default=MARGIN, show_default=True, help="Loss of a share that is tolerated.")
 @click.option(
@@ -180,7 +180,7 @@ def rubric(context: click.Context, /, **options: Any) -> None:
 @markdown_option
 @color_option
 def compare(**options: Any) -> None:
-    """Say whether CANDIDATE is better or worse than BASELINE, or proven not to be worse.
+    """Say whether CANDIDATE is better or worse than BASELINE, or proven not to be worse; several in one table.
 
     Each is a run of the store (its id, the beginning of it, or last) or a file that `--json` wrote. Runs of suites
     with the same seed are compared trial by trial, experiments example by example, metric by metric. Exit status: 0

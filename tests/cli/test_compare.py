@@ -171,3 +171,25 @@ def test_a_run_whose_app_never_answered_is_compared_with_nothing(folder: Path) -
     assert (done.returncode, done.stdout) == (2, "")
     assert "is an error, so nothing is known of its app" in done.stderr
     assert "your app never answered" in done.stderr
+
+
+def test_several_candidates_stand_in_one_table(folder: Path) -> None:
+    done = simeval(folder, "compare", "old.json", "same.json", "worse.json")
+
+    assert done.returncode == 1
+    assert "Holm's correction holds over all" in " ".join(done.stdout.split())
+    assert "WORSE  shop:bad" in done.stdout
+    assert "NOT WORSE  shop:good" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("same.json", "same.json"), "compare: two are run"),
+        (("same.json", "worse.json", "--html", "a.html"), "--html: found 2 candidates; leave it out"),
+    ],
+)
+def test_mistakes_with_several_are_told(folder: Path, arguments: tuple[str, ...], said: str) -> None:
+    done = simeval(folder, "compare", "old.json", *arguments)
+
+    assert (done.returncode, said in done.stderr) == (2, True)
