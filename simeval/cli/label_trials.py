@@ -35,6 +35,7 @@ class Asked:
     run: str
     label: str | None
     sample: int
+    stratified: bool
     by: str | None
     overlap: int | None
     ratings: bool
@@ -57,7 +58,14 @@ def label_run(store: str, asked: Asked) -> int:
 def _label(runs: Runs, book: FeedbackBook, asked: Asked) -> None:
     run_id = runs.find(asked.run)
     document = runs.document(run_id)
-    items = label_items(document, runs.rubrics(run_id), label=asked.label, size=asked.sample, seed=asked.seed)
+    items = label_items(
+        document,
+        runs.rubrics(run_id),
+        label=asked.label,
+        size=asked.sample,
+        stratified=asked.stratified,
+        seed=asked.seed,
+    )
     rater = asked.by or getpass.getuser()
     queue = LabelQueue(items, book, rater=rater, given=book.of_run(run_id), overlap=asked.overlap)
     with keyboard() as keys:
@@ -65,8 +73,7 @@ def _label(runs: Runs, book: FeedbackBook, asked: Asked) -> None:
     if queue.current is not None:
         show(f"{_counted(queue)}; the same command goes on", None)
         return
-    labels = labels_of(book.of_run(run_id))
-    labels = [each for each in labels if each.expectation == items[0].expectation]
+    labels = labels_of(book.of_run(run_id), queue.expectation)
     show(f"{_counted(queue)}\n", None)
     if queue.skipped:
         show("what follows holds for trials that can be labelled: skipped ones are not among them\n", None)

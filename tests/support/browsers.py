@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Locator, Page, sync_playwright
 FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync", "--no-first-run"),
-    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]
 READY = "html[data-ready]"
 PATIENCE = 20_000  # milliseconds for what a page does
