@@ -86,9 +86,7 @@ def _joined(*columns: Any) -> Select[Any]:
     return select(*columns).select_from(VERDICTS.join(SCENARIOS, same))
 
 
-def _verdicts(
-    connection: Connection, *, run_ids: Sequence[str], titles: Sequence[str] | None
-) -> Sequence[PastVerdict]:
+def _verdicts(connection: Connection, *, run_ids: Sequence[str], titles: Sequence[str] | None) -> Sequence[PastVerdict]:
     names = ("run_id", "label", "evaluator", "outcome", "estimate", "interval_low", "interval_high", "n")
     query = _joined(SCENARIOS.c.title, *(VERDICTS.c[name] for name in names)).where(VERDICTS.c.run_id.in_(run_ids))
     if titles is not None:

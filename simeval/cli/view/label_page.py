@@ -177,7 +177,7 @@ def _value(said: Said) -> bool | float:
 
 
 def _shown(item: LabelItem) -> Json:
-    """Return what a person sees of a trial: not even how it was drawn, which tells of the judge where it is stratified."""
+    """Return what a person sees of a trial: not how it was drawn either, which may tell of the judge."""
     turns = [encode_message(each) for each in item.conversation.messages]
     return {
         "scenario": item.scenario,

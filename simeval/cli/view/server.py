@@ -33,6 +33,7 @@ HEADERS = {
 }
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Middleware = Callable[[web.Request, Handler], Awaitable[web.StreamResponse]]
 
 
 def listening(port: int) -> socket.socket:
@@ -52,52 +53,71 @@ def serve(site: Site, labels: LabelPages, listener: socket.socket, token: str) -
 
 def viewer(site: Site, labels: LabelPages, *, port: int, token: str) -> web.Application:
     """Return the application that answers for a site at a port, to who has the token."""
-    hosts = {f"{HOST}:{port}", f"localhost:{port}"}
-    reader = ThreadPoolExecutor(1)  # what was read is kept, and is for one at a time
+    answers = _Answers(site, labels, token)
+    app = web.Application(middlewares=[_guard(port, token)], client_max_size=LONGEST_REQUEST)
+    app.router.add_get("/{token}/{path:.*}", answers.read)
+    app.router.add_post("/{token}/{path:.*}", answers.change)
+    return app
 
-    async def answered(make: Callable[..., Answer], *given: Any) -> web.Response:
+
+class _Answers:
+    """Answers requests that were let in, one at a time: what was read of the store is kept for the next."""
+
+    def __init__(self, site: Site, labels: LabelPages, token: str) -> None:
+        self._site, self._labels, self._token = site, labels, token
+        self._reader = ThreadPoolExecutor(1)
+
+    async def read(self, request: web.Request) -> web.Response:
+        path = request.match_info["path"]
+        if path.startswith("label/"):
+            return await self._answered(self._labels.answer, path, dict(request.query))
+        return await self._answered(self._site.answer, path)
+
+    async def change(self, request: web.Request) -> web.Response:
+        if not _is_same(request.headers.get(HEADER, ""), self._token):
+            return _refused(f"the header {HEADER} is missing")
+        if request.content_type != "application/json":
+            return _refused("only JSON is taken")
         try:
-            found = await asyncio.get_running_loop().run_in_executor(reader, make, *given)
+            given = await request.json()
+        except ValueError:
+            return web.json_response({"error": "this is no JSON"}, status=400)
+        return await self._answered(self._labels.change, request.match_info["path"], given)
+
+    async def _answered(self, make: Callable[..., Answer], *given: Any) -> web.Response:
+        try:
+            found = await asyncio.get_running_loop().run_in_executor(self._reader, make, *given)
         except SimevalError as error:
             status = 404 if isinstance(error, DefinitionError) else 503
             return web.json_response({"error": str(error)}, status=status)
         return web.Response(text=found.text, content_type=KINDS[found.kind], charset="utf-8")
 
-    async def read(request: web.Request) -> web.Response:
-        path = request.match_info["path"]
-        answers = labels.answer if path.startswith("label/") else site.answer
-        return await answered(answers, path, *([dict(request.query)] if answers == labels.answer else []))
 
-    async def change(request: web.Request) -> web.Response:
-        if not compare_digest(request.headers.get(HEADER, ""), token):
-            return refused(f"the header {HEADER} is missing")
-        if request.content_type != "application/json":
-            return refused("only JSON is taken")
-        try:
-            given = await request.json()
-        except ValueError:
-            return web.json_response({"error": "this is no JSON"}, status=400)
-        return await answered(labels.change, request.match_info["path"], given)
+def _guard(port: int, token: str) -> Middleware:
+    """Return what lets in requests of this machine's own pages, with the token in their address."""
+    hosts = {f"{HOST}:{port}", f"localhost:{port}"}
 
     @web.middleware
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
-        if request.headers.get("Host") not in hosts:
-            answer: web.StreamResponse = refused("this server answers for this machine alone")
-        elif request.headers.get("Origin", f"http://{request.host}") != f"http://{request.host}":
-            answer = refused("another page asks")
-        elif not compare_digest(request.match_info.get("token", "").encode(), token.encode()):
-            answer = refused("the address needs the token that `simeval view` printed")
+        host = request.headers.get("Host", "")
+        answer: web.StreamResponse
+        if host not in hosts:
+            answer = _refused("this server answers for this machine alone")
+        elif request.headers.get("Origin", f"http://{host}") != f"http://{host}":
+            answer = _refused("the page of another server asks")
+        elif not _is_same(request.match_info.get("token", ""), token):
+            answer = _refused("the address needs the token that `simeval view` printed")
         else:
             answer = await handler(request)
         answer.headers.update(HEADERS)
         return answer
 
-    app = web.Application(middlewares=[guarded], client_max_size=LONGEST_REQUEST)
-    app.router.add_get("/{token}/{path:.*}", read)
-    app.router.add_post("/{token}/{path:.*}", change)
-    return app
+    return guarded
 
 
-def refused(why: str) -> web.Response:
-    """Return a refusal."""
+def _is_same(given: str, token: str) -> bool:
+    return compare_digest(given.encode("utf-8", errors="replace"), token.encode())
+
+
+def _refused(why: str) -> web.Response:
     return web.json_response({"error": why}, status=403)

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 from urllib.parse import quote
 
@@ -62,7 +63,7 @@ class Site:
             ended = [each.run_id for each in group.runs if each.outcome]
             for run in group.runs:
                 yield from self._paths_of(run.run_id)
-            for newer, older in zip(ended, ended[1:], strict=False):
+            for newer, older in pairwise(ended):
                 yield f"compare/{quote(older, safe='')}/{quote(newer, safe='')}/"
 
     def _paths_of(self, run_id: str) -> Iterator[str]:
@@ -90,10 +91,10 @@ class Site:
     def _part(self, run_id: str, scenario: str, part: str) -> Json:
         return self._run_pages.part(run_id, int(scenario), int(part))
 
-    def _compared(self, baseline: str, candidate: str) -> str:
-        documents = [self._runs.document(each) for each in (baseline, candidate)]
-        links = [("All runs", "../../../"), *((f"Run {each}", f"../../../run/{each}/") for each in (baseline, candidate))]
-        return comparison_page(compare(*documents), *documents, links)
+    def _compared(self, *found: str) -> str:
+        documents = [self._runs.document(each) for each in found]
+        links = [("All runs", "../../../"), *((f"Run {each}", f"../../../run/{each}/") for each in found)]
+        return comparison_page(compare(*documents), documents[0], documents[1], links)
 
 
 def as_answer(data: object) -> Answer:

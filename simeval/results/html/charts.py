@@ -93,7 +93,8 @@ def trend_chart(points: Sequence[Past | None], bar: Mapping[str, Any] | None) ->
     """
     found = [each for each in points if each is not None]
     ends = [value for each in found for value in (each.estimate, *each.interval) if value is not None]
-    low, high = (bar["low"], bar["high"]) if bar else (min(ends, default=0.0), max(ends, default=1.0))
+    ends += [bar["value"]] if bar else []
+    low, high = min(ends, default=0.0), max(ends, default=1.0)
 
     def at(value: float) -> float:
         share = (value - low) / (high - low) if high > low else 0.5
@@ -256,16 +257,15 @@ def _dots(chart: Mapping[str, Any], misses: Sequence[int], plot: _Plot) -> list[
         if each is not True or len(met) <= MOST_DOTS
     ]
     return [
-        _reached(
-            _dot(f"dot {kind}", plot.x(n), plot.y(misses[n]), 4), index, f"conversation {index}: {said}", is_first=not at
-        )
+        _reached(_dot(f"dot {kind}", plot.x(n), plot.y(misses[n]), 4), index, said, is_first=not at)
         for at, (n, index, kind, said) in enumerate(shown)
     ]
 
 
-def _reached(dot: Node, index: int, said: str, *, is_first: bool) -> Node:
+def _reached(dot: Node, index: int, state: str, *, is_first: bool) -> Node:
     """Return a dot that the keyboard reaches: the first by Tab, from there the others by arrows."""
     tag, attributes = dot
+    said = f"conversation {index}: {state}"
     more = {"data-trial": index, "role": "link", "tabindex": 0 if is_first else -1, "aria-label": said}
     return [tag, {**attributes, **more}, ["title", {}, said]]
 
