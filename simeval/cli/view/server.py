@@ -8,12 +8,13 @@ page's request the Origin; what changes something needs the token in a header to
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from hmac import compare_digest
 from typing import Any
 
 from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
 
 from simeval.cli.view.label_page import LabelPages
 from simeval.cli.view.site import Answer, Site
@@ -31,9 +32,6 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-Middleware = Callable[[web.Request, Handler], Awaitable[web.StreamResponse]]
 
 
 def listening(port: int) -> socket.socket:
