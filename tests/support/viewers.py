@@ -30,8 +30,9 @@ def app(message, state):
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """A viewer that answers at an address."""
+    """A viewer that was started in a folder, and answers at an address."""
 
+    folder: Path
     address: str
     process: "subprocess.Popen[str]"
 
@@ -61,7 +62,7 @@ def viewing(folder: Path, *arguments: str) -> Iterator[Viewer]:
         line = process.stdout.readline()
         address = re.search(r"http://\S+", line)
         assert address, process.communicate()
-        yield Viewer(address[0], process)
+        yield Viewer(folder, address[0], process)
     finally:
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=PATIENCE_SECONDS)[1]

@@ -45,36 +45,36 @@ function Guideline({ levels }) {
     <ol class="levels">${found.map(([level, text]) => html`<li><b>${level}</b> ${text}</li>`)}</ol>`;
 }
 
-function Keys({ ratings, act, skipping, skip }) {
-  const input = useRef(null);
-  useEffect(() => { if (skipping && input.current) input.current.focus(); }, [skipping]);
-  if (skipping) {
-    return html`<form class="keys" onSubmit=${(event) => { event.preventDefault(); act({ do: "skip", reason: input.current.value }); }}>
-      <label>Skip, because <input ref=${input} required onKeyDown=${(event) => event.key === "Escape" && skip(false)} /></label>
-      <button class="tool">Skip <kbd>Enter</kbd></button><button type="button" class="tool" onClick=${() => skip(false)}>Back <kbd>Esc</kbd></button>
-    </form>`;
-  }
-  return html`<div class="keys">
-    ${ratings
-      ? Object.entries(RATINGS).sort(([, one], [, other]) => one - other).map(([key, value]) => html`<button class="tool" onClick=${() => act({ do: "label", value })}>${value}${value === 10 && html` <kbd>${key}</kbd>`}</button>`)
-      : html`<button class="tool yes" onClick=${() => act({ do: "label", value: true })}>It does <kbd>y</kbd></button><button class="tool no" onClick=${() => act({ do: "label", value: false })}>It does not <kbd>n</kbd></button>`}
-    <button class="tool" onClick=${() => act({ do: "undo" })}>Undo <kbd>u</kbd></button>
-    <button class="tool" onClick=${() => skip(true)}>Skip <kbd>s</kbd></button>
+// The field for a reason is there before it is needed, so that no key is lost that is typed after the one that opens it.
+function Keys({ ratings, act, input }) {
+  const skip = (event) => { event.preventDefault(); act({ do: "skip", reason: input.current.value }); input.current.value = ""; input.current.blur(); };
+  return html`<div>
+    <div class="keys">
+      ${ratings
+        ? Object.entries(RATINGS).sort(([, one], [, other]) => one - other).map(([key, value]) => html`<button class="tool" onClick=${() => act({ do: "label", value })}>${value}${value === 10 && html` <kbd>${key}</kbd>`}</button>`)
+        : html`<button class="tool yes" onClick=${() => act({ do: "label", value: true })}>It does <kbd>y</kbd></button><button class="tool no" onClick=${() => act({ do: "label", value: false })}>It does not <kbd>n</kbd></button>`}
+      <button class="tool" onClick=${() => act({ do: "undo" })}>Undo <kbd>u</kbd></button>
+      <button class="tool" onClick=${() => input.current.focus()}>Skip <kbd>s</kbd></button>
+    </div>
+    <form class="keys skip" onSubmit=${skip}>
+      <label>Skip, because <input ref=${input} required onKeyDown=${(event) => event.key === "Escape" && event.target.blur()} /></label>
+      <span class="soft small"><kbd>Enter</kbd> skips, <kbd>Esc</kbd> goes back</span>
+    </form>
   </div>`;
 }
 
 function Item({ item, ratings, act }) {
-  const [skipping, skip] = useState(false);
+  const reason = useRef(null);
   const sheet = useRef(null);
-  useEffect(() => { skip(false); if (sheet.current) sheet.current.scrollTop = 0; }, [item.scenario, item.index]);
-  useEffect(() => {
+  useEffect(() => { if (sheet.current) sheet.current.scrollTop = 0; }, [item.scenario, item.index]);
+  useLayoutEffect(() => { // at once: a key that is pressed when a trial is seen is meant for it
     const press = (event) => {
       if (event.target.matches("input, select, textarea") || event.metaKey || event.ctrlKey || event.altKey || event.repeat) return;
       if (ratings && event.key in RATINGS) act({ do: "label", value: RATINGS[event.key] });
       else if (!ratings && event.key === "y") act({ do: "label", value: true });
       else if (!ratings && event.key === "n") act({ do: "label", value: false });
       else if (event.key === "u") act({ do: "undo" });
-      else if (event.key === "s") { event.preventDefault(); skip(true); }
+      else if (event.key === "s") { event.preventDefault(); reason.current.focus(); }
     };
     addEventListener("keydown", press);
     return () => removeEventListener("keydown", press);
@@ -87,7 +87,7 @@ function Item({ item, ratings, act }) {
     <section aria-label="What to say of it">
       <h4>Does the app do this?</h4>
       <p class="asked">${item.expected_behavior}</p>
-      <${Keys} ratings=${ratings} act=${act} skipping=${skipping} skip=${skip} />
+      <${Keys} ratings=${ratings} act=${act} input=${reason} />
       <dl class="pairs">${item.given && html`<dt>Given</dt><dd>${item.given}</dd>`}${item.when && html`<dt>When</dt><dd>${item.when}</dd>`}</dl>
       <${Guideline} levels=${item.guideline} />
     </section>
@@ -155,7 +155,7 @@ function Queue({ page, chosen }) {
     try { keep(await change({ asked: sent, ...about, ...said })); } catch (error) { await failed(error); } finally { busy.current = false; }
   };
   const isDone = state && !state.item;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const press = (event) => { if (isDone && event.key === "u" && !event.repeat) act({ do: "undo" }); };
     addEventListener("keydown", press);
     return () => removeEventListener("keydown", press);
