@@ -43,7 +43,10 @@ class Required:
             return UNNEEDED if result.is_unneeded else MISSED if result.stage == "app" else MISSING
         if not self.is_required:
             return MEASURED
-        return MET if all(cut is None or cut.holds(result.value) for cut in self.cuts) else MISSED
+        for cut in self.cuts:
+            if cut is not None and not cut.holds(result.value):
+                return MISSED
+        return MET
 
     def badness(self, result: Score | Failure) -> tuple[int, float]:
         """Order results from harmless to damning."""
