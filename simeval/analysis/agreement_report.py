@@ -21,7 +21,7 @@ ADVICE: Mapping[Trust, str] = {
     "do not trust": "DO NOT TRUST this judge (below .667)",
     "unknown": "cannot be told, because the labels or the judge's scores do not differ",
 }
-WEIGHTED = "; more that the judge fails were drawn, so all but the table is weighted to be that of all conversations"
+WEIGHTED = "; more that the judge fails were drawn, so rates and coefficients are weighted to be those of all"
 ROUGH = 50  # labelled conversations below which a bootstrap interval is too narrow, and no advice is given
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from simeval.analysis.agreement_report import AgreementReport, JudgeAgreement, trust_in
 from simeval.analysis.labels import HIGHEST, LOWEST, Judged, Label, judged_in, read_labels, transcript_of
 from simeval.analysis.saved_run import Key, Requirement, SavedRun, SavedScenario, read_file, read_suite, scenarios_of
-from simeval.analysis.stratified_labels import StratifiedLabels, strata_of
+from simeval.analysis.stratified_labels import HOLDS, StratifiedLabels, stratified_in
 from simeval.core.arrays import Floats
 from simeval.core.labelled_examples import transcript_key
 from simeval.core.settings import DEFAULTS
@@ -53,11 +53,11 @@ def agreement(
     do = "label trials that the judge was not shown"
     require(bool(given), "labels", found="only conversations that are examples of the judge", do=do)
     matched = _matched(given, run)
-    judged, strata = judged_in(run, reasoned_only=False), strata_of(_named(matched), run)
+    judged, stratified = judged_in(run, reasoned_only=False), stratified_in(_named(matched), run)
     kept = [
-        _Labelled((*key, evaluator), requirement, found, strata.get(key), is_first=not place)
+        _Labelled((*key, evaluator), requirement, found, key[1] in stratified)
         for key, found in matched.items()
-        for place, (evaluator, requirement) in enumerate(judged[key].items())
+        for evaluator, requirement in list(judged[key].items())[: 1 if key[1] in stratified else None]
     ]
     firsts = {each.key[:2]: each for each in reversed(kept)}
     return AgreementReport(
@@ -68,7 +68,7 @@ def agreement(
         significance_level=alpha,
         examples=len(used),
         entries=tuple(_agreement(each, alpha) for each in kept),
-        overall=_overall([firsts[key] for key in matched], alpha) if len(matched) > 1 and not strata else None,
+        overall=_overall([firsts[key] for key in matched], alpha) if len(matched) > 1 and not stratified else None,
     )
 
 
@@ -99,8 +99,7 @@ class _Labelled:
     key: Key
     requirement: Requirement
     labels: Mapping[int, Sequence[Label]]
-    strata: Mapping[int, bool] | None = None  # of a sample that is stratified
-    is_first: bool = True  # of the requirements of its expectation
+    stratified: bool = False  # the sample that was labelled
 
     @property
     def met(self) -> Mapping[int, bool]:
@@ -179,16 +178,16 @@ def _agreement(labelled: _Labelled, alpha: float) -> JudgeAgreement:
         exact=rate.exact and not requirement.sequential,
         conditions=(*rate.conditions, STOPS) if requirement.sequential else rate.conditions,
     )
-    return plain if labelled.strata is None else _of_strata(plain, labelled, labelled.strata, alpha)
+    return _weighted(plain, labelled, alpha) if labelled.stratified else plain
 
 
-def _of_strata(plain: JudgeAgreement, labelled: _Labelled, strata: Mapping[int, bool], alpha: float) -> JudgeAgreement:
+def _weighted(plain: JudgeAgreement, labelled: _Labelled, alpha: float) -> JudgeAgreement:
     """Return what holds of all trials where those that the judge fails were drawn with another probability."""
     met, scores = labelled.met, labelled.requirement.scores
     said = {index: human for index in met if (human := labelled.majority(index)) is not None}
     rated = {index: is_met for index, is_met in met.items() if index in scores}
-    every = StratifiedLabels(strata, said, met, labelled.is_first)
-    of_judge = replace(every, human={index: said[index] for index in said if index in rated}, judge=rated)
+    every = StratifiedLabels(said, met)
+    of_judge = StratifiedLabels({index: said[index] for index in said if index in rated}, rated)
     clusters = [index for index, _ in labelled.pairs]
     (people, judge), weights = labelled.outcomes(), of_judge.weights(clusters)
     kappa, agreed = (
@@ -204,6 +203,7 @@ def _of_strata(plain: JudgeAgreement, labelled: _Labelled, strata: Mapping[int, 
         trust=trust_in(agreed),
         rate=every.corrected(plain.rate, alpha=alpha),
         exact=not labelled.requirement.sequential,
+        conditions=(*HOLDS, STOPS) if labelled.requirement.sequential else HOLDS,
     )
 
 

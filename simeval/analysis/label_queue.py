@@ -77,10 +77,18 @@ def label_items(
     names = list(dict.fromkeys(name for labels in drawable.values() for name in labels))
     wanted = _chosen(label, names)
     keys = [key for key, labels in drawable.items() if wanted in labels]
-    order = seeds.generator(run.seed if seed is None else seed, "labels", wanted).sample(keys, len(keys))
+    chance = seeds.generator(run.seed if seed is None else seed, "labels", wanted)
+    order = chance.sample(keys, len(keys))
     drawn = _stratified(order, first_outcomes(run), wanted, size) if stratified else _first(order, size)
+    shown = chance.sample(list(drawn), len(drawn)) if stratified else list(drawn)  # in an order that does not tell
     found = dict(zip(scenarios_of(run), document["scenarios"], strict=True))
-    return [_item(found[key[0]], *key, wanted, run.run_id, rubrics, drawn[key]) for key in order if key in drawn]
+    return [_item(found[key[0]], *key, wanted, run.run_id, rubrics, drawn[key]) for key in shown]
+
+
+def require_yes_or_no(*, ratings: bool, stratified: bool) -> None:
+    """Raise DefinitionError for ratings of a stratified sample, from which nothing could be concluded."""
+    do = "label it with yes and no, or draw a random one"
+    require(not (ratings and stratified), "--stratified", found="ratings", do=do)
 
 
 def _first(order: Sequence[ItemKey], size: int) -> Mapping[ItemKey, float]:

@@ -8,7 +8,7 @@ from shutil import get_terminal_size
 
 from simeval.analysis.disagreements import disagreements, show_disagreements
 from simeval.analysis.judge_agreement import agreement
-from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items
+from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items, require_yes_or_no
 from simeval.analysis.labels import labels_of
 from simeval.analysis.saved_run import read_suite
 from simeval.cli.keyboard import Keyboard, keyboard
@@ -56,6 +56,7 @@ def label_run(store: str, asked: Asked) -> int:
 
 
 def _label(runs: Runs, book: FeedbackBook, asked: Asked) -> None:
+    require_yes_or_no(ratings=asked.ratings, stratified=asked.stratified)
     run_id = runs.find(asked.run)
     document = runs.document(run_id)
     items = label_items(

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError
 from simeval.analysis.agreement_report import encode_agreement
 from simeval.analysis.disagreements import disagreements
 from simeval.analysis.judge_agreement import agreement
-from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items
+from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items, require_yes_or_no
 from simeval.analysis.labels import PERSON, drawable_in, labels_of
 from simeval.analysis.saved_run import read_suite
 from simeval.cli.view.run_page import Recent
@@ -106,6 +106,7 @@ class LabelPages:
         return app_page(f"Labels · {run_id} · simeval", "label.js", data)
 
     def _queue(self, run_id: str, asked: Asked) -> LabelQueue:
+        require_yes_or_no(ratings=asked.ratings, stratified=asked.stratified)
         drawn = asked.model_dump(include={"label", "sample", "stratified", "seed"})
         key = (run_id, self._overview.stamp(run_id), *drawn.values())
         items = self._drawn.get(key, lambda: self._draw(run_id, asked))
