@@ -10,6 +10,7 @@ that are open at once and the first conversations of each; for conversations fur
 import json
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -41,7 +42,7 @@ def main() -> None:
     for scenarios, trials in SHAPES:
         with tempfile.TemporaryDirectory() as folder:
             store = Path(folder) / "runs.db"
-            work = anyio.run(lambda at=store, n=scenarios, m=trials: run(at, None, scenarios=n, trials=m))
+            work = anyio.run(partial(run, store, None, scenarios=scenarios, trials=trials))
             run_id = work[0].run.run_id
             opened = [place for place, each in enumerate(work[0]) if not each.passed][:OPENED] or [0]
             del work

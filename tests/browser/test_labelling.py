@@ -107,7 +107,7 @@ def test_sixty_labels_are_given_by_keys_alone_and_no_answer_before_the_end_says_
     assert float(entry["sensitivity"]) == pytest.approx(wanted["confusion"]["sensitivity"]["value"])
     assert float(entry["specificity"]) == pytest.approx(wanted["confusion"]["specificity"]["value"])
     assert float(entry["corrected"]) == pytest.approx(wanted["rate"]["estimate"])
-    assert "You and the judge disagree on 6" in said
+    assert "People and the judge disagree on 6" in said
     assert not found.errors
     assert all(each.startswith(viewer.address) for each in found.requests)
 

@@ -33,7 +33,7 @@ function Form({ page, begin }) {
     <label>Conversations <input type="number" min="1" required value=${chosen.sample} onInput=${set("sample")} /> <span class="soft small">of ${page.trials.toLocaleString("en")}, drawn at random</span></label>
     <label>Labels of each, at most <input type="number" min="1" placeholder="everybody's" value=${chosen.overlap} onInput=${set("overlap")} /> <span class="soft small">where several people share them</span></label>
     <label class="check"><input type="checkbox" checked=${chosen.ratings} disabled=${chosen.stratified} onChange=${set("ratings")} /> Give ratings from 1 to 10, not yes or no</label>
-    <label class="check"><input type="checkbox" checked=${chosen.stratified} disabled=${chosen.ratings} onChange=${set("stratified")} /> As many that the judge fails as it passes, in random order: says more where failures are rare</label>
+    <label class="check"><input type="checkbox" checked=${chosen.stratified} disabled=${chosen.ratings} onChange=${set("stratified")} /> As many that the judge fails as it passes, in random order: says more of how often it fails what is good</label>
     <button class="primary">Begin</button>
   </form>`;
 }
@@ -95,7 +95,7 @@ function Item({ item, ratings, act }) {
 }
 
 const share = (each) => (each === null ? "–" : `${Math.round(1000 * each) / 10}%`);
-const rate = (each) => html`<b>${share(each.value)}</b> <span class="soft">[${share(each.low)} to ${share(each.high)}] · ${each.successes} of ${each.n}</span>`;
+const rate = (each, weighted) => html`<b>${share(each.value)}</b> <span class="soft">[${share(each.low)} to ${share(each.high)}] · ${weighted ? "weighted" : `${each.successes} of ${each.n}`}</span>`;
 const coefficient = (each) => html`<b>${each.estimate === null ? "–" : each.estimate.toFixed(2)}</b> ${each.low !== null && html`<span class="soft">[${each.low.toFixed(2)} to ${each.high.toFixed(2)}]</span>`}`;
 
 function Entry({ entry }) {
@@ -104,8 +104,8 @@ function Entry({ entry }) {
       data-specificity=${table.specificity.value} data-corrected=${corrected.estimate}>
     <h2>${entry.expectation}</h2><p class="soft small">${entry.scenario} · ${entry.evaluator}</p>
     <div class="two even"><dl class="pairs wide">
-      <dt>Of what people pass, the judge passes</dt><dd>${rate(table.sensitivity)}</dd>
-      <dt>Of what people fail, the judge fails</dt><dd>${rate(table.specificity)}</dd>
+      <dt>Of what people pass, the judge passes</dt><dd>${rate(table.sensitivity, entry.stratified)}</dd>
+      <dt>Of what people fail, the judge fails</dt><dd>${rate(table.specificity, entry.stratified)}</dd>
       <dt>Cohen's kappa</dt><dd>${coefficient(entry.kappa)}</dd>
       <dt>The judge finds good</dt><dd><b>${share(corrected.judge_rate)}</b> <span class="soft">of ${entry.trials} conversations</span></dd>
       <dt>People would find good</dt><dd><b>${share(corrected.estimate)}</b> <span class="soft">[${share(corrected.lower)} to ${share(corrected.upper)}] · ${corrected.method}, ${entry.exact ? "exact" : "approximate"}</span></dd>
@@ -124,7 +124,8 @@ function Result({ found, run, back }) {
   return html`<div data-done="yes">
     ${found.skipped > 0 && html`<p class="soft">What follows holds for conversations that can be labelled: ${found.skipped} skipped ones are not among them.</p>`}
     ${found.report.entries.map((entry) => html`<${Entry} entry=${entry} />`)}
-    <section class="card pad"><h2>${found.disagreements.length ? `You and the judge disagree on ${found.disagreements.length}` : "People and the judge agree on every label"}</h2>
+    <p class="soft small">In brackets: intervals with ${share(1 - 2 * found.report.significance_level)} confidence.</p>
+    <section class="card pad"><h2>${found.disagreements.length ? `People and the judge disagree on ${found.disagreements.length}` : "People and the judge agree on every label"}</h2>
       ${found.disagreements.map((each) => html`<div class="judged"><p><a href="../../run/${encodeURIComponent(run)}/#scenario_of_trial=${each.place}&trial=${each.index}">conversation #${each.index}</a> <span class="soft">${each.scenario}</span></p>
         <p><b>${each.rater || "the label"}</b> says ${each.passes ? "pass" : "fail"}, the judge ${each.passes ? "fail" : "pass"}${each.score !== null && ` with ${short(each.score)}`}${each.reasoning && `: ${each.reasoning}`}</p></div>`)}
     </section>
