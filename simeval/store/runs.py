@@ -110,8 +110,8 @@ class Runs:
     ) -> list[Judgement]:
         """Return the trials of a scenario with their `measures`, in the order dealt, by default all.
 
-        A measure that is not there was not needed, or is not there yet. In outline they are without what was said, and scores
-        without their reasons.
+        A measure that is not there was not needed, or is not there yet. In outline they are without what was said,
+        and scores without their reasons.
         """
         part = Part(scenario, indexes=indexes)
         return self._database.read(lambda found: _trials(found, run_id, part, measures, in_outline=in_outline))
