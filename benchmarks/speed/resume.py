@@ -23,7 +23,9 @@ async def app(message: str) -> str:
     return "I track orders and start returns." if len(message) % 3 else "I can not help with that, sorry."
 
 
-async def run(store: Path, resume: str | None) -> tuple[SuiteResult, float, float]:
+async def run(
+    store: Path, resume: str | None, *, scenarios: int = SCENARIOS, trials: int = TRIALS
+) -> tuple[SuiteResult, float, float]:
     """Run or resume the suite; give the results, seconds and CPU seconds."""
     then = Expectation(
         expected_behavior="The bot tracks orders, starts returns", evaluator=SuccessRateEvaluator(min_proportion=0.6)
@@ -33,11 +35,11 @@ async def run(store: Path, resume: str | None) -> tuple[SuiteResult, float, floa
             title=f"scenario {number}",
             given=f"A customer with {number} orders",
             when="The customer asks what the bot can do. The customer asks how long a return takes.",
-            sample_size=TRIALS,
+            sample_size=trials,
             max_turns=4,
             then=then,
         )
-        for number in range(SCENARIOS)
+        for number in range(scenarios)
     ]
     engine = Engine(seed=1, concurrency=200, early_stopping=False, display="none", store=store, resume=resume)
     wall, cpu = perf_counter(), process_time()

@@ -21,6 +21,7 @@ ADVICE: Mapping[Trust, str] = {
     "do not trust": "DO NOT TRUST this judge (below .667)",
     "unknown": "cannot be told, because the labels or the judge's scores do not differ",
 }
+WEIGHTED = "; more that the judge fails were drawn, so rates and coefficients are weighted to be those of all"
 ROUGH = 50  # labelled conversations below which a bootstrap interval is too narrow, and no advice is given
 
 
@@ -35,7 +36,8 @@ class JudgeAgreement:
     each other. Of ratings, which may agree in order and yet lie on different sides of the bar, `alpha_at_cut` is
     that of the passes and failures they make. Verdicts depend on these, so `trust` follows `alpha_at_cut`, or
     `alpha` where labels are passes and failures themselves. `cut` is the bar, such as ">= 6", where it is known.
-    `exact` says whether the interval of `rate` is; `conditions` when it holds.
+    `exact` says whether the interval of `rate` is; `conditions` when it holds. Of a sample that is `stratified`, with
+    more that the judge fails, the table counts labels, and rates and coefficients are those of all trials.
     """
 
     scenario: str
@@ -57,6 +59,7 @@ class JudgeAgreement:
     rate: CorrectedRate
     exact: bool
     conditions: tuple[str, ...]
+    stratified: bool = False
 
     def __str__(self) -> str:
         return self.describe(self.evaluator)
@@ -70,7 +73,7 @@ class JudgeAgreement:
             kappa += f"; of the ratings, with quadratic weights, {show_interval(self.weighted_kappa)}"
         surety = "exact" if self.exact else "approximate"
         lines = [
-            f"{self.labelled} of {n} conversations are labelled{self._left_out()}",
+            f"{self.labelled} of {n} conversations are labelled{self._left_out()}{WEIGHTED * self.stratified}",
             f"of {passed.n} that people pass the judge passes {passed.successes}: sensitivity {_show_rate(passed)}",
             f"of {failed.n} that people fail the judge fails {failed.successes}: specificity {_show_rate(failed)}",
             kappa,

@@ -14,7 +14,7 @@ from simeval.evaluators.verdicts import show_share
 from simeval.results.html.blocks import MOST_BYTES, Block, block_of
 from simeval.results.html.charts import Node, difference_chart
 from simeval.results.html.heads import scenarios_of
-from simeval.results.html.page import write_page
+from simeval.results.html.page import page_pieces, write_page
 from simeval.results.html.record import Report, ReportChange, ReportExpectation, ReportScenario, ReportTrial
 from simeval.results.html.trials import Required, report_trial, required_of
 from simeval.results.text import counted_of
@@ -43,6 +43,17 @@ def write_comparison(
     """Write the report of a comparison of two machine-readable results. Raises StoreError."""
     sides = _Side({**baseline}), _Side({**candidate})
     write_page(path, _head(comparison, sides[1]), _blocks(comparison, *sides))
+
+
+def comparison_page(
+    comparison: "Comparison",
+    baseline: Mapping[str, Any],
+    candidate: Mapping[str, Any],
+    links: Sequence[tuple[str, str]],
+) -> str:
+    """Return the report of a comparison of two machine-readable results, with links to other pages."""
+    sides = _Side({**baseline}), _Side({**candidate})
+    return "".join(page_pieces(_head(comparison, sides[1]), _blocks(comparison, *sides), links))
 
 
 class _Side:

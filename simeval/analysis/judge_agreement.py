@@ -4,16 +4,19 @@ References: see `simeval.stats.agreement` and `simeval.stats.calibration`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simeval.analysis.agreement_report import AgreementReport, JudgeAgreement, trust_in
 from simeval.analysis.labels import HIGHEST, LOWEST, Judged, Label, judged_in, read_labels, transcript_of
 from simeval.analysis.saved_run import Key, Requirement, SavedRun, SavedScenario, read_file, read_suite, scenarios_of
+from simeval.analysis.stratified_labels import HOLDS, StratifiedLabels, stratified_in
 from simeval.core.arrays import Floats
 from simeval.core.labelled_examples import transcript_key
 from simeval.core.settings import DEFAULTS
@@ -22,7 +25,9 @@ from simeval.errors import DefinitionError
 from simeval.results.suite import EvaluationResult, SuiteResult
 from simeval.stats.agreement import BootstrapInterval, bootstrap_by_cluster, cohen_kappa, confusion, krippendorff_alpha
 from simeval.stats.calibration import corrected_rate
+from simeval.stats.stratified import weighted_alpha, weighted_kappa
 
+Statistic = Callable[[Floats, Floats, Floats], float]
 Source = SuiteResult | EvaluationResult | Mapping[str, Any]
 STOPS = (
     "The run could stop early, which pulls rates to the side it stops on; with early stopping off this does not happen."
@@ -48,11 +53,11 @@ def agreement(
     do = "label trials that the judge was not shown"
     require(bool(given), "labels", found="only conversations that are examples of the judge", do=do)
     matched = _matched(given, run)
-    judged = judged_in(run, reasoned_only=False)
+    judged, stratified = judged_in(run, reasoned_only=False), stratified_in(_named(matched), run)
     kept = [
-        _Labelled((*key, evaluator), requirement, found)
+        _Labelled((*key, evaluator), requirement, found, key[1] in stratified)
         for key, found in matched.items()
-        for evaluator, requirement in judged[key].items()
+        for evaluator, requirement in list(judged[key].items())[: 1 if key[1] in stratified else None]
     ]
     firsts = {each.key[:2]: each for each in reversed(kept)}
     return AgreementReport(
@@ -63,7 +68,7 @@ def agreement(
         significance_level=alpha,
         examples=len(used),
         entries=tuple(_agreement(each, alpha) for each in kept),
-        overall=_overall([firsts[key] for key in matched], alpha) if len(matched) > 1 else None,
+        overall=_overall([firsts[key] for key in matched], alpha) if len(matched) > 1 and not stratified else None,
     )
 
 
@@ -94,6 +99,7 @@ class _Labelled:
     key: Key
     requirement: Requirement
     labels: Mapping[int, Sequence[Label]]
+    stratified: bool = False  # the sample that was labelled
 
     @property
     def met(self) -> Mapping[int, bool]:
@@ -147,7 +153,7 @@ def _agreement(labelled: _Labelled, alpha: float) -> JudgeAgreement:
     at_cut = _bootstrap(outcomes, clusters, alpha, _alpha) if labelled.are_ratings else None
     rate = corrected_rate(human, list(met.values()), alpha=alpha)
     title, label, evaluator = labelled.key
-    return JudgeAgreement(
+    plain = JudgeAgreement(
         scenario=title,
         expectation=label,
         evaluator=evaluator,
@@ -172,6 +178,47 @@ def _agreement(labelled: _Labelled, alpha: float) -> JudgeAgreement:
         exact=rate.exact and not requirement.sequential,
         conditions=(*rate.conditions, STOPS) if requirement.sequential else rate.conditions,
     )
+    return _weighted(plain, labelled, alpha) if labelled.stratified else plain
+
+
+def _weighted(plain: JudgeAgreement, labelled: _Labelled, alpha: float) -> JudgeAgreement:
+    """Return what holds of all trials where those that the judge fails were drawn with another probability."""
+    met, scores = labelled.met, labelled.requirement.scores
+    said = {index: human for index in met if (human := labelled.majority(index)) is not None}
+    rated = {index: is_met for index, is_met in met.items() if index in scores}
+    every = StratifiedLabels(said, met)
+    of_judge = StratifiedLabels({index: said[index] for index in said if index in rated}, rated)
+    clusters = [index for index, _ in labelled.pairs]
+    (people, judge), weights = labelled.outcomes(), of_judge.weights(clusters)
+    kappa, agreed = (
+        bootstrap_by_cluster(partial(_of_rows, statistic, people, judge, weights), clusters, alpha=alpha)
+        for statistic in (weighted_kappa, weighted_alpha)
+    )
+    return replace(
+        plain,
+        stratified=True,
+        confusion=of_judge.weighted(plain.confusion, alpha=alpha),
+        kappa=kappa,
+        alpha=agreed,
+        trust=trust_in(agreed),
+        rate=every.corrected(plain.rate, alpha=alpha),
+        exact=not labelled.requirement.sequential,
+        conditions=(*HOLDS, STOPS) if labelled.requirement.sequential else HOLDS,
+    )
+
+
+def _of_rows(statistic: Statistic, people: Floats, judge: Floats, weights: Floats, rows: NDArray[np.intp]) -> float:
+    return statistic(people[rows], judge[rows], weights[rows])
+
+
+def _named(matched: Mapping[tuple[str, str], Mapping[int, Sequence[Label]]]) -> list[Label]:
+    """Return the labels with the expectation that each was found to be of."""
+    return [
+        replace(each, expectation=key[1])
+        for key, by_trial in matched.items()
+        for found in by_trial.values()
+        for each in found
+    ]
 
 
 def _overall(labelled: Sequence[_Labelled], alpha: float) -> BootstrapInterval:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Protocol
 
-from simeval.analysis.labels import PERSON, drawable_in
+from simeval.analysis.labels import PERSON, drawable_in, first_outcomes
 from simeval.analysis.saved_run import read_suite, scenarios_of
 from simeval.core import seeds
 from simeval.core.conversation import Conversation
@@ -62,12 +62,14 @@ def label_items(
     *,
     label: str | None,
     size: int,
+    stratified: bool = False,
     seed: int | None = None,
 ) -> list[LabelItem]:
     """Return random trials of a run for one expectation, in random order; a larger sample begins with a smaller.
 
     `document` is the run's machine-readable result, `rubrics` are levels by their keys, `label` names the expectation,
-    which may be left out where there is one. Raises DefinitionError.
+    which may be left out where there is one. A sample that is `stratified` has as many trials that the judge fails as
+    it has others, as far as there are so many. Raises DefinitionError.
     """
     run = read_suite(document, "run")
     drawable = drawable_in(run)
@@ -75,11 +77,34 @@ def label_items(
     names = list(dict.fromkeys(name for labels in drawable.values() for name in labels))
     wanted = _chosen(label, names)
     keys = [key for key, labels in drawable.items() if wanted in labels]
-    drawn = seeds.generator(run.seed if seed is None else seed, "labels", wanted).sample(keys, len(keys))[:size]
+    chance = seeds.generator(run.seed if seed is None else seed, "labels", wanted)
+    order = chance.sample(keys, len(keys))
+    drawn = _stratified(order, first_outcomes(run), wanted, size) if stratified else _first(order, size)
+    shown = chance.sample(list(drawn), len(drawn)) if stratified else list(drawn)  # in an order that does not tell
     found = dict(zip(scenarios_of(run), document["scenarios"], strict=True))
-    return [
-        _item(found[title], title, index, wanted, run.run_id, rubrics, len(drawn) / len(keys)) for title, index in drawn
-    ]
+    return [_item(found[key[0]], *key, wanted, run.run_id, rubrics, drawn[key]) for key in shown]
+
+
+def require_yes_or_no(*, ratings: bool, stratified: bool) -> None:
+    """Raise DefinitionError for ratings of a stratified sample, from which nothing could be concluded."""
+    do = "label it with yes and no, or draw a random one"
+    require(not (ratings and stratified), "--stratified", found="ratings", do=do)
+
+
+def _first(order: Sequence[ItemKey], size: int) -> Mapping[ItemKey, float]:
+    """Return the first trials of a random order, with the probability with which each is among them."""
+    return dict.fromkeys(order[:size], min(1.0, size / len(order)))
+
+
+def _stratified(
+    order: Sequence[ItemKey], outcomes: Mapping[tuple[str, str], Mapping[int, bool | None]], label: str, size: int
+) -> Mapping[ItemKey, float]:
+    """Return the first trials that the judge fails and the first that it passes, half of the size each."""
+    failed = [key for key in order if not outcomes[key[0], label][key[1]]]
+    passed = [key for key in order if outcomes[key[0], label][key[1]]]
+    of_passed = min(len(passed), max(size - size // 2, size - len(failed)))
+    parts = ((passed, of_passed), (failed, min(len(failed), size - of_passed)))
+    return {key: chance for part, n in parts if n for key, chance in _first(part, n).items()}
 
 
 def _chosen(label: str | None, names: Sequence[str]) -> str:
@@ -121,8 +146,9 @@ def _item(
 class LabelQueue:
     """Hands out trials one after another to one rater, and keeps what becomes of each.
 
-    `given` is all feedback on the run by now: what this rater labelled or skipped before does not come again, so that a
-    queue that was left goes on. With an `overlap` a trial that so many others have labelled does not come either.
+    `expectation` is what the trials are labelled by, `given` all feedback on the run by now: what this rater labelled
+    or skipped before does not come again, so that a queue that was left goes on. With an `overlap` a trial that so
+    many others have labelled does not come either.
     """
 
     def __init__(
@@ -137,7 +163,7 @@ class LabelQueue:
         require(bool(rater), "--by", found=rater, do="say who labels")
         self._items, self._book, self._rater = items, book, rater
         keys = {item.key for item in items}
-        mine = items[0].expectation if items else ""
+        self.expectation = mine = items[0].expectation if items else ""
         labels = [
             each
             for each in given

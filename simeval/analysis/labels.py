@@ -35,7 +35,8 @@ class Label:
     """What a person says of a trial: whether it meets the expectation, or a rating from 1 to 10.
 
     `expectation` may be left out where the scenario has only one; `run` is the id of the run the trial is of, empty
-    where that is not said; `where` is the place it was read from.
+    where that is not said; `inclusion` is the probability with which the trial was drawn, None where all were drawn
+    alike; `where` is the place it was read from.
     """
 
     scenario: str
@@ -44,6 +45,7 @@ class Label:
     expectation: str | None = None
     rater: str = ""
     run: str = ""
+    inclusion: float | None = None
     where: str = ""
 
 
@@ -78,8 +80,11 @@ def read_labels(path: Path) -> list[Label]:
     ]
 
 
-def labels_of(feedback: Iterable[Feedback]) -> list[Label]:
-    """Return the labels that people gave; what models and programs said, and what was skipped, is none."""
+def labels_of(feedback: Iterable[Feedback], expectation: str | None = None) -> list[Label]:
+    """Return the labels that people gave, by default of all expectations.
+
+    What models and programs said, and what was skipped, is none.
+    """
     return [
         Label(
             scenario=each.scenario,
@@ -88,10 +93,11 @@ def labels_of(feedback: Iterable[Feedback]) -> list[Label]:
             expectation=each.key,
             rater=each.source,
             run=each.run_id,
+            inclusion=each.inclusion,
             where=f"label {each.feedback_id}",
         )
         for each in feedback
-        if each.labeller == PERSON and each.score is not None
+        if each.labeller == PERSON and each.score is not None and expectation in (None, each.key)
     ]
 
 
@@ -109,6 +115,12 @@ def judged_in(run: SavedRun, *, reasoned_only: bool = True) -> Judged:
     scenarios = scenarios_of(run)
     reasoned = {key: each for key, each in found.items() if _is_reasoned(scenarios[key[0]], key[1])}
     return reasoned or found
+
+
+def first_outcomes(run: SavedRun) -> dict[tuple[str, str], Mapping[int, bool | None]]:
+    """Return what the judge says of trials by the first requirement of each judged expectation."""
+    judged = judged_in(run, reasoned_only=False)
+    return {key: next(iter(requirements.values())).met or {} for key, requirements in judged.items()}
 
 
 def drawable_in(run: SavedRun) -> dict[tuple[str, int], list[str]]:

@@ -7,7 +7,7 @@ import click
 
 from simeval.cli import CONTEXT
 from simeval.cli.first_steps import FIRST_STEPS
-from simeval.cli.labelling import label
+from simeval.cli.labelling import LOOKING
 from simeval.cli.options import (
     GroupedCommand,
     SettingsCommand,
@@ -391,5 +391,5 @@ def judge_test(context: click.Context, /, **options: Any) -> None:
     raise SystemExit(test_judge(context, **options))
 
 
-for _command in (*FIRST_STEPS, label, *SCALE):
+for _command in (*FIRST_STEPS, *LOOKING, *SCALE):
     commands.add_command(_command)

@@ -8,7 +8,7 @@ from shutil import get_terminal_size
 
 from simeval.analysis.disagreements import disagreements, show_disagreements
 from simeval.analysis.judge_agreement import agreement
-from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items
+from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items, require_yes_or_no
 from simeval.analysis.labels import labels_of
 from simeval.analysis.saved_run import read_suite
 from simeval.cli.keyboard import Keyboard, keyboard
@@ -35,6 +35,7 @@ class Asked:
     run: str
     label: str | None
     sample: int
+    stratified: bool
     by: str | None
     overlap: int | None
     ratings: bool
@@ -55,9 +56,17 @@ def label_run(store: str, asked: Asked) -> int:
 
 
 def _label(runs: Runs, book: FeedbackBook, asked: Asked) -> None:
+    require_yes_or_no(ratings=asked.ratings, stratified=asked.stratified)
     run_id = runs.find(asked.run)
     document = runs.document(run_id)
-    items = label_items(document, runs.rubrics(run_id), label=asked.label, size=asked.sample, seed=asked.seed)
+    items = label_items(
+        document,
+        runs.rubrics(run_id),
+        label=asked.label,
+        size=asked.sample,
+        stratified=asked.stratified,
+        seed=asked.seed,
+    )
     rater = asked.by or getpass.getuser()
     queue = LabelQueue(items, book, rater=rater, given=book.of_run(run_id), overlap=asked.overlap)
     with keyboard() as keys:
@@ -65,8 +74,7 @@ def _label(runs: Runs, book: FeedbackBook, asked: Asked) -> None:
     if queue.current is not None:
         show(f"{_counted(queue)}; the same command goes on", None)
         return
-    labels = labels_of(book.of_run(run_id))
-    labels = [each for each in labels if each.expectation == items[0].expectation]
+    labels = labels_of(book.of_run(run_id), queue.expectation)
     show(f"{_counted(queue)}\n", None)
     if queue.skipped:
         show("what follows holds for trials that can be labelled: skipped ones are not among them\n", None)

@@ -1,5 +1,6 @@
-"""The command by which people label: options here, what it does in `label_trials`."""
+"""The commands by which people look and label: options here, what they do in `view_store` and `label_trials`."""
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -14,6 +15,7 @@ from simeval.cli.options import color_option, store_option
 @click.option(
     "--sample", type=click.IntRange(1), default=60, show_default=True, help="So many trials, drawn at random."
 )
+@click.option("--stratified", is_flag=True, help="As many that the judge fails as others: where failures are rare.")
 @click.option("--by", metavar="WHO", help="Who labels.  [default: the user of this machine]")
 @click.option("--overlap", type=click.IntRange(1), help="Labels that a trial gets at most.  [default: everybody's]")
 @click.option("--ratings", is_flag=True, help="Give ratings from 1 to 10, not yes or no.")
@@ -29,3 +31,23 @@ def label(store: str, **options: Any) -> None:
     from simeval.cli.label_trials import Asked, label_run
 
     raise SystemExit(label_run(store, Asked(**options)))
+
+
+@click.command(context_settings=CONTEXT)
+@click.argument("run", required=False)
+@store_option("A SQLite file or a PostgreSQL URL.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="0 is any that is free.")
+@click.option("--no-open", "opens", is_flag=True, flag_value=False, default=True, help="Open no browser.")
+@click.option("--bundle", type=click.Path(path_type=Path), metavar="DIR", help="Write the pages as files, and end.")
+def view(**options: Any) -> None:
+    """Look at the runs of a store in a browser, or at RUN (its id, the beginning of it, or last), and label there.
+
+    It answers on this machine alone, and to who has the address it prints. A run that is under way moves. Ctrl-C ends
+    it. Exit status: 0, or 2 where there is nothing to show.
+    """
+    from simeval.cli.view_store import view_store
+
+    raise SystemExit(view_store(**options))
+
+
+LOOKING = (label, view)

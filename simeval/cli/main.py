@@ -34,6 +34,9 @@ SUMMARIES = {  # the first sentence of each command's help; a test compares them
     ),
     "show": "Show the report of a RUN (its id, the beginning of it, or last), or how far it has come.",
     "try": "Hold one conversation of SUITE, shown as it is held, and judge it aloud.",
+    "view": (
+        "Look at the runs of a store in a browser, or at RUN (its id, the beginning of it, or last), and label there."
+    ),
     "worker": (
         "Hold and measure trials for runs of SUITE that others conduct (`simeval run SUITE --executor workers`)."
     ),

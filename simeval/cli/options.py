@@ -85,8 +85,19 @@ markdown_option = click.option(
 )
 
 
+def _file(context: click.Context, option: click.Parameter, value: str | None) -> str | None:  # noqa: ARG001
+    """Take the path of a report, which is no text for standard output."""
+    if value == "-":
+        raise click.UsageError("--html: it is a file for a browser, not for standard output; name a path.")
+    return value
+
+
 html_option = click.option(
-    "--html", "html_path", metavar="PATH", help="Write a report to be opened in a browser: one file, all in it."
+    "--html",
+    "html_path",
+    metavar="PATH",
+    callback=_file,
+    help="Write a report to be opened in a browser: one file, all in it.",
 )
 
 

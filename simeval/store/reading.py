@@ -37,7 +37,7 @@ def read_conversations(
 ) -> dict[TrialKey, TrialConversation]:
     """Return the conversations of a run, or of a part of it, also those that were broken off.
 
-    In outline they are without what was said.
+    In outline they are without what was said, in which style, and by which example.
     """
     messages = {} if in_outline else _messages(connection, run_id, part)
     columns = [TRIALS.c[name] for name in ("trial", "scenario", "seed", "ended")]
@@ -53,21 +53,27 @@ def read_conversations(
         key = (scenario, index)
         conversation = Conversation(
             messages=tuple(messages.get(key, ())),
-            writing_style=None if style is None else json.loads(style),
+            writing_style=None if style is None or in_outline else json.loads(style),
             ended=ended,
         )
         failure = None if stage is None else Failure(stage=stage, error=error, cause=cause)
-        of_example = {} if example is None else json.loads(example)
+        of_example = {} if example is None or in_outline else json.loads(example)
         found[key] = TrialConversation(Trial(scenario, index, seed), conversation, failure, of_example)
     return found
 
 
-def read_scores(connection: Connection, run_id: str, *, part: Part | None = None) -> Scores:
-    """Return the scores of a run, by the position of their expectation; failures are left out."""
+def read_scores(connection: Connection, run_id: str, *, part: Part | None = None, in_outline: bool = False) -> Scores:
+    """Return the scores of a run, by the position of their expectation; failures are left out.
+
+    In outline they are without their reasons and details.
+    """
     names = ("trial", "scenario", "expectation", "value", "reasoning", "details", "exact")
     query = _of_run(SCORES, run_id, [SCORES.c[name] for name in names], part).where(SCORES.c.stage.is_(None))
     found: defaultdict[TrialKey, dict[int, Score]] = defaultdict(dict)
     for index, scenario, expectation, number, reasoning, details, exact in connection.execute(query):
+        if in_outline and number is not None and exact is None:
+            found[scenario, index][expectation] = Score(value=number)
+            continue
         value = number
         if exact is not None:
             odd = exact_values(exact)
@@ -137,7 +143,8 @@ def read_measured(
 ) -> Iterator[tuple[TrialConversation, Mapping[int, Score | Failure]]]:
     """Yield the trials of a run, or a part of it, in order, with what was measured by the position of its measure."""
     held = read_conversations(connection, run_id, part=part, in_outline=in_outline)
-    scores, failures = read_scores(connection, run_id, part=part), read_failures(connection, run_id, part=part)
+    scores = read_scores(connection, run_id, part=part, in_outline=in_outline)
+    failures = read_failures(connection, run_id, part=part)
     for key, each in sorted(held.items()):
         yield each, {**failures.get(key, {}), **scores.get(key, {})}
 

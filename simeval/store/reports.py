@@ -7,8 +7,6 @@ from simeval.core.trial import Judgement
 from simeval.results.html.source import Rubrics
 from simeval.store.runs import Runs
 
-AT_ONCE = 500  # trials that are asked for in one query
-
 
 class StoredSource:
     """A run that a store keeps, whether it has ended or not."""
@@ -23,11 +21,11 @@ class StoredSource:
         return self._labels[scenario]
 
     def outlines(self, scenario: int) -> Sequence[Judgement]:
+        found = self._trials(scenario, None, in_outline=True)
         if "passed" not in self.document or "metrics" in self.document:  # trials may have any indexes
-            return self._trials(scenario, None, in_outline=True)
-        counted = range(self.document["scenarios"][scenario]["trials"])
-        parts = [counted[start : start + AT_ONCE] for start in range(0, len(counted), AT_ONCE)]
-        return [each for part in parts for each in self._trials(scenario, part, in_outline=True)]
+            return found
+        counted = self.document["scenarios"][scenario]["trials"]
+        return [each for each in found if each.trial.index < counted]
 
     def read(self, scenario: int, indexes: Sequence[int]) -> Iterable[Judgement]:
         return self._trials(scenario, indexes)

@@ -110,7 +110,8 @@ class Runs:
     ) -> list[Judgement]:
         """Return the trials of a scenario with their `measures`, in the order dealt, by default all.
 
-        A measure that is not there was not needed, or is not there yet. In outline they are without what was said.
+        A measure that is not there was not needed, or is not there yet. In outline they are without what was said,
+        and scores without their reasons.
         """
         part = Part(scenario, indexes=indexes)
         return self._database.read(lambda found: _trials(found, run_id, part, measures, in_outline=in_outline))
@@ -205,7 +206,7 @@ class Runs:
     def _head(self, connection: Connection, run_id: str) -> Json:
         run = _row(connection, run_id)
         if run["status"] == "running":
-            return _begun(connection, run, stands="it is going on" if self._is_running(run) else "it was interrupted")
+            return _begun(connection, run, is_going=self._is_running(run))
         result: Json = json.loads(run["result"])
         if "metrics" in result:
             return result
@@ -291,7 +292,7 @@ def _rows(connection: Connection, run_id: str) -> list[Mapping[str, Any]]:
     return [as_written(row) for row in connection.execute(query).mappings()]
 
 
-def _begun(connection: Connection, run: Mapping[str, Any], *, stands: str) -> Json:
+def _begun(connection: Connection, run: Mapping[str, Any], *, is_going: bool) -> Json:
     """Return what is known of a run that has not ended, in the form of a result."""
     run_id = run["run_id"]
     seconds, usage = read_spent(connection, run_id)
@@ -316,7 +317,8 @@ def _begun(connection: Connection, run: Mapping[str, Any], *, stands: str) -> Js
         "seed": int(run["seed"]),
         "started": run["started"],
         "seconds": seconds,
-        "stopped": f"{stands}: nothing is concluded yet",
+        "status": "running" if is_going else "interrupted",
+        "stopped": f"{'it is going on' if is_going else 'it was interrupted'}: nothing is concluded yet",
         "usage": {**asdict(total(usage)), "by_role": {role: asdict(each) for role, each in usage.items()}},
         "scenarios": scenarios,
     }

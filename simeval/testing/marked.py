@@ -1,7 +1,8 @@
 """What tests marked with @pytest.mark.simeval ask for, evaluated together, and what they came to."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import pytest
 from simeval.core.app_handler import AppHandler
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.trial import Verdict
-from simeval.core.usage import total
+from simeval.core.usage import merged, total
 from simeval.engine.engine import Engine
 from simeval.errors import DefinitionError, SimevalError
 from simeval.results.outcomes import meets_gate
@@ -114,6 +115,12 @@ class MarkedTests:
                 for verdict in expectation.verdicts:
                     yield f"{scenario.title}: {expectation.label}", _figures(verdict)
 
+    def write_html(self, path: Path) -> None:
+        """Write one report of all that was evaluated; none where nothing was. Raises StoreError."""
+        found = list({id(each): each for each in self._found.values() if isinstance(each, SuiteResult)}.values())
+        if found:
+            _joined(found).to_html(path)
+
     async def _evaluate(self, items: Sequence[pytest.Item]) -> None:
         async with anyio.create_task_group() as evaluating:
             for item in items:
@@ -159,6 +166,22 @@ class MarkedTests:
         engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
         self._engines.append((cast, settings, engine))
         return engine
+
+
+def _joined(results: Sequence[SuiteResult]) -> SuiteResult:
+    """Return the results of several runs as one, for a report of them."""
+    runs = [each.run for each in results]
+    whole = replace(
+        runs[0],
+        run_id=", ".join(each.run_id for each in runs),
+        app=", ".join(dict.fromkeys(each.app for each in runs)),
+        judge_model=", ".join(dict.fromkeys(each.judge_model for each in runs)),
+        user_model=", ".join(dict.fromkeys(each.user_model for each in runs)),
+        seconds=max(each.seconds for each in runs),
+        usage=reduce(merged, (each.usage for each in runs)),
+        stopped="; ".join(dict.fromkeys(each.stopped for each in runs if each.stopped)),
+    )
+    return SuiteResult(tuple(scenario for each in results for scenario in each), whole)
 
 
 def _suite_of(given: object, folder: Path, base: Settings) -> Suite:

@@ -6,6 +6,7 @@ Every pytest run of an environment with simeval loads this module, so it imports
 """
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import pytest
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 MARKER = "simeval"
 SAID = "simeval"  # what of a test's properties its lines in the summary are
 SAMPLES, SEED, STORE, GATE = "--simeval-samples", "--simeval-seed", "--simeval-store", "--simeval-gate"
+HTML = "--simeval-html"
 _OWN = {"subtests", "simeval_result", "request"}
 _ALONE = ("skip", "skipif")  # a test with one of these is run only where it is not skipped
 
@@ -45,10 +47,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=("pass", "not_fail"),
         help="pass: an inconclusive verdict fails its test (the default); not_fail: it is skipped",
     )
+    group.addoption(HTML, metavar="PATH", help="write a report of all marked tests, to be opened in a browser")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Name the marker."""
+    """Name the marker, and see that a report can be written."""
+    path = config.getoption(HTML)
+    if path and not Path(path).absolute().parent.is_dir():
+        raise pytest.UsageError(f"{HTML}: there is no folder {str(Path(path).parent)!r}")
     config.addinivalue_line(
         "markers",
         "simeval(scenarios, ..., app=None): evaluate these scenarios, or suite files, against an app; the test passes "
@@ -98,6 +104,16 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
                 pytest.skip(each.text)
             if each.fails:
                 pytest.fail(each.text, pytrace=False)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write the report of what was evaluated here; a worker of pytest-xdist writes one of its own."""
+    path, config = session.config.getoption(HTML), session.config
+    if not path or _MARKED not in config.stash:
+        return
+    worker = getattr(config, "workerinput", {}).get("workerid", "")
+    file = Path(path)
+    config.stash[_MARKED].write_html(file.with_name(f"{file.stem}-{worker}{file.suffix}") if worker else file)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -7,28 +7,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.support.browsers import Opened, opened
+from tests.support.browsers import as_shown, bound, opened, verdicts_of
 from tests.support.command_line import simeval
 
 KINDS = ("demo", "before", "stopped")
-
-
-def verdicts_of(document: dict[str, Any]) -> list[dict[str, Any]]:
-    return [one for each in document["scenarios"] for made in each["expectations"] for one in made["verdicts"]]
-
-
-def shown(found: Opened) -> list[tuple[str, int, str, str]]:
-    """Return outcome, n and interval of each requirement of a page, each scenario opened."""
-    page = found.page
-    while page.locator("button.top[aria-expanded=false]").count():
-        page.locator("button.top[aria-expanded=false]").first.click()
-    data = [each.evaluate("node => ({...node.dataset})") for each in found.requirements().all()]
-    return sorted((each["verdict"], int(each["n"]), bound(each.get("low")), bound(each.get("high"))) for each in data)
-
-
-def bound(value: str | float | None) -> str:
-    """Return the end of an interval with twelve digits; none where there is none."""
-    return "none" if value is None else f"{float(value):.12g}"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -36,12 +18,10 @@ def test_a_report_says_what_the_json_result_says(browser: Browser, runs: Path, k
     verdicts = verdicts_of(json.loads((runs / f"{kind}.json").read_text("utf-8")))
 
     with opened(browser, runs / f"{kind}.html") as found:
-        said = shown(found)
+        said = found.verdicts()
 
     assert verdicts
-    assert said == sorted(
-        (each["outcome"], each["n"], *map(bound, each["confidence_interval"] or (None, None))) for each in verdicts
-    )
+    assert said == as_shown(verdicts)
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "compared"])
@@ -108,6 +88,25 @@ def test_a_dot_of_the_picture_opens_its_conversation_and_its_link_opens_it_again
 
         assert said
         assert again.page.locator("dialog .what").all_inner_texts() == said
+
+
+def test_the_dots_of_the_picture_are_reached_by_the_keyboard_and_open_their_conversations(
+    browser: Browser, runs: Path
+) -> None:
+    with opened(browser, runs / "demo.html", "#scenario=6") as found:
+        page = found.page
+        page.locator("svg.region").first.wait_for()
+        reached = page.locator("svg.region [tabindex='0']")
+        reached.focus()
+        for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "End", "Home", "ArrowRight"):
+            page.keyboard.press(key)
+        named = page.evaluate("document.activeElement.getAttribute('aria-label')")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("dialog .turn")
+
+        assert reached.count() == 1
+        assert named == "conversation 1: met"
+        assert page.locator("#drawer-title").inner_text().startswith("Conversation 1 ")
 
 
 def test_a_conversation_is_read_by_the_keyboard_alone(browser: Browser, runs: Path) -> None:

@@ -322,3 +322,33 @@ def test_where_no_test_asks_nothing_is_loaded_or_printed(project: pytest.Pyteste
 
     result.assert_outcomes(passed=1)
     assert "simeval" not in result.stdout.str().partition("collected")[2]
+
+
+def test_one_report_shows_all_marked_tests(project: pytest.Pytester) -> None:
+    write_tests(
+        project,
+        """
+@pytest.mark.simeval("suite.yaml", app=tracks)
+def test_tracks(): ...
+
+@pytest.mark.simeval(TRACKS, app=refuses)
+def test_refuses(): ...
+""",
+    )
+
+    project.runpytest("--simeval-html", "report.html")
+    refused = project.runpytest("--simeval-html", "nowhere/report.html")
+
+    report = (project.path / "report.html").read_text("utf-8")
+    assert "1 of 2 scenarios fails" in report
+    assert report.count("<td>PASS</td>") == report.count("<td>FAIL</td>") == 1
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    refused.stderr.fnmatch_lines(["*--simeval-html: there is no folder 'nowhere'"])
+
+
+def test_no_report_is_written_where_nothing_is_marked(project: pytest.Pytester) -> None:
+    write_tests(project, "def test_plain(): ...")
+
+    project.runpytest("--simeval-html", "report.html").assert_outcomes(passed=1)
+
+    assert not (project.path / "report.html").exists()

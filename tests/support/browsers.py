@@ -2,19 +2,19 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, Response, sync_playwright
 
 FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync", "--no-first-run"),
-    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]
 READY = "html[data-ready]"
 PATIENCE = 20_000  # milliseconds for what a page does
@@ -45,11 +45,12 @@ def chromium() -> Iterator[Browser]:
 
 @dataclass(slots=True)
 class Opened:
-    """A report in a browser, with the errors it had and the addresses it asked for."""
+    """A page in a browser, with the errors it had, the addresses it asked for, and what they answered."""
 
     page: Page
     errors: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
+    responses: list[Response] = field(default_factory=list)
 
     def go(self, address: str) -> None:
         """Change what stands behind the # of the page's address."""
@@ -59,10 +60,45 @@ class Opened:
         """Return the requirements that are shown."""
         return self.page.locator("[data-verdict]")
 
+    def verdicts(self) -> list[tuple[str, int, str, str]]:
+        """Return outcome, n and interval of each requirement of a page, each scenario opened."""
+        closed = self.page.locator("button.top[aria-expanded=false]")
+        while closed.count():
+            closed.first.click()
+        data = [each.evaluate("node => ({...node.dataset})") for each in self.requirements().all()]
+        return sorted(
+            (each["verdict"], int(each["n"]), bound(each.get("low")), bound(each.get("high"))) for each in data
+        )
+
+
+def verdicts_of(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the verdicts of a JSON result."""
+    return [one for each in document["scenarios"] for made in each["expectations"] for one in made["verdicts"]]
+
+
+def as_shown(verdicts: Sequence[dict[str, Any]]) -> list[tuple[str, int, str, str]]:
+    """Return verdicts as `Opened.verdicts` does."""
+    return sorted(
+        (each["outcome"], each["n"], *map(bound, each["confidence_interval"] or (None, None))) for each in verdicts
+    )
+
+
+def bound(value: str | float | None) -> str:
+    """Return the end of an interval with twelve digits; none where there is none."""
+    return "none" if value is None else f"{float(value):.12g}"
+
 
 @contextmanager
 def opened(browser: Browser, path: Path, address: str = "", **options: Any) -> Iterator[Opened]:
     """Open a report; whatever the page asks for besides itself is noted."""
+    with visited(browser, f"{path.as_uri()}{address}", **options) as found:
+        found.requests.remove(found.page.url.split("#")[0])
+        yield found
+
+
+@contextmanager
+def visited(browser: Browser, address: str, **options: Any) -> Iterator[Opened]:
+    """Open an address, and note all that is asked for."""
     context = browser.new_context(**options)
     try:
         page = context.new_page()
@@ -71,10 +107,10 @@ def opened(browser: Browser, path: Path, address: str = "", **options: Any) -> I
         page.on("console", lambda said: found.errors.append(said.text) if said.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: found.errors.append(str(error)))
         page.on("request", lambda request: found.requests.append(request.url))
-        page.goto(f"{path.as_uri()}{address}")
+        page.on("response", lambda response: found.responses.append(response))
+        page.goto(address)
         if options.get("java_script_enabled", True):
             page.wait_for_selector(READY, state="attached")
-        found.requests.remove(page.url.split("#")[0])
         yield found
     finally:
         context.close()

@@ -45,7 +45,7 @@ def _block(source: Source, place: int, scenario: Json, room: int) -> Block:
     expectations = scenario["expectations"]
     required = required_of(source.labels(place), expectations)
     order = worst_first(source.outlines(place), required)
-    charts = [_charts(each) for each in expectations]
+    charts = [charts_of(each) for each in expectations]
     return block_of(place, [each.label for each in required], charts, _whole(source, place, order, required), room)
 
 
@@ -72,7 +72,7 @@ def _whole(source: Source, place: int, order: Sequence[int], required: Any) -> I
         yield from (report_trial(found[index], required) for index in wanted if index in found)
 
 
-def _charts(expectation: Json) -> list[Json]:
+def charts_of(expectation: Json) -> list[Json]:
     """Return the pictures of an expectation: of each verdict the way to it, and how its scores are spread."""
     return [_chart(expectation, each, with_scores=not place) for place, each in enumerate(expectation["verdicts"])]
 

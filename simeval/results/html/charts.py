@@ -1,6 +1,6 @@
 """Pictures of a report, as trees that become SVG text here and elements in the page: [tag, attributes, *children]."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import accumulate
@@ -15,6 +15,7 @@ MOST_BARS = 20  # of a histogram
 STEPS = (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500)  # between the numbers of an axis
 LEFT, TOP, WIDE, HIGH = 44, 10, 520, 230  # of the plot of an acceptance region
 BELOW = 40
+STEP = 14  # from one run to the next in the course of a requirement
 
 
 def as_svg(node: Node | str) -> str:
@@ -74,6 +75,47 @@ def difference_chart(interval: Sequence[float], value: float, margin: float, *, 
     ]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """A requirement in one run, as a point of its course: what to say of it, and the address it leads to."""
+
+    outcome: str
+    estimate: float | None
+    interval: tuple[float | None, float | None]
+    said: str
+    address: str
+
+
+def trend_chart(points: Sequence[Past | None], bar: Mapping[str, Any] | None) -> Node:
+    """Draw a requirement from run to run, the newest to the right: a band and a dot for each, a line for the bar.
+
+    Where a run did not have the requirement its place stays empty.
+    """
+    found = [each for each in points if each is not None]
+    ends = [value for each in found for value in (each.estimate, *each.interval) if value is not None]
+    ends += [bar["value"]] if bar else []
+    low, high = min(ends, default=0.0), max(ends, default=1.0)
+
+    def at(value: float) -> float:
+        share = (value - low) / (high - low) if high > low else 0.5
+        return float(round(36 - 32 * min(max(share, 0.0), 1.0), 1))
+
+    wide = STEP * len(points)
+    drawn = [_past(each, STEP * (place + 0.5), at, (low, high)) for place, each in enumerate(points) if each]
+    line = [_line("bar", (0, at(bar["value"])), (wide, at(bar["value"])))] if bar else []
+    return ["svg", {"viewBox": f"0 0 {wide} 40", "width": wide, "height": 40, "class": "trend"}, *line, *drawn]
+
+
+def _past(past: Past, x: float, at: Callable[[float], float], ends: tuple[float, float]) -> Node:
+    first, last = (end if value is None else value for value, end in zip(past.interval, ends, strict=True))
+    middle = (first + last) / 2 if past.estimate is None else past.estimate
+    band = [] if past.interval == (None, None) else [_box("range", x - 2.5, at(last), 5, max(at(first) - at(last), 2))]
+    dot = _dot("seen", x, at(middle), 4.5)
+    place = _box("place", x - STEP / 2, 0, STEP, 40)
+    link = {"href": past.address, "class": past.outcome, "aria-label": past.said}
+    return ["a", link, ["title", {}, past.said], place, *band, dot]
+
+
 @dataclass(frozen=True, slots=True)
 class _Plot:
     """The scale of an acceptance region: `right` trials across, `top` misses upwards."""
@@ -107,7 +149,7 @@ def region_chart(chart: Mapping[str, Any], *, label: str) -> Node:
     right = max(size + size // 3, 20, *(int(1.2 * n) for n, _ in passes[:1]))
     plot = _Plot(min(chart["n_max"], right), max(misses[-1] + 1, 4, min(most + 2, 2 * misses[-1] + 8)))
     return [
-        *["svg", {"viewBox": f"0 0 {LEFT + WIDE + 14} {TOP + HIGH + BELOW}", "class": "region", "role": "img"}],
+        *["svg", {"viewBox": f"0 0 {LEFT + WIDE + 14} {TOP + HIGH + BELOW}", "class": "region", "role": "group"}],
         ["title", {}, label],
         *_areas(chart, most, plot),
         *_axes(plot),
@@ -209,14 +251,23 @@ def _dots(chart: Mapping[str, Any], misses: Sequence[int], plot: _Plot) -> list[
     left_out, met = set(chart["excluded"]), chart["met"]
     trials = [index for index in range(len(met) + len(left_out)) if index not in left_out]
     states = {True: ("met", "met"), False: ("missed", "missed"), None: ("missing", "no score: counts against")}
-    return [
-        [
-            *_dot(f"dot {states[each][0]}", plot.x(n), plot.y(misses[n]), 4, **{"data-trial": index}),
-            ["title", {}, f"conversation {index}: {states[each][1]}"],
-        ]
+    shown = [
+        (n, index, *states[each])
         for n, (index, each) in enumerate(zip(trials, met, strict=False), 1)
         if each is not True or len(met) <= MOST_DOTS
     ]
+    return [
+        _reached(_dot(f"dot {kind}", plot.x(n), plot.y(misses[n]), 4), index, said, is_first=not at)
+        for at, (n, index, kind, said) in enumerate(shown)
+    ]
+
+
+def _reached(dot: Node, index: int, state: str, *, is_first: bool) -> Node:
+    """Return a dot that the keyboard reaches: the first by Tab, from there the others by arrows."""
+    tag, attributes = dot
+    said = f"conversation {index}: {state}"
+    more = {"data-trial": index, "role": "link", "tabindex": 0 if is_first else -1, "aria-label": said}
+    return [tag, {**attributes, **more}, ["title", {}, said]]
 
 
 def _box(kind: str, x: float, y: float, width: float, height: float, **more: float) -> Node:

@@ -1,7 +1,7 @@
 """The page of a report: one file that asks for nothing, with its data last."""
 
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from html import escape
@@ -17,6 +17,9 @@ from simeval.results.html.source import Source
 from simeval.results.text import MARKS
 
 HEADERS = ("Scenario", "Requirement", "Verdict", "Estimate", "Interval", "n", "What it means", "Picture")
+HELD = "<p>The conversations are in this file, too: they are shown where scripts may run.</p>"
+SHARED = ("preact-htm.js", "view.js")
+PAGE = (*SHARED, "page.js")
 MOST_PICTURES = 200  # in the table: each takes a kilobyte
 
 
@@ -35,27 +38,51 @@ def write_page(path: str | Path, report: Report, blocks: Iterable[Block]) -> Non
         raise StoreError(str(path), problem=str(error.strerror)) from error
 
 
-def page_pieces(report: Report, blocks: Iterable[Block]) -> Iterator[str]:
-    """Return a page piece by piece: what runs in it, its verdicts as a table, and its data."""
-    title = escape(f"{mark_of(report.outcome)} · {report.name} · simeval")
-    scripts = [_asset("preact-htm.js"), _asset("view.js"), _asset("page.js")]
-    style = _asset("page.css")
-    allowed = " ".join(map(_hash, scripts))
-    policy = f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
-    yield (
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta name="color-scheme" content="light dark">\n<title>{title}</title>\n<style>{style}</style>\n</head>\n'
-        f'<body>\n<div id="app"></div>\n<noscript>\n{_table(report)}\n</noscript>\n'
-    )
-    yield from (f"<script>{script}</script>\n" for script in scripts)
+def page_pieces(report: Report, blocks: Iterable[Block], links: Sequence[tuple[str, str]] = ()) -> Iterator[str]:
+    """Return a page piece by piece: what runs in it, its verdicts as a table, and its data; `links` lead to others."""
+    yield from _begin(_title(report), PAGE, without_scripts=f"{_table(report)}\n{HELD}")
     kept: dict[int, int] = {}
     for block in blocks:
         kept[block.scenario] = block.kept
         yield f'<script type="text/plain" id="block-{block.scenario}">{block.text}</script>\n'
-    head = packed({"mark": mark_of(report.outcome), "report": report, "kept": [kept[place] for place in sorted(kept)]})
-    yield f'<script type="text/plain" id="head">{head}</script>\n</body>\n</html>\n'
+    held = [kept[place] for place in sorted(kept)]
+    yield _end({"mark": mark_of(report.outcome), "report": report, "kept": held, "links": links})
+
+
+def served_page(report: Report, more: Mapping[str, object]) -> str:
+    """Return the page of a report that asks for its conversations beside it, a few at a time; `more` is its data."""
+    without = f"{_table(report)}\n<p>Conversations are shown where scripts may run.</p>"
+    return "".join([*_begin(_title(report), PAGE, without_scripts=without, asks="'self'"), _end(more)])
+
+
+def app_page(title: str, script: str, data: Mapping[str, object]) -> str:
+    """Return a page of the viewer that is no report: what one more script makes of its data."""
+    without = f"<main><p>{escape(title)}: this page needs scripts.</p></main>"
+    return "".join([*_begin(title, (*SHARED, script), without_scripts=without, asks="'self'"), _end(data)])
+
+
+def _begin(title: str, scripts: Sequence[str], *, without_scripts: str, asks: str = "") -> Iterator[str]:
+    """Return a page up to its data: it may run its own scripts, and ask for what `asks` says, nothing if empty."""
+    texts, style = list(map(_asset, scripts)), _asset("page.css")
+    allowed = " ".join(map(_hash, texts))
+    policy = f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+    policy += f"; connect-src {asks}" if asks else ""
+    yield (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta name="color-scheme" content="light dark">\n<title>{escape(title)}</title>\n<style>{style}</style>\n'
+        f'</head>\n<body>\n<div id="app"></div>\n<noscript>\n{without_scripts}\n</noscript>\n'
+    )
+    yield from (f"<script>{script}</script>\n" for script in texts)
+
+
+def _end(data: Mapping[str, object]) -> str:
+    return f'<script type="text/plain" id="head">{packed(data)}</script>\n</body>\n</html>\n'
+
+
+def _title(report: Report) -> str:
+    return f"{mark_of(report.outcome)} · {report.name} · simeval"
 
 
 def mark_of(outcome: str) -> str:
@@ -85,7 +112,7 @@ def _table(report: Report) -> str:
         *map(_changed, report.changes),
         *(_row(["", each[0], "measured", each[1], each[2], each[3], ""]) for each in report.metrics),
         "</tbody></table>",
-        "<p>The conversations are in this file, too: they are shown where scripts may run.</p></main>",
+        "</main>",
     ]
     return "\n".join(lines)
 

@@ -35,7 +35,7 @@ class Source(Protocol):
         """Return what the results of its trials are called, in their order."""
 
     def outlines(self, scenario: int) -> Sequence[Judgement]:
-        """Return all its trials, in the order dealt; what was said in them may be missing."""
+        """Return all its trials, in the order dealt; what was said in them, and reasons of scores, may be missing."""
 
     def read(self, scenario: int, indexes: Sequence[int]) -> Iterable[Judgement]:
         """Return some of its trials with what was said, in any order."""

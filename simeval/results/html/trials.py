@@ -43,7 +43,10 @@ class Required:
             return UNNEEDED if result.is_unneeded else MISSED if result.stage == "app" else MISSING
         if not self.is_required:
             return MEASURED
-        return MET if all(cut is None or cut.holds(result.value) for cut in self.cuts) else MISSED
+        for cut in self.cuts:
+            if cut is not None and not cut.holds(result.value):
+                return MISSED
+        return MET
 
     def badness(self, result: Score | Failure) -> tuple[int, float]:
         """Order results from harmless to damning."""
@@ -73,13 +76,10 @@ def _against(outlines: Sequence[Judgement], place: int, required: Required) -> I
 
 def report_trial(judgement: Judgement, required: Sequence[Required]) -> ReportTrial:
     """Return what a report shows of a trial."""
-    found = list(zip(required, judgement.results, strict=False))
+    found = zip(required, judgement.results, strict=False)
     talk = judgement.conversation
     return ReportTrial(
-        index=judgement.trial.index,
-        reason=reason_of(judgement, required),
-        worst=any(each.state(result) in (MISSED, MISSING) for each, result in found),
-        states=[each.state(result) for each, result in found],
+        **outline_of(judgement, required),
         scores={each.label: _score(result) for each, result in found if isinstance(result, Score)},
         turns=[_turn(message) for message in talk.messages],
         ended=talk.ended,
@@ -87,6 +87,21 @@ def report_trial(judgement: Judgement, required: Sequence[Required]) -> ReportTr
         style=dict(talk.writing_style or {}),
         failures=[f"{failure.stage}: {failure.error}" for failure in judgement.failures],
     )
+
+
+def outline_of(judgement: Judgement, required: Sequence[Required]) -> dict[str, Any]:
+    """Return what is known of a trial before what was said in it is read."""
+    states = [each.state(result) for each, result in zip(required, judgement.results, strict=False)]
+    return {
+        "index": judgement.trial.index,
+        "reason": reason_of(judgement, required),
+        "worst": _is_worst(states),
+        "states": states,
+    }
+
+
+def _is_worst(states: Sequence[str]) -> bool:
+    return MISSED in states or MISSING in states
 
 
 def reason_of(judgement: Judgement, required: Sequence[Required]) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from simeval.core.trial import Judgement, Score
 from simeval.results.html.page import write_report
 from simeval.store.database import Database
 from simeval.store.opening import open_database
@@ -15,6 +16,11 @@ from simeval.store.runs import Runs
 OLDER = Path(__file__).parents[2] / "data" / "stores" / "version_3.db"
 KILLED, FINISHED, STOPPED = "20261122-035728-657e64", "20261122-035729-e5be20", "20261122-035729-9ef90b"
 EXPERIMENT, UNFINISHED = "20261122-035729-1cf4a1", "20261122-035730-f0d360"
+
+
+def values_of(judgement: Judgement) -> list[float | None]:
+    """Return the numbers that a trial was given; None where there is none."""
+    return [each.value if isinstance(each, Score) else None for each in judgement.results]
 
 
 @pytest.fixture
@@ -51,7 +57,7 @@ def test_trials_are_read_as_they_were_kept(database: Database) -> None:
     assert [[message.content for message in each.conversation.messages] for each in found] == said
     assert [each.trial.index for each in outlines] == list(range(document["scenarios"][1]["trials"]))
     assert not any(each.conversation.messages for each in outlines)
-    assert [each.results for each in found] == [outlines[index].results for index in (0, 2)]
+    assert list(map(values_of, found)) == [values_of(outlines[index]) for index in (0, 2)]
 
 
 def test_a_run_that_was_killed_says_so_and_has_what_was_held(database: Database) -> None:

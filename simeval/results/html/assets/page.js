@@ -5,8 +5,6 @@ const GLANCED = 6; // requirements that are named at the top
 const OPENED = 6; // scenarios that are open at once
 const ORDER = ["error", "fail", "inconclusive", "pass"];
 
-const Badge = ({ outcome, children }) => html`<span class="badge ${kindOf(outcome)}">${children}</span>`;
-const Sign = ({ of }) => html`<span class="sign ${of}" aria-label=${NAMES[of] || of}>${MARKS[of] || "·"}</span>`;
 const openTrial = (scenario, trial) => go({ scenario_of_trial: scenario, trial });
 
 function Hero({ report, mark }) {
@@ -71,7 +69,7 @@ function Filters({ report, state, done, total }) {
 }
 
 function Worst({ expectation, block, place }) {
-  const trial = block && block.trials.find((each) => each.index === expectation.worst);
+  const trial = useTrial(place, block, block && block.trials.find((each) => each.index === expectation.worst));
   if (!trial) return null;
   const said = trial.failures[0] || (trial.scores[expectation.label] || {}).reasoning || trial.reason;
   return html`<p class="worst-of">Most against it: <${TrialLink} place=${place} trial=${trial.index}>conversation #${trial.index}<//>${said && html` · ${said}`}</p>`;
@@ -104,17 +102,30 @@ function Requirement({ expectation, verdict, chart, block, place, isFirst }) {
 
 function Pictures({ chart, outcome, place }) {
   const click = (event) => event.target.dataset && event.target.dataset.trial && openTrial(place, event.target.dataset.trial);
-  return html`<div class="wide" onClick=${click}>
+  return html`<div class="wide" onClick=${click} onKeyDown=${(event) => onDot(event, () => click(event))}>
     <details open=${outcome !== "pass"}>
       <summary>${chart.said || "How its scores are spread"}</summary>
       <div class="pictures">
         ${chart.region && html`<figure>${draw(chart.region)}
-          <div class="key"><span><i class="k-pass"></i>passes here</span><span><i class="k-none"></i>no pass possible any more</span><span><i class="k-fail"></i>proven below the bar</span><span>each dot is a conversation: choose it to read it</span></div>
+          <div class="key"><span><i class="k-pass"></i>passes here</span><span><i class="k-none"></i>no pass possible any more</span><span><i class="k-fail"></i>proven below the bar</span><span>each dot is a conversation: choose it to read it (keys: ← → Enter)</span></div>
         </figure>`}
         ${chart.scores && html`<figure class="narrow"><figcaption class="small soft">Scores: how often each was given</figcaption>${draw(chart.scores)}</figure>`}
       </div>
     </details>
   </div>`;
+}
+
+// The dots of a picture are one stop of the Tab key; arrows go from one to the next, Enter opens its conversation.
+function onDot(event, open) {
+  const dot = event.target;
+  if (!dot.dataset || !dot.dataset.trial) return;
+  const dots = [...dot.parentNode.querySelectorAll("[data-trial]")];
+  const at = dots.indexOf(dot);
+  const next = { ArrowRight: dots[at + 1], ArrowUp: dots[at + 1], ArrowLeft: dots[at - 1], ArrowDown: dots[at - 1], Home: dots[0], End: dots[dots.length - 1] }[event.key];
+  if (event.key === "Enter" || event.key === " ") open();
+  else if (next) { dot.setAttribute("tabindex", -1); next.setAttribute("tabindex", 0); next.focus(); }
+  else return;
+  event.preventDefault();
 }
 
 function Rubric({ expectation, given }) {
@@ -124,7 +135,7 @@ function Rubric({ expectation, given }) {
     <ol class="levels">${levels.map(([level, text]) => html`<li class=${Number(level) === given ? "given" : ""}><b>${level}</b> ${text}</li>`)}</ol>`;
 }
 
-function Scenario({ scenario, place, kept, isOpen, toggle, text, hits }) {
+function Scenario({ scenario, place, kept, isOpen, isGoing, toggle, text, hits }) {
   const requirements = scenario.expectations.flatMap((each) => each.verdicts.map((verdict, nth) => [each, verdict, nth]))
     .sort(([, one], [, other]) => ORDER.indexOf(one.outcome) - ORDER.indexOf(other.outcome));
   const proven = requirements.filter(([, verdict]) => verdict.outcome === "pass").length;
@@ -133,7 +144,8 @@ function Scenario({ scenario, place, kept, isOpen, toggle, text, hits }) {
     <button class="top" aria-expanded=${isOpen} onClick=${toggle}>
       <${Badge} outcome=${scenario.outcome}>${NAMES[scenario.outcome] || "Measured"}<//>
       <span><h2>${marked(scenario.title, text)}</h2>
-        <span class="soft small">${requirements.length ? `${proven} of ${many(requirements.length, "requirement")} proven · ` : ""}${scenario.trials.toLocaleString("en")}${early} conversations</span></span>
+        <span class="soft small">${requirements.length ? `${proven} of ${many(requirements.length, "requirement")} proven · ` : ""}${scenario.trials.toLocaleString("en")}${early} conversations</span>
+        ${isGoing && html`<progress value=${scenario.trials} max=${scenario.sample_size} aria-label="Conversations held, of those it may take"></progress>`}</span>
       <span class="turnstile" aria-hidden="true">${isOpen ? "▲" : "▼"}</span>
     </button>
     ${isOpen && html`<${Inside} scenario=${scenario} place=${place} kept=${kept} requirements=${requirements} text=${text} hits=${hits} />`}
@@ -163,20 +175,23 @@ function Conversations({ block, place, text, hits }) {
   }
   const sorted = [...groups].sort(([, one], [, other]) => other[0].worst - one[0].worst);
   return html`<div class="conversations">
-    ${sorted.map(([name, found]) => html`<${Group} key=${name} name=${name} trials=${found} place=${place} labels=${block.labels} text=${text} />`)}
+    ${sorted.map(([name, found]) => html`<${Group} key=${name} name=${name} trials=${found} place=${place} block=${block} text=${text} />`)}
   </div>`;
 }
 
-function Group({ name, trials, place, labels, text }) {
+function Group({ name, trials, place, block, text }) {
   const [shown, show] = useState(FEW);
   return html`<section class="group">
     <h3><${Sign} of=${trials[0].worst ? "missed" : "met"} /> ${name} <span class="soft">· ${many(trials.length, "conversation")}</span></h3>
-    ${trials.slice(0, shown).map((trial) => html`<${Row} trial=${trial} place=${place} labels=${labels} text=${text} />`)}
+    ${trials.slice(0, shown).map((trial) => html`<${Row} key=${trial.index} trial=${trial} block=${block} place=${place} text=${text} />`)}
     ${shown < trials.length && html`<button class="more" onClick=${() => show(shown + MORE)}>Show ${Math.min(MORE, trials.length - shown)} more of ${trials.length - shown}</button>`}
   </section>`;
 }
 
-function Row({ trial, place, labels, text }) {
+function Row({ trial: known, block, place, text }) {
+  const trial = useTrial(place, block, known);
+  const { labels } = block;
+  if (!trial) return html`<${TrialLink} class="talk" place=${place} trial=${known.index}><span class="soft mono">#${known.index}</span><span class="soft small">…</span><//>`;
   const missed = labels.filter((_, nth) => trial.states[nth] === "missed" || trial.states[nth] === "missing").map((label) => trial.scores[label] || {});
   const given = Object.values(trial.scores).filter((score) => score.score !== null);
   const slowest = Math.max(0, ...trial.turns.filter((turn) => turn.role === "assistant").map((turn) => turn.seconds || 0));
@@ -188,27 +203,6 @@ function Row({ trial, place, labels, text }) {
     <span class="soft small extent">${many(trial.turns.length, "message")}${slowest > 0 ? ` · ${seconds(slowest)}` : ""}</span>
   <//>`;
 }
-
-function Turn({ turn, text }) {
-  const faults = Object.keys((turn.metadata || {}).user_faults || {});
-  return html`<div class="turn ${turn.role}">
-    <div class="who"><span>${turn.role === "user" ? "Simulated user" : "App"}</span><span>${seconds(turn.seconds)}</span></div>
-    ${(turn.tool_calls || []).map((call) => html`<${Call} call=${call} />`)}
-    <div class="what">${marked(turn.content, text) || html`<span class="soft">(empty)</span>`}</div>
-    ${faults.length > 0 && html`<div class="fault">The simulated user's fault: ${faults.join(", ").replace(/_/g, " ")}</div>`}
-  </div>`;
-}
-
-function Call({ call }) {
-  const inner = typeof call.function === "object" && call.function ? { ...call, ...call.function } : call;
-  const name = [inner.name, inner.tool, inner.tool_name, call.function].find((each) => typeof each === "string" && each) || "tool call";
-  return html`<details class="small"><summary>→ <b>${name}</b></summary><pre>${JSON.stringify(call, null, 1)}</pre></details>`;
-}
-
-const Transcript = ({ trial, text }) => html`<div>
-  ${trial.turns.map((turn) => html`<${Turn} turn=${turn} text=${text} />`)}
-  ${!trial.turns.length && html`<p class="soft">Nothing was said.</p>`}
-</div>`;
 
 function Judged({ trial, labels, expectations, text }) {
   return html`<div>
@@ -243,7 +237,8 @@ function Drawer({ report, kept, state, hits, text }) {
   const trials = !block ? [] : hits ? block.trials.filter((each) => hits.has(each.index)) : block.trials;
   const placeOf = (index) => trials.findIndex((each) => String(each.index) === index);
   const at = placeOf(state.trial);
-  const trial = at >= 0 ? trials[at] : block && block.trials.find((each) => String(each.index) === state.trial);
+  const known = at >= 0 ? trials[at] : block && block.trials.find((each) => String(each.index) === state.trial);
+  const trial = useTrial(place, block, known);
   const step = (by) => { const next = trials[placeOf(stateOf().trial) + by]; if (next) go({ trial: next.index }, { silent: true }); };
   useLayoutEffect(() => {
     const press = (event) => {
@@ -263,8 +258,8 @@ function Drawer({ report, kept, state, hits, text }) {
       <button class="tool" disabled=${at < 0 || at + 1 >= trials.length} onClick=${() => step(1)} aria-label="Next conversation">↓ Next</button>
       <button class="tool" onClick=${close} aria-label="Close">✕</button>
     </div>
-    ${!block && html`<p class="empty">Reading…</p>`}
-    ${block && !trial && html`<p class="empty">What was said here is not in this file.
+    ${(!block || (known && !trial)) && html`<p class="empty">Reading…</p>`}
+    ${block && !known && html`<p class="empty">What was said here is not on this page.
       ${report.kind === "suite" && html`<br />Read it with <code class="mono">simeval show ${report.name} --trial ${state.trial}</code>`}</p>`}
     ${trial && (trial.pair
       ? html`<div class="two pair">
@@ -304,7 +299,7 @@ function Change({ change, text }) {
   </div></section>`;
 }
 
-function App({ report, kept, mark }) {
+function App({ report, kept, mark, links, going }) {
   const state = useAddress();
   const text = (state.text || "").trim();
   const search = useSearch(text, report.scenarios.length);
@@ -337,13 +332,14 @@ function App({ report, kept, mark }) {
   const held = report.scenarios.reduce((sum, each) => sum + each.trials, 0);
   const inside = kept.reduce((sum, each) => sum + each, 0);
   return html`<main>
+    <${Links} links=${links} going=${going} />
     <${Hero} report=${report} mark=${mark} />
     <${Table} title="What was measured" headers=${["Metric", "Value", report.interval, "Examples", "Missing", "App failed", ""]} rows=${report.metrics} />
     <${Filters} report=${report} state=${state} done=${text ? search.done : 0} total=${text ? report.scenarios.length : 0} />
     <p class="soft small"><span class="legend">${draw(LEGEND)}</span> ● what was seen · band: where the true value lies · | what is required</p>
     ${!isComparison && inside < held && html`<p class="soft small">${inside.toLocaleString("en")} of ${held.toLocaleString("en")} conversations shown, the worst of each requirement first.</p>`}
     ${places.slice(0, shown).map((place) => html`<${Scenario} key=${place} scenario=${report.scenarios[place]} place=${place} kept=${kept[place]}
-      isOpen=${isOpen(place)} toggle=${() => toggle({ ...toggled, [place]: !isOpen(place) })} text=${text} hits=${hits && hits.get(place)} />`)}
+      isOpen=${isOpen(place)} isGoing=${going} toggle=${() => toggle({ ...toggled, [place]: !isOpen(place) })} text=${text} hits=${hits && hits.get(place)} />`)}
     ${shown < places.length && html`<button class="more" onClick=${() => show(shown + MORE)}>Show ${Math.min(MORE, places.length - shown)} more of ${places.length - shown} scenarios</button>`}
     ${changes.map((each) => html`<${Change} change=${each} text=${text} />`)}
     ${!places.length && !changes.length && html`<p class="empty">${text && search.done < report.scenarios.length ? "Searching…" : "Nothing matches these filters."}</p>`}
@@ -358,8 +354,4 @@ function App({ report, kept, mark }) {
 const LEGEND = ["svg", { viewBox: "0 0 300 28", class: "interval", "aria-hidden": "true" }, ["line", { class: "scale", x1: 8, y1: 14, x2: 292, y2: 14 }],
   ["rect", { class: "range", x: 150, y: 10.5, width: 110, height: 7, rx: 3.5 }], ["circle", { class: "seen", cx: 210, cy: 14, r: 5 }], ["line", { class: "bar", x1: 120, y1: 3, x2: 120, y2: 25 }]];
 
-addEventListener("DOMContentLoaded", async () => {
-  const { report, kept, mark } = await unpack("head");
-  render(html`<${App} report=${report} kept=${kept} mark=${mark} />`, document.getElementById("app"));
-  document.documentElement.dataset.ready = "yes";
-});
+start(App, "head.json");

@@ -2,7 +2,8 @@
 // What the page knows: its head, the conversations of one scenario at a time, and its state, which is in the address.
 const { html, h, render, useState, useEffect, useLayoutEffect, useMemo, useRef } = htmPreact;
 
-const MOST_LOADED = 60; // scenarios whose conversations are kept unpacked
+const MOST_LOADED = 60; // scenarios, and parts of them, whose conversations are kept unpacked
+const EVERY = 1500; // milliseconds between two looks at what goes on
 
 async function unpack(id) {
   const text = document.getElementById(id).textContent.trim();
@@ -12,25 +13,91 @@ async function unpack(id) {
 }
 
 const loaded = new Map();
+let version = 0; // of what a server says: a run that goes on has more to say each time
 
-// The one place where conversations come from: a server may answer it as well as a block of this file.
-async function load(scenario) {
-  const found = loaded.get(scenario) || unpack(`block-${scenario}`);
-  loaded.delete(scenario);
-  loaded.set(scenario, found);
+function kept(key, find) {
+  const found = loaded.get(key) || find();
+  loaded.delete(key);
+  loaded.set(key, found);
+  found.catch(() => loaded.delete(key));
   if (loaded.size > MOST_LOADED) loaded.delete(loaded.keys().next().value);
   return found;
 }
 
-function useScenario(scenario) {
-  const [found, keep] = useState(null);
+async function asked(path, options) {
+  const answer = await fetch(path, options);
+  const found = await answer.json();
+  if (!answer.ok) throw new Error(found.error);
+  return found;
+}
+
+// The two places where conversations come from: blocks of this file, or files (or a server) beside it.
+const load = (scenario) => kept(`${scenario}`, () => {
+  const isHere = document.getElementById(`block-${scenario}`);
+  return isHere ? unpack(`block-${scenario}`) : asked(`${scenario}.json`);
+});
+const part = (scenario, block, at) => kept(`${scenario}-${Math.floor(at / block.at_once)}`, () => asked(`${scenario}-${Math.floor(at / block.at_once)}.json`));
+
+// What comes later: null until it is there, and again what was there while the same is asked for anew.
+function useLater(key, find) {
+  const [found, keep] = useState({});
   useEffect(() => {
     let wanted = true;
-    keep(null);
-    if (scenario !== null) load(scenario).then((block) => wanted && keep(block));
+    if (key !== null) find().then((value) => wanted && keep({ key, value }), (error) => say(error.message));
     return () => { wanted = false; };
-  }, [scenario]);
+  }, [key, version]);
+  return found.key === key && key !== null ? found.value : null;
+}
+
+const useScenario = (scenario) => useLater(scenario, () => load(scenario));
+
+// A conversation in full: of a block of this file it is there at once.
+function useTrial(scenario, block, trial) {
+  const isWhole = !trial || trial.turns;
+  const find = async () => {
+    const { trials } = await part(scenario, block, block.trials.indexOf(trial));
+    return trials.find((each) => each.index === trial.index) || null;
+  };
+  const found = useLater(isWhole ? null : `${scenario} ${trial.index}`, find);
+  return isWhole ? trial : found;
+}
+
+async function wholeTrials(scenario, block) {
+  if (!block.at_once) return block.trials;
+  const found = [];
+  for (let at = 0; at < block.trials.length; at += block.at_once) found.push(...(await part(scenario, block, at)).trials);
   return found;
+}
+
+function say(message) {
+  const place = document.getElementById("said") || document.body.appendChild(Object.assign(document.createElement("p"), { id: "said" }));
+  place.setAttribute("role", "alert");
+  place.textContent = message;
+}
+
+// Shows an app with the data of this page and, while they are of something that goes on, with what `address` has by then.
+function start(App, address) {
+  const show = (data) => render(html`<${App} ...${data} />`, document.getElementById("app"));
+  async function look(data, before) {
+    if (!data.going) return;
+    await new Promise((done) => { setTimeout(done, EVERY); });
+    if (document.hidden) return look(data, before);
+    try {
+      const now = { ...data, ...(await asked(address, { cache: "no-store" })) };
+      const said = JSON.stringify(now);
+      if (said !== before) { version += 1; loaded.clear(); show(now); }
+      return look(now, said);
+    } catch (error) {
+      say(`No news: ${error.message}`);
+      return look(data, before);
+    }
+  }
+  addEventListener("DOMContentLoaded", async () => {
+    const data = await unpack("head");
+    show(data);
+    document.documentElement.dataset.ready = "yes";
+    look(data, JSON.stringify(data));
+  });
 }
 
 const stateOf = () => Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
@@ -66,6 +133,38 @@ const many = (number, noun) => `${number.toLocaleString("en")} ${noun}${number =
 const seconds = (each) => (each === null || each === undefined ? "" : each < 1 ? `${Math.round(1000 * each)} ms` : `${each.toFixed(1)} s`);
 const short = (value) => (Number.isInteger(value) ? `${value}` : Math.abs(value) < 0.001 ? "< 0.001" : `${Number(value.toPrecision(3))}`);
 
+const Badge = ({ outcome, children }) => html`<span class="badge ${kindOf(outcome)}">${children}</span>`;
+const Sign = ({ of }) => html`<span class="sign ${of}" aria-label=${NAMES[of] || of}>${MARKS[of] || "·"}</span>`;
+
+function Turn({ turn, text }) {
+  const faults = Object.keys((turn.metadata || {}).user_faults || {});
+  return html`<div class="turn ${turn.role}">
+    <div class="who"><span>${turn.role === "user" ? "Simulated user" : "App"}</span><span>${seconds(turn.seconds)}</span></div>
+    ${(turn.tool_calls || []).map((call) => html`<${Call} call=${call} />`)}
+    <div class="what">${marked(turn.content, text) || html`<span class="soft">(empty)</span>`}</div>
+    ${faults.length > 0 && html`<div class="fault">The simulated user's fault: ${faults.join(", ").replace(/_/g, " ")}</div>`}
+  </div>`;
+}
+
+function Call({ call }) {
+  const inner = typeof call.function === "object" && call.function ? { ...call, ...call.function } : call;
+  const name = [inner.name, inner.tool, inner.tool_name, call.function].find((each) => typeof each === "string" && each) || "tool call";
+  return html`<details class="small"><summary>→ <b>${name}</b></summary><pre>${JSON.stringify(call, null, 1)}</pre></details>`;
+}
+
+const Transcript = ({ trial, text }) => html`<div>
+  ${trial.turns.map((turn) => html`<${Turn} turn=${turn} text=${text} />`)}
+  ${!trial.turns.length && html`<p class="soft">Nothing was said.</p>`}
+</div>`;
+
+function Links({ links, going }) {
+  if (!links || !links.length) return null;
+  return html`<nav class="links" aria-label="Pages">
+    ${links.map(([text, address]) => html`<a href=${address}>${text}</a>`)}
+    ${going && html`<span class="soft small" role="status"><i class="pulse"></i>under way</span>`}
+  </nav>`;
+}
+
 function holds(trial, text) {
   const wanted = text.toLowerCase();
   const has = (said) => said && String(said).toLowerCase().includes(wanted);
@@ -86,7 +185,9 @@ function useSearch(text, size) {
       for (let place = 0; place < size; place += 1) {
         const block = await load(place);
         if (!wanted) return;
-        hits.set(place, new Set(block.trials.filter((trial) => holds(trial, text)).map((trial) => trial.index)));
+        const trials = await wholeTrials(place, block);
+        if (!wanted) return;
+        hits.set(place, new Set(trials.filter((trial) => holds(trial, text)).map((trial) => trial.index)));
         if (place % 10 === 9) keep({ text, hits: new Map(hits), done: place + 1 });
       }
       keep({ text, hits, done: size });

@@ -1,0 +1,146 @@
+"""The first page of the viewer: the runs of a store by what they are of, and the course of each requirement."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from simeval.core.serialization import Json
+from simeval.evaluators.verdicts import show_share
+from simeval.results.html.charts import Past, trend_chart
+from simeval.results.screen.report import WORST_FIRST
+from simeval.results.text import counted_of
+from simeval.store.database import Database
+from simeval.store.overview import Overview, PastVerdict, RequirementKey
+from simeval.store.run_summaries import RunSummary
+from simeval.store.runs import Runs
+
+MOST_RUNS = 100  # of a store that are listed
+MOST_IN_A_ROW = 20  # runs of a suite whose verdicts are drawn
+MOST_ROWS = 40  # requirements of a suite that have a row, the worst of its newest run first
+SHARE = (0, 1)
+
+
+@dataclass(slots=True)
+class _Group:
+    """Runs of one suite or dataset, the newest first: those that share a scenario with one of them."""
+
+    titles: set[str]
+    names: Sequence[str]  # of the newest run's scenarios
+    runs: list[RunSummary]
+
+
+class Listing:
+    """Reads what the first page shows."""
+
+    def __init__(self, database: Database, name: str) -> None:
+        self._runs, self._overview, self._name = Runs(database), Overview(database), name
+
+    def data(self) -> Json:
+        """Return what the page shows: a suite or dataset after the other, that with the newest run first."""
+        groups = self.groups()
+        return {
+            "store": self._name,
+            "suites": [self._suite(each) for each in groups],
+            "going": any(run.status == "running" for each in groups for run in each.runs),
+            "most": MOST_RUNS,
+        }
+
+    def groups(self) -> Sequence[_Group]:
+        """Return the newest runs by what they are of."""
+        runs = self._runs.recent(MOST_RUNS)
+        titles = self._overview.titles([run.run_id for run in runs])
+        groups: list[_Group] = []
+        for run in runs:
+            names = titles.get(run.run_id, [])
+            group = next((each for each in groups if each.titles.intersection(names)), None)
+            if group is None:
+                group = _Group(set(), names, [])
+                groups.append(group)
+            group.titles.update(names)
+            group.runs.append(run)
+        return groups
+
+    def _suite(self, group: _Group) -> Json:
+        newest = group.runs[0]
+        rows, all_rows = self._rows([each for each in group.runs if each.outcome][:MOST_IN_A_ROW][::-1])
+        return {
+            "name": f"dataset {newest.dataset}" if newest.dataset else _named(group.names, newest.scenarios),
+            "size": "" if newest.dataset else counted_of(newest.scenarios, "scenario"),
+            "is_of_examples": bool(newest.dataset),
+            "runs": [_run(each) for each in group.runs],
+            "rows": rows,
+            "left_out": all_rows - len(rows),
+        }
+
+    def _rows(self, runs: Sequence[RunSummary]) -> tuple[Sequence[Json], int]:
+        """Return the course of each requirement over runs, the oldest first; and how many requirements there are."""
+        if not runs:
+            return [], 0
+        last = runs[-1].run_id
+        now = sorted(self._overview.verdicts([last]), key=_badness)
+        shown, by_run = now[:MOST_ROWS], dict[RequirementKey, dict[str, PastVerdict]]()
+        titles = list(dict.fromkeys(each.key[0] for each in shown))
+        for each in self._overview.verdicts([run.run_id for run in runs], titles):
+            by_run.setdefault(each.key, {})[each.run_id] = each
+        bars = self._overview.bars(last, titles)
+        return [_row(each.key, runs, by_run[each.key], bars.get(each.key)) for each in shown], len(now)
+
+
+def _named(titles: Sequence[str], size: int) -> str:
+    first = titles[0] if titles else "a suite without scenarios"
+    return first if size < 2 else f"{first}, and {size - 1} more"
+
+
+def _badness(verdict: PastVerdict) -> int:
+    return next(place for place, outcome in enumerate((*WORST_FIRST, verdict.outcome)) if outcome == verdict.outcome)
+
+
+def _row(
+    key: RequirementKey, runs: Sequence[RunSummary], verdicts: Mapping[str, PastVerdict], bar: Json | None
+) -> Json:
+    points = [_past(run, verdicts[run.run_id], bar) if run.run_id in verdicts else None for run in runs]
+    latest = verdicts[runs[-1].run_id]
+    return {
+        "scenario": key[0],
+        "label": key[1],
+        "evaluator": key[2],
+        "outcome": latest.outcome,
+        "said": _estimate(latest, bar),
+        "picture": trend_chart(points, bar),
+    }
+
+
+def _past(run: RunSummary, verdict: PastVerdict, bar: Json | None) -> Past:
+    return Past(
+        outcome=verdict.outcome,
+        estimate=verdict.estimate,
+        interval=(verdict.low, verdict.high),
+        said=f"{run.started:%d %B %H:%M}: {verdict.outcome}, {_estimate(verdict, bar)}",
+        address=f"run/{run.run_id}/",
+    )
+
+
+def _estimate(verdict: PastVerdict, bar: Json | None) -> str:
+    is_share = bar is not None and (bar["low"], bar["high"]) == SHARE
+    ends = [_number(each, is_share=is_share) for each in (verdict.low, verdict.high)]
+    between = f" [{ends[0]} to {ends[1]}]" if (verdict.low, verdict.high) != (None, None) else ""
+    return f"{_number(verdict.estimate, is_share=is_share)}{between}, n = {verdict.n}"
+
+
+def _number(value: float | None, *, is_share: bool) -> str:
+    return "–" if value is None else show_share(round(value, 3)) if is_share else f"{value:.3g}"
+
+
+def _run(run: RunSummary) -> dict[str, Any]:
+    return {
+        "run_id": run.run_id,
+        "started": f"{run.started:%Y-%m-%d %H:%M}",
+        "status": run.status,
+        "outcome": run.outcome or "",
+        "app": run.app,
+        "trials": run.trials,
+        "calls": run.calls,
+        "cost": "" if run.cost_usd is None else f"${run.cost_usd:.4f}",
+        "seconds": run.seconds,
+        "metadata": {name: str(value) for name, value in run.metadata.items()},
+    }

@@ -1,0 +1,126 @@
+"""The page of a run: its report, whose conversations are read from the store as they are looked at."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Generic, TypeVar
+
+from simeval.core.serialization import Json
+from simeval.core.trial import Judgement
+from simeval.errors import DefinitionError
+from simeval.results.html.blocks import as_json, charts_of
+from simeval.results.html.heads import head_of, scenarios_of
+from simeval.results.html.page import mark_of, served_page
+from simeval.results.html.record import Report
+from simeval.results.html.trials import Required, outline_of, report_trial, required_of, worst_first
+from simeval.store.database import Database
+from simeval.store.overview import Overview
+from simeval.store.reports import StoredSource
+from simeval.store.runs import Runs
+
+AT_ONCE = 20  # conversations that a page asks for together
+MOST_KEPT = 12  # runs, and scenarios, that are kept as they were read
+
+Held = TypeVar("Held")
+
+
+class Recent(Generic[Held]):
+    """Keeps what was made last, by a key."""
+
+    def __init__(self, most: int = MOST_KEPT) -> None:
+        self._most, self._held = most, OrderedDict[object, Held]()
+
+    def get(self, key: object, make: Callable[[], Held]) -> Held:
+        """Return what is kept under a key, made where it is not."""
+        if key not in self._held:
+            self._held[key] = make()
+        self._held.move_to_end(key)
+        while len(self._held) > self._most:
+            self._held.popitem(last=False)
+        return self._held[key]
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A run as it was read, and the order of the trials of its scenarios, once they have been looked at."""
+
+    source: StoredSource
+    report: Report
+    orders: Recent[tuple[Sequence[int], Sequence[Json]]] = field(default_factory=Recent)
+
+
+class RunPages:
+    """Reads what the page of a run shows. Raises DefinitionError for what is not there."""
+
+    def __init__(self, database: Database) -> None:
+        self._runs, self._overview = Runs(database), Overview(database)
+        self._read = Recent[_Read](4)
+
+    def page(self, run_id: str, links: Sequence[tuple[str, str]]) -> str:
+        """Return the page of a run, with links to others."""
+        return served_page(self._at(run_id).report, {**self.head(run_id), "links": links})
+
+    def is_judged(self, run_id: str) -> bool:
+        """Return whether a run is a suite's that has ended."""
+        document = self._at(run_id).source.document
+        return "passed" in document and "metrics" not in document
+
+    def head(self, run_id: str) -> Json:
+        """Return what is at the top of the page; of a run that goes on it is asked for again and again."""
+        found = self._at(run_id)
+        return {
+            "mark": mark_of(found.report.outcome),
+            "report": as_json(found.report),
+            "kept": [each.trials for each in found.report.scenarios],
+            "going": found.source.document.get("status") == "running",
+        }
+
+    def block(self, run_id: str, scenario: int) -> Json:
+        """Return the trials of a scenario in outline, the worst first, with its pictures."""
+        found = self._at(run_id)
+        required, expectations = self._required(found, scenario)
+        return {
+            "labels": [each.label for each in required],
+            "charts": [charts_of(each) for each in expectations],
+            "trials": self._order(found, scenario)[1],
+            "at_once": AT_ONCE,
+        }
+
+    def part(self, run_id: str, scenario: int, number: int) -> Json:
+        """Return some of the trials of a scenario in full: those that stand at one place of its order."""
+        found = self._at(run_id)
+        required, _ = self._required(found, scenario)
+        order, _ = self._order(found, scenario)
+        wanted = order[number * AT_ONCE : (number + 1) * AT_ONCE]
+        if not wanted:
+            raise DefinitionError(f"run {run_id}", found=f"scenario {scenario} has no part {number}", do="look again")
+        read = {each.trial.index: each for each in found.source.read(scenario, wanted)}
+        return {"trials": [asdict(report_trial(read[index], required)) for index in wanted if index in read]}
+
+    def parts(self, run_id: str) -> Sequence[tuple[int, int]]:
+        """Return how many trials each scenario has, with its place."""
+        found = self._at(run_id)
+        return [(place, len(self._order(found, place)[0])) for place in range(len(found.report.scenarios))]
+
+    def _at(self, run_id: str) -> _Read:
+        return self._read.get((run_id, self._overview.stamp(run_id)), lambda: self._new(run_id))
+
+    def _new(self, run_id: str) -> _Read:
+        source = StoredSource(self._runs, run_id)
+        return _Read(source, head_of(source.document, source.rubrics))
+
+    def _required(self, found: _Read, scenario: int) -> tuple[Sequence[Required], Sequence[Json]]:
+        scenarios = scenarios_of(found.source.document)
+        if not 0 <= scenario < len(scenarios):
+            raise DefinitionError(f"run {found.report.name}", found=f"it has no scenario {scenario}", do="look again")
+        expectations = scenarios[scenario]["expectations"]
+        return required_of(found.source.labels(scenario), expectations), expectations
+
+    def _order(self, found: _Read, scenario: int) -> tuple[Sequence[int], Sequence[Json]]:
+        def read() -> tuple[Sequence[int], Sequence[Json]]:
+            required, _ = self._required(found, scenario)
+            outlines: dict[int, Judgement] = {each.trial.index: each for each in found.source.outlines(scenario)}
+            order = worst_first(list(outlines.values()), required)
+            return order, [outline_of(outlines[index], required) for index in order]
+
+        return found.orders.get(scenario, read)
