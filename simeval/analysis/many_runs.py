@@ -82,7 +82,8 @@ def many_text(many: ManyRuns, terminal: Terminal = PLAIN) -> str:
     foot = (
         f"Holm's correction holds over all {tests} tests of worse, and of better: if nothing is so, any is found so "
         f"with probability at most {level}; and over the {len(many.comparisons)} runs for not worse by more than "
-        f"{margin} percentage points: if each run loses more somewhere, any meets the gate with probability at most {level}"
+        f"{margin} percentage points: if each run loses more somewhere, any meets the gate with probability at most "
+        f"{level}"
     )
     lines += [terminal.paint(line, "dim") for line in terminal.wrap(foot, rest="  ")]
     baseline = one_line(f"baseline {first.baseline}")
