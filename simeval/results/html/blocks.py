@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from simeval.core.serialization import Json, plain
-from simeval.results.html.charts import Node, histogram, region_chart
+from simeval.results.html.charts import Node, histogram, region_chart, region_key
 from simeval.results.html.heads import scenarios_of
 from simeval.results.html.record import ReportTrial
 from simeval.results.html.sentences import way
@@ -88,7 +88,8 @@ def _chart(expectation: Json, verdict: Json, *, with_scores: bool) -> Json:
         if with_scores and len(set(scores)) > 1
         else None
     )
-    return {"region": region, "said": said if region else "", "scores": spread}
+    key = region_key(chart, region) if chart and region else []
+    return {"region": region, "key": key, "said": said if region else "", "scores": spread}
 
 
 class _Writer:

@@ -159,6 +159,18 @@ def region_chart(chart: Mapping[str, Any], *, label: str) -> Node:
     ]
 
 
+def region_key(chart: Mapping[str, Any], drawn: Node) -> list[tuple[str, str]]:
+    """Return the class and the meaning of each area that is drawn, in the order of a legend."""
+    there = {part[1].get("class") for part in drawn[2:]}
+    ends = "a pass has become unlikely: the run ends" if chart.get("end_at") else "no pass possible any more"
+    meanings = {
+        "passing": ("k-pass", "passes here"),
+        "nopass": ("k-none", ends),
+        "failing": ("k-fail", "proven below the bar"),
+    }
+    return [meaning for area, meaning in meanings.items() if area in there]
+
+
 def _areas(chart: Mapping[str, Any], most: int, plot: _Plot) -> list[Node]:
     """Return where a run ends without a pass, where the app is proven to be below the bar, and where it passes."""
     areas: list[Node] = []

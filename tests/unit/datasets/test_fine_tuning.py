@@ -76,7 +76,7 @@ def test_what_is_written_is_read_again(tmp_path: Path, form: str) -> None:
     ("example", "asked", "learnt"),
     [
         (Example(inputs={"input": "2 + 2?"}, outputs={"output": "4"}), "2 + 2?", "4"),
-        (Example(inputs={"input": "2 + 2?"}, outputs={"output": {"sum": 4}}), "2 + 2?", '{"sum": 4}'),
+        (Example(inputs={"sum of": "2 and 2"}, outputs={"output": {"sum": 4}}), "2 and 2", '{"sum": 4}'),
         (
             Example(
                 inputs={"input": [{"role": "user", "content": "Hi"}]},
@@ -95,8 +95,8 @@ def test_the_reference_is_what_is_to_be_learnt(tmp_path: Path, example: Example,
 
 
 def test_an_example_without_an_answer_is_named_and_nothing_is_written(tmp_path: Path) -> None:
-    known, unknown = ({"input": question, "output": answer} for question, answer in (("2 + 2?", "4"), ("?", None)))
-    dataset = dataset_of([known, unknown])
+    rows = [{"question": "2 + 2?", "answer": "4"}, {"question": "?", "answer": None}]
+    dataset = dataset_of(rows, outputs="answer")
 
     with pytest.raises(DefinitionError, match="example 2: it has neither a reference nor a recorded answer"):
         write_dataset(dataset, tmp_path / "rows.jsonl", form="openai")

@@ -107,7 +107,7 @@ function Pictures({ chart, outcome, place }) {
       <summary>${chart.said || "How its scores are spread"}</summary>
       <div class="pictures">
         ${chart.region && html`<figure>${draw(chart.region)}
-          <div class="key"><span><i class="k-pass"></i>passes here</span><span><i class="k-none"></i>no pass possible any more</span><span><i class="k-fail"></i>proven below the bar</span><span>each dot is a conversation: choose it to read it (keys: ← → Enter)</span></div>
+          <div class="key">${chart.key.map(([mark, said]) => html`<span><i class=${mark}></i>${said}</span>`)}<span>each dot is a conversation: choose it to read it (keys: ← → Enter)</span></div>
         </figure>`}
         ${chart.scores && html`<figure class="narrow"><figcaption class="small soft">Scores: how often each was given</figcaption>${draw(chart.scores)}</figure>`}
       </div>

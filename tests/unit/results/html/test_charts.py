@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import pytest
+
 from simeval.core.setting_choices import StopAt
 from simeval.evaluators.ratings import SuccessRateEvaluator
 from simeval.results.encoding import encode_verdict
-from simeval.results.html.charts import Node, as_svg, histogram, interval_chart, region_chart
+from simeval.results.html.charts import Node, as_svg, histogram, interval_chart, region_chart, region_key
 from simeval.results.html.sentences import way
 from simeval.results.screen.page import ShownCut
 
@@ -101,3 +103,19 @@ def test_a_chart_of_an_older_result_has_no_such_area() -> None:
     [area] = parts(region_chart(older, label="its way"), "nopass")
 
     assert "points" not in area
+
+
+@pytest.mark.parametrize(
+    ("stop", "ratings", "meanings"),
+    [
+        ("unlikely", [9] * 12 + [2] * 3, ["a pass has become unlikely: the run ends"]),
+        ("gate", [2] * 6, ["no pass possible any more", "proven below the bar"]),
+        ("verdict", [9] * 60, ["passes here"]),
+    ],
+)
+def test_the_legend_names_the_areas_that_are_drawn(stop: StopAt, ratings: list[float], meanings: list[str]) -> None:
+    chart = verdict_of(*ratings, stop=stop)["chart"]
+
+    key = region_key(chart, region_chart(chart, label="its way"))
+
+    assert [meaning for _, meaning in key if meaning in meanings] == meanings
