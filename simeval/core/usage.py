@@ -1,7 +1,9 @@
 """What a run's models were asked and what it cost, summed by role."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+from simeval.core.conversation import ChatMessage
 
 
 @dataclass(slots=True)
@@ -39,11 +41,31 @@ class Usage:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCall:
+    """One call to a model, from when it was asked for to its end, both in nanoseconds of Unix time.
+
+    `asked` renders the prompt; `error` is the kind of what went wrong, empty where nothing did.
+    """
+
+    role: str
+    model: str
+    started: int
+    ended: int
+    asked: Callable[[], Sequence[ChatMessage]]
+    answered: str = ""
+    is_cut: bool = False
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    error: str = ""
+
+
 @dataclass(slots=True)
 class Ledger:
-    """The usage of one run."""
+    """The usage of one run. `on_call`, where there is one, is told of each call to a model when it is over."""
 
     roles: dict[str, Usage] = field(default_factory=dict)
+    on_call: Callable[[ModelCall], None] | None = None
 
     def of(self, role: str) -> Usage:
         """Return the usage of a role, to be added to."""

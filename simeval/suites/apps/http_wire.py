@@ -67,7 +67,7 @@ class Wire:
                     request.url,
                     json=request.body,
                     params=request.query,
-                    headers={"traceparent": kept.traceparent, **request.headers},
+                    headers={"traceparent": kept.new_traceparent(), **request.headers},
                     cookies=dict(kept.cookies),
                     allow_redirects=False,  # it would take headers with keys to another server
                 ) as answer,

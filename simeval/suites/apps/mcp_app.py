@@ -87,7 +87,7 @@ class McpApp(AddressedApp):
 
     async def _asked(self, line: McpLine, kept: Session, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the result of a request, with what the protocol wants to know of it."""
-        meta: dict[str, Any] = {"traceparent": kept.traceparent}
+        meta: dict[str, Any] = {"traceparent": kept.new_traceparent()}
         if line.version == MODERN:
             meta[f"{_META}/protocolVersion"] = MODERN
             meta[f"{_META}/clientInfo"] = _client()

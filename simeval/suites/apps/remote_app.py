@@ -9,6 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 from uuid import uuid4
 
 from simeval.core.conversation import AppResponse, ChatMessage
+from simeval.core.trace_context import new_traceparent
 
 SHOWN = 200  # characters of what an app said that is quoted
 
@@ -100,10 +101,9 @@ class Session:
         names = {"given": self.given, "theirs": self.theirs, "cookies": dict(self.cookies), "kept": dict(self.kept)}
         return {"session": names} if self.line is None else {"session": names, "line": self.line}
 
-    @property
-    def traceparent(self) -> str:
-        """The trace of a request of this conversation, in the form of the W3C: all of them are one trace."""
-        return f"00-{self.given}-{uuid4().hex[:16]}-01"
+    def new_traceparent(self) -> str:
+        """Return the trace of a new request of this conversation: all of them are one trace."""
+        return new_traceparent(self.given)
 
 
 def quoted(text: str) -> str:

@@ -80,7 +80,7 @@ class SocketApp(DescribedApp):
         import aiohttp
 
         values = {"message": "", "messages": "", "session": kept.given}
-        headers = {"traceparent": kept.traceparent, **self._sent_headers(values)}
+        headers = {"traceparent": kept.new_traceparent(), **self._sent_headers(values)}
         try:
             return await self._wire.opened.ws_connect(written(self.url, values), headers=headers, max_msg_size=0)
         except aiohttp.WSServerHandshakeError as error:
