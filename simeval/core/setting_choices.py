@@ -13,5 +13,6 @@ StopAt = Literal["unlikely", "gate", "verdict"]  # what evaluators know; without
 Stop = Literal["unlikely", "reachable", "gate", "verdict"]
 CriteriaCalls = Literal["all", "each"]
 JudgeReply = Literal["json", "label"]
+TraceOut = Literal["otlp", "global"]
 ModelRole = Literal["judge", "user", "app"]  # whose options a model gets; rubrics and scorers are the judge's
 ROLES: Sequence[ModelRole] = get_args(ModelRole)

@@ -1,7 +1,7 @@
 """A field of the settings that knows all that is said of it: its help, its group, its option, its check."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import Field, dataclass
+from dataclasses import Field, dataclass, field
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -38,9 +38,9 @@ def about(group: str, help: str, **more: Any) -> Mapping[str, About]:
     return {ABOUT: About(group=group, help=help, **more)}
 
 
-def options_of_calls(flag: str, help: str) -> Mapping[str, About]:
-    """Return the metadata of a setting with what goes into calls to models."""
-    return about(SURROUNDINGS, help, flag=flag, metavar="NAME=VALUE")
+def options_of_calls(flag: str, help: str) -> Any:
+    """Return the field of a setting with what goes into calls to models, which is not shown: keys are among it."""
+    return field(default=None, repr=False, metadata=about(SURROUNDINGS, help, flag=flag, metavar="NAME=VALUE"))
 
 
 def about_of(each: "Field[Any]") -> About:

@@ -15,6 +15,7 @@ from simeval.core.setting_choices import (
     OnFailedControl,
     OnUserFault,
     Stop,
+    TraceOut,
     UserFormat,
 )
 from simeval.core.terminal import Display
@@ -75,4 +76,7 @@ class SettingOverrides(TypedDict, total=False):
     user_options: Mapping[str, Any] | None
     app_options: Mapping[str, Any] | None
     secret_patterns: Sequence[str]
+    trace_out: TraceOut | None
+    trace_in: str | None
+    trace_in_seconds: float
     display: Display | None

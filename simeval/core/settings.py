@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simeval.core import setting_choices as choices
+from simeval.core import trace_settings
 from simeval.core.executors import RayExecutor, require_executor
 from simeval.core.retry_config import RetryConfig as RetryConfig
 from simeval.core.setting_checks import (
@@ -330,31 +331,24 @@ class Settings:
             unset="not asked",
         ),
     )
-    model_options: Mapping[str, Any] | None = field(  # keys are among options
-        default=None, repr=False, metadata=options_of_calls("--model-option", "Goes into every call to a model.")
+    model_options: Mapping[str, Any] | None = options_of_calls("--model-option", "Goes into every call to a model.")
+    judge_options: Mapping[str, Any] | None = options_of_calls(
+        "--judge-option", "Goes into calls of judges, of their rubrics and of scorers that chat only."
     )
-    judge_options: Mapping[str, Any] | None = field(
-        default=None,
-        repr=False,
-        metadata=options_of_calls(
-            "--judge-option", "Goes into calls of judges, of their rubrics and of scorers that chat only."
-        ),
+    user_options: Mapping[str, Any] | None = options_of_calls(
+        "--user-option", "Goes into calls of the simulated user only."
     )
-    user_options: Mapping[str, Any] | None = field(
-        default=None,
-        repr=False,
-        metadata=options_of_calls("--user-option", "Goes into calls of the simulated user only."),
-    )
-    app_options: Mapping[str, Any] | None = field(
-        default=None,
-        repr=False,
-        metadata=options_of_calls("--app-option", "Goes into calls of an app that is a model only."),
+    app_options: Mapping[str, Any] | None = options_of_calls(
+        "--app-option", "Goes into calls of an app that is a model only."
     )
     secret_patterns: Sequence[str] = field(
         default=(),
         repr=False,
         metadata=about(SURROUNDINGS, "What is kept out of all texts.", flag="--secret-pattern", metavar="REGEX"),
     )
+    trace_out: choices.TraceOut | None = field(default=None, metadata=trace_settings.OUT)
+    trace_in: str | None = field(default=None, metadata=trace_settings.IN)
+    trace_in_seconds: float = field(default=10.0, metadata=trace_settings.WAIT)
     display: Display | None = field(
         default=None,
         metadata=about(SURROUNDINGS, "How a run is shown.", flag="--display", unset="live on a terminal, else plain"),

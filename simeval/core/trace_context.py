@@ -1,6 +1,6 @@
 """The traces that requests to an app are sent in, told to whoever wants to find the app's own spans again."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -17,23 +17,23 @@ class SentTrace:
     at: datetime
 
 
-_LISTS: ContextVar[tuple[list[SentTrace], ...]] = ContextVar("simeval_sent_traces", default=())
+Note = Callable[[SentTrace], None]
+_NOTES: ContextVar[tuple[Note, ...]] = ContextVar("simeval_sent_traces", default=())
 
 
 def new_traceparent(trace_id: str) -> str:
     """Return the header of a new request in a trace, in the form of the W3C, and tell it to those who listen."""
     sent = SentTrace(trace_id, uuid4().hex[:16], datetime.now(UTC))
-    for each in _LISTS.get():
-        each.append(sent)
+    for note in _NOTES.get():
+        note(sent)
     return f"00-{sent.trace_id}-{sent.span_id}-01"
 
 
 @contextmanager
-def noting_traces() -> Iterator[list[SentTrace]]:
-    """Note the traces of all requests that are sent from here on, in this task and those it starts."""
-    sent: list[SentTrace] = []
-    before = _LISTS.set((*_LISTS.get(), sent))
+def noting_traces(note: Note) -> Iterator[None]:
+    """Note the traces of all requests before they are sent from here on, in this task and those it starts."""
+    before = _NOTES.set((*_NOTES.get(), note))
     try:
-        yield sent
+        yield
     finally:
-        _LISTS.reset(before)
+        _NOTES.reset(before)

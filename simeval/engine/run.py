@@ -39,6 +39,8 @@ from simeval.engine.plans.scenario_plan import RunPlan, ScenarioPlan, rubric_req
 from simeval.engine.plans.shards import ShardPlan, plan_shard
 from simeval.engine.run_context import RemoteRun, RunContext, embedded_notes, replaced_notes, too_long
 from simeval.engine.simulation import Simulation
+from simeval.engine.telemetry.joining import joining
+from simeval.engine.telemetry.tracing import TracedExecutor, tracing
 from simeval.engine.watchdog import watching
 from simeval.errors import DefinitionError
 from simeval.models.prices import Price
@@ -86,6 +88,8 @@ class _Work(Generic[R]):
 async def simulate(context: RunContext, suite: Sequence[ScenarioTest], app_handler: ExampleHandler) -> SuiteResult:
     """Simulate users of every scenario, judge, and conclude. Raises DefinitionError before any call is made."""
     settings, user, judges = context.settings, context.shared.user, context.judge_names
+    do = 'use "local": spans are joined where trials are held'
+    require(not (settings.trace_in and context.shared.elsewhere), "trace_in", found=settings.executor, do=do)
     if context.shared.elsewhere is not None:
         context.shared.elsewhere.check(settings, context.store)
     simulation = Simulation.of(context, suite, app_handler)
@@ -263,10 +267,15 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
         progress = stack.enter_context(progress_of(trials, context.settings.display))
         demand = stack.enter_context(Demand(len(plans), largest=trials, shared=shared.in_flight))
         executor = await stack.enter_async_context(work.executor(run, demand, known.begun))
+        join = partial(joining, address=context.settings.trace_in, seconds=context.settings.trace_in_seconds)
+        executor = await stack.enter_async_context(join(executor, demand, context.clean))
+        trace = await stack.enter_async_context(
+            tracing(context.settings.trace_out, run, plans, meter.ledger, context.clean)
+        )
         pipeline = Pipeline(
             plans=plans,
             demand=demand,
-            executor=executor,
+            executor=executor if trace is None else TracedExecutor(executor, trace),
             statistician=work.conclusion(
                 demand=demand, on_trial=progress.advance, recalled=[known.first_whole(plan) for plan in plans]
             ),
@@ -289,7 +298,10 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
             most_calls=context.settings.model_concurrency,
         )
         async with watching(), progress.watched(look):
-            return await pipeline.run(run, min(context.settings.concurrency, trials), meter.measured)
+            result = await pipeline.run(run, min(context.settings.concurrency, trials), meter.measured)
+        if trace is not None:
+            trace.result = result
+        return result
 
 
 def _canaries(context: RunContext, plans: Sequence[RunPlan]) -> RunCanaries:

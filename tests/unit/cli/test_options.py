@@ -57,6 +57,9 @@ EXAMPLES: dict[str, tuple[list[str], object]] = {
     "accept_changes": (["--accept-changes"], True),
     "cache": (["--cache"], True),
     "canary_folder": (["--canary", "kept"], "kept"),
+    "trace_out": (["--trace-out", "otlp"], "otlp"),
+    "trace_in": (["--trace-in", "127.0.0.1:4318"], "127.0.0.1:4318"),
+    "trace_in_seconds": (["--trace-in-wait", "2"], 2.0),
     "model_options": (
         ["--model-option", "temperature=0.5", "--model-option", "api_base=http://x"],
         {"temperature": 0.5, "api_base": "http://x"},

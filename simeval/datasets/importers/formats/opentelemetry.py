@@ -73,18 +73,24 @@ def _take(found: Mapping[str, Any], spans: list[Json], said: dict[str, _Said]) -
     traces, logs = found.get("otlp_traces", found), found.get("otlp_logs", found)
     if not any(name in part for part in (traces, logs) for name in ("resourceSpans", "resourceLogs")):
         raise ValueError('it has neither "resourceSpans" nor "resourceLogs"')
-    for resource in traces.get("resourceSpans") or []:
-        for scope in resource.get("scopeSpans") or []:
-            for span in scope.get("spans") or []:
-                spans.append({**span, "attributes": _attributes(span.get("attributes"))})
-                for event in span.get("events") or []:
-                    _hear(str(event.get("name")), None, _attributes(event.get("attributes")), _place(said, span))
+    for span in spans_in(traces):
+        spans.append(span)
+        for event in span.get("events") or []:
+            _hear(str(event.get("name")), None, _attributes(event.get("attributes")), _place(said, span))
     for resource in logs.get("resourceLogs") or []:
         for scope in resource.get("scopeLogs") or []:
             for log in scope.get("logRecords") or []:
                 attributes = _attributes(log.get("attributes"))
                 name = str(first(log, "eventName") or attributes.get("event.name"))
                 _hear(name, _value(log.get("body") or {}), attributes, _place(said, log))
+
+
+def spans_in(export: Mapping[str, Any]) -> Iterator[Json]:
+    """Yield the spans of an export in OTLP's JSON, each with its attributes as an object."""
+    for resource in export.get("resourceSpans") or []:
+        for scope in resource.get("scopeSpans") or []:
+            for span in scope.get("spans") or []:
+                yield {**span, "attributes": _attributes(span.get("attributes"))}
 
 
 def _place(said: dict[str, _Said], found: Mapping[str, Any]) -> _Said:
@@ -129,7 +135,7 @@ def _add(span: Json, said: _Said, trace: Trace) -> bool:
     if not span.get("parentSpanId"):
         known = {name: value for name, value in attributes.items() if not name.startswith(("gen_ai.", "llm."))}
         trace.metadata |= {**known, **filled(name=span.get("name"))}
-    if run := _run(attributes):
+    if run := tool_run_of(attributes):
         trace.runs.append(run)
         return False
     if not _is_call(attributes, said):
@@ -181,7 +187,7 @@ def _turns(messages: Iterable[Any]) -> Iterator[Turn]:
                 yield turn
 
 
-def _run(attributes: Json) -> Json:
+def tool_run_of(attributes: Json) -> Json:
     """Return the tool that a span is the run of; empty where it is none."""
     if attributes.get("gen_ai.operation.name") != "execute_tool":
         return {}

@@ -1,0 +1,23 @@
+"""What is said of the settings of traces."""
+
+from simeval.core.addresses import require_listening
+from simeval.core.setting_checks import require_seconds
+from simeval.core.setting_field import SURROUNDINGS, about
+
+OUT = about(
+    SURROUNDINGS,
+    "Tell the run in OpenTelemetry spans: to where OTEL_* variables say, or the program's own provider.",
+    flag="--trace-out",
+    unset="to nobody",
+)
+IN = about(
+    SURROUNDINGS,
+    "Take the app's own OpenTelemetry spans at this address, for the tools that it runs.",
+    flag="--trace-in",
+    metavar="HOST:PORT",
+    unset="not at all",
+    check=require_listening,
+)
+WAIT = about(
+    SURROUNDINGS, "Seconds to wait for a trial's spans, at most.", flag="--trace-in-wait", check=require_seconds
+)
