@@ -45,7 +45,7 @@ class JoiningExecutor:
     def notes(self) -> Sequence[str]:
         told = f"spans of the app: {self._joined:,} of {self._trials:,} trials, {self._calls:,} tool calls in them"
         others = [
-            (self._untraced, "trials sent no trace, for the app is not asked over HTTP, a WebSocket or MCP"),
+            (self._untraced, "trials sent no trace, for the app is reached by no protocol"),
             (self._missing, f"trials lack spans that did not come within {self.seconds:g} seconds"),
             (self.inbox.late, "spans came too late"),
             (self.inbox.foreign, "spans are of no trial of this run"),

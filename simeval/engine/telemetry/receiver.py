@@ -7,11 +7,13 @@ import json
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from simeval.core.addresses import host_and_port
+from simeval.core.capture import Caught, attempt
 from simeval.core.serialization import Json
 from simeval.core.trace_context import SentTrace
 from simeval.datasets.importers.formats.opentelemetry import spans_in
@@ -103,15 +105,17 @@ def _taken(inbox: SpanInbox, body: bytes, kind: str) -> web.Response:
 
     if kind not in (_JSON, _PROTOBUF):
         return web.Response(status=415, text=f"send {_JSON} or {_PROTOBUF}")
-    try:
-        export = json.loads(body) if kind == _JSON else _unpacked(body)
-        spans = list(spans_in(export))
-    except ImportError:
+    found = attempt(partial(_spans, body, kind))  # a body may be wrong in any way
+    if isinstance(found, Caught) and isinstance(found.error, ImportError):
         return web.Response(status=415, text=f'send {_JSON}, or pip install "simeval[otel]" where simeval is')
-    except Exception as error:  # whatever a body of anybody's is wrong with
-        return web.Response(status=400, text=f"no export of spans: {type(error).__name__}: {error}")
-    inbox.add(spans)
+    if isinstance(found, Caught):
+        return web.Response(status=400, text=f"no export of spans: {type(found.error).__name__}: {found.error}")
+    inbox.add(found)
     return web.Response(body=b"{}" if kind == _JSON else b"", content_type=kind)
+
+
+def _spans(body: bytes, kind: str) -> list[Json]:
+    return list(spans_in(json.loads(body) if kind == _JSON else _unpacked(body)))
 
 
 def _unpacked(body: bytes) -> Mapping[str, Any]:

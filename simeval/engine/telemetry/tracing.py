@@ -4,9 +4,11 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from time import time_ns
 from typing import Any
 
+from simeval.core.capture import Caught, attempt
 from simeval.core.logs import warn_all
 from simeval.core.run_records import TrialKey
 from simeval.core.setting_choices import TraceOut
@@ -75,11 +77,10 @@ class Tracing:
         self._safely(self.spans.end, self.result)
 
     def _safely(self, make: Callable[[Any], None], what: object) -> None:
-        try:
-            make(what)
-        except Exception as error:  # whatever a provider raises, the run goes on
+        made = attempt(partial(make, what))  # whatever a provider raises, the run goes on
+        if isinstance(made, Caught):
             if not self._has_failed:
-                _warn(error)
+                _warn(made.error)
             self._has_failed = True
 
 
@@ -130,12 +131,12 @@ async def tracing(
         yield None
         return
     async with open_tracer(out) as tracer:
-        try:
-            made = Tracing(RunSpans(tracer, run, plans, clean))
-        except Exception as error:  # a provider of the user's own
-            _warn(error)
+        spans = attempt(partial(RunSpans, tracer, run, plans, clean))
+        if isinstance(spans, Caught):
+            _warn(spans.error)
             yield None
             return
+        made = Tracing(spans)
         ledger.on_call = made.hear
         try:
             yield made

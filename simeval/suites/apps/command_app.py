@@ -1,6 +1,7 @@
 """An app that is a program: it is started for each turn, reads JSON, and writes its answer."""
 
 import json
+import os
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -50,7 +51,8 @@ class CommandApp(ProtocolApp):
         with TemporaryFile() as written:  # and no pipe, which breaks where the program does not read it to its end
             written.write(json.dumps(asked).encode())
             written.seek(0)
-            done = await anyio.run_process(shlex.split(self.command), stdin=written, check=False)
+            known = {**os.environ, "TRACEPARENT": kept.new_traceparent()}
+            done = await anyio.run_process(shlex.split(self.command), stdin=written, check=False, env=known)
         reply.came, complaint = (out.decode("utf-8", "replace").strip() for out in (done.stdout, done.stderr))
         reply.status = f"exit status {done.returncode}"
         if done.returncode:
