@@ -1,7 +1,8 @@
 """An app in a process of its own that sends its spans: `python -m tests.support.traced_app COLLECTOR`.
 
 It writes its port, then answers {"message", "session"} at /chat with the session; that it looked up an order of that
-session stands in its spans alone. Of every ten sessions one never sends its spans, and another only when it is asked to at /late.
+session stands in its spans alone. Of every ten sessions one never sends its spans, and another only when it is asked to
+at /late.
 """
 
 import asyncio

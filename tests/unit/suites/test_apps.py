@@ -274,3 +274,15 @@ async def test_what_was_retrieved_is_the_context_of_an_answer(server: WebApp) ->
 
     async with app:
         assert (await app(HELLO, {})).context == ["a", "b"]
+
+
+@pytest.mark.anyio
+async def test_a_program_gets_the_trace_of_its_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = CommandApp("printenv TRACEPARENT")
+
+    first = await app(HELLO, {})
+    second = await app(AGAIN, first.state)
+
+    traces, spans = zip(*(each.response.split("-")[1:3] for each in (first, second)), strict=True)
+    assert set(traces) == {first.state["session"]["given"]}
+    assert len(set(spans)) == 2
