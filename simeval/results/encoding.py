@@ -11,8 +11,9 @@ from simeval.core.serialization import Json, encode_conversation, plain
 from simeval.core.trial import Estimate, Failure, Judgement, Outcome, Score, Verdict
 from simeval.core.usage import total
 from simeval.evaluators.base import Evaluator
+from simeval.results.gates import meets_gates
 from simeval.results.guarantee import guarantee
-from simeval.results.outcomes import combine, meets_gate
+from simeval.results.outcomes import combine
 from simeval.results.screen.page import shown_verdict
 
 if TYPE_CHECKING:  # results are written as reports, which are made of what is here
@@ -63,7 +64,7 @@ def encode_suite(results: Sequence["EvaluationResult"], run: "RunRecord", *, ver
     outcome = combine([result.outcome for result in results])
     stated = guarantee([each for result in results for each in result.verdicts], gate=run.gate, joint=run.joint)
     return {
-        **_head(run, outcome, stated, gate_met=meets_gate(outcome, run.gate), version=version),
+        **_head(run, outcome, stated, gate_met=meets_gates(outcome, run.gate, run.baseline), version=version),
         "scenarios": [
             encode_scenario(result) | {"conversations": [_encode_judgement(result, each) for each in result.judgements]}
             for result in results
@@ -79,6 +80,7 @@ def _head(run: "RunRecord", outcome: Outcome | None, stated: str, *, gate_met: b
         "passed": outcome == "pass",
         "gate_met": gate_met,
         "guarantee": stated,
+        **({"baseline": asdict(run.baseline)} if run.baseline else {}),
         **encode_run(run),
     }
 

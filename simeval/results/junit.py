@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 
 from simeval.core.trial import Verdict
 from simeval.core.usage import total
+from simeval.results.gates import BaselineGate
 from simeval.results.suite import EvaluationResult, RunRecord
 
 MOST_CHARACTERS = 400_000  # of all conversations: readers of these files refuse large ones
@@ -57,10 +58,28 @@ def junit_xml(results: Sequence[EvaluationResult], run: RunRecord) -> str:
                 said = [*(f"warning: {each}" for each in expectation.warnings), *([worst] if verdict.passed else [])]
                 if any(said):
                     ET.SubElement(case, "system-out").text = _printable("\n".join(said))
+    if run.baseline is not None:
+        _add_baseline(root, run.baseline)
     for count in ("tests", "failures", "errors", "skipped"):
         root.set(count, str(sum(int(suite.get(count, "0")) for suite in root)))
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _add_baseline(root: ET.Element, gate: BaselineGate) -> None:
+    """Add a suite with a case for each requirement that was held against the baseline, and one for the gate itself."""
+    name = f"no worse than the baseline, run {gate.run_id}"
+    failures = str(sum(not row.met for row in gate.rows) + (not gate.met))
+    suite = ET.SubElement(root, "testsuite", name=name, tests=str(len(gate.rows) + 1), failures=failures)
+    for case_name, met, said, p in [
+        ("the gate", gate.met, gate.said, None),
+        *((f"{row.title}: {row.name}", row.met, row.said, row.p_value) for row in gate.rows),
+    ]:
+        case = ET.SubElement(suite, "testcase", classname=name, name=_printable(case_name))
+        _add_properties(case, {"margin": gate.margin, "p": p})
+        tag = "system-out" if met else "failure"
+        found = ET.SubElement(case, tag, {} if met else {"type": "baseline", "message": _printable(said)})
+        found.text = _printable(said)
 
 
 def _figures(verdict: Verdict) -> Mapping[str, object]:

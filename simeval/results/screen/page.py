@@ -6,9 +6,11 @@ from operator import ge, gt, le, lt
 from typing import Literal
 
 from simeval.core.conversation import Conversation
+from simeval.core.setting_choices import Gate
 from simeval.core.trial import Outcome, Verdict
 from simeval.core.usage import Usage
 from simeval.evaluators.base import Bar, Evaluator
+from simeval.results.gates import BaselineGate
 from simeval.results.users import UserConduct
 
 
@@ -120,13 +122,14 @@ class Page:
     seed: int
     roles: Sequence[str]
     gate_met: bool
-    gate: str
+    gate: Gate
     stopped: str
     seconds: float
     usage: Mapping[str, Usage]
     guarantee: str
     scenarios: Sequence[ShownScenario]
     notes: Sequence[str] = ()
+    baseline: BaselineGate | None = None
 
     @property
     def verdicts(self) -> list[ShownVerdict]:
