@@ -6,6 +6,7 @@ from typing import Any
 
 from simeval.analysis.baseline_gate import gate_against
 from simeval.analysis.comparison import compare, require_measured
+from simeval.analysis.comparison_report import Comparison
 from simeval.analysis.evidence import least_trials
 from simeval.analysis.saved_run import SavedRun, read_suite, requirements_of
 from simeval.cli.compare import changes_part, load_result
@@ -82,10 +83,16 @@ class Baseline:
     def held_against(self, result: SuiteResult) -> tuple[SuiteResult, Sequence[Part]]:
         """Return a result with what came of holding it against the baseline, and the changes as a part of a page."""
         try:
-            comparison = compare(self.document, result, margin=self.margin)
+            comparison = _deciding(compare(self.document, result, margin=self.margin), result)
         except DefinitionError as error:
             said = f"not compared with run {self.run.run_id}: {error}"
             gate, parts = BaselineGate(run_id=self.run.run_id, margin=self.margin, met=False, said=said), []
         else:
             gate, parts = gate_against(comparison), [changes_part(comparison)]
         return replace(result, run=replace(result.run, baseline=gate)), parts
+
+
+def _deciding(comparison: Comparison, result: SuiteResult) -> Comparison:
+    """Return a comparison without the scenarios that are in quarantine."""
+    held = {each.title for each in result if not each.decides}
+    return replace(comparison, changes=tuple(each for each in comparison.changes if each.title not in held))

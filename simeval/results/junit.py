@@ -25,14 +25,15 @@ def junit_xml(results: Sequence[EvaluationResult], run: RunRecord) -> str:
     root = ET.Element("testsuites", name="simeval", time=f"{run.seconds:.3f}")
     for result in results:
         outcomes, seconds = [verdict.outcome for verdict in result.verdicts], _seconds(result)
+        tags = [_tag(verdict, result, lenient=lenient) for verdict in result.verdicts]
         suite = ET.SubElement(
             root,
             "testsuite",
             name=_printable(result.title),
             tests=str(len(outcomes)),
-            failures=str(outcomes.count("fail") + (0 if lenient else outcomes.count("inconclusive"))),
-            skipped=str(outcomes.count("inconclusive") if lenient else 0),
-            errors=str(outcomes.count("error")),
+            failures=str(tags.count("failure")),
+            skipped=str(tags.count("skipped")),
+            errors=str(tags.count("error")),
             timestamp=run.started.isoformat(),
             time=f"{seconds:.3f}",
         )
@@ -44,6 +45,8 @@ def junit_xml(results: Sequence[EvaluationResult], run: RunRecord) -> str:
             "user": run.user_model,
             "run_cost_usd": total(run.usage).cost_usd,
         }
+        if result.quarantine is not None:
+            facts["quarantine"] = result.quarantine.told(result.title, result.outcome, holds=not result.decides)
         if result.users.faulty:
             facts["user_faults"] = f"{result.users.faulty} of {result.users.trials} trials"
         _add_properties(suite, facts)
@@ -54,7 +57,8 @@ def junit_xml(results: Sequence[EvaluationResult], run: RunRecord) -> str:
                 case.set("time", f"{seconds / len(outcomes):.3f}")
                 _add_properties(case, _figures(verdict))
                 worst = _cut(result.show_worst(expectation), most, run.run_id)
-                _add_outcome(case, verdict, worst, lenient=lenient)
+                if tag := _tag(verdict, result, lenient=lenient):
+                    _add_outcome(case, tag, verdict, worst)
                 said = [*(f"warning: {each}" for each in expectation.warnings), *([worst] if verdict.passed else [])]
                 if any(said):
                     ET.SubElement(case, "system-out").text = _printable("\n".join(said))
@@ -124,11 +128,16 @@ def _seconds(result: EvaluationResult) -> float:
     return max((start - first).total_seconds() + seconds for start, seconds in zip(begun, took, strict=True))
 
 
-def _add_outcome(case: ET.Element, verdict: Verdict, worst: str, *, lenient: bool) -> None:
+def _tag(verdict: Verdict, result: EvaluationResult, *, lenient: bool) -> str:
+    """Return what a case is that did not pass: in quarantine it is skipped."""
     if verdict.passed:
-        return
-    not_passed = "skipped" if verdict.inconclusive and lenient else "failure"
-    tag = "error" if verdict.outcome == "error" else not_passed
+        return ""
+    if not result.decides or (verdict.inconclusive and lenient):
+        return "skipped"
+    return "error" if verdict.outcome == "error" else "failure"
+
+
+def _add_outcome(case: ET.Element, tag: str, verdict: Verdict, worst: str) -> None:
     message = _printable(verdict.explanation)
     body = _printable("\n".join(part for part in (verdict.explanation, worst) if part))
     ET.SubElement(case, tag, type=verdict.outcome, message=message).text = body

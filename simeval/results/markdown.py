@@ -46,7 +46,7 @@ def _table(page: Page) -> Part:
 
 
 def _rows(scenario: ShownScenario) -> Iterator[str]:
-    title = escaped(scenario.title)
+    title = escaped(scenario.title) + ("" if scenario.decides else "<br><em>in quarantine</em>")
     for expectation in sorted(scenario.expectations, key=lambda each: WORST_FIRST.index(each.outcome)):
         for verdict in expectation.verdicts:
             mark = f"{SYMBOLS[verdict.outcome]} {MARKS[verdict.outcome]}"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from simeval.core.trial import Judgement, Score
 from simeval.results.gates import meets_gates
 from simeval.results.guarantee import guarantee
-from simeval.results.outcomes import combine
+from simeval.results.outcomes import decided
 from simeval.results.screen.page import (
     Page,
     ShownExpectation,
@@ -25,12 +25,13 @@ if TYPE_CHECKING:  # results show themselves by what is here
 
 def guaranteed(results: "Sequence[EvaluationResult]", run: "RunRecord") -> str:
     """Return the error bound of these results, in words; empty where nothing passed."""
-    return guarantee([v for result in results for v in result.verdicts], gate=run.gate, joint=run.joint)
+    verdicts = [verdict for result in results if result.decides for verdict in result.verdicts]
+    return guarantee(verdicts, gate=run.gate, joint=run.joint)
 
 
 def page_of(results: "Sequence[EvaluationResult]", run: "RunRecord", *, every: bool = False) -> Page:
     """Return what a screen shows of these results; with `every`, with all conversations."""
-    outcome = combine([result.outcome for result in results])
+    outcome = decided(results)
     prepared = [each.prepared for result in results for each in result.expectations]
     authors = [each.rubric.model for each in prepared if each and each.rubric]
     return Page(
@@ -56,6 +57,8 @@ def _shown(result: "EvaluationResult", *, every: bool) -> ShownScenario:
     return ShownScenario(
         title=result.title,
         outcome=result.outcome,
+        decides=result.decides,
+        quarantine=result.quarantine,
         sample_size=result.sample_size,
         trials=result.trials,
         expectations=expectations,

@@ -11,6 +11,7 @@ from simeval.core.controls import complaints
 from simeval.core.conversation import Conversation
 from simeval.core.markdown import LONGEST_REPORT, fenced
 from simeval.core.preparation import Preparation
+from simeval.core.quarantine import Quarantine
 from simeval.core.setting_choices import Gate
 from simeval.core.settings import DEFAULTS
 from simeval.core.trial import Failure, Judgement, Outcome, Score, Verdict
@@ -18,7 +19,7 @@ from simeval.core.usage import Usage
 from simeval.evaluators.base import Evaluator
 from simeval.results.gates import BaselineGate, meets_gates
 from simeval.results.markdown import run_markdown
-from simeval.results.outcomes import combine
+from simeval.results.outcomes import combine, decided
 from simeval.results.reliability import Reliability, reliability_of
 from simeval.results.rows import Row, Rows, chained, row_of
 from simeval.results.screen.report import run_text
@@ -156,6 +157,12 @@ class EvaluationResult(Shown):
     extras: tuple[Judgement, ...] = ()
     given: str = ""
     when: str = ""
+    quarantine: Quarantine | None = None
+
+    @property
+    def decides(self) -> bool:
+        """Whether its outcome counts for the whole run: in quarantine, on the day the run began, it does not."""
+        return self.quarantine is None or not self.quarantine.holds(self.run.started.date())
 
     @property
     def passed(self) -> bool:
@@ -259,8 +266,8 @@ class SuiteResult(Shown, Sequence[EvaluationResult]):
 
     @property
     def outcome(self) -> Outcome:
-        """The worst outcome of the scenarios."""
-        return combine([result.outcome for result in self.results])
+        """The worst outcome of the scenarios that are not in quarantine."""
+        return decided(self.results)
 
     @property
     def rows(self) -> Rows:
@@ -269,7 +276,7 @@ class SuiteResult(Shown, Sequence[EvaluationResult]):
 
     @property
     def passed(self) -> bool:
-        """Whether every verdict of every scenario is a pass."""
+        """Whether every verdict of every scenario is a pass, but for those in quarantine."""
         return self.outcome == "pass"
 
     def meets(self, gate: Gate) -> bool:

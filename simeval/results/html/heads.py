@@ -2,8 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any
 
+from simeval.core.quarantine import Quarantine
 from simeval.core.serialization import Json
 from simeval.core.usage import Usage
 from simeval.evaluators.verdicts import show_share
@@ -73,16 +75,25 @@ def _headline(document: Json) -> str:
     """Say how many scenarios of a run did what, and whether its gate accepts that."""
     if not _has_ended(document):
         return "This run has not ended"
-    said = count_outcomes([each["outcome"] for each in document["scenarios"]])
+    said = count_outcomes([each["outcome"] for each in document["scenarios"] if each.get("decides", True)])
     is_accepted = document["outcome"] != "pass" and document.get("gate_met", False)
     accepted = f" (accepted by the gate {document['gate']})" if is_accepted else ""
     return f"{said[:1].upper()}{said[1:]}{accepted}"
 
 
 def _gates(document: Json) -> list[str]:
-    """Say which gates are met, where there is more than that of the bars."""
+    """Say which gates are met, where there is more than that of the bars, and what is in quarantine."""
     baseline = read_baseline(document)
-    return [] if baseline is None else [gates_told(meets_gate(document["outcome"], document["gate"]), baseline)]
+    quarantines = [_quarantine(each) for each in document["scenarios"] if "quarantine" in each]
+    if baseline is None:
+        return quarantines
+    return [gates_told(meets_gate(document["outcome"], document["gate"]), baseline), *quarantines]
+
+
+def _quarantine(scenario: Json) -> str:
+    found = scenario["quarantine"]
+    held = Quarantine(found["reason"], date.fromisoformat(found["until"]))
+    return held.told(scenario["title"], scenario["outcome"], holds=not scenario["decides"])
 
 
 def _has_ended(document: Json) -> bool:

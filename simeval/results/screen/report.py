@@ -65,10 +65,11 @@ def told_of(page: Page) -> list[str]:
         return [reason]
     if not was_measured(page):
         return [f"nothing was measured: {one_line(page.stopped)}"]
-    counted = count_outcomes([scenario.outcome for scenario in page.scenarios])
+    counted = count_outcomes([scenario.outcome for scenario in page.scenarios if scenario.decides])
     accepted = f" (accepted by the gate {page.gate})" if page.outcome != "pass" and page.gate_met else ""
+    quarantines = [scenario.quarantine_told for scenario in page.scenarios]
     ended = [f"the run ended early: {one_line(page.stopped)}"] if page.stopped else []
-    return [f"{counted}{accepted}", *ended, *_gates_told(page)]
+    return [f"{counted}{accepted}", *ended, *_gates_told(page), *filter(None, quarantines)]
 
 
 def _gates_told(page: Page) -> list[str]:
@@ -91,7 +92,7 @@ def count_outcomes(outcomes: Sequence[Outcome]) -> str:
     found, size = Counter(outcomes), len(outcomes)
     listed = [(outcome, found[outcome]) for outcome in WORST_FIRST if found[outcome]]
     if not listed:
-        return "there is no scenario"
+        return "there is no scenario that decides"
     (worst, count), *others = listed
     if not others:
         all_of_them = {1: "the scenario", 2: "both scenarios"}.get(size, f"all {size} scenarios")
