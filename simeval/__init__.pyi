@@ -69,6 +69,7 @@ from .core.app_handler import ExampleHandler as ExampleHandler
 from .core.controls import ControlRecord as ControlRecord
 from .core.controls import Controls as Controls
 from .core.preparation import Preparation as Preparation
+from .core.quarantine import Quarantine as Quarantine
 from .core.run_records import Cut as Cut
 from .core.run_records import Heartbeat as Heartbeat
 from .core.run_records import ReplyRecord as ReplyRecord

@@ -65,8 +65,8 @@ def compare(
     require_one_of(gate, get_args(Gate), "gate")
     old, new = read_result(baseline, "baseline"), read_result(candidate, "candidate")
     if isinstance(old, SavedRun) and isinstance(new, SavedRun):
-        _require_measured(old, "baseline")
-        _require_measured(new, "candidate")
+        require_measured(old, "baseline")
+        require_measured(new, "candidate")
         if higher_is_better or lower_is_better:
             where = "higher_is_better" if higher_is_better else "lower_is_better"
             raise DefinitionError(where, found="these are runs of suites", do="leave it out: their evaluators say it")
@@ -91,7 +91,7 @@ def compare(
     )
 
 
-def _require_measured(run: SavedRun, where: str) -> None:
+def require_measured(run: SavedRun, where: str) -> None:
     """Raise DefinitionError where every scenario of a run is an error: nothing is known of its app."""
     if not run.scenarios or any(each.outcome != "error" for each in run.scenarios):
         return

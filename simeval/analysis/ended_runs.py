@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from math import inf, nan
 from typing import Any
 
@@ -11,6 +11,7 @@ import simeval.evaluators
 from simeval.core.controls import ControlRecord, complaints
 from simeval.core.conversation import Conversation
 from simeval.core.preparation import Preparation
+from simeval.core.quarantine import Quarantine
 from simeval.core.run_records import ResumableRun, RubricRecord, TrialKey
 from simeval.core.serialization import Json
 from simeval.core.trial import UNNEEDED, Chart, Failure, Judgement, Score, Trial, TrialConversation, Verdict
@@ -116,7 +117,13 @@ def _scenario(
         extras=_extras(position, found),
         given=found["given"],
         when=found["when"],
+        quarantine=_quarantine(found),
     )
+
+
+def _quarantine(found: Json) -> Quarantine | None:
+    held = found.get("quarantine")
+    return None if held is None else Quarantine(held["reason"], date.fromisoformat(held["until"]))
 
 
 def _judgement(position: int, index: int, stored: ResumableRun, failures: Failures) -> Judgement:

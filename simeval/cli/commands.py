@@ -11,6 +11,7 @@ from simeval.cli.labelling import LOOKING
 from simeval.cli.options import (
     GroupedCommand,
     SettingsCommand,
+    baseline_options,
     color_option,
     html_option,
     log_options,
@@ -40,7 +41,7 @@ def commands() -> None:
 @click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
 @click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
 @html_option
-@markdown_options
+@baseline_options
 @click.option("--address", help="Of --executor ray: its cluster.  [default: RAY_ADDRESS, or one started here]")
 @click.option("--actors", type=click.IntRange(1), help="Of --executor ray: how many actors.  [default: 4]")
 @log_options
@@ -52,8 +53,8 @@ def run(context: click.Context, /, **options: Any) -> None:
 
     What is written here comes before what the suite sets, and that before the defaults.
 
-    Exit status: 0 every verdict passed (with --gate not_fail: none is a fail); 1 some verdict is fail or
-    inconclusive; 2 the command, suite or app could not be used; 3 the run could not be completed (a model that
+    Exit status: 0 every verdict passed (with --gate not_fail: none is a fail), with --baseline also proven no worse;
+    1 some is not; 2 the command, suite or app could not be used; 3 the run could not be completed (a model that
     cannot be used, a budget that is spent, too many errors); 130 it was interrupted. What was finished is in the
     store, and --resume goes on with it.
     """

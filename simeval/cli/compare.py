@@ -8,7 +8,7 @@ from typing import Any
 from simeval.analysis.comparison import compare
 from simeval.analysis.comparison_html import write_comparison
 from simeval.analysis.comparison_markdown import change_part, comparison_markdown
-from simeval.analysis.comparison_report import comparison_text, encode_comparison, noun_of, told_of
+from simeval.analysis.comparison_report import Comparison, comparison_text, encode_comparison, noun_of, told_of
 from simeval.analysis.many_runs import ManyRuns, encode_many, many_text
 from simeval.analysis.saved_run import SavedExperiment, SavedRun, Source, read_json, read_result
 from simeval.cli.output import reader, require_writable, show, status_of, write_json, write_markdown
@@ -86,8 +86,13 @@ def changes_since(baseline: Any, result: Source) -> Sequence[Part]:
         comparison = compare(baseline, result)
     except DefinitionError as error:
         return [Part(noun="change", blocks=[f"Not compared with the baseline: {escaped(str(error))}"])]
+    return [changes_part(comparison)]
+
+
+def changes_part(comparison: Comparison) -> Part:
+    """Return the changes that a comparison found as a part of a page."""
     said = f"{comparison.finding.upper()}: {told_of(comparison, noun_of(comparison))}"
-    return [change_part(comparison, title=f"**Changes**: {escaped(said)}")]
+    return change_part(comparison, title=f"**Changes**: {escaped(said)}")
 
 
 def load_result(name: str, store: str, where: str) -> Any:

@@ -13,7 +13,8 @@ from simeval.core.logs import configure_logging
 from simeval.core.terminal import Color, terminal_of
 from simeval.engine.engine import DEFAULT_APP, Engine
 from simeval.results.screen.report import run_text
-from simeval.results.suite import SuiteResult, page_of
+from simeval.results.shown import page_of
+from simeval.results.suite import SuiteResult
 from simeval.suites.files import load_file
 
 NEXT = (

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from simeval.core.app_handler import APP_FORMS
 from simeval.core.setting_field import about_of, alternatives, choices
-from simeval.core.settings import DEFAULTS, Settings
+from simeval.core.settings import DEFAULTS, MARGIN, Settings
 from simeval.core.validation import require_size, require_whole
 from simeval.errors import DefinitionError
 
@@ -153,6 +153,20 @@ def markdown_options(command: F) -> F:
         help="Of Markdown: say what changed since this run (as `simeval compare` takes it).",
     )
     return _all_of(command, markdown_option, baseline)
+
+
+def baseline_options(command: F) -> F:
+    """Add what a run is held against beside its bars, and where its report is written as Markdown."""
+    baseline = click.option(
+        "--baseline",
+        metavar="FILE|RUN",
+        help="Also require proof that this is no worse than a run that --json wrote, or of the store; Markdown has "
+        "the changes. Without --seed its seed is taken.",
+    )
+    margin = click.option(
+        "--margin", type=float, help=f"Of --baseline: loss of a share that is tolerated.  [default: {MARGIN}]"
+    )
+    return _all_of(command, markdown_option, baseline, margin)
 
 
 def _all_of(command: F, *options: Callable[[F], F]) -> F:

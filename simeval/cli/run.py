@@ -10,7 +10,7 @@ from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass, replace
 from pathlib import Path
 from traceback import format_exc
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import anyio
 import click
@@ -34,8 +34,7 @@ from simeval.cli.signals import INTERRUPT, ending_on_signals
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.executors import RayExecutor
 from simeval.core.logs import configure_logging, log
-from simeval.core.markdown import Part
-from simeval.core.settings import DEFAULTS, Settings
+from simeval.core.settings import DEFAULTS, MARGIN, Settings
 from simeval.core.terminal import Color, terminal_of
 from simeval.core.trial import Outcome
 from simeval.core.version import __version__
@@ -46,13 +45,18 @@ from simeval.results.encoding import encode_suite
 from simeval.results.junit import junit_xml
 from simeval.results.markdown import run_markdown
 from simeval.results.screen.report import run_text
-from simeval.results.suite import SuiteResult, page_of
+from simeval.results.shown import page_of
+from simeval.results.suite import SuiteResult
 from simeval.suites.apps.named import app_of
 from simeval.suites.definitions import Cast
 from simeval.suites.files import Suite, load_suite
 from simeval.suites.project import read_project
 
+if TYPE_CHECKING:
+    from simeval.cli.baseline import Baseline
+
 STATUS: dict[Outcome, int] = {"pass": 0, "fail": 1, "inconclusive": 1, "error": 3}
+NOT_MET = 1
 THREAD_SECONDS = 0.5  # how long threads may take to end by themselves when the process does
 
 
@@ -68,13 +72,15 @@ class _Reports:
     verbose: bool
     quiet: bool
     told: Sequence[str]
-    baseline: Any = None  # the result that Markdown says the changes to
+    baseline: "Baseline | None" = None
 
     def require_writable(self) -> None:
         for path in (self.json_path, self.junit_path, self.html_path, self.markdown_path):
             require_writable(path)
 
-    def write(self, result: SuiteResult, settings: Settings) -> None:
+    def write(self, result: SuiteResult, settings: Settings) -> SuiteResult:
+        """Write all reports; return the result with what came of the baseline."""
+        result, changes = self.baseline.held_against(result) if self.baseline else (result, ())
         page, terminal = page_of(result.results, result.run), terminal_of(reader(self.json_path), self.color)
         show(run_text(page, terminal, detailed=self.verbose, brief=self.quiet, told=self.told), self.json_path)
         for line in [] if self.quiet else next_steps(page, settings, terminal, _cleaner(settings)):
@@ -84,14 +90,8 @@ class _Reports:
             write_text(self.junit_path, junit_xml(result.results, result.run))
         if self.html_path:
             result.to_html(self.html_path)
-        write_markdown(self.markdown_path, lambda: run_markdown(page, more=self._changes(result)))
-
-    def _changes(self, result: SuiteResult) -> Sequence[Part]:
-        if self.baseline is None:
-            return ()
-        from simeval.cli.compare import changes_since  # what compares takes its time
-
-        return changes_since(self.baseline, result)
+        write_markdown(self.markdown_path, lambda: run_markdown(page, more=changes))
+        return result
 
 
 def read_suite(suite: str, given: Cast, only_named: Sequence[str], samples: int | None) -> tuple[Suite, Cast]:
@@ -124,6 +124,7 @@ def run_suite(
     html_path: str | None,
     markdown_path: str | None,
     baseline: str | None,
+    margin: float | None,
     address: str | None,
     actors: int | None,
     log_level: str | None,
@@ -147,11 +148,15 @@ def run_suite(
             handler = app_of(cast.app)
             reports.require_writable()
             settings = loaded.settings.overridden(overrides(context)).overridden(_on_ray(context, address, actors))
-            reports = replace(reports, baseline=_baseline(baseline, settings))
             loaded = _not_passed(loaded, settings) if rerun else loaded
+            held_against = _baseline(baseline, margin, settings)
+            if held_against is not None:
+                settings = held_against.settled(settings)
+                held_against.check(loaded, settings)
+                reports = replace(reports, baseline=held_against)
             engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
             result = anyio.run(_evaluate, engine, loaded, handler)
-        reports.write(result, settings)
+        result = reports.write(result, settings)
         if result.run.stopped:
             status = INTERRUPTED if result.run.stopped.startswith(INTERRUPT) else NOT_COMPLETED
             return say(clean(result.run.stopped) + _how_to_go_on(settings, result), status)
@@ -168,7 +173,7 @@ def run_suite(
         log.debug("traceback", text=clean(format_exc()))
         problem = clean(f"the run broke ({type(error).__name__}: {error}); --log-level debug shows where")
         return say(problem + _how_to_go_on(settings), NOT_COMPLETED)
-    return 0 if result.meets(result.run.gate) else STATUS[result.outcome]
+    return 0 if result.meets(result.run.gate) else max(STATUS[result.outcome], NOT_MET)
 
 
 def _on_ray(context: click.Context, address: str | None, actors: int | None) -> Mapping[str, Any]:
@@ -181,13 +186,15 @@ def _on_ray(context: click.Context, address: str | None, actors: int | None) -> 
     return {"executor": RayExecutor(**given)} if given else {}
 
 
-def _baseline(name: str | None, settings: Settings) -> Any:
-    """Return the result of a run to say the changes to, as it is before this one. Raises DefinitionError."""
+def _baseline(name: str | None, margin: float | None, settings: Settings) -> "Baseline | None":
+    """Return what the run is to be held against, as it is before this one. Raises DefinitionError."""
     if name is None:
+        if margin is not None:
+            raise DefinitionError("--margin", found="there is no baseline", do="add --baseline, or leave it out")
         return None
-    from simeval.cli.compare import load_baseline
+    from simeval.cli.baseline import Baseline  # what compares takes its time
 
-    return load_baseline(name, str(settings.store))
+    return Baseline.named(name, str(settings.store), MARGIN if margin is None else margin)
 
 
 def _not_passed(suite: Suite, settings: Settings) -> Suite:

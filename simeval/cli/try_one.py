@@ -18,7 +18,8 @@ from simeval.core.terminal import Color, Terminal, one_line, terminal_of
 from simeval.core.transcript import message_lines
 from simeval.engine.engine import Engine
 from simeval.results.screen.conversations import judged_lines
-from simeval.results.suite import SuiteResult, page_of
+from simeval.results.shown import page_of
+from simeval.results.suite import SuiteResult
 from simeval.suites.apps.named import app_of
 from simeval.suites.definitions import Cast
 from simeval.suites.scenario import ScenarioTest

@@ -2,6 +2,8 @@ from .encoding import encode_experiment as encode_experiment
 from .encoding import encode_suite as encode_suite
 from .experiment import ExperimentResult as ExperimentResult
 from .experiment import MetricResult as MetricResult
+from .gates import BaselineGate as BaselineGate
+from .gates import BaselineRow as BaselineRow
 from .junit import junit_xml as junit_xml
 from .reliability import Advice as Advice
 from .reliability import Reliability as Reliability

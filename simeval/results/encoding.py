@@ -11,8 +11,9 @@ from simeval.core.serialization import Json, encode_conversation, plain
 from simeval.core.trial import Estimate, Failure, Judgement, Outcome, Score, Verdict
 from simeval.core.usage import total
 from simeval.evaluators.base import Evaluator
+from simeval.results.gates import meets_gates
 from simeval.results.guarantee import guarantee
-from simeval.results.outcomes import combine, meets_gate
+from simeval.results.outcomes import decided
 from simeval.results.screen.page import shown_verdict
 
 if TYPE_CHECKING:  # results are written as reports, which are made of what is here
@@ -60,10 +61,11 @@ def encode_head(result: "SuiteResult | ExperimentResult", *, version: str) -> Js
 
 def encode_suite(results: Sequence["EvaluationResult"], run: "RunRecord", *, version: str) -> Json:
     """Return a whole run as the machine-readable result."""
-    outcome = combine([result.outcome for result in results])
-    stated = guarantee([each for result in results for each in result.verdicts], gate=run.gate, joint=run.joint)
+    outcome = decided(results)
+    verdicts = [each for result in results if result.decides for each in result.verdicts]
+    stated = guarantee(verdicts, gate=run.gate, joint=run.joint)
     return {
-        **_head(run, outcome, stated, gate_met=meets_gate(outcome, run.gate), version=version),
+        **_head(run, outcome, stated, gate_met=meets_gates(outcome, run.gate, run.baseline), version=version),
         "scenarios": [
             encode_scenario(result) | {"conversations": [_encode_judgement(result, each) for each in result.judgements]}
             for result in results
@@ -79,6 +81,7 @@ def _head(run: "RunRecord", outcome: Outcome | None, stated: str, *, gate_met: b
         "passed": outcome == "pass",
         "gate_met": gate_met,
         "guarantee": stated,
+        **({"baseline": asdict(run.baseline)} if run.baseline else {}),
         **encode_run(run),
     }
 
@@ -150,6 +153,7 @@ def encode_scenario(result: "EvaluationResult") -> Json:
         "when": result.when,
         "outcome": result.outcome,
         "passed": result.passed,
+        **_encode_quarantine(result),
         "sample_size": result.sample_size,
         "trials": result.trials,
         "extras": {"finished": result.finished_extras, "ended_early": len(result.extras) - result.finished_extras},
@@ -161,6 +165,14 @@ def encode_scenario(result: "EvaluationResult") -> Json:
             for worst in [result.worst(expectation)]
         ],
     }
+
+
+def _encode_quarantine(result: "EvaluationResult") -> Json:
+    """Return the quarantine of a scenario, and whether its outcome decides; nothing where it has none."""
+    found = result.quarantine
+    if found is None:
+        return {}
+    return {"quarantine": {"reason": found.reason, "until": found.until.isoformat()}, "decides": result.decides}
 
 
 def encode_expectation(expectation: "ExpectationResult") -> Json:

@@ -1,13 +1,17 @@
-"""JUnit XML: one test suite for each scenario, one test case for each verdict."""
+"""JUnit XML: one test suite for each scenario, one test case for each verdict, its figures as properties."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import isnan
 from re import compile as pattern
 from xml.etree import ElementTree as ET
 
 from simeval.core.trial import Verdict
+from simeval.core.usage import total
+from simeval.results.gates import BaselineGate
 from simeval.results.suite import EvaluationResult, RunRecord
 
+MOST_CHARACTERS = 400_000  # of all conversations: readers of these files refuse large ones
+LONGEST, SHORTEST = 20_000, 500  # of one conversation
 _UNPRINTABLE = pattern("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -17,17 +21,19 @@ def junit_xml(results: Sequence[EvaluationResult], run: RunRecord) -> str:
     It may be at the gate "not_fail".
     """
     lenient = run.gate == "not_fail"
+    most = _most_of_one(sum(len(result.verdicts) for result in results))
     root = ET.Element("testsuites", name="simeval", time=f"{run.seconds:.3f}")
     for result in results:
         outcomes, seconds = [verdict.outcome for verdict in result.verdicts], _seconds(result)
+        tags = [_tag(verdict, result, lenient=lenient) for verdict in result.verdicts]
         suite = ET.SubElement(
             root,
             "testsuite",
             name=_printable(result.title),
             tests=str(len(outcomes)),
-            failures=str(outcomes.count("fail") + (0 if lenient else outcomes.count("inconclusive"))),
-            skipped=str(outcomes.count("inconclusive") if lenient else 0),
-            errors=str(outcomes.count("error")),
+            failures=str(tags.count("failure")),
+            skipped=str(tags.count("skipped")),
+            errors=str(tags.count("error")),
             timestamp=run.started.isoformat(),
             time=f"{seconds:.3f}",
         )
@@ -37,25 +43,78 @@ def junit_xml(results: Sequence[EvaluationResult], run: RunRecord) -> str:
             "app": run.app,
             "judge": run.judge_model,
             "user": run.user_model,
+            "run_cost_usd": total(run.usage).cost_usd,
         }
+        if result.quarantine is not None:
+            facts["quarantine"] = result.quarantine.told(result.title, result.outcome, holds=not result.decides)
         if result.users.faulty:
             facts["user_faults"] = f"{result.users.faulty} of {result.users.trials} trials"
-        properties = ET.SubElement(suite, "properties")
-        for fact, value in facts.items():
-            ET.SubElement(properties, "property", name=fact, value=_printable(str(value)))
+        _add_properties(suite, facts)
         for expectation in result.expectations:
             for verdict in expectation.verdicts:
                 name = _printable(f"{expectation.label}: {verdict.evaluator}")
                 case = ET.SubElement(suite, "testcase", classname=_printable(result.title), name=name)
                 case.set("time", f"{seconds / len(outcomes):.3f}")
-                _add_outcome(case, verdict, result.show_worst(expectation), lenient=lenient)
-                if expectation.warnings:
-                    said = "\n".join(f"warning: {each}" for each in expectation.warnings)
-                    ET.SubElement(case, "system-out").text = _printable(said)
-    for total in ("tests", "failures", "errors", "skipped"):
-        root.set(total, str(sum(int(suite.get(total, "0")) for suite in root)))
+                _add_properties(case, _figures(verdict))
+                worst = _cut(result.show_worst(expectation), most, run.run_id)
+                if tag := _tag(verdict, result, lenient=lenient):
+                    _add_outcome(case, tag, verdict, worst)
+                said = [*(f"warning: {each}" for each in expectation.warnings), *([worst] if verdict.passed else [])]
+                if any(said):
+                    ET.SubElement(case, "system-out").text = _printable("\n".join(said))
+    if run.baseline is not None:
+        _add_baseline(root, run.baseline)
+    for count in ("tests", "failures", "errors", "skipped"):
+        root.set(count, str(sum(int(suite.get(count, "0")) for suite in root)))
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _add_baseline(root: ET.Element, gate: BaselineGate) -> None:
+    """Add a suite with a case for each requirement that was held against the baseline, and one for the gate itself."""
+    name = f"no worse than the baseline, run {gate.run_id}"
+    failures = str(sum(not row.met for row in gate.rows) + (not gate.met))
+    suite = ET.SubElement(root, "testsuite", name=name, tests=str(len(gate.rows) + 1), failures=failures)
+    for case_name, met, said, p in [
+        ("the gate", gate.met, gate.said, None),
+        *((f"{row.title}: {row.name}", row.met, row.said, row.p_value) for row in gate.rows),
+    ]:
+        case = ET.SubElement(suite, "testcase", classname=name, name=_printable(case_name))
+        _add_properties(case, {"margin": gate.margin, "p": p})
+        tag = "system-out" if met else "failure"
+        found = ET.SubElement(case, tag, {} if met else {"type": "baseline", "message": _printable(said)})
+        found.text = _printable(said)
+
+
+def _figures(verdict: Verdict) -> Mapping[str, object]:
+    """Return what was found; `p` belongs to the side that the outcome is about, as on the screen."""
+    low, high = verdict.confidence_interval or (None, None)
+    return {
+        "estimate": verdict.estimate,
+        "interval_low": low,
+        "interval_high": high,
+        "n": verdict.n,
+        "p": verdict.p_value_fail if verdict.failed else verdict.p_value,
+    }
+
+
+def _add_properties(parent: ET.Element, facts: Mapping[str, object]) -> None:
+    """Add what is known of these facts."""
+    properties = ET.SubElement(parent, "properties")
+    for fact, value in facts.items():
+        if value is not None:
+            ET.SubElement(properties, "property", name=fact, value=_printable(str(value)))
+
+
+def _most_of_one(verdicts: int) -> int:
+    """Return how many characters of a conversation fit."""
+    return max(SHORTEST, min(LONGEST, MOST_CHARACTERS // max(verdicts, 1)))
+
+
+def _cut(text: str, most: int, run_id: str) -> str:
+    if len(text) <= most:
+        return text
+    return f"{text[:most]}\n… {len(text) - most} more characters: `simeval show {run_id} --failed` shows all"
 
 
 def _seconds(result: EvaluationResult) -> float:
@@ -69,11 +128,16 @@ def _seconds(result: EvaluationResult) -> float:
     return max((start - first).total_seconds() + seconds for start, seconds in zip(begun, took, strict=True))
 
 
-def _add_outcome(case: ET.Element, verdict: Verdict, worst: str, *, lenient: bool) -> None:
+def _tag(verdict: Verdict, result: EvaluationResult, *, lenient: bool) -> str:
+    """Return what a case is that did not pass: in quarantine it is skipped."""
     if verdict.passed:
-        return
-    not_passed = "skipped" if verdict.inconclusive and lenient else "failure"
-    tag = "error" if verdict.outcome == "error" else not_passed
+        return ""
+    if not result.decides or (verdict.inconclusive and lenient):
+        return "skipped"
+    return "error" if verdict.outcome == "error" else "failure"
+
+
+def _add_outcome(case: ET.Element, tag: str, verdict: Verdict, worst: str) -> None:
     message = _printable(verdict.explanation)
     body = _printable("\n".join(part for part in (verdict.explanation, worst) if part))
     ET.SubElement(case, tag, type=verdict.outcome, message=message).text = body

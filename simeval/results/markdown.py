@@ -26,6 +26,8 @@ OF_THE_TABLE = 0.5  # of the room that is left
 def run_markdown(page: Page, *, more: Sequence[Part] = (), most: int = MOST_BYTES) -> str:
     """Write a run as a page of at most `most` bytes; `more` stands between its table and its conversations."""
     head = f"## simeval: {SYMBOLS[page.outcome]} {MARKS[page.outcome]}"
+    if page.baseline is not None and not page.baseline.met:
+        head += f", {SYMBOLS['fail']} not proven to be no worse than the baseline"
     said = "\n".join(
         [*map(escaped, told_of(page)), *(f"- warning: {escaped(each)}" for each in warnings_of(page)[:10])]
     )
@@ -44,7 +46,7 @@ def _table(page: Page) -> Part:
 
 
 def _rows(scenario: ShownScenario) -> Iterator[str]:
-    title = escaped(scenario.title)
+    title = escaped(scenario.title) + ("" if scenario.decides else "<br><em>in quarantine</em>")
     for expectation in sorted(scenario.expectations, key=lambda each: WORST_FIRST.index(each.outcome)):
         for verdict in expectation.verdicts:
             mark = f"{SYMBOLS[verdict.outcome]} {MARKS[verdict.outcome]}"

@@ -1,6 +1,7 @@
 """Outcomes of several verdicts together, and the gates they get through."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 from simeval.core.setting_choices import Gate
 from simeval.core.trial import Outcome
@@ -12,6 +13,23 @@ def combine(outcomes: Sequence[Outcome]) -> Outcome:
         if outcome in outcomes:
             return outcome
     return "pass" if outcomes else "inconclusive"
+
+
+class Deciding(Protocol):
+    """What has an outcome, and may decide that of the whole."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """What it came to."""
+
+    @property
+    def decides(self) -> bool:
+        """Whether that counts."""
+
+
+def decided(found: Iterable[Deciding]) -> Outcome:
+    """Return the outcome of all that decides together."""
+    return combine([each.outcome for each in found if each.decides])
 
 
 def meets_gate(outcome: Outcome, gate: Gate) -> bool:

@@ -11,28 +11,20 @@ from simeval.core.controls import complaints
 from simeval.core.conversation import Conversation
 from simeval.core.markdown import LONGEST_REPORT, fenced
 from simeval.core.preparation import Preparation
+from simeval.core.quarantine import Quarantine
 from simeval.core.setting_choices import Gate
 from simeval.core.settings import DEFAULTS
 from simeval.core.trial import Failure, Judgement, Outcome, Score, Verdict
 from simeval.core.usage import Usage
 from simeval.evaluators.base import Evaluator
-from simeval.results.guarantee import guarantee
+from simeval.results.gates import BaselineGate, meets_gates
 from simeval.results.markdown import run_markdown
-from simeval.results.outcomes import combine, meets_gate
+from simeval.results.outcomes import combine, decided
 from simeval.results.reliability import Reliability, reliability_of
 from simeval.results.rows import Row, Rows, chained, row_of
-from simeval.results.screen.page import (
-    Page,
-    ShownExpectation,
-    ShownFailure,
-    ShownScenario,
-    ShownScore,
-    ShownTrial,
-    roles_of,
-    shown_verdict,
-)
 from simeval.results.screen.report import run_text
-from simeval.results.text import badness, counted_of, show_rubrics, show_trial, show_untold, speaks_against
+from simeval.results.shown import guaranteed, page_of
+from simeval.results.text import badness, counted_of, show_trial, show_untold, speaks_against
 from simeval.results.turns import TurnShare, turns_of
 from simeval.results.users import UserConduct
 
@@ -55,7 +47,8 @@ class RunRecord:
     `judge_model` names a panel's judges with " + " between them; each rates a conversation `judge_repeats` times.
     `definition` holds everything that the results depend on, in the form JSON has: a run can be resumed with the
     same one. `stopped` says why the run ended before its verdicts were settled, if it did. An experiment's
-    `dataset` says on what it was run, `metadata` what its user wants kept of it.
+    `dataset` says on what it was run, `metadata` what its user wants kept of it. `baseline` is what came of holding the
+    run against another, where that was asked for.
     """
 
     run_id: str
@@ -75,6 +68,7 @@ class RunRecord:
     stopped: str = ""
     dataset: DatasetRecord | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    baseline: BaselineGate | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +157,12 @@ class EvaluationResult(Shown):
     extras: tuple[Judgement, ...] = ()
     given: str = ""
     when: str = ""
+    quarantine: Quarantine | None = None
+
+    @property
+    def decides(self) -> bool:
+        """Whether its outcome counts for the whole run: in quarantine, on the day the run began, it does not."""
+        return self.quarantine is None or not self.quarantine.holds(self.run.started.date())
 
     @property
     def passed(self) -> bool:
@@ -266,8 +266,8 @@ class SuiteResult(Shown, Sequence[EvaluationResult]):
 
     @property
     def outcome(self) -> Outcome:
-        """The worst outcome of the scenarios."""
-        return combine([result.outcome for result in self.results])
+        """The worst outcome of the scenarios that are not in quarantine."""
+        return decided(self.results)
 
     @property
     def rows(self) -> Rows:
@@ -276,20 +276,20 @@ class SuiteResult(Shown, Sequence[EvaluationResult]):
 
     @property
     def passed(self) -> bool:
-        """Whether every verdict of every scenario is a pass."""
+        """Whether every verdict of every scenario is a pass, but for those in quarantine."""
         return self.outcome == "pass"
 
     def meets(self, gate: Gate) -> bool:
         """Return whether the suite gets through a gate: "pass", all verdicts are.
 
-        "not_fail", none is a fail or an error.
+        "not_fail", none is a fail or an error. A run that is held against a baseline has to get through that, too.
         """
-        return meets_gate(self.outcome, gate)
+        return meets_gates(self.outcome, gate, self.run.baseline)
 
     @property
     def guarantee(self) -> str:
         """The error bound of the suite, in words; empty where nothing passed."""
-        return _guaranteed(self.results, self.run)
+        return guaranteed(self.results, self.run)
 
     def to_html(self, path: str | Path) -> None:
         """Write the report that a browser shows: one file with all in it. Raises StoreError."""
@@ -319,75 +319,3 @@ class SuiteResult(Shown, Sequence[EvaluationResult]):
 
     def __repr__(self) -> str:
         return f"<SuiteResult of run {self.run.run_id}: {self.outcome}, {counted_of(len(self), 'scenario')}>"
-
-
-def _guaranteed(results: Sequence[EvaluationResult], run: RunRecord) -> str:
-    return guarantee([v for result in results for v in result.verdicts], gate=run.gate, joint=run.joint)
-
-
-def page_of(results: Sequence[EvaluationResult], run: RunRecord, *, every: bool = False) -> Page:
-    """Return what a screen shows of these results; with `every`, with all conversations."""
-    outcome = combine([result.outcome for result in results])
-    prepared = [each.prepared for result in results for each in result.expectations]
-    authors = [each.rubric.model for each in prepared if each and each.rubric]
-    return Page(
-        run_id=run.run_id,
-        outcome=outcome,
-        seed=run.seed,
-        roles=(*roles_of(run.app, run.judge_model, run.user_model, run.judge_repeats), *show_rubrics(authors)),
-        gate=run.gate,
-        gate_met=meets_gate(outcome, run.gate),
-        stopped=run.stopped,
-        seconds=run.seconds,
-        usage=run.usage,
-        guarantee=_guaranteed(results, run),
-        scenarios=[_shown(result, every=every) for result in results],
-        notes=run.notes,
-    )
-
-
-def _shown(result: EvaluationResult, *, every: bool) -> ShownScenario:
-    expectations = [_shown_expectation(result, each) for each in result.expectations]
-    worst = {each.worst for each in expectations}
-    return ShownScenario(
-        title=result.title,
-        outcome=result.outcome,
-        sample_size=result.sample_size,
-        trials=result.trials,
-        expectations=expectations,
-        users=result.users,
-        errors=[ShownFailure(index=i, stage=each.stage, error=each.error) for i, each in result.failures],
-        conversations={
-            each.trial.index: _shown_trial(result, each)
-            for each in result.judgements
-            if every or each.trial.index in worst
-        },
-    )
-
-
-def _shown_expectation(result: EvaluationResult, expectation: ExpectationResult) -> ShownExpectation:
-    worst = result.worst(expectation)
-    return ShownExpectation(
-        label=expectation.label,
-        outcome=expectation.outcome,
-        verdicts=[
-            shown_verdict(expectation.label, evaluator, verdict)
-            for evaluator, verdict in zip(expectation.evaluators, expectation.verdicts, strict=True)
-        ],
-        warnings=expectation.warnings,
-        described=expectation.described,
-        worst=worst.trial.index if worst else None,
-    )
-
-
-def _shown_trial(result: EvaluationResult, judgement: Judgement) -> ShownTrial:
-    return ShownTrial(
-        index=judgement.trial.index,
-        conversation=judgement.conversation,
-        scores={
-            expectation.label: ShownScore(found.value, found.reasoning)
-            for expectation, found in zip(result.expectations, judgement.results, strict=True)
-            if isinstance(found, Score)
-        },
-        failures=[str(failure.error) for failure in judgement.failures],
-    )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field as DataclassField
 from dataclasses import dataclass, fields
+from datetime import date
 from functools import lru_cache
 from inspect import isabstract
 from typing import Annotated, Any, Self
@@ -103,6 +104,7 @@ FORMS = Forms(
     known={
         Evaluator: Annotated[Any, PlainValidator(read_evaluator)],
         Scorer: Annotated[Any, PlainValidator(read_scorer)],
+        date: date,
     },
     otherwise=Annotated[Any, PlainValidator(_referred)],
 )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from simeval.core.controls import Controls, Shown, as_messages
 from simeval.core.conversation import UserFaultKind
+from simeval.core.quarantine import Quarantine
 from simeval.core.redaction import clean_values
 from simeval.core.rubric_levels import GivenLevels, placed_levels
 from simeval.core.validation import nearest, require, require_level, require_size, require_whole
@@ -177,7 +178,8 @@ class ScenarioTest:
     them; never for the simulated user or the app.
 
     `allowed_user_faults` are the faults of a simulated user that are none here, such as "repeats_itself": the user is
-    to behave so. `tags` are words by which `--only` chooses it; results do not depend on them.
+    to behave so. `tags` are words by which `--only` chooses it; results do not depend on them. In
+    `quarantine` its outcome is reported and decides nothing.
     """
 
     title: str
@@ -190,6 +192,7 @@ class ScenarioTest:
     facts: str | None = None
     allowed_user_faults: Sequence[UserFaultKind] = ()
     tags: Sequence[str] = ()
+    quarantine: Quarantine | None = None
 
     def __post_init__(self) -> None:
         for field in ("title", "given", "when"):
@@ -208,6 +211,12 @@ class ScenarioTest:
         require_size(self.sample_size, f"{where}: sample_size", optional=True)
         require_whole(self.max_turns, f"{where}: max_turns")
         require_level(self.significance_level, f"{where}: significance_level", optional=True)
+        require(
+            self.quarantine is None or isinstance(self.quarantine, Quarantine),
+            f"{where}: quarantine",
+            found=self.quarantine,
+            do="give a Quarantine, with its reason and until",
+        )
         self._check_allowed(f"{where}: allowed_user_faults")
         is_list = not isinstance(self.tags, str) and isinstance(self.tags, Sequence)
         usable = is_list and all(isinstance(tag, str) and tag for tag in self.tags)
@@ -241,11 +250,14 @@ class ScenarioTest:
         """Return the scenario with `clean`, which takes secrets out, applied to every text shown or judged by."""
         then = tuple(each.cleaned(clean) for each in self.expectations)
         title, given, when = clean(self.title), clean(self.given), clean(self.when)
-        facts = self.facts and clean(self.facts)
-        is_clean = (title, given, when, facts) == (self.title, self.given, self.when, self.facts)
+        facts, quarantine = self.facts and clean(self.facts), self.quarantine
+        if quarantine is not None:
+            quarantine = replace(quarantine, reason=clean(quarantine.reason))
+        own = (self.title, self.given, self.when, self.facts, self.quarantine)
+        is_clean = (title, given, when, facts, quarantine) == own
         if is_clean and all(new is old for new, old in zip(then, self.expectations, strict=True)):
             return self
-        return replace(self, title=title, given=given, when=when, facts=facts, then=then)
+        return replace(self, title=title, given=given, when=when, facts=facts, then=then, quarantine=quarantine)
 
 
 def count_requirements(scenarios: Sequence[ScenarioTest]) -> int:

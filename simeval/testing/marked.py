@@ -95,7 +95,7 @@ class MarkedTests:
         for scenario in result:
             for expectation in scenario.expectations:
                 for evaluator, verdict in zip(expectation.evaluators, expectation.verdicts, strict=True):
-                    fails = not meets_gate(verdict.outcome, result.run.gate)
+                    fails = scenario.decides and not meets_gate(verdict.outcome, result.run.gate)
                     worst = scenario.show_worst(expectation) if fails else ""
                     shown = shown_verdict(expectation.label, evaluator, verdict)
                     within = f"; the true value is within {shown.range}" if shown.range else ""

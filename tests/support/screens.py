@@ -10,7 +10,8 @@ from simeval.core.trial import Score
 from simeval.core.usage import Usage
 from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvaluator
 from simeval.results.screen.page import Page
-from simeval.results.suite import EvaluationResult, page_of
+from simeval.results.shown import page_of
+from simeval.results.suite import EvaluationResult
 from simeval.suites.files import load_suite
 from tests.support.command_line import ROOT
 from tests.support.records import NOON, RUN, result

@@ -231,6 +231,7 @@ class Statistician:
             sample_size=tally.plan.sample_size,
             given=tally.plan.scenario.given,
             when=tally.plan.scenario.when,
+            quarantine=tally.plan.scenario.quarantine,
             extras=tuple(sorted(self._extras(tally), key=lambda judgement: judgement.trial.index)),
         )
 

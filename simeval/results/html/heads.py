@@ -2,15 +2,19 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any
 
+from simeval.core.quarantine import Quarantine
 from simeval.core.serialization import Json
 from simeval.core.usage import Usage
 from simeval.evaluators.verdicts import show_share
+from simeval.results.gates import gates_told, read_baseline
 from simeval.results.html.charts import Node, interval_chart
 from simeval.results.html.record import Report, ReportExpectation, ReportScenario, ReportVerdict
 from simeval.results.html.sentences import meaning, meanings, proof
 from simeval.results.html.source import Rubrics
+from simeval.results.outcomes import meets_gate
 from simeval.results.screen.report import count_outcomes
 from simeval.results.text import counted_of, interval_header, show_malformed
 from simeval.results.users import UserConduct, show_conduct
@@ -54,7 +58,9 @@ def _suite(document: Json, rubrics: Rubrics) -> Report:
         name=document["run_id"],
         outcome=document["outcome"],
         headline=_headline(document),
-        meaning=meanings(verdicts, document.get("guarantee", "")) if _has_ended(document) else [NOT_ENDED_YET],
+        meaning=[*_gates(document), *meanings(verdicts, document.get("guarantee", ""))]
+        if _has_ended(document)
+        else [NOT_ENDED_YET],
         facts=_facts(document, f"{counted:,}"),
         stopped=_stopped(document),
         counts=Counter(each["outcome"] for each in scenarios),
@@ -69,10 +75,25 @@ def _headline(document: Json) -> str:
     """Say how many scenarios of a run did what, and whether its gate accepts that."""
     if not _has_ended(document):
         return "This run has not ended"
-    said = count_outcomes([each["outcome"] for each in document["scenarios"]])
+    said = count_outcomes([each["outcome"] for each in document["scenarios"] if each.get("decides", True)])
     is_accepted = document["outcome"] != "pass" and document.get("gate_met", False)
     accepted = f" (accepted by the gate {document['gate']})" if is_accepted else ""
     return f"{said[:1].upper()}{said[1:]}{accepted}"
+
+
+def _gates(document: Json) -> list[str]:
+    """Say which gates are met, where there is more than that of the bars, and what is in quarantine."""
+    baseline = read_baseline(document)
+    quarantines = [_quarantine(each) for each in document["scenarios"] if "quarantine" in each]
+    if baseline is None:
+        return quarantines
+    return [gates_told(meets_gate(document["outcome"], document["gate"]), baseline), *quarantines]
+
+
+def _quarantine(scenario: Json) -> str:
+    found = scenario["quarantine"]
+    held = Quarantine(found["reason"], date.fromisoformat(found["until"]))
+    return held.told(scenario["title"], scenario["outcome"], holds=not scenario["decides"])
 
 
 def _has_ended(document: Json) -> bool:
@@ -160,7 +181,8 @@ def _notes(document: Json) -> list[str]:
     known = Usage.__dataclass_fields__
     by_role = document["usage"].get("by_role", {})
     used = {role: Usage(**{name: each[name] for name in each if name in known}) for role, each in by_role.items()}
-    return [*document.get("notes", ()), *filter(None, [show_malformed(used)])]
+    baseline = read_baseline(document)
+    return [*(baseline.against if baseline else ()), *document.get("notes", ()), *filter(None, [show_malformed(used)])]
 
 
 def _scenario(found: Json, rubrics: Rubrics) -> ReportScenario:

@@ -6,9 +6,12 @@ from operator import ge, gt, le, lt
 from typing import Literal
 
 from simeval.core.conversation import Conversation
+from simeval.core.quarantine import Quarantine
+from simeval.core.setting_choices import Gate
 from simeval.core.trial import Outcome, Verdict
 from simeval.core.usage import Usage
 from simeval.evaluators.base import Bar, Evaluator
+from simeval.results.gates import BaselineGate
 from simeval.results.users import UserConduct
 
 
@@ -109,6 +112,15 @@ class ShownScenario:
     users: UserConduct
     errors: Sequence[ShownFailure] = ()
     conversations: Mapping[int, ShownTrial] = field(default_factory=dict)
+    quarantine: Quarantine | None = None
+    decides: bool = True
+
+    @property
+    def quarantine_told(self) -> str:
+        """What its quarantine means, in a sentence; empty where it has none."""
+        if self.quarantine is None:
+            return ""
+        return self.quarantine.told(self.title, self.outcome, holds=not self.decides)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,13 +132,14 @@ class Page:
     seed: int
     roles: Sequence[str]
     gate_met: bool
-    gate: str
+    gate: Gate
     stopped: str
     seconds: float
     usage: Mapping[str, Usage]
     guarantee: str
     scenarios: Sequence[ShownScenario]
     notes: Sequence[str] = ()
+    baseline: BaselineGate | None = None
 
     @property
     def verdicts(self) -> list[ShownVerdict]:

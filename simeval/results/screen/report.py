@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from simeval.core.terminal import PLAIN, Terminal, one_line
 from simeval.core.trial import Outcome
 from simeval.evaluators.verdicts import show_share
+from simeval.results.gates import gates_told
+from simeval.results.outcomes import meets_gate
 from simeval.results.screen.conversations import worst_lines
 from simeval.results.screen.page import Page, ShownScenario
 from simeval.results.screen.requirement import COLOURS, requirement_lines
@@ -39,6 +41,7 @@ def run_text(
         head,
         *(_scenario_blocks(page, terminal, detailed=detailed) if was_measured(page) else ()),
         _warnings(page, terminal),
+        _against_baseline(page, terminal),
         failure_lines(page, terminal),
         note_lines(page, terminal, told),
         _foot(page, terminal),
@@ -57,15 +60,20 @@ def headline(page: Page, terminal: Terminal) -> list[str]:
 
 
 def told_of(page: Page) -> list[str]:
-    """Return how a run went in a sentence, and in another why it ended early, if it did."""
+    """Return how a run went in a sentence, then why it ended early and which gates it meets, where that is to say."""
     if reason := shared_reason(page):
         return [reason]
     if not was_measured(page):
         return [f"nothing was measured: {one_line(page.stopped)}"]
-    counted = count_outcomes([scenario.outcome for scenario in page.scenarios])
+    counted = count_outcomes([scenario.outcome for scenario in page.scenarios if scenario.decides])
     accepted = f" (accepted by the gate {page.gate})" if page.outcome != "pass" and page.gate_met else ""
+    quarantines = [scenario.quarantine_told for scenario in page.scenarios]
     ended = [f"the run ended early: {one_line(page.stopped)}"] if page.stopped else []
-    return [f"{counted}{accepted}", *ended]
+    return [f"{counted}{accepted}", *ended, *_gates_told(page), *filter(None, quarantines)]
+
+
+def _gates_told(page: Page) -> list[str]:
+    return [] if page.baseline is None else [gates_told(meets_gate(page.outcome, page.gate), page.baseline)]
 
 
 def was_measured(page: Page) -> bool:
@@ -84,7 +92,7 @@ def count_outcomes(outcomes: Sequence[Outcome]) -> str:
     found, size = Counter(outcomes), len(outcomes)
     listed = [(outcome, found[outcome]) for outcome in WORST_FIRST if found[outcome]]
     if not listed:
-        return "there is no scenario"
+        return "there is no scenario that decides"
     (worst, count), *others = listed
     if not others:
         all_of_them = {1: "the scenario", 2: "both scenarios"}.get(size, f"all {size} scenarios")
@@ -155,6 +163,11 @@ def warnings_of(page: Page) -> list[str]:
 def _warnings(page: Page, terminal: Terminal) -> list[str]:
     first = terminal.paint("warning: ", "yellow")
     return [line for said in warnings_of(page) for line in terminal.wrap(said, first=first, rest="  ")]
+
+
+def _against_baseline(page: Page, terminal: Terminal) -> list[str]:
+    against = page.baseline.against if page.baseline else ()
+    return [line for said in against for line in terminal.wrap(one_line(said), rest="  ")]
 
 
 def failure_lines(page: Page, terminal: Terminal) -> list[str]:

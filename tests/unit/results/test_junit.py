@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from simeval.core.conversation import Conversation
 from simeval.core.trial import Score
+from simeval.core.usage import Usage
 from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvaluator
 from simeval.results.junit import junit_xml
 from simeval.results.suite import EvaluationResult
@@ -47,7 +48,9 @@ def test_each_scenario_is_a_suite_and_each_verdict_a_case() -> None:
 def test_fail_and_inconclusive_are_failures_and_error_is_an_error() -> None:
     root = parsed(GOOD, BAD, OPEN, in_error("Error"))
 
-    found = [[(child.tag, child.get("type")) for child in case] for suite in root for case in suite.findall("testcase")]
+    found = [
+        [(child.tag, child.get("type")) for child in case[1:]] for suite in root for case in suite.findall("testcase")
+    ]
     assert found == [[], [("failure", "fail")], [("failure", "inconclusive")], [("error", "error")]]
     (error,) = root[3].iter("error")
     assert error.get("message") == error.text == "the judge was unreachable"
@@ -113,3 +116,40 @@ def test_cases_have_the_time_of_their_scenario_in_parts() -> None:
 
     assert [suite.get("time") for suite in root] == ["6.000"]
     assert [case.get("time") for case in root.iter("testcase")] == ["6.000"]
+
+
+def figures(case: ET.Element) -> dict[str | None, str | None]:
+    return {each.get("name"): each.get("value") for each in case.iterfind("properties/property")}
+
+
+def test_a_case_has_the_figures_of_its_verdict_and_a_suite_the_cost_of_the_run() -> None:
+    run = replace(RUN, usage={"judge": Usage(calls=1, cost_usd=0.25)})
+    root = ET.fromstring(junit_xml([BAD], run))
+
+    (verdict,) = BAD.verdicts
+    assert verdict.confidence_interval is not None
+    assert figures(next(root.iter("testcase"))) == {
+        "estimate": "0.0",
+        "interval_low": str(verdict.confidence_interval[0]),
+        "interval_high": str(verdict.confidence_interval[1]),
+        "n": str(verdict.n),
+        "p": str(verdict.p_value_fail),
+    }
+    assert figures(root[0])["run_cost_usd"] == "0.25"
+
+
+def test_what_speaks_against_a_pass_is_in_its_output() -> None:
+    root = parsed(rated(*[8.0] * 99, 1.0))
+
+    (said,) = root.iter("system-out")
+    assert str(said.text).strip().startswith("worst conversation (trial 99)")
+
+
+def test_200_scenarios_with_long_conversations_stay_under_a_megabyte_and_say_what_was_cut() -> None:
+    long = Conversation(messages=(message("user", "Hi?"), message("assistant", "blah " * 10_000)))
+    judgements = tuple(replace(each, conversation=long) for each in BAD.judgements)
+
+    written = junit_xml([replace(BAD, title=f"Bad {n}", judgements=judgements) for n in range(200)], RUN)
+
+    assert len(written.encode()) < 1_000_000
+    assert written.count(f"`simeval show {RUN.run_id} --failed` shows all") == 200

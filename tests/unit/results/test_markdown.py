@@ -9,7 +9,8 @@ from simeval.core.markdown import BREAK, MOST_BYTES
 from simeval.core.trial import Score
 from simeval.evaluators.ratings import SuccessRateEvaluator
 from simeval.results.markdown import run_markdown
-from simeval.results.suite import SuiteResult, page_of
+from simeval.results.shown import page_of
+from simeval.results.suite import SuiteResult
 from tests.support.records import RUN, result
 from tests.support.screens import demo, in_many_scripts
 

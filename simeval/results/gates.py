@@ -1,0 +1,59 @@
+"""The gates of a run: its own bars, and what it is held against beside them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from simeval.core.setting_choices import Gate
+from simeval.core.trial import Outcome
+from simeval.results.outcomes import meets_gate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaselineRow:
+    """A requirement held against that of the baseline: what is found of it, whether that meets the gate, and why."""
+
+    title: str
+    name: str
+    finding: str
+    met: bool
+    said: str
+    p_value: float | None = None
+
+    def __str__(self) -> str:
+        return f"{self.title}: {self.name}: {self.said}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaselineGate:
+    """Whether a run is proven no worse than its baseline by more than the margin; `said` says it in a sentence."""
+
+    run_id: str
+    margin: float
+    met: bool
+    said: str
+    rows: tuple[BaselineRow, ...] = ()
+
+    @property
+    def against(self) -> tuple[str, ...]:
+        """Why it is not met, a line for each requirement that stands in the way."""
+        return tuple(f"baseline: {row}" for row in self.rows if not row.met)
+
+
+def read_baseline(document: Mapping[str, Any]) -> BaselineGate | None:
+    """Return what the machine-readable result of a run says of its baseline; None where it has none."""
+    found = document.get("baseline")
+    if found is None:
+        return None
+    return BaselineGate(**{**found, "rows": tuple(BaselineRow(**row) for row in found["rows"])})
+
+
+def meets_gates(outcome: Outcome, gate: Gate, baseline: BaselineGate | None) -> bool:
+    """Return whether an outcome gets through the gate of its bars, and a run through that of its baseline."""
+    return meets_gate(outcome, gate) and (baseline is None or baseline.met)
+
+
+def gates_told(bars_met: bool, baseline: BaselineGate) -> str:
+    """Say in a sentence which gate is met and which is not."""
+    stands = {True: "met", False: "not met"}
+    return f"gates: the bars are {stands[bars_met]}, the baseline is {stands[baseline.met]}: {baseline.said}"
