@@ -22,6 +22,7 @@ from simeval.cli.options import (
     store_option,
     suite_options,
 )
+from simeval.cli.persona_commands import persona
 from simeval.cli.scale import SCALE
 from simeval.core.settings import DEFAULTS, MARGIN, POWER
 
@@ -90,50 +91,6 @@ def agree(**options: Any) -> None:
     from simeval.cli.agree import agree as hold_against_labels
 
     raise SystemExit(hold_against_labels(**options))
-
-
-@commands.group(context_settings=CONTEXT)
-def persona() -> None:
-    """Begin, check and calibrate the persona of a brand."""
-
-
-@persona.command("init", context_settings=CONTEXT)
-@click.argument("file", type=click.Path(path_type=Path), default=Path("persona.yaml"))
-def persona_init(file: Path) -> None:
-    """Write a commented persona to start from into FILE (persona.yaml)."""
-    from simeval.cli.persona import write_persona
-
-    raise SystemExit(write_persona(file))
-
-
-@persona.command("check", context_settings=CONTEXT)
-@click.argument("file", type=click.Path(path_type=Path))
-def persona_check(file: Path) -> None:
-    """Say what is measured of the persona in FILE, and what is not, and why.
-
-    Exit status: 0, or 2 for a mistake in it, which is told with its line and field.
-    """
-    from simeval.cli.persona import check_persona
-
-    raise SystemExit(check_persona(file))
-
-
-@persona.command("calibrate", context_settings=CONTEXT)
-@click.argument("persona", type=click.Path(path_type=Path))
-@click.argument("labelled", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Where the traits model is written (JSON).")
-@click.option("--test", type=click.Path(path_type=Path), help="More labelled turns, to measure the model on.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Fixes the folds and the intervals.")
-@click.option("--json", "json_path", metavar="PATH", help="Write the report as JSON; - for standard output.")
-def persona_calibrate(**options: Any) -> None:
-    """Fit the traits of PERSONA (YAML) to LABELLED turns: JSON lines with text, label (on or off) and session.
-
-    It reports the ROC-AUC on held-out sessions (five folds that keep sessions whole), before by the persona's rules and
-    after by the model, with an interval over sessions. Exit status: 0, or 2 for input that could not be used.
-    """
-    from simeval.cli.calibrate import calibrate_persona
-
-    raise SystemExit(calibrate_persona(**options))
 
 
 @commands.command(context_settings=CONTEXT, cls=SettingsCommand)
@@ -413,5 +370,5 @@ def judge_test(context: click.Context, /, **options: Any) -> None:
     raise SystemExit(test_judge(context, **options))
 
 
-for _command in (*FIRST_STEPS, *LOOKING, *SCALE):
+for _command in (*FIRST_STEPS, *LOOKING, persona, *SCALE):
     commands.add_command(_command)
