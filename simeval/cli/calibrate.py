@@ -1,4 +1,4 @@
-"""What `simeval calibrate persona` does: fits a persona's traits model to labelled turns, and says how good it is."""
+"""What `simeval persona calibrate` does: fits a persona's traits model to labelled turns, and says how good it is."""
 
 import json
 from functools import partial

@@ -23,6 +23,7 @@ from simeval.cli.options import (
     store_option,
     suite_options,
 )
+from simeval.cli.persona_commands import persona
 from simeval.cli.scale import SCALE
 from simeval.core.settings import DEFAULTS, MARGIN, POWER
 
@@ -91,29 +92,6 @@ def agree(**options: Any) -> None:
     from simeval.cli.agree import agree as hold_against_labels
 
     raise SystemExit(hold_against_labels(**options))
-
-
-@commands.group(context_settings=CONTEXT)
-def calibrate() -> None:
-    """Fit a scorer to what people labelled."""
-
-
-@calibrate.command(context_settings=CONTEXT)
-@click.argument("persona", type=click.Path(path_type=Path))
-@click.argument("labelled", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Where the traits model is written (JSON).")
-@click.option("--test", type=click.Path(path_type=Path), help="More labelled turns, to measure the model on.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Fixes the folds and the intervals.")
-@click.option("--json", "json_path", metavar="PATH", help="Write the report as JSON; - for standard output.")
-def persona(**options: Any) -> None:
-    """Fit the traits of PERSONA (YAML) to LABELLED turns: JSON lines with text, label (on or off) and session.
-
-    It reports the ROC-AUC on held-out sessions (five folds that keep sessions whole), before by the persona's rules and
-    after by the model, with an interval over sessions. Exit status: 0, or 2 for input that could not be used.
-    """
-    from simeval.cli.calibrate import calibrate_persona
-
-    raise SystemExit(calibrate_persona(**options))
 
 
 @commands.command(context_settings=CONTEXT, cls=SettingsCommand)
@@ -195,13 +173,14 @@ def compare(**options: Any) -> None:
 
 @commands.command(context_settings=CONTEXT, cls=SettingsCommand)
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--scorers", required=True, metavar="NAMES", help="Names with commas between them, or MODULE:OBJECT.")
+@click.option("--scorers", default="", metavar="NAMES", help="Names with commas between them, or MODULE:OBJECT.")
+@click.option("--then", type=click.Path(path_type=Path), metavar="YAML", help="What is expected, as a scenario's then.")
 @click.option("--format", default="auto", show_default=True, help="What the file is, as docs/guides/logs.md lists.")
 @click.option("--recorded", metavar="COLUMN", help="Of a table: the column with what was answered.")
 @click.option("--output", "outputs", multiple=True, metavar="COLUMN", help="Of a table: a column with a reference.")
 @click.option("--app", help="Answer anew by this app (MODULE:HANDLER, or a model) instead of what was recorded.")
 @click.option("--persona", metavar="YAML", help="The brand's persona, for authenticity, safety and alignment.")
-@click.option("--traits", metavar="JSON", help="The traits model that `simeval calibrate persona` wrote.")
+@click.option("--traits", metavar="JSON", help="The traits model that `simeval persona calibrate` wrote.")
 @click.option("--encoder", metavar="NAME", help="What embeds texts: hashed, minilm, a hub name or a folder.")
 @click.option("--sentiment-model", metavar="NAME", help="embedded, lexicon, a hub name or a folder.")
 @click.option("--judge-model", help="LiteLLM name of the model that grades.  [default: offline/judge]")
@@ -230,8 +209,8 @@ def score(context: click.Context, /, **options: Any) -> None:
     A run of the store, by its id, the beginning of it, or "last", is measured anew without asking the app.
 
     METRIC is a scorer's name, or that and the path of one of its numbers: valid_json.valid. Exit status: 0 every
-    --share and --median is proven (or none was given); 1 some is not; 2 the command or a file could not be used; 3 the
-    run could not be completed; 130 it was interrupted.
+    --share, --median and --then is proven (or none was given); 1 some is not; 2 the command or a file could not be
+    used; 3 the run could not be completed; 130 it was interrupted.
     """
     from simeval.cli.run import leave
     from simeval.cli.score import score_file
@@ -392,5 +371,5 @@ def judge_test(context: click.Context, /, **options: Any) -> None:
     raise SystemExit(test_judge(context, **options))
 
 
-for _command in (*FIRST_STEPS, *LOOKING, *SCALE):
+for _command in (*FIRST_STEPS, *LOOKING, persona, *SCALE):
     commands.add_command(_command)

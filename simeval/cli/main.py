@@ -7,7 +7,6 @@ from simeval.core.version import __version__
 
 SUMMARIES = {  # the first sentence of each command's help; a test compares them
     "agree": "Hold the judge of a run (RESULT, what --json wrote, or a run of the store) against people's LABELS.",
-    "calibrate": "Fit a scorer to what people labelled.",
     "compare": "Say whether CANDIDATE is better or worse than BASELINE, or proven not to be worse.",
     "datasets": "List the datasets that a store has, with their versions and tags.",
     "delete": "Delete RUNS with all that belongs to them.",
@@ -22,6 +21,7 @@ SUMMARIES = {  # the first sentence of each command's help; a test compares them
         "Label trials of a RUN (its id, the beginning of it, or last) by keys, without seeing what the judge said."
     ),
     "merge": "Make one run of the runs of a suite's shards (`simeval run --shard 1/8` to 8/8).",
+    "persona": "Begin, check and calibrate the persona of a brand.",
     "plan": "Plan sample sizes before a call is paid for.",
     "probe": "Send APP one message, and show what is understood of its answer.",
     "prompts": "List the prompts that models are sent, or print that of NAME, ready to be saved and edited.",

@@ -39,6 +39,7 @@ from simeval.scorers.base import Scorer, as_scorer
 from simeval.scorers.registry import ScorerOptions, named_scorer
 from simeval.store.opening import open_database
 from simeval.suites.apps.named import app_of
+from simeval.suites.files import load_expectations
 from simeval.suites.objects import load_object
 from simeval.suites.scenario import Expectation
 
@@ -50,6 +51,7 @@ def score_file(
     *,
     file: Path,
     scorers: str,
+    then: Path | None,
     format: str,
     recorded: str | None,
     outputs: Sequence[str],
@@ -67,17 +69,19 @@ def score_file(
     configure_logging(log_level.upper())  # type: ignore[arg-type]
 
     def work() -> int:
-        made = _scorers(scorers, ScorerOptions(**chosen))
-        then = [
+        made = _scorers(scorers, ScorerOptions(**chosen)) if scorers or then is None else []
+        expected = [
+            *(load_expectations(then) if then is not None else []),
             *(_expectation(each, made, _share) for each in shares),
             *(_expectation(each, made, _median) for each in medians),
         ]
+        made += [each.scorer for each in expected if isinstance(each.scorer, Scorer) and each.scorer not in made]
         for path in (json_path, html_path):
             require_writable(path)
         engine = Engine(judge_model, settings=DEFAULTS.overridden(overrides(context)))
         dataset = _dataset(file, engine.settings.store, format, recorded, outputs)
         try:
-            result = anyio.run(_evaluate, engine, dataset, app_of(app) if app else None, made, then)
+            result = anyio.run(_evaluate, engine, dataset, app_of(app) if app else None, made, expected)
         except SimevalError as error:
             if isinstance(error.partial, ExperimentResult):
                 _report(error.partial, json_path, html_path)
@@ -139,7 +143,9 @@ def _dataset(file: Path, store: Any, format: str, recorded: str | None, outputs:
 def _scorers(names: str, chosen: ScorerOptions) -> list[Scorer]:
     listed = [name.strip() for name in names.split(",") if name.strip()]
     if not listed:
-        raise DefinitionError("--scorers", found="found no name", do="name one or more, with commas between them")
+        raise DefinitionError(
+            "--scorers", found="found no name", do="name one or more, with commas between them, or a file with --then"
+        )
     return [
         as_scorer(load_object(name, what="scorer")) if ":" in name else named_scorer(name, chosen) for name in listed
     ]

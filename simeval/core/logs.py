@@ -10,6 +10,7 @@ import logging
 import sys
 from collections.abc import Mapping, MutableMapping
 from contextvars import Context
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from shutil import get_terminal_size
 from typing import Any, Literal
@@ -26,10 +27,37 @@ DETAILS = "simeval.details"  # what is known before a run that not everybody wan
 _SHAPES = Redactor()
 
 
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """What is logged: a text and its fields. As the message of a record any handler shows both."""
+
+    text: str
+    fields: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        return "\n".join([self.line, *self.blocks])
+
+    @property
+    def line(self) -> str:
+        """The text with those fields that fit on a line."""
+        short = (f"{name}={value!r}" for name, value in self.fields.items() if not _is_long(value))
+        return " ".join([self.text, *short])
+
+    @property
+    def blocks(self) -> list[str]:
+        """The fields of several lines."""
+        return [_block(name, str(value)) for name, value in self.fields.items() if _is_long(value)]
+
+
 def _as_record(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> Mapping[str, Any]:
-    """Hand an event to the standard logger: its text as the message, its fields beside it."""
-    message = event.pop("event")
-    return {"msg": _clean(message), "extra": {"fields": {name: _clean(value) for name, value in event.items()}}}
+    """Hand an event to the standard logger, with its fields beside it, too."""
+    message, fields = event.pop("event"), {name: _clean(value) for name, value in event.items()}
+    return {"msg": _Event(str(_clean(message)), fields), "extra": {"fields": fields}}
+
+
+def event_of(record: logging.LogRecord) -> str:
+    """Return what happened, without its fields."""
+    return record.msg.text if isinstance(record.msg, _Event) else record.getMessage()
 
 
 def _clean(value: Any) -> Any:
@@ -82,25 +110,23 @@ class _BesideTheBar(logging.Handler):
         self.warned: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.warned += [record.getMessage()] if record.levelno == logging.WARNING else []
+        self.warned += [event_of(record)] if record.levelno == logging.WARNING else []
         tqdm.write(self.format(record), file=sys.stderr)
 
 
 class _JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        head = {"time": _time(record).isoformat(), "level": record.levelname, "event": record.getMessage()}
+        head = {"time": _time(record).isoformat(), "level": record.levelname, "event": event_of(record)}
         return json.dumps({**head, **getattr(record, "fields", {})}, ensure_ascii=False, default=str)
 
 
 class _TextFormatter(logging.Formatter):
-    """An event on one line, and its texts of several lines below it."""
+    """An event as its message has it, after the time and its level."""
 
     def format(self, record: logging.LogRecord) -> str:
-        fields = getattr(record, "fields", {})
-        blocks = {name: value for name, value in fields.items() if isinstance(value, str) and "\n" in value}
-        line = " ".join(f"{name}={value!r}" for name, value in fields.items() if name not in blocks)
-        when, said = f"{_time(record):%H:%M:%S} {record.levelname:7} ", f"{record.getMessage()} {line}".rstrip()
-        return "\n".join([*_fitting(when, said), *(_block(name, text) for name, text in blocks.items())])
+        said = record.msg if isinstance(record.msg, _Event) else _Event(record.getMessage(), {})
+        when = f"{_time(record):%H:%M:%S} {record.levelname:7} "
+        return "\n".join([*_fitting(when, said.line), *said.blocks])
 
 
 def _fitting(when: str, said: str) -> list[str]:
@@ -112,6 +138,10 @@ def _fitting(when: str, said: str) -> list[str]:
 
 def _time(record: logging.LogRecord) -> datetime:
     return datetime.fromtimestamp(record.created, UTC)
+
+
+def _is_long(value: object) -> bool:
+    return isinstance(value, str) and "\n" in value
 
 
 def _block(name: str, text: str) -> str:

@@ -45,6 +45,9 @@ from .llm.judge import RubricScorer as RubricScorer
 from .llm.moderation import Moderation as Moderation
 from .llm.preference import Preference as Preference
 from .llm.rag import ContextEntityRecall as ContextEntityRecall
+from .llm.relevancy import AnswerSimilarity as AnswerSimilarity
+from .llm.relevancy import ContextPrecision as ContextPrecision
+from .llm.relevancy import ResponseRelevancy as ResponseRelevancy
 from .llm.rubrics import RubricBook as RubricBook
 from .llm.summarization import Summarization as Summarization
 from .metrics import ConversationMetric as ConversationMetric
@@ -58,11 +61,16 @@ from .metrics import total_response_time as total_response_time
 from .metrics import turn_count as turn_count
 from .metrics import turns_within as turns_within
 from .text.classification import Classification as Classification
+from .text.context_match import ContextMatch as ContextMatch
 from .text.formats import PydanticScorer as PydanticScorer
 from .text.formats import ValidJSON as ValidJSON
 from .text.formats import ValidXML as ValidXML
 from .text.json_match import JSONMatch as JSONMatch
 from .text.language import Language as Language
+from .text.ngrams import Bleu as Bleu
+from .text.ngrams import Gleu as Gleu
+from .text.ngrams import Meteor as Meteor
+from .text.ngrams import RougeN as RougeN
 from .text.personal_data import PersonalData as PersonalData
 from .text.readability import Readability as Readability
 from .text.similarity import Contains as Contains

@@ -65,6 +65,10 @@ class Scorer:
     direction: Directions | None = None  # which way its values are better; None where nobody has said so
     bounds: ClassVar[BoundsByPath | None] = None  # of its values; None where nobody has said so
 
+    def __init__(self, *, column_map: Mapping[str, str] = UNMAPPED) -> None:
+        if column_map:
+            self.column_map = column_map
+
     @property
     def name(self) -> str:
         """The scorer's name in reports."""

@@ -1,4 +1,4 @@
-"""What scorers without a model have in common: values as texts, as JSON, and when two are the same."""
+"""What scorers have in common: values as texts, as JSON, when two are the same, and how good a ranking is."""
 
 import json
 import unicodedata
@@ -61,6 +61,12 @@ def given(reference: object, scorer: str) -> Any:
         do = "give the example one, or name its column: column_map={'reference': ...}"
         raise DefinitionError(f"scorer {scorer}", found="no reference", do=do)
     return reference
+
+
+def average_precision(relevant: Sequence[bool]) -> float:
+    """Return the mean, over what is relevant in a ranking, of the precision down to its place; 0 where nothing is."""
+    precisions = [sum(relevant[:place]) / place for place, hit in enumerate(relevant, 1) if hit]
+    return sum(precisions) / len(precisions) if precisions else 0.0
 
 
 def shown(value: object) -> str:

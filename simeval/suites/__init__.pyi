@@ -9,6 +9,7 @@ from .apps.responses_app import ResponsesApp as ResponsesApp
 from .apps.socket_app import SocketApp as SocketApp
 from .definitions import Cast as Cast
 from .files import Suite as Suite
+from .files import load_expectations as load_expectations
 from .files import load_file as load_file
 from .files import load_suite as load_suite
 from .objects import load_object as load_object

@@ -233,3 +233,6 @@ PROJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(
 SCENARIOS: TypeAdapter[dict[str, list[ScenarioTest]]] = TypeAdapter(
     mapping("scenarios", {"scenarios": list[_SCENARIO]}, required=["scenarios"])  # type: ignore[valid-type]
 )
+EXPECTATIONS: TypeAdapter[dict[str, list[Expectation]]] = TypeAdapter(
+    mapping("then", {"then": one_or_more(_EXPECTATION)}, required=["then"])
+)

@@ -11,9 +11,9 @@ from pydantic import ValidationError
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.yaml_files import located, mistake_at, read_yaml
 from simeval.errors import DefinitionError, SuiteFileError
-from simeval.suites.definitions import DEFAULTS_OF_SCENARIOS, FILE, SCENARIOS, Cast
+from simeval.suites.definitions import DEFAULTS_OF_SCENARIOS, EXPECTATIONS, FILE, SCENARIOS, Cast
 from simeval.suites.objects import import_from, load_object
-from simeval.suites.scenario import ScenarioTest
+from simeval.suites.scenario import Expectation, ScenarioTest
 from simeval.suites.selection import only
 
 SUFFIXES = (".yaml", ".yml")
@@ -92,6 +92,20 @@ def load_suite(source: str, *, base: Settings = DEFAULTS) -> Suite:
 def load_file(path: Path, *, base: Settings = DEFAULTS) -> Suite:
     """Load one YAML file; what it does not set is as in `base`. Raises SuiteFileError."""
     return _joined({path: _read(path)}, base)
+
+
+def load_expectations(path: str | Path) -> list[Expectation]:
+    """Load what is expected of recorded answers: a YAML file of `then:`, as a scenario has it. Raises SuiteFileError.
+
+    What it names as MODULE:OBJECT may lie beside it.
+    """
+    path = Path(path)
+    import_from(path.parent)
+    node, data = read_yaml(path)
+    try:
+        return EXPECTATIONS.validate_python(data)["then"]
+    except ValidationError as error:
+        raise located(path, node, error) from error
 
 
 def _read(path: Path) -> tuple[Sequence[ScenarioTest], Mapping[str, Any]]:

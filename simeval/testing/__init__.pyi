@@ -1,3 +1,4 @@
+from .assertion import assert_result as assert_result
 from .behaviour import Behaviour as Behaviour
 from .behaviour import EndpointStats as EndpointStats
 from .behaviour import Fault as Fault

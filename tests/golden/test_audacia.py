@@ -6,6 +6,7 @@ import pytest
 
 from simeval.errors import DefinitionError
 from simeval.scorers.base import scorer
+from simeval.scorers.text.context_match import ContextMatch
 from simeval.scorers.text.formats import ValidJSON
 from simeval.scorers.text.similarity import Contains, ExactMatch, LevenshteinSimilarity, RougeL, TokenF1
 from tests.support.golden_cases import TOLERANCE, cases_in, chosen, ids
@@ -36,14 +37,6 @@ INSTEAD: dict[str, object] = {
 }
 
 
-@scorer
-def context_precision(output: list[str], reference: list[str], threshold: float = 0.5) -> float:
-    """Return RAGAS's average precision of passages that are like one of the reference's, as a user would write it."""
-    like = LevenshteinSimilarity()
-    hits = [max(like.score(each, other)["similarity"] for other in reference) >= threshold for each in output]
-    return sum(sum(hits[: at + 1]) / (at + 1) for at, hit in enumerate(hits) if hit) / max(sum(hits), 1)
-
-
 def result(passes: object) -> str:
     return "pass" if passes else "fail"
 
@@ -56,7 +49,7 @@ def ours(case: dict[str, Any]) -> object:
         kind = {"str": str, "dict": dict, "int": int, "float": float}[given["expected_type"]]
         return result(scorer(lambda output: isinstance(output, kind), name="type").score(output=given["response"]))
     if case["id"] in RANKING:
-        return context_precision.score(output=given["retrieved_contexts"], reference=given["reference_contexts"])
+        return ContextMatch().score(given["retrieved_contexts"], given["reference_contexts"])["precision"]
     return of_texts(case["id"], given["response"], given["reference"])
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from simeval.core.logs import event_of
 from tests.support.suites import Engine, scenario
 
 pytestmark = pytest.mark.anyio
@@ -45,7 +46,7 @@ async def test_the_traceback_is_in_the_log_at_debug(caplog: pytest.LogCaptureFix
     with caplog.at_level(logging.DEBUG, logger="simeval"):
         await Engine(seed=1).evaluate(scenario(sample_size=1), parses)
 
-    [fields] = [record.fields for record in caplog.records if record.getMessage() == "traceback"]  # type: ignore[attr-defined]
+    [fields] = [record.fields for record in caplog.records if event_of(record) == "traceback"]  # type: ignore[attr-defined]
     assert "json.loads" in fields["text"]
     assert "JSONDecodeError" in fields["text"]
 

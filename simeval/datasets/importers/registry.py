@@ -21,6 +21,7 @@ from simeval.datasets.importers.formats import (
     opentelemetry,
     promptfoo,
     rasa,
+    sessions,
     sharegpt,
 )
 from simeval.datasets.importers.formats import simeval as own
@@ -58,6 +59,7 @@ FORMATS: tuple[LogFormat, ...] = (
     langfuse,
     langsmith,
     deepeval,
+    sessions,
     sharegpt,
     openai_chat,
     chatml,

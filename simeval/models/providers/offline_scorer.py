@@ -26,6 +26,10 @@ def scorer_reply(system: str, user: str) -> dict[str, Any]:
         return {"rulings": _rulings(user, output)}
     if '"grade"' in system:
         return {"reasoning": "its words", "grade": "excellent" if _covers(source, output) else "poor"}
+    if '"questions"' in system:
+        return {"noncommittal": not output.strip(), "questions": [output or "?"]}
+    if "from 1 to 5" in system:
+        return {"reasoning": "its words", "score": 1 + round(4 * _share(_content(user, "reference"), output))}
     if '"score"' in system:
         return {"reasoning": "its words", "score": _share(_content(user, "input"), _content(user, "context"))}
     return {"reasoning": "its words", "met": _covers(source, output)}
@@ -38,7 +42,10 @@ def _rulings(user: str, output: str) -> Mapping[str, Any]:
     found = (
         {name: _share(text, output) > 0 for name, _, text in criteria}
         if criteria
-        else {number: _share(_content(user, "input"), text) > 0 for number, text in documents}
+        else {
+            number: _share(_content(user, "reference") or _content(user, "input"), text) > 0
+            for number, text in documents
+        }
     )
     return {name: {"reasoning": "its words", "met": met} for name, met in found.items()}
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from simeval.core.bounds import UNIT, BoundsByPath
 from simeval.core.direction import below, by_path
 from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import is_number, require
@@ -54,6 +55,14 @@ class Alignment(ColumnScorer):
         | below("safety", Safety.direction)
         | below("stability", Stability.direction)
     )
+    bounds: ClassVar[BoundsByPath] = {
+        "alignment": UNIT,
+        **{
+            f"{part}.{path}".rstrip("."): pair
+            for part, kind in (("authenticity", Authenticity), ("safety", Safety), ("stability", Stability))
+            for path, pair in kind.bounds.items()  # type: ignore[union-attr]
+        },
+    }
     timeout_seconds: ClassVar[float | None] = None  # the parts bound their calls
     persona: Persona | str | Path | None = None
     encoder: Encoding = MINILM

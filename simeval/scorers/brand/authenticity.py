@@ -35,7 +35,7 @@ class Authenticity(ColumnScorer):
 
     A response's score is the mean, by `weights`, of its style (the greatest cosine to an example of the persona, by
     `encoder`, at least 0), its traits (the share of the persona's traits that it has; or, with `traits`, a model that
-    `simeval calibrate persona` wrote, the probability that it is on brand) and its lexicon (the share of preferred
+    `simeval persona calibrate` wrote, the probability that it is on brand) and its lexicon (the share of preferred
     words that it uses, less 0.1 for each avoided one, from 0 to 1). A part that the persona says nothing about, such
     as the lexicon without preferred words, is left out, the others' weights are scaled to sum to 1, and `left_out`
     names it.
@@ -161,7 +161,7 @@ def _model(given: object, persona: Persona, where: str) -> TraitsModel | None:
         return None
     model = given if isinstance(given, TraitsModel) else load_traits(given) if isinstance(given, (str, Path)) else None
     if model is None:
-        do = "give a TraitsModel, or the path of a file that `simeval calibrate persona` wrote"
+        do = "give a TraitsModel, or the path of a file that `simeval persona calibrate` wrote"
         raise DefinitionError(f"{where}: traits", found=f"found {given!r:.80}", do=do)
     same = model.persona == persona.id
     require(same, f"{where}: traits", found=f"of {model.persona}", do=f"give those fitted for persona {persona.id}")

@@ -57,5 +57,8 @@ def session_mean(values: Sequence[tuple[int, float]], *, of: int, seed: int) -> 
     found = bootstrap_by_cluster(
         lambda rows: float(numbers[rows].mean()), examples, alpha=ALPHA, n_draws=RESAMPLES, seed=seed
     )
-    method = f"bootstrap over {found.n_clusters} sessions, {RESAMPLES} resamples, 95%{missing}"
+    across = (
+        f"from {numbers.min():.3g} to {numbers.max():.3g} across sessions, standard deviation {numbers.std(ddof=1):.2g}"
+    )
+    method = f"bootstrap over {found.n_clusters} sessions, {RESAMPLES} resamples, 95%; {across}{missing}"
     return Estimate(value=mean, n=n, interval=(found.low, found.high), method=method)

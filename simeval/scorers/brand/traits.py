@@ -108,7 +108,7 @@ class TraitsModel:
 
     A word or pair counts once however often it stands there. A rate of `Style.rates` counts by how many of its
     `scales` (the standard deviation in what it was fitted on) it lies above its `centres`, at most 3 to each side.
-    `report` holds what `simeval calibrate persona` measured.
+    `report` holds what `simeval persona calibrate` measured.
     """
 
     persona: str
@@ -157,8 +157,8 @@ def logistic(logit: float) -> float:
 
 
 def load_traits(path: str | Path) -> TraitsModel:
-    """Read a model that `simeval calibrate persona` wrote. Raises DefinitionError."""
-    do = "name a file that `simeval calibrate persona` wrote"
+    """Read a model that `simeval persona calibrate` wrote. Raises DefinitionError."""
+    do = "name a file that `simeval persona calibrate` wrote"
     try:
         found = json.loads(Path(path).read_text(encoding="utf-8"))
         if not isinstance(found, dict) or found.pop("format", None) != FORMAT:

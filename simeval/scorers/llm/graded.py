@@ -28,7 +28,7 @@ from simeval.scorers.llm.replies import Claims, Ruling, Share, rulings_of
 R = TypeVar("R", bound=Reply)
 
 _RULING = 'Answer with a JSON object: {"reasoning": a brief explanation, "met": true or false}.'
-_RULINGS = (
+RULINGS = (
     'Answer with a JSON object: {"rulings": {NAME: {"reasoning": a brief explanation, "met": true or false}}}, '
     "with an entry for each NAME asked about and no other."
 )
@@ -69,15 +69,22 @@ class Graded(ModelScorer):
         """The places of its prompt that need not be columns: what it fills itself, or leaves empty."""
         return ()
 
-    async def grade(self, kind: type[R], seed: int, columns: Mapping[str, object]) -> R:
-        """Ask about the columns that the prompt names. Raises ModelError, and DefinitionError for a missing one."""
+    async def grade(self, kind: type[R], seed: int, columns: Mapping[str, object], *, system: str = "") -> R:
+        """Ask about the columns that the prompt names, by another `system` prompt where that is given.
+
+        Raises ModelError, and DefinitionError for a missing column.
+        """
         named = places(self.user_prompt)
         if missing := [name for name in named if name not in columns]:
             raise DefinitionError(f"scorer {self.name}", found=f"no column for {missing}", do="give it a value")
         texts = {name: as_text(columns[name]) for name in named}
         quoted_texts = [text for found in texts.values() for text in ([found] if isinstance(found, str) else found)]
         return await self.ask(
-            kind, system=self.system_prompt, user=filled(self.user_prompt, texts), seed=seed, quoted_texts=quoted_texts
+            kind,
+            system=system or self.system_prompt,
+            user=filled(self.user_prompt, texts),
+            seed=seed,
+            quoted_texts=quoted_texts,
         )
 
 
@@ -245,7 +252,7 @@ class DocumentRelevance(Graded):
     system_prompt: str = f"""You grade whether documents that were retrieved are relevant to an input, one by one.
 A document is relevant ("met" is true) if it has something that helps to answer the input, alone or with others.
 NAME is the number of a document; a document without a number is number 1.
-{_RULINGS}"""
+{RULINGS}"""
     user_prompt: str = "The input:\n{input}\n\nThe documents:\n{context}"
 
     async def score(self, context: Any, input: Any, seed: int = 0, **columns: Any) -> dict[str, object]:
@@ -299,7 +306,7 @@ class Criteria(Graded):
     criteria: Mapping[str, str]
     system_prompt: str = f"""You grade an answer of an AI assistant by criteria. A criterion is met if it holds for the
 output; judge each by itself, strictly by its text. NAME is the name of a criterion, which stands before its colon.
-{_RULINGS}"""
+{RULINGS}"""
     user_prompt: str = "The criteria:\n{criteria}\n\nThe input:\n{input}\n\nThe answer to grade:\n{output}"
 
     def __post_init__(self) -> None:

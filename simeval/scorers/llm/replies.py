@@ -84,6 +84,24 @@ class Share(Reply):
     )
 
 
+class OneToFive(Reply):
+    """A rating on a scale of five."""
+
+    reasoning: Reasoning
+    score: Annotated[int, Field(strict=True, ge=1, le=5)]
+    json_schema: ClassVar[Mapping[str, Any]] = _object(
+        reasoning=_TEXT, score={"type": "integer", "minimum": 1, "maximum": 5}
+    )
+
+
+class Questions(Reply):
+    """Questions that a text would answer, and whether it answers nothing."""
+
+    noncommittal: Flag
+    questions: Annotated[tuple[Text, ...], Field(min_length=1, max_length=MOST_CLAIMS)]
+    json_schema: ClassVar[Mapping[str, Any]] = _object(noncommittal=_FLAG, questions=_list(_TEXT))
+
+
 class Quality(Reply):
     """The quality of a summary."""
 

@@ -3,6 +3,8 @@
 A measure that is 0/0 is None, never 0 or 1: nobody knows the precision of a class that was never answered.
 """
 
+import re
+import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isnan
@@ -13,7 +15,7 @@ from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import require
 from simeval.errors import DefinitionError
 from simeval.scorers.base import ColumnScorer
-from simeval.scorers.values import given, normalised
+from simeval.scorers.values import given, normalised, text_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,6 +28,8 @@ LEVEL = f"{1 - 2 * ALPHA:.0%}"
 AVERAGES = ("macro", "micro", "weighted")
 MEASURES = ("precision", "recall", "f1")
 LONGEST_LABEL = 200  # characters kept of an answer that is no label
+_AROUND = string.whitespace + "*_`'\"“”‘’.,;:!()[]{}#>"  # marks that answers put around a label
+_NAMED = re.compile(r"(?:\w+ ){0,2}\w+[*_`\"' ]*[:=](.+)", re.DOTALL)  # "The label is" has no colon, and is a sentence
 
 
 @dataclass(kw_only=True, eq=False)
@@ -35,7 +39,9 @@ class Classification(ColumnScorer):
     Labels are compared without space around them, and with `ignore_case` without case. `labels` are the classes
     there are, by default those that occur as references. An output that is none of them, and an app that failed, is a
     wrong answer of no class: it lowers accuracy and the recall of the right class, and nobody's precision.
-    `positive` names the class whose measures are also called just "precision", "recall" and "f1".
+    `positive` names the class whose measures are also called just "precision", "recall" and "f1". With `lenient` an
+    output may also be marked up, end in punctuation, or name what it gives: "**spam**", "spam.", "Label: spam". A
+    sentence that has a label in it is still none: "not spam".
 
     `score` says of an example whether its answer is `correct`; the measures are of the whole dataset: "accuracy",
     "macro.f1" and so on for precision, recall and f1 over macro, micro and weighted, and "class.<label>.f1". Shares
@@ -46,6 +52,7 @@ class Classification(ColumnScorer):
     labels: Sequence[object] | None = None
     positive: object = None
     ignore_case: bool = False
+    lenient: bool = False
     seed: int = 0
 
     default_score = "correct"
@@ -73,7 +80,8 @@ class Classification(ColumnScorer):
 
     def score(self, output: Any, reference: Any) -> Mapping[str, object]:
         """Return whether the answer is right, and both labels. Raises DefinitionError for a reference that is none."""
-        actual, predicted = self._actual(reference), self._spelled(output)
+        actual = self._actual(reference)
+        predicted = self._answered(output, actual) if self.lenient else self._spelled(output)
         return {"correct": predicted == actual, "predicted": predicted[:LONGEST_LABEL], "actual": actual}
 
     def summarize(self, scored: Sequence[Scored]) -> Mapping[str, Estimate]:
@@ -92,6 +100,12 @@ class Classification(ColumnScorer):
         found = dict(_Summary(answered, classes, missing=missing, seed=self.seed).estimates())
         only = {name: found[f"class.{label}.{name}"] for label in positive for name in MEASURES}
         return {"accuracy": found.pop("accuracy"), **only, **found}
+
+    def _answered(self, output: object, actual: str) -> str:
+        """Return the label of an output: as it stands, or else the one that is left without what is around it."""
+        known = {*self._classes.values(), actual}
+        forms = [self._spelled(form) for form in _bared(text_of(output))]
+        return next((form for form in forms if form in known), forms[-1] or forms[0])
 
     def _pair(self, scored: Scored) -> tuple[str, str] | None:
         """Return the label that was right and the one that was answered; None where either is missing."""
@@ -205,6 +219,13 @@ class _Summary:
         undefined = f" ({interval.n_undefined} undefined)" if interval.n_undefined else ""
         bounds = min(interval.low, value), max(interval.high, value)
         return Estimate(value=value, n=n, interval=bounds, method=f"{how}{undefined}, {LEVEL}{self.missing}")
+
+
+def _bared(text: str) -> list[str]:
+    """Return a text as it is, without marks around it, and without the name of what it gives."""
+    plain = text.strip(_AROUND)
+    named = _NAMED.fullmatch(plain)
+    return [text, plain, *([named[1].strip(_AROUND)] if named else [])]
 
 
 def _missing(missing: int, of: int) -> str:

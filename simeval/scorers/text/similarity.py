@@ -176,9 +176,9 @@ class TokenF1(ColumnScorer):
 
     def score(self, output: Any, reference: Any) -> Mapping[str, float]:
         """Return precision (of the output's words), recall (of the reference's) and F1."""
-        found = [word for word in _words(output) if word not in ARTICLES]
-        wanted = [word for word in _words(given(reference, self.name)) if word not in ARTICLES]
-        return _overlap((Counter(found) & Counter(wanted)).total(), len(found), len(wanted))
+        found = [word for word in words_of(output) if word not in ARTICLES]
+        wanted = [word for word in words_of(given(reference, self.name)) if word not in ARTICLES]
+        return overlap((Counter(found) & Counter(wanted)).total(), len(found), len(wanted))
 
 
 @dataclass(kw_only=True, eq=False)
@@ -195,11 +195,11 @@ class RougeL(ColumnScorer):
 
     def score(self, output: Any, reference: Any) -> Mapping[str, float]:
         """Return the share of the output's words (precision), of the reference's (recall), and F1."""
-        found, wanted = _words(output, instead=" "), _words(given(reference, self.name), instead=" ")
-        return _overlap(common_length(found, wanted), len(found), len(wanted))
+        found, wanted = words_of(output, instead=" "), words_of(given(reference, self.name), instead=" ")
+        return overlap(common_length(found, wanted), len(found), len(wanted))
 
 
-def _words(value: object, *, instead: str = "") -> list[str]:
+def words_of(value: object, *, instead: str = "") -> list[str]:
     """Return the words of a text in lower case, with `instead` in the place of each punctuation mark."""
     text = normalised(value).lower()
     marks = {ord(mark): instead for mark in set(text) if _is_punctuation(mark)}
@@ -210,7 +210,8 @@ def _is_punctuation(character: str) -> bool:
     return character in string.punctuation or unicodedata.category(character).startswith("P")
 
 
-def _overlap(common: int, found: int, wanted: int) -> Mapping[str, float]:
+def overlap(common: int, found: int, wanted: int) -> Mapping[str, float]:
+    """Return precision, recall and F1 of what two sides have in common, by how much each has; 1 where neither has."""
     if not found and not wanted:
         return {"f1": 1.0, "precision": 1.0, "recall": 1.0}
     return {

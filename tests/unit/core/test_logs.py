@@ -141,4 +141,24 @@ def test_an_application_that_configures_logging_itself_sees_the_events(caplog: p
         log.info("started", scenarios=2)
 
     (record,) = caplog.records
-    assert (record.name, record.getMessage()) == ("simeval", "started")
+    assert (record.name, record.getMessage()) == ("simeval", "started scenarios=2")
+
+
+@pytest.mark.anyio
+async def test_the_standard_logging_at_debug_shows_prompts_and_replies(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        await Caller(ScriptedModel([GRADE])).ask(any_request(), Grade)
+
+    assert "You write rubrics" in caplog.text
+    assert "it did" in caplog.text
+
+
+def test_logging_basic_config_shows_what_configure_logging_does() -> None:
+    code = (
+        "import logging; logging.basicConfig(level=logging.DEBUG, format='%(message)s');"
+        "from simeval.core.logs import log; log.debug('said', text='one\\ntwo', number=1)"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+
+    assert done.stderr.splitlines()[-4:] == ["said number=1", "  text:", "    one", "    two"]

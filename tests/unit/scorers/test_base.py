@@ -180,3 +180,15 @@ def test_values_that_are_no_numbers_stand_beside_one_that_is() -> None:
     measured = {"score": 0.5, "embedding": np.arange(3.0), "type": float}
 
     assert select(measured, "score", name="x").value == 0.5
+
+
+async def test_a_class_of_ones_own_takes_a_column_map_when_it_is_made() -> None:
+    mapped = Asks(column_map={"input": "question"})
+
+    assert await mapped.measure({"output": "Who asks?", "question": "asks"}) == {"asks": True, "echoes": True}
+    assert Asks().column_map == {}
+
+
+def test_a_column_map_given_when_it_is_made_is_checked_before_a_run() -> None:
+    with pytest.raises(DefinitionError, match="column_map for"):
+        Asks(column_map={"question": "input"}).check()

@@ -137,6 +137,6 @@ async def test_an_experiment_over_recorded_sessions_gives_the_mean_with_its_inte
     metrics = {metric.path: metric.estimate for metric in result.metrics}
     assert found["alignment"].value == pytest.approx(metrics["alignment"].value)
     assert found["alignment"].interval is not None
-    assert found["alignment"].method.startswith("bootstrap over 4 sessions, 1000 resamples, 95%; grade ")
+    assert found["alignment"].method.startswith("bootstrap over 4 sessions, 1000 resamples, 95%; from ")
     assert found["stability"].n == 3
     assert "grade" in str(result)

@@ -215,3 +215,37 @@ def test_labels_that_cannot_be_used_are_refused_when_the_scorer_is_made(
 ) -> None:
     with pytest.raises(DefinitionError, match=where):
         Classification(labels=labels, positive=positive)
+
+
+LENIENT = replace(SPAM, ignore_case=True, lenient=True)
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "spam.",
+        "**spam**",
+        "Label: spam",
+        "**Label:** Spam.",
+        "The label: `spam`",
+        '"spam"',
+        "## spam\n",
+        "class = spam",
+    ],
+)
+def test_a_label_may_be_marked_up_or_named_where_that_is_wanted(output: str) -> None:
+    assert LENIENT.score(output, "spam")["correct"] is True
+    assert replace(LENIENT, labels=None, positive=None).score(output, "spam")["correct"] is True
+    assert replace(LENIENT, lenient=False).score(output, "spam")["correct"] is False
+
+
+@pytest.mark.parametrize("output", ["not spam", "spam or ham", "It is spam.", "", None, "Label: eggs", "spam: no"])
+def test_a_sentence_that_has_a_label_in_it_is_none(output: object) -> None:
+    assert LENIENT.score(output, "spam")["correct"] is False
+
+
+def test_a_label_of_marks_is_found_as_it_stands() -> None:
+    faces = Classification(labels=[":)", ":("], lenient=True)
+
+    assert faces.score(":)", ":)")["correct"] is True
+    assert faces.score(":(", ":)")["correct"] is False

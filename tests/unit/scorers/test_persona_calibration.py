@@ -222,7 +222,7 @@ def test_a_test_file_that_was_seen_whole_keeps_no_model_from_being_written(tmp_p
         "--json",
         "report.json",
     ]
-    done = simeval(tmp_path, "calibrate", "persona", *arguments)
+    done = simeval(tmp_path, "persona", "calibrate", *arguments)
 
     assert done.returncode == 0, done.stderr
     assert "not measured, the turns left have not both labels; 24 turns left out" in done.stdout
@@ -240,7 +240,7 @@ async def test_the_command_writes_a_model_that_authenticity_loads(tmp_path: Path
     test = written(tmp_path, "test.jsonl", more)
 
     arguments = [str(persona), str(labelled), "--out", "traits.json", "--test", str(test), "--json", "report.json"]
-    done = simeval(tmp_path, "calibrate", "persona", *arguments)
+    done = simeval(tmp_path, "persona", "calibrate", *arguments)
 
     assert done.returncode == 0, done.stderr
     assert "held-out sessions:  ROC-AUC 1.000" in done.stdout
@@ -253,7 +253,7 @@ async def test_the_command_writes_a_model_that_authenticity_loads(tmp_path: Path
 
 
 def test_a_mistake_ends_the_command_with_2(tmp_path: Path) -> None:
-    done = simeval(tmp_path, "calibrate", "persona", "none.yaml", "none.jsonl", "--out", "traits.json")
+    done = simeval(tmp_path, "persona", "calibrate", "none.yaml", "none.jsonl", "--out", "traits.json")
 
     assert done.returncode == 2
     assert "none.yaml, line 1: it cannot be read" in done.stderr

@@ -1,0 +1,131 @@
+"""Texts against references by the words and sequences of words they share: BLEU, GLEU, METEOR and ROUGE-n.
+
+The first three are NLTK's (`simeval[texts]`), with its tokens: words and punctuation, as in the Penn Treebank.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from typing import Any, ClassVar
+
+from simeval.core.bounds import UNIT, BoundsByPath
+from simeval.core.validation import require, require_whole
+from simeval.scorers.base import ColumnScorer
+from simeval.scorers.text.similarity import overlap, words_of
+from simeval.scorers.values import given, is_array, normalised
+
+
+@dataclass(kw_only=True, eq=False)
+class NgramScorer(ColumnScorer):
+    """The base of NLTK's scores: how near the output is to the nearest of one reference or several, from 0 to 1."""
+
+    direction = "higher"
+    bounds: ClassVar[BoundsByPath | None] = UNIT
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        do = "install it: pip install 'simeval[texts]'"
+        require(find_spec("nltk") is not None, f"scorer {self.name}", found="NLTK is not installed", do=do)
+
+    def score(self, output: Any, reference: Any) -> float:
+        """Return the score. Raises DefinitionError without a reference, ValueError for one without a word."""
+        wanted = given(reference, self.name)
+        references = [_tokens(each) for each in (wanted if is_array(wanted) else [wanted])]
+        if not references or not all(references):
+            raise ValueError("a reference has no word, so there is nothing to be near to")
+        return float(self.against(references, _tokens(output)))
+
+    def against(self, references: Sequence[Sequence[str]], output: Sequence[str]) -> float:
+        """Return the score of tokens."""
+        raise NotImplementedError
+
+
+@dataclass(kw_only=True, eq=False)
+class Bleu(NgramScorer):
+    """BLEU of a sentence: the geometric mean of the shares of its 1- to 4-grams that stand in a reference.
+
+    An output shorter than the references pays for it. Counts of zero are smoothed (method 4 of B. Chen and C. Cherry,
+    2014), as one sentence seldom shares a 4-gram. It is meant for whole corpora: one sentence says little.
+    Reference: K. Papineni et al. (2002), "BLEU: a method for automatic evaluation of machine translation", ACL.
+    """
+
+    def against(self, references: Sequence[Sequence[str]], output: Sequence[str]) -> float:
+        from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
+
+        return sentence_bleu(references, output, smoothing_function=SmoothingFunction().method4)  # type: ignore[no-any-return]
+
+
+@dataclass(kw_only=True, eq=False)
+class Gleu(NgramScorer):
+    """GLEU: the lesser of precision and recall over all 1- to 4-grams, made for single sentences.
+
+    Reference: Y. Wu et al. (2016), "Google's neural machine translation system", arXiv 1609.08144.
+    """
+
+    def against(self, references: Sequence[Sequence[str]], output: Sequence[str]) -> float:
+        from nltk.translate.gleu_score import sentence_gleu
+
+        return sentence_gleu(references, output)  # type: ignore[no-any-return]
+
+
+@dataclass(kw_only=True, eq=False)
+class Meteor(NgramScorer):
+    """METEOR: precision and recall of words, recall ninefold, less a penalty for words in another order.
+
+    English words match as they are or by their stem (Porter). Synonyms are left out: their list, WordNet, would have to
+    be downloaded. Reference: S. Banerjee and A. Lavie (2005), "METEOR", ACL workshop on evaluation measures.
+    """
+
+    def against(self, references: Sequence[Sequence[str]], output: Sequence[str]) -> float:
+        from nltk.translate.meteor_score import meteor_score
+
+        return meteor_score(references, output, wordnet=_NoSynonyms())  # type: ignore[no-any-return]
+
+
+@dataclass(kw_only=True, eq=False)
+class RougeN(ColumnScorer):
+    """The sequences of `n` words that output and reference share: ROUGE-1 by default, ROUGE-2 with n=2.
+
+    Words as `RougeL` has them. Where neither has such a sequence they agree (1). Reference: C.-Y. Lin (2004), "ROUGE:
+    a package for automatic evaluation of summaries", ACL.
+    """
+
+    default_score = "f1"
+    paths = ("f1", "precision", "recall")
+    direction = "higher"
+    bounds: ClassVar[BoundsByPath | None] = UNIT
+    n: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_whole(self.n, f"scorer {self.name}: n")
+
+    def score(self, output: Any, reference: Any) -> dict[str, float]:
+        """Return the share of the output's sequences (precision), of the reference's (recall), and F1."""
+        found, wanted = self._grams(output), self._grams(given(reference, self.name))
+        return dict(overlap((found & wanted).total(), found.total(), wanted.total()))
+
+    def _grams(self, value: object) -> Counter[tuple[str, ...]]:
+        words = words_of(value, instead=" ")
+        return Counter(zip(*(words[start:] for start in range(self.n)), strict=False))
+
+
+class _NoSynonyms:
+    """Stands for WordNet where there is none."""
+
+    def synsets(self, _word: str) -> list[object]:
+        return []
+
+
+def _tokens(value: object) -> list[str]:
+    found: list[str] = _tokenizer().tokenize(normalised(value))
+    return found
+
+
+@cache
+def _tokenizer() -> Any:
+    from nltk.tokenize.destructive import NLTKWordTokenizer
+
+    return NLTKWordTokenizer()

@@ -1,0 +1,67 @@
+"""One answer measured and held against a bar: an assertion for plain tests."""
+
+from functools import partial
+from typing import Any
+
+import anyio
+
+from simeval.core.event_loops import require_no_loop
+from simeval.core.trial import Score
+from simeval.core.validation import require
+from simeval.errors import DefinitionError
+from simeval.scorers.base import as_scorer
+from simeval.scorers.returned import measured_of, metrics_of, reason_at, whole
+
+
+def assert_result(
+    scorer: object,
+    *,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    score: str | None = None,
+    **columns: Any,
+) -> Any:
+    """Measure one answer and return what the scorer did; raise AssertionError, with its reason, where it is not good.
+
+    The value at the path `score`, by default the one that is concluded on, has to be at least or at most a bar.
+    Without a bar it has to be a yes or no, and the better of the two. `columns` are the `output` and whatever else the
+    scorer names. Raises DefinitionError in an event loop and for what cannot be measured so, and what the scorer
+    raises.
+    """
+    require_no_loop("assert_result", do="write `await scorer.measure({...})`, and assert on what it returns")
+    asked = as_scorer(scorer)
+    asked.check([*columns])
+    measured = anyio.run(partial(asked.measure, columns))
+    whole_score = whole(measured, None, name=asked.name)
+    where = f"scorer {asked.name}: assert_result"
+    path, found = _value(whole_score, asked.default_score if score is None else score, where)
+    if at_least is None and at_most is None:
+        require(isinstance(found, bool), where, found=f"the number {found:g}", do="give at_least or at_most")
+        good = asked.direction_of(path) != "lower"
+        met, bar = found is good, "yes" if good else "no"
+    else:
+        bars = {"at least": at_least, "at most": at_most}
+        met = (at_least is None or found >= at_least) and (at_most is None or found <= at_most)
+        bar = " and ".join(f"{word} {number:g}" for word, number in bars.items() if number is not None)
+    if not met:
+        raise AssertionError(_told(f"{asked.name}.{path}".rstrip("."), found, bar, _reason(whole_score, path)))
+    return measured
+
+
+def _value(score: Score, path: str | None, where: str) -> tuple[str, float | bool]:
+    """Return the value that is held against the bar, with its path."""
+    numbers = metrics_of(measured_of(score))
+    at = path if path is not None else next(iter(numbers)) if len(numbers) == 1 else ""
+    if at not in numbers:
+        there = ", ".join(repr(name) for name in numbers) or "none"
+        raise DefinitionError(where, found=f"no number at {at!r} in what it returned", do=f"set score to one: {there}")
+    return at, numbers[at]
+
+
+def _reason(score: Score, path: str) -> str:
+    return score.reasoning or reason_at(score.details, path)
+
+
+def _told(name: str, found: float | bool, bar: str, reason: str) -> str:
+    value = ("yes" if found else "no") if isinstance(found, bool) else f"{found:g}"
+    return f"{name} is {value}, required: {bar}" + (f" ({reason})" if reason else "")
