@@ -159,7 +159,9 @@ def rubric(context: click.Context, /, **options: Any) -> None:
 @markdown_option
 @color_option
 def compare(**options: Any) -> None:
-    """Say whether CANDIDATE is better or worse than BASELINE, or proven not to be worse; several in one table.
+    """Say whether CANDIDATE is better or worse than BASELINE, or proven not to be worse.
+
+    Several candidates stand in one table, with one error rate over all of it.
 
     Each is a run of the store (its id, the beginning of it, or last) or a file that `--json` wrote. Runs of suites
     with the same seed are compared trial by trial, experiments example by example, metric by metric. Exit status: 0
