@@ -61,7 +61,7 @@ class Expectation:
 
         given = [way for way in ("expected_behavior", "criteria", "scorer") if getattr(self, way) is not None]
         if len(given) != 1:
-            do = "give one of expected_behavior, criteria and scorer"
+            do = "give either expected_behavior, criteria or scorer"
             raise DefinitionError("Expectation", found=f"found {' and '.join(given) or 'none of them'}", do=do)
         self._check_judged()
         require(
