@@ -67,9 +67,9 @@ def file(tmp_path: Path) -> Path:
         ),
         (suite(evaluator="success_rate"), 8, "scenarios.0.then.evaluator", "success_rate"),
         (suite(scenario="    sample_size: many\n"), 6, "scenarios.0.sample_size", "found 'many'"),
-        (suite(scenario="    sample_size: 2.5\n"), 6, "scenarios.0.sample_size", "integer"),
+        (suite(scenario="    sample_size: 2.5\n"), 6, "scenarios.0.sample_size", "whole number"),
         (suite(scenario="    sample_size: 0\n"), 6, "scenarios.0.sample_size", "a whole number of 1 or more"),
-        (suite(scenario="    max_turns: true\n"), 6, "scenarios.0.max_turns", "integer"),
+        (suite(scenario="    max_turns: true\n"), 6, "scenarios.0.max_turns", "whole number"),
         (
             suite(scenario="    allowed_user_faults: [repeats_himself]\n"),
             6,
