@@ -56,6 +56,16 @@ class Commands(click.Group):
 
         return commands.get_command(ctx, cmd_name)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is called; fail with the name that may have been meant."""
+        if args[0] not in SUMMARIES:
+            from simeval.core.validation import closest
+
+            ctx.fail(f"there is no command {args[0]!r}; {closest(args[0], list(SUMMARIES)) or 'see simeval --help.'}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write what each command does, in full."""
         with formatter.section("Commands"):

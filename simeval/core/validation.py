@@ -57,6 +57,24 @@ def require_one_of(value: object, choices: Sequence[object], where: str) -> None
     require(usable, where, found=value, do=f"use {', '.join(shown[:-1])} or {shown[-1]}")
 
 
+_PLAIN: Mapping[str, str] = {  # what to do about a mistake of each kind that pydantic finds, by its beginning
+    "string_too_short": "give a text that is not empty",
+    "string": "give a text, in quotes",
+    "int": "use a whole number, such as 30",
+    "float": "use a number, such as 0.9",
+    "bool": "use true or false",
+    "too_short": "give at least one",
+    "list": "give a list, such as [one, two]",
+    "tuple": "give a list, such as [one, two]",
+    "dict": "give names with values, such as {name: value}",
+}
+
+
+def plain(kind: str, said: str) -> str:
+    """Say what to do about a mistake of a kind of pydantic's, of which it `said` something itself."""
+    return next((do for begin, do in _PLAIN.items() if kind.startswith(begin)), said[:1].lower() + said[1:])
+
+
 def nearest(name: str, known: Sequence[str], *, more: str = "") -> str:
     """Say which of the `known` names one may have been meant for, or else all of them, and what `more` there is."""
     return closest(name, known) or f"use one of {', '.join(known)}{more}"

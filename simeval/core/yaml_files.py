@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from simeval.core.validation import plain
 from simeval.errors import DefinitionError, SuiteFileError
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def _own_place(place: tuple[int | str, ...], error: "ErrorDetails") -> tuple[int
 def _located(path: Path, node: yaml.Node | None, first: "ErrorDetails", skip: int) -> SuiteFileError:
     place, last = _place(node, first["loc"][skip:]), first["loc"][-1] if first["loc"] else ""
     cause = first.get("ctx", {}).get("error")
-    found, do = f"found {_shown(first['input'])}", _lowered(first["msg"])
+    found, do = f"found {_shown(first['input'])}", plain(first["type"], first["msg"])
     if isinstance(cause, DefinitionError):
         place, found = _refined(node, place, last, cause)
         do = cause.do
@@ -185,10 +186,6 @@ def _require_readable(node: yaml.Node, sizes: dict[yaml.Node, int]) -> int:
 def _shown(value: object) -> str:
     text = repr(value)
     return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
-
-
-def _lowered(message: str) -> str:
-    return message[0].lower() + message[1:]
 
 
 def _place(node: yaml.Node | None, location: Sequence[int | str]) -> tuple[int | str, ...]:

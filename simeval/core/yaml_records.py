@@ -43,13 +43,17 @@ def mistakes(found: Iterable[tuple[str, object, DefinitionError]]) -> Validation
     return ValidationError.from_exception_data("mapping", details)
 
 
+def _few(names: Sequence[str], most: int = 10) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
 def with_known_fields(found: Any, names: Sequence[str]) -> Any:
     """Return a mapping that has no other names than these.
 
     Raises ValidationError at one that it has, and DefinitionError for what is no mapping.
     """
     if not isinstance(found, Mapping):
-        raise DefinitionError(HERE, found=f"found {found!r:.80}", do=f"give a mapping with {', '.join(names)}")
+        raise DefinitionError(HERE, found=f"found {found!r:.80}", do=f"give a mapping with {_few(names)}")
     unknown = [key for key in found if isinstance(key, str) and key not in names]
     if unknown:
         raise mistakes(

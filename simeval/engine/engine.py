@@ -112,6 +112,8 @@ class Engine:
             return await self.experiment(scenarios, app_handler, **options)
         do = "give them with a Dataset; scenarios bring their own"
         require(not options, "evaluate", found=sorted(options), do=do)
+        do = "give ScenarioTests; simeval.suites.load_suite(PATH) reads a file of them"
+        require(not isinstance(scenarios, (str, Mapping)), "evaluate", found=scenarios, do=do)
         suite = [scenarios] if isinstance(scenarios, ScenarioTest) else list(scenarios)
         async with _open(app_handler) as app:
             result = await self._run(partial(simulate, suite=suite, app_handler=app))

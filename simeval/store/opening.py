@@ -59,7 +59,8 @@ def load_run(database: "Database", name: str) -> ResumableRun:
 def open_database(where: str | Path, *, must_exist: bool = False) -> "Database":
     """Open a database, by a path or a URL. Raises DefinitionError, where it `is_there` also for a missing file."""
     if must_exist and "://" not in str(where) and not Path(where).is_file():
-        raise DefinitionError("store", found=f"there is no {str(where)!r}", do="name the store of a run with --store")
+        found = f"there is no {str(where)!r}" if str(where) != "None" else "none is kept"
+        raise DefinitionError("store", found=found, do="name the store of a run with --store")
     from simeval.store.database import Database  # SQLAlchemy takes a while to load
 
     return Database(where)

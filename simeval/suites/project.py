@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from simeval.core.settings import DEFAULTS, Settings
+from simeval.core.validation import plain
 from simeval.errors import DefinitionError
 from simeval.suites.definitions import PROJECT, Cast
 
@@ -47,7 +48,7 @@ def _checked(table: Mapping[str, Any]) -> Mapping[str, Any]:
     except ValidationError as error:
         first = error.errors()[0]
         cause, name = first.get("ctx", {}).get("error"), ".".join(str(part) for part in first["loc"][:1])
-        found, do = f"found {first['input']!r:.80}", first["msg"][0].lower() + first["msg"][1:]
+        found, do = f"found {first['input']!r:.80}", plain(first["type"], first["msg"])
         if isinstance(cause, DefinitionError):
             found, do = cause.found, cause.do
         raise DefinitionError(f"{TABLE}: {name}", found=found, do=do) from error

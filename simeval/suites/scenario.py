@@ -60,9 +60,10 @@ class Expectation:
     def __post_init__(self) -> None:
         from simeval.evaluators.base import Evaluator
 
-        ways = (self.expected_behavior, self.criteria, self.scorer)
-        do = "give either expected_behavior, criteria or scorer"
-        require(sum(each is not None for each in ways) == 1, "Expectation", found=ways, do=do)
+        given = [way for way in ("expected_behavior", "criteria", "scorer") if getattr(self, way) is not None]
+        if len(given) != 1:
+            do = "give either expected_behavior, criteria or scorer"
+            raise DefinitionError("Expectation", found=f"found {' and '.join(given) or 'none of them'}", do=do)
         self._check_judged()
         require(
             bool(self.evaluators),

@@ -83,7 +83,33 @@ QUIET: dict[str, tuple[str, tuple[str, ...], str]] = {
     "the app is a file": (
         SUITE,
         ("run", "suite.yaml", "--app", "mistaken_app.py"),
-        "app 'mistaken_app.py': this is a file; name it as a module, such as folder.app:handle.",
+        "app 'mistaken_app.py': this is a file; name it as a module with its handler, such as mistaken_app:handle.",
+    ),
+    "the app is a module without its handler": (
+        SUITE,
+        ("run", "suite.yaml", "--app", "mistaken_app"),
+        "app 'mistaken_app': this is a module, without its handler; name it as a module with its handler, such as "
+        "mistaken_app:handle.",
+    ),
+    "the app's address has no http": (
+        SUITE,
+        ("run", "suite.yaml", "--app", "127.0.0.1:8000/chat"),
+        "app '127.0.0.1:8000/chat': this is no address of a known kind; write http://127.0.0.1:8000/chat, or https://.",
+    ),
+    "a share has a percent sign": (
+        SUITE.replace("0.9", "90%"),
+        RUN,
+        "suite.yaml, line 7, field scenarios.0.then.evaluator.min_proportion: found '90%'; use a number, such as 0.9.",
+    ),
+    "there are no scenarios": (
+        "scenarios: []",
+        RUN,
+        "suite.yaml, line 1, field scenarios: found []; give at least one.",
+    ),
+    "a baseline is asked of no store": (
+        SUITE,
+        (*RUN, "--baseline", "last"),
+        "store: none is kept; name the store of a run with --store.",
     ),
     "the app is not there": (
         SUITE,
@@ -137,6 +163,14 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
     "there is no scenario": (
         evaluated(),
         "evaluate: found no scenario; give one or more ScenarioTests.",
+    ),
+    "the suite is the name of a file": (
+        lambda: Engine(store=None, display="none").evaluate_sync(cast("Any", "suite.yaml"), str),
+        "evaluate: found 'suite.yaml'; give ScenarioTests; simeval.suites.load_suite(PATH) reads a file of them.",
+    ),
+    "an expectation expects nothing": (
+        lambda: Expectation(evaluator=CHECK.evaluator),
+        "Expectation: found none of them; give either expected_behavior, criteria or scorer.",
     ),
     "a setting is misspelt": (
         lambda: Engine(**cast("Any", {"concurency": 4})),

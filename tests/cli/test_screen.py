@@ -135,7 +135,10 @@ def test_a_project_sets_what_its_suites_do_not(folder: Path) -> None:
             "concurrency = 0",
             "simeval: pyproject.toml [tool.simeval]: concurrency: found 0; use a whole number of 1 or more.\n",
         ),
-        ("app = 5", "simeval: pyproject.toml [tool.simeval]: app: found 5; input should be a valid string.\n"),
+        (
+            "app = 5",
+            "simeval: pyproject.toml [tool.simeval]: app: found 5; give a text, in quotes.\n",
+        ),
     ],
 )
 def test_a_mistake_of_a_project_is_named(folder: Path, line: str, says: str) -> None:

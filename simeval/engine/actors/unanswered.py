@@ -8,6 +8,7 @@ from simeval.core.trial import Judgement
 
 FIRST_FEW = 5  # conversations after which it is told
 _CHANGING = re.compile(r"\d+")  # what may differ between errors that are one
+_LINE = re.compile(r":\d+ in ")  # of a file of the app, where it raised
 _TURN = re.compile(r"^the app failed at turn \d+: ")
 
 
@@ -36,7 +37,8 @@ class Unanswered:
         if self.has_answered or len(self.causes) != 1:
             return ""
         how_often = f"in all {self.taken} conversations" if self.taken > 1 else "in the one conversation"
-        return f"your app never answered: {self._cause}, {how_often} (--log-level debug shows the traceback)"
+        more = " (--log-level debug shows the traceback)" if _LINE.search(self._cause) else ""
+        return f"your app never answered: {self._cause}, {how_often}{more}"
 
     @property
     def _cause(self) -> str:

@@ -258,6 +258,6 @@ def _ray() -> Any:
         import ray
         import ray.exceptions
     except ImportError as error:
-        do = "pip install simeval[ray]"
+        do = "install it: pip install ray"
         raise DefinitionError("executor", found="Ray is not installed", do=do) from error
     return ray

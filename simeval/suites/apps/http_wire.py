@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from simeval.core.unreached import cause_of
 from simeval.suites.apps.remote_app import AppFailure, Session, Unreachable, quoted
 from simeval.suites.apps.replies import Reply, events_of, value_of
 
@@ -77,8 +78,7 @@ class Wire:
         except aiohttp.ClientPayloadError as error:
             raise AppFailure(broken_off(reply)) from error
         except (aiohttp.ClientError, OSError) as error:
-            said = f"{where or request.url} cannot be reached ({error or type(error).__name__})"
-            raise Unreachable(said) from error
+            raise Unreachable(f"{where or request.url} cannot be reached ({cause_of(error)})") from error
 
     @property
     def opened(self) -> aiohttp.ClientSession:

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from simeval.core.app_handler import APP_FORMS
@@ -42,15 +43,26 @@ def app_of(named: object) -> Callable[..., Any] | str:
     protocol, _, rest = named.partition(":")
     if protocol in _PROTOCOLS:
         return _PROTOCOLS[protocol](rest)
-    if re.search(r"\.py(:|$)", named):
-        raise DefinitionError(
-            f"app {named!r}", found="this is a file", do="name it as a module, such as folder.app:handle"
-        )
+    _refuse_look_alikes(named)
     if names_object(named):
         return app_of(load_object(named, what="app"))
     if "/" in named:
         return named
     raise DefinitionError(f"app {named!r}", found="this is neither a handler nor a model", do=f"use {APP_FORMS}")
+
+
+def _refuse_look_alikes(named: str) -> None:
+    """Raise DefinitionError for what is nearly a name: a file, a module alone, or an address."""
+    path, _, handler = named.partition(":")
+    module = path.removesuffix(".py").removeprefix("./")
+    if path.endswith(".py") or (Path(f"{module}.py").is_file() and ("/" in path or not handler)):
+        found = "this is a file" if "/" in path or path.endswith(".py") else "this is a module, without its handler"
+        name = module.strip("/").replace("/", ".") if re.fullmatch(r"\w+(/\w+)*", module) else "folder.app"
+        do = f"name it as a module with its handler, such as {name}:{handler or 'handle'}"
+        raise DefinitionError(f"app {named!r}", found=found, do=do)
+    if address := re.fullmatch(r"\w+://(.*)|([\w.-]+:\d+(?:/.*)?)", named):
+        do = f"write http://{address[1] or address[2]}, or https://"
+        raise DefinitionError(f"app {named!r}", found="this is no address of a known kind", do=do)
 
 
 def names_object(named: str) -> bool:

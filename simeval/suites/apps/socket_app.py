@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from simeval.core.conversation import ChatMessage
+from simeval.core.unreached import cause_of
 from simeval.suites.apps.addressed_app import require_address
 from simeval.suites.apps.described_app import DescribedApp
 from simeval.suites.apps.http_wire import Wire, broken_off
@@ -87,7 +88,7 @@ class SocketApp(DescribedApp):
             kind = error.headers.get("Content-Type", "nothing").partition(";")[0] if error.headers else "nothing"
             raise AppFailure(f"HTTP {error.status}: it opens no WebSocket, but answers with {kind}") from error
         except (aiohttp.ClientError, OSError) as error:
-            raise Unreachable(f"{self.url} cannot be reached ({error or type(error).__name__})") from error
+            raise Unreachable(f"{self.url} cannot be reached ({cause_of(error)})") from error
 
     async def _say(self, text: str, socket: aiohttp.ClientWebSocketResponse, reply: Reply) -> None:
         reply.status, reply.is_stream = "a WebSocket", bool(self._until)
