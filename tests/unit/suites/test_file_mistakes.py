@@ -79,7 +79,7 @@ def file(tmp_path: Path) -> Path:
         (suite(scenario="    allowed_user_faults: repeats_itself\n"), 6, "scenarios.0.allowed_user_faults", "list"),
         (suite(scenario="    significance_level: 5\n"), 6, "scenarios.0.significance_level", "between 0 and 0.5"),
         (suite(top="sample_size: -1\n"), 1, "sample_size", "a whole number of 1 or more"),
-        (suite().replace("title: First", "title: ''"), 3, "scenarios.0.title", "at least 1 character"),
+        (suite().replace("title: First", "title: ''"), 3, "scenarios.0.title", "give a text that is not empty"),
         (suite().replace("title: First", "title: [First]"), 3, "scenarios.0.title", "give a text"),
         (suite().replace("title: First", "title: 5"), 3, "scenarios.0.title", "give a text"),
         (suite(evaluator="{type: success_rate, min_proportion: 90}"), 8, "evaluator", "strictly between 0 and 1"),
