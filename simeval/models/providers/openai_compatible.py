@@ -17,6 +17,7 @@ from multidict import CIMultiDict
 
 from simeval.core.logs import warn_all
 from simeval.core.redaction import Redactor
+from simeval.core.unreached import cause_of
 from simeval.errors import LONGEST_KEPT, DefinitionError, ModelError, ModelUnusable
 from simeval.models.protocol.model import Completion, Request
 from simeval.models.protocol.request import LIMIT
@@ -155,7 +156,8 @@ class CompatibleModel:
                     return _Answer(streamed.status, streamed.body, first_text_seconds=streamed.first_seconds)
                 return _Answer(response.status, await response.text(), response.headers.get("Retry-After"))
         except (aiohttp.ClientError, OSError) as error:
-            problem = str(error) or type(error).__name__
+            host = urlsplit(self._url).netloc.rpartition("@")[2]  # no password, and no query
+            problem = f"{cause_of(error)} ({host})"
             raise ModelError(self.name, kind="connection", problem=problem) from None
         except ValueError as error:  # UnicodeDecodeError and JSONDecodeError among them
             raise ModelError(self.name, kind="malformed", problem="the body is not text, or no JSON") from error
