@@ -1,12 +1,16 @@
 """The viewer in a real browser: what it says is what commands say, it moves, compares, and asks this machine alone."""
 
 import json
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect
 
+from simeval.errors import DefinitionError, StoreError
+from simeval.store.opening import open_database
+from simeval.store.runs import Runs
 from tests.support.browsers import as_shown, bound, verdicts_of, visited
 from tests.support.command_line import SUITE, simeval, started
 from tests.support.reported import HOSTILE
@@ -106,7 +110,7 @@ def test_a_run_under_way_moves_until_it_has_ended(browser: Browser, held: Path) 
     run = ("run", "suite.yaml", "--app", "shop:app", "--seed", "1", "--concurrency", "4", "--display", "none")
     process = started(held, *run, "--json", "result.json", lines=0)
     try:
-        expect_file(held / "asked-3", process)
+        wait_for_trials(held, 3, process)
         with viewing(held, "last") as viewer, visited(browser, viewer.address) as found:
             page = found.page
             expect(page.locator("h1")).to_have_text("This run has not ended")
@@ -127,7 +131,7 @@ def test_a_run_under_way_moves_until_it_has_ended(browser: Browser, held: Path) 
 def test_a_run_that_was_killed_is_shown_as_it_stands(browser: Browser, held: Path) -> None:
     run = ("run", "suite.yaml", "--app", "shop:app", "--seed", "1", "--concurrency", "4", "--display", "none")
     process = started(held, *run, lines=0)
-    expect_file(held / "asked-3", process)
+    wait_for_trials(held, 3, process)
     process.kill()
     process.communicate()
 
@@ -144,10 +148,13 @@ def test_a_run_that_was_killed_is_shown_as_it_stands(browser: Browser, held: Pat
         assert not found.errors
 
 
-def expect_file(path: Path, process: Any) -> None:
-    """Wait for a file that a process makes."""
-    while not path.exists():
+def wait_for_trials(folder: Path, number: int, process: Any) -> None:
+    """Wait until so many trials of the run of a process are in its store."""
+    store, kept = folder / ".simeval" / "simeval.db", 0
+    while kept < number:
         assert process.poll() is None
+        with suppress(DefinitionError, StoreError), closing(open_database(str(store), must_exist=True)) as database:
+            kept = max((run.trials for run in Runs(database).recent()), default=0)
 
 
 def test_what_a_hostile_app_says_is_text_and_nothing_else(browser: Browser, tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ class TestAJudgeThatPassesWhatItMustFail:
             "scripted/judge is not to be trusted here, it gives 10 of 10 to an answer that says nothing"
         )
         assert len(found["warnings"]) == 1
-        assert f"warning: {found['warnings'][0]}" == out
+        assert f"warning: {found['warnings'][0]}\n" == out
         assert "warning: 'Paris': scripted/judge is not to be trusted" in str(result)
 
     async def test_of_a_panel_it_alone_is_named(self) -> None:

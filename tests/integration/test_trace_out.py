@@ -17,6 +17,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 import simeval
 from simeval import AppResponse
+from simeval.core.logs import event_of
 from simeval.errors import DefinitionError
 from tests.support.experiments import sums
 from tests.support.suites import Engine, good_app, scenario
@@ -173,7 +174,7 @@ async def test_a_collector_that_refuses_changes_nothing_but_one_warning(
 
     assert told[0].verdicts == untold[0].verdicts
     assert [each.scores for each in told[0].expectations] == [each.scores for each in untold[0].expectations]
-    assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [
+    assert [event_of(record) for record in caplog.records if record.levelname == "WARNING"] == [
         "the trace of this run was not sent, or only a part of it"
     ]
 
@@ -187,7 +188,7 @@ async def test_a_provider_that_breaks_costs_the_run_nothing_but_a_warning(
     result = await Engine(seed=7, trace_out="global").evaluate([scenario(sample_size=30)], good_app)
 
     assert result.passed
-    assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [
+    assert [event_of(record) for record in caplog.records if record.levelname == "WARNING"] == [
         "the trace of this run is not whole (RuntimeError: no spans today)"
     ]
 

@@ -16,12 +16,16 @@ from urllib.parse import urlsplit
 from tests.support.command_line import PATIENCE_SECONDS, started
 
 HELD = """
+from itertools import count
 from pathlib import Path
 from time import sleep
 
+numbers = count()
+
 def app(message, state):
-    number = state.setdefault("number", len(list(Path(".").glob("asked-*"))))
-    Path(f"asked-{number}").touch()
+    if "number" not in state:
+        state["number"] = next(numbers)
+    number = state["number"]
     while number >= 3 and not Path("go").exists():
         sleep(0.02)
     return "I track orders and start returns.", state

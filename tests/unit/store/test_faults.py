@@ -9,6 +9,7 @@ from threading import Thread
 
 import pytest
 
+from simeval.core.logs import event_of
 from simeval.core.run_records import Heartbeat, ReplyRecord
 from simeval.errors import StoreError
 from simeval.store import database as store_database
@@ -118,7 +119,7 @@ def test_a_connection_that_was_ended_is_made_again(
     with caplog.at_level(logging.WARNING):
         database.append("run-1", [held(1), Heartbeat(seconds=1.0)])
 
-    assert [record.message for record in caplog.records] == [MISSED]
+    assert [event_of(record) for record in caplog.records] == [MISSED]
     assert set(Runs(database).load("run-1").held) == {(0, 0), (0, 1)}
     database.close()
 
@@ -255,7 +256,7 @@ def test_a_file_that_another_holds_too_long_is_told(path: Path, caplog: pytest.L
     with pytest.raises(StoreError, match="database is locked"):
         database.append("run-1", [begun()])
 
-    assert [record.message for record in caplog.records] == [MISSED]
+    assert [event_of(record) for record in caplog.records] == [MISSED]
     other.execute("ROLLBACK")
     other.close()
     database.close()
