@@ -6,6 +6,7 @@ from typing import Literal
 
 from simeval.analysis.saved_run import Key
 from simeval.core.direction import Direction
+from simeval.evaluators.verdicts import ROUNDING
 
 Gate = Literal["not_worse", "not_proven_worse"]
 Finding = Literal["better", "worse", "not worse", "unclear", "changed", "unchanged"]
@@ -140,3 +141,17 @@ class ComparedRun:
     def __str__(self) -> str:
         of = f"dataset {self.dataset}" if self.dataset else f"seed {self.seed}"
         return f"run {self.run_id} (app {self.app}, {of})"
+
+
+def proves(p: float | None, alpha: float) -> bool:
+    """Return whether a p-value is small enough; None is that of no test."""
+    return p is not None and p <= alpha * (1 + ROUNDING)
+
+
+def finding_of(*, p_better: float | None, p_worse: float | None, p_not_worse: float | None, alpha: float) -> Finding:
+    """Return what the tests of a change with a direction prove, each at the level alpha."""
+    if proves(p_not_worse, alpha):
+        return "better" if proves(p_better, alpha) else "not worse"
+    if proves(p_worse, alpha):
+        return "worse"
+    return "better" if p_not_worse is None and proves(p_better, alpha) else "unclear"

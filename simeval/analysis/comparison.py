@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
-from simeval.analysis.changes import Change, ChangeReason, Finding, Gate, PairChange, Side
+from simeval.analysis.changes import Change, ChangeReason, Finding, Gate, PairChange, Side, finding_of, proves
 from simeval.analysis.comparison_report import Comparison
 from simeval.analysis.evidence import (
     Evidence,
@@ -27,7 +27,7 @@ from simeval.analysis.saved_run import SavedExperiment, SavedRun, Source, read_r
 from simeval.core.settings import DEFAULTS, MARGIN
 from simeval.core.validation import require_level, require_one_of, require_share
 from simeval.errors import DefinitionError
-from simeval.evaluators.verdicts import ROUNDING, say_p, show_share
+from simeval.evaluators.verdicts import say_p, show_share
 from simeval.results.estimates import student_interval
 
 ALPHA = DEFAULTS.significance_level
@@ -116,7 +116,7 @@ class _Rules:
 
     def proves(self, p: float | None) -> bool:
         """Whether a p-value is small enough."""
-        return p is not None and p <= self.alpha * (1 + ROUNDING)
+        return proves(p, self.alpha)
 
 
 def _compare(row: Matched, rules: _Rules) -> Change:
@@ -184,11 +184,9 @@ def _are(wanted: float, values: Values) -> list[bool | None]:
 def _finding(row: Matched, evidence: Evidence, rules: _Rules) -> Finding:
     if row.direction not in ("higher", "lower"):
         return "unchanged" if _is_same(row) else "changed"
-    if rules.proves(evidence.p_not_worse):
-        return "better" if rules.proves(evidence.p_better) else "not worse"
-    if rules.proves(evidence.p_worse):
-        return "worse"
-    return "better" if evidence.p_not_worse is None and rules.proves(evidence.p_better) else "unclear"
+    return finding_of(
+        p_better=evidence.p_better, p_worse=evidence.p_worse, p_not_worse=evidence.p_not_worse, alpha=rules.alpha
+    )
 
 
 def _is_same(row: Matched) -> bool:

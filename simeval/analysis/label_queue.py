@@ -4,6 +4,7 @@ run ──► label_items ──► LabelQueue ◄── label, skip, undo ─�
 └──► LabelBook: each label is kept before the next trial is shown
 """
 
+import getpass
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -238,3 +239,11 @@ def _id_of(label: Feedback) -> str:
     """Return an id by what is labelled and by whom: a person has one label of a trial."""
     said = [label.run_id, label.scenario, str(label.trial), label.key, label.source, label.labeller]
     return sha256("\0".join(said).encode("utf-8", errors="backslashreplace")).hexdigest()[:32]
+
+
+def user_of_machine() -> str:
+    """Return who labels where nobody says so; empty in a container that has no table of users."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return ""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from simeval.analysis.changes import WORST_FIRST, Change, Finding
+from simeval.analysis.changes import WORST_FIRST, Change, finding_of
 from simeval.analysis.comparison_report import (
     COLOURS,
     Comparison,
@@ -17,7 +17,7 @@ from simeval.analysis.comparison_report import (
 )
 from simeval.core.tables import render_table
 from simeval.core.terminal import PLAIN, Terminal, one_line
-from simeval.evaluators.verdicts import ROUNDING, show_share
+from simeval.evaluators.verdicts import show_share
 from simeval.stats.multiple import holm
 
 
@@ -37,18 +37,15 @@ class ManyRuns:
         """Correct comparisons that share a baseline, a margin and a level."""
         changes = [change for comparison in comparisons for change in comparison.changes]
         left = iter(_corrected(_corrected(changes, "p_better"), "p_worse"))
-        loss = [_largest(each) for each in comparisons]
-        over_runs = dict(zip(map(id, comparisons), holm(loss), strict=True))
         return cls(
             tuple(
                 replace(
                     each,
                     changes=tuple(
-                        _found_again(_over_runs(next(left), len(comparisons), over_runs[id(each)]), each.alpha)
-                        for _ in each.changes
+                        _found_again(_over_runs(next(left), len(comparisons), whole), each.alpha) for _ in each.changes
                     ),
                 )
-                for each in comparisons
+                for each, whole in zip(comparisons, holm(list(map(_largest, comparisons))), strict=True)
             )
         )
 
@@ -143,17 +140,10 @@ def _over_runs(change: Change, runs: int, whole: float) -> Change:
 
 def _found_again(change: Change, alpha: float) -> Change:
     """Return a change with what its corrected p-values still prove."""
-
-    def proves(p: float | None) -> bool:
-        return p is not None and p <= alpha * (1 + ROUNDING)
-
-    is_proven: dict[Finding, bool] = {
-        "better": proves(change.p_better),
-        "not worse": proves(change.p_not_worse),
-        "worse": proves(change.p_worse),
-    }
-    if change.finding not in is_proven or is_proven[change.finding]:
+    if not change.has_direction:
         return change
-    left: Finding = "not worse" if change.finding == "better" and is_proven["not worse"] else "unclear"
-    said = f"{change.explanation.partition(': ')[0]}: {left}, where Holm's correction counts all tests of all runs"
+    left = finding_of(p_better=change.p_better, p_worse=change.p_worse, p_not_worse=change.p_not_worse, alpha=alpha)
+    if left == change.finding:
+        return change
+    said = f"{change.explanation.partition(': ')[0]}: {left}, where Holm's correction counts all runs"
     return replace(change, finding=left, reason="not_proven" if left == "unclear" else "", explanation=said)

@@ -1,6 +1,5 @@
 """What `simeval label` does: shows trials to a person one after another, without the judge's scores, and takes keys."""
 
-import getpass
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +7,7 @@ from shutil import get_terminal_size
 
 from simeval.analysis.disagreements import disagreements, show_disagreements
 from simeval.analysis.judge_agreement import agreement
-from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items, require_yes_or_no
+from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items, require_yes_or_no, user_of_machine
 from simeval.analysis.labels import labels_of
 from simeval.analysis.saved_run import read_suite
 from simeval.cli.keyboard import Keyboard, keyboard
@@ -67,7 +66,7 @@ def _label(runs: Runs, book: FeedbackBook, asked: Asked) -> None:
         stratified=asked.stratified,
         seed=asked.seed,
     )
-    rater = asked.by or getpass.getuser()
+    rater = asked.by or user_of_machine()
     queue = LabelQueue(items, book, rater=rater, given=book.of_run(run_id), overlap=asked.overlap)
     with keyboard() as keys:
         _Dialogue(queue, terminal_of(sys.stdout, asked.color), RATINGS if asked.ratings else VERDICTS).hold(keys)

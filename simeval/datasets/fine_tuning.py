@@ -41,8 +41,7 @@ def _messages(example: Example) -> Iterator[dict[str, Any]]:
     else:
         yield {"role": "user", "content": example.text}
     if reference is not None:
-        content = reference if isinstance(reference, str) else json.dumps(reference, ensure_ascii=False)
-        yield {"role": "assistant", "content": content}
+        yield {"role": "assistant", "content": _as_text(reference)}
 
 
 def _recorded(message: Message) -> Iterator[dict[str, Any]]:

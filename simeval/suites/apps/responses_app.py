@@ -65,8 +65,9 @@ def _taken(value: Any, reply: Reply) -> Mapping[str, Any] | None:
     found = value.get("response") if isinstance(value.get("response"), Mapping) else value
     assert isinstance(found, Mapping)
     if kind in ("error", "response.failed") or found.get("status") == "failed" or found.get("error"):
-        error = found.get("error") if isinstance(found.get("error"), Mapping) else found
-        raise AppFailure(f"it says that it failed: {quoted(str(error.get('message', error)))}")  # type: ignore[union-attr]
+        error = found.get("error")
+        told: Mapping[str, Any] = error if isinstance(error, Mapping) else found
+        raise AppFailure(f"it says that it failed: {quoted(str(told.get('message', told)))}")
     return found if kind in _ENDS or "output" in value else None
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from simeval.datasets.dataset import Example
 from simeval.datasets.importers.conversations import example_of
-from simeval.datasets.importers.messages import Turn
+from simeval.datasets.importers.messages import ROLES, Turn
 from simeval.datasets.importers.records import REFUSALS, Opening, Record, Unreadable, reason_of, records
 
 NAME = "sessions"
@@ -60,7 +60,7 @@ def _turns(row: Mapping[str, Any]) -> list[Turn]:
             raise ValueError(f"what {role} says is no text, found {text!r:.80}")
     if not said:
         raise ValueError('it has neither "role" and "text" nor "user" and "assistant"')
-    return [Turn(role=role, text=text, details=_rest(row) if role == "assistant" else {}) for role, text in said]  # type: ignore[arg-type]
+    return [Turn(role=ROLES[role], text=text, details=_rest(row) if role == "assistant" else {}) for role, text in said]
 
 
 def _number(row: Mapping[str, Any]) -> float:
