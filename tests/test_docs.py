@@ -52,8 +52,14 @@ def test_every_public_name_of_stats_stands_on_its_page_as_its_docstring_says(mod
 
     rows = dict(re.findall(r"^\| `(\w+)[^`]*` \| (.*) \|$", section, re.MULTILINE))
 
+    signatures = re.findall(r"^\| `(\w+\([^`]*\))` \|", section, re.MULTILINE)
     assert public
     assert rows == {node.name: _first_sentence(node) for node in public}
+    assert signatures == [_signature(node) for node in public if isinstance(node, ast.FunctionDef)]
+
+
+def _signature(node: ast.FunctionDef) -> str:
+    return f"{node.name}({', '.join(each.arg for each in (*node.args.args, *node.args.kwonlyargs))})"
 
 
 def _first_sentence(node: ast.FunctionDef | ast.ClassDef) -> str:

@@ -59,7 +59,7 @@ def test_an_app_within_its_bars_that_got_worse_fails_at_the_baseline_in_every_re
     assert (folder / "now.md").read_text().startswith("## simeval: ✅ PASS, ❌ not proven to be no worse")
 
 
-def test_what_does_not_fit_the_baseline_is_said_before_the_run(folder: Path) -> None:
+def test_what_does_not_fit_the_baseline_is_said(folder: Path) -> None:
     options = ("--samples", "10", "--seed", "6", "--baseline", "main.json", "--margin", "0.05")
 
     done = simeval(folder, "run", "suite.yaml", "--app", "shop:good", *options)

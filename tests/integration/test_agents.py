@@ -88,7 +88,13 @@ def test_the_guides_snippet_runs(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": paths}
 
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
     )
 
     assert done.returncode == 0, done.stderr

@@ -34,7 +34,9 @@ def traced_app(address: str) -> Iterator[str]:
     command = [sys.executable, "-m", "tests.support.traced_app", f"http://{address}"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as app:
         assert app.stdout is not None
-        yield f"http://127.0.0.1:{app.stdout.readline().strip()}"
+        port = app.stdout.readline().strip()
+        assert port, "the app ended before it was reached"
+        yield f"http://127.0.0.1:{port}"
         app.terminate()
 
 

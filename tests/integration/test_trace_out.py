@@ -209,6 +209,6 @@ def test_nothing_of_opentelemetry_is_loaded_by_a_run_that_tells_nobody() -> None
         "print(any(name.startswith('opentelemetry') for name in sys.modules))"
     )
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
 
     assert done.stdout.strip() == "False"

@@ -9,6 +9,8 @@ from typing import Any
 
 from aiohttp import web
 
+from tests.support.serving import serving
+
 HTML = "<html><title>Log in</title></html>"
 
 
@@ -140,16 +142,11 @@ async def web_app() -> AsyncIterator[WebApp]:
         kept: Callable[[web.Request], Awaitable[web.StreamResponse]] = handle
         application.router.add_route("*", f"/{handle.__name__}", kept)
     application.router.add_post("/v1/chat/completions", served.chat)
-    runner = web.AppRunner(application, shutdown_timeout=0)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    served.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    try:
-        yield served
-    finally:
-        served.ended.set()
-        await runner.cleanup()
+    async with serving(application) as served.url:
+        try:
+            yield served
+        finally:
+            served.ended.set()
 
 
 def _data(text: str | None) -> list[str]:

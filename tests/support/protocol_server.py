@@ -14,6 +14,8 @@ from typing import Any
 
 from aiohttp import WSMsgType, web
 
+from tests.support.serving import serving
+
 CALL = {"name": "menu", "arguments": {"day": "today"}}
 FAILURES = ("error", "page", "hanging", "broken")
 Events = list[dict[str, Any]]
@@ -34,6 +36,7 @@ class ProtocolServer:
 
     url: str = ""
     bodies: list[Any] = field(default_factory=list)
+    asked: int = 0  # how often, for an answer that it fails to give
     headers: list[dict[str, str]] = field(default_factory=list)
     turns: Counter[str] = field(default_factory=Counter)  # by session
     left: list[str] = field(default_factory=list)
@@ -204,6 +207,7 @@ class ProtocolServer:
         return socket
 
     async def _failed(self, request: web.Request, protocol: str, manner: str) -> web.StreamResponse:
+        self.asked += 1
         match manner:
             case "error":
                 return web.json_response({"error": "the database is away"}, status=500)
@@ -258,13 +262,8 @@ async def protocol_server() -> AsyncIterator[ProtocolServer]:
     application.router.add_post("/{protocol}/{manner}/responses", served.answer)
     application.router.add_post("/{protocol}/{manner}/chat/completions", served.answer)
     application.router.add_delete("/{protocol}/{manner}", served.leave)
-    runner = web.AppRunner(application, shutdown_timeout=0)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    served.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    try:
-        yield served
-    finally:
-        served.ended.set()
-        await runner.cleanup()
+    async with serving(application) as served.url:
+        try:
+            yield served
+        finally:
+            served.ended.set()

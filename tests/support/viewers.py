@@ -65,11 +65,14 @@ def viewing(folder: Path, *arguments: str) -> Iterator[Viewer]:
     try:
         line = process.stdout.readline()
         address = re.search(r"http://\S+", line)
-        assert address, process.communicate()
+        assert address, line
         yield Viewer(folder, address[0], process)
     finally:
         process.send_signal(signal.SIGINT)
-        said = process.communicate(timeout=PATIENCE_SECONDS)[1]
+        try:
+            said = process.communicate(timeout=PATIENCE_SECONDS)[1]
+        finally:
+            process.kill()
     assert (process.returncode, said) == (0, "")
 
 

@@ -37,10 +37,10 @@ class McpApp(AddressedApp):
     """An app that is the tool of an MCP server, which is a URL or a command.
 
     Each conversation has a session of its own: with a program a process, at a URL what the server gives. What the user
-    says goes into the one text that the tool requires, or into one with a usual name; an argument named session_id,
-    thread_id or the like gets an id of the conversation, one named messages or history all that was said. The tool's
-    text is the answer, or JSON with "reply" and perhaps "tool_calls", "context" and "session". Raises DefinitionError
-    for what is neither an address nor a program that is there.
+    says goes into the one text that the tool requires, or has, or into one with a usual name; an argument named
+    session_id, thread_id or the like gets an id of the conversation, one named messages or history all that was said.
+    The tool's text is the answer, or JSON with "reply" and perhaps "tool_calls", "context" and "session". Raises
+    DefinitionError for what is neither an address nor a program that is there.
     """
 
     server: str

@@ -71,6 +71,6 @@ def test_nltk_is_not_loaded_before_a_text_is_measured() -> None:
         "made.score('a b', 'a b'); print(json.dumps([before, 'nltk' in sys.modules]))"
     )
 
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
 
     assert json.loads(said.stdout) == [False, True]

@@ -18,6 +18,7 @@ from simeval.suites.apps.named import app_of
 from simeval.suites.apps.remote_app import AppFailure
 from simeval.suites.apps.responses_app import ResponsesApp
 from simeval.suites.apps.socket_app import SocketApp
+from tests.support.serving import serving
 
 HELLO: list[ChatMessage] = [{"role": "user", "content": "Hello"}]
 AGAIN: list[ChatMessage] = [*HELLO, {"role": "assistant", "content": "Hi"}, {"role": "user", "content": "Again"}]
@@ -41,13 +42,8 @@ async def server_of(told: Callable[[Any], Any], *, headers: Any = None) -> Async
 
     application = web.Application()
     application.router.add_route("*", "/{rest:.*}", handle)
-    runner = web.AppRunner(application, shutdown_timeout=0)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
-    finally:
-        await runner.cleanup()
+    async with serving(application) as address:
+        yield address
 
 
 async def answered(app: Any, messages: list[ChatMessage] = HELLO, state: Any = None) -> AppResponse:
@@ -261,11 +257,8 @@ async def test_a_key_is_not_sent_where_a_card_points_elsewhere(monkeypatch: pyte
 
         application = web.Application()
         application.router.add_get("/.well-known/agent-card.json", describe)
-        runner = web.AppRunner(application, shutdown_timeout=0)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        response = await answered(A2aApp(f"http://127.0.0.1:{runner.addresses[0][1]}/agent"))
-        await runner.cleanup()
+        async with serving(application) as address:
+            response = await answered(A2aApp(f"{address}/agent"))
 
     assert response.response == "Hi there"
     assert ["Authorization" in each for each in headers] == [False]
