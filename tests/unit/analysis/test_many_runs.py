@@ -44,7 +44,7 @@ def test_what_the_correction_does_not_leave_is_unclear_and_says_so() -> None:
     assert (
         many.comparisons[1]
         .changes[0]
-        .explanation.endswith("unclear, where Holm's correction counts all tests of all runs")
+        .explanation.endswith("unclear, where Holm's correction counts all runs")
     )
     assert not many.passed
 
