@@ -14,6 +14,9 @@ SUMMARIES = {  # the first sentence of each command's help; a test compares them
     "feedback": (
         "Say of a trial of a RUN (its id, the beginning of it, or last) what you think, or list what was said."
     ),
+    "generate": (
+        "Propose scenarios from SOURCES, for a person to edit: documents, datasets, logs, or folders of them."
+    ),
     "import": "Read logs of conversations (FILE...) and write them as one dataset, a JSON object a line.",
     "init": "Write a commented starter suite into FOLDER, for your app or with an app handler to start from.",
     "judge-test": "Test a judge on conversations of which it is known what they are worth, in about 310 calls.",

@@ -6,6 +6,8 @@ from simeval.core.validation import nearest
 from simeval.errors import DefinitionError
 from simeval.suites.scenario import ScenarioTest
 
+PROPOSED = "proposed"  # the tag of a scenario that a model wrote and nobody has read
+
 
 def only(scenarios: Sequence[ScenarioTest], names: Sequence[str]) -> tuple[ScenarioTest, ...]:
     """Return the scenarios that have one of these names as a tag, or in their title; all without names.

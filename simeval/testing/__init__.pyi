@@ -8,6 +8,7 @@ from .endpoint import fake_endpoint as fake_endpoint
 from .memory_journal import MemoryJournal as MemoryJournal
 from .replies import audit_reply as audit_reply
 from .replies import judge_reply as judge_reply
+from .replies import proposal_reply as proposal_reply
 from .replies import rubric_reply as rubric_reply
 from .replies import user_reply as user_reply
 from .scripted_model import Answer as Answer

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-Role = Literal["user", "judge", "rubric", "control", "canary", "app", "scorer", "audit"]
+Role = Literal["user", "judge", "rubric", "control", "canary", "app", "scorer", "audit", "proposal"]
 Fault = Literal[
     "error_500",
     "rate_limited",

@@ -28,3 +28,21 @@ def rubric_reply(levels: Mapping[int, str] | None = None) -> dict[str, Any]:
 def audit_reply(*faults: UserFaultKind, reasoning: str = "The user did its part.") -> dict[str, Any]:
     """Return what an auditor finds of a simulated user: the names of its faults."""
     return {"reasoning": reasoning, "faults": list(faults)}
+
+
+def proposal_reply(*titles: str, quote: str = "") -> dict[str, Any]:
+    """Return scenarios with these titles, or one, each of which tests something else."""
+    named = titles or ("Opening hours",)
+    return {
+        "scenarios": [
+            {
+                "title": title,
+                "given": "A customer",
+                "when": f"The user asks about {title}",
+                "expected_behavior": f"The assistant explains {title}",
+                "counterexample": "I do not know.",
+                "quote": quote,
+            }
+            for title in named
+        ]
+    }

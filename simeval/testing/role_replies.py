@@ -9,7 +9,7 @@ from zlib import crc32
 from simeval.core.controls import EVASIVE, OFF_TOPIC
 from simeval.models.providers.offline_scorer import scorer_reply
 from simeval.testing.behaviour import Behaviour, Role
-from simeval.testing.replies import audit_reply, judge_reply, rubric_reply, user_reply
+from simeval.testing.replies import audit_reply, judge_reply, proposal_reply, rubric_reply, user_reply
 
 Reply = dict[str, Any] | str
 
@@ -20,6 +20,7 @@ _PROMPTS: Mapping[str, Role] = {
     "You check whether the simulated user": "audit",
     "You judge how": "judge",
     "You write rubrics": "rubric",
+    "You propose scenarios": "proposal",
     "You grade ": "scorer",
     "You list the entities": "scorer",
 }
@@ -51,6 +52,8 @@ def reply_of(role: Role, messages: Sequence[Mapping[str, str]], behaviour: Behav
             return rubric_reply()
         case "audit":
             return audit_reply()
+        case "proposal":
+            return proposal_reply()
         case "app":
             return "I answer questions, book meetings and translate texts."
 
@@ -80,6 +83,7 @@ def malformed(role: Role, reply: Reply, number: int) -> str:
         "control": {**reply, "score": 11},
         "rubric": {"levels": {"1": "bad", "11": "good"}},
         "audit": {**reply, "faults": "none"},
+        "proposal": {"scenarios": "none"},
         "scorer": {**reply, list(reply)[-1]: "perhaps"},
     }
     ways = ("I would rather not say.", text[: len(text) // 2], json.dumps(wrong[role]), json.dumps(missing))

@@ -49,9 +49,9 @@ class ScriptedModel:
     A script is a list of answers, given in turn, the last one for ever; or a function of the request, sync or async,
     that returns an answer. An answer is a text, a mapping, which is sent as JSON, a Completion, or an exception, which
     is raised. `script` may also be a mapping from roles ("user", "judge", "rubric", "control", "canary", "scorer",
-    "app", "audit") to scripts; in it "rubric" has plain levels where it is left out, "audit" finds no fault, and a
-    request of another role without a script raises ModelUnusable. Controls are rated as a good judge does, unless
-    "control" has a script, and canaries as "judge" says.
+    "app", "audit", "proposal") to scripts; in it "rubric" has plain levels where it is left out, "audit" finds no
+    fault, and a request of another role without a script raises ModelUnusable. Controls are rated as a good judge does,
+    unless "control" has a script, and canaries as "judge" says.
     Raises DefinitionError for a script without answers, and for a role that there is not.
 
     `requests` are those it was asked, in order; `under_way` is how many of them it is answering, and `peak` the most

@@ -20,6 +20,7 @@ from simeval.results.signs import Signs
 from simeval.scorers.base import COLUMNS, Callers, Scorer, as_scorer
 from simeval.scorers.returned import select, whole
 from simeval.suites.scenario import Expectation, ScenarioTest, count_requirements
+from simeval.suites.selection import PROPOSED
 
 if TYPE_CHECKING:
     from simeval.models.caller import Caller
@@ -91,7 +92,10 @@ class RunPlan(ABC):
 
     @abstractmethod
     def warnings(self) -> list[tuple[str, str]]:
-        """Say which requirements cannot be proven with so few trials, even by perfect scores: of what, and that."""
+        """Say what a verdict will lack, each with what it is said of.
+
+        That is proof, where there are too few trials for it even by perfect scores, or somebody who wrote the scenario.
+        """
 
     @property
     def judged(self) -> "list[Measure]":
@@ -146,7 +150,8 @@ class ScenarioPlan(RunPlan):
         return [(f"{test.name}, at most {test.n_max} trials", said) for test in tests if (said := test.acceptance())]
 
     def warnings(self) -> list[tuple[str, str]]:
-        return [
+        unread = f"proposed by a model and read by nobody yet, as the tag {PROPOSED!r} says"
+        few = [
             (
                 self.scenario.title,
                 f"{evaluator.describe()} cannot be proven with {self.sample_size} trials, even if every one is met; "
@@ -156,6 +161,7 @@ class ScenarioPlan(RunPlan):
             for evaluator in measure.evaluators
             if evaluator.minimum_trials() > self.sample_size
         ]
+        return [*few, *([(self.scenario.title, unread)] if PROPOSED in self.scenario.tags else [])]
 
 
 def rubric_requests(plans: Iterable[RunPlan], prompt: Prompt) -> list[RubricRequest]:

@@ -59,7 +59,8 @@ def escaped(text: str) -> str:
 
 
 @lru_cache(maxsize=1_000)  # a scenario says the same in each of its trials
-def _tag(name: str, content: str) -> str:
+def tagged(name: str, content: str) -> str:
+    """Return a text in a tag of a name, escaped, so that it cannot leave it."""
     return f"<{name}>\n{escaped(content)}\n</{name}>"
 
 
@@ -190,10 +191,10 @@ class AuditRequest(ModelRequest):
     def first_messages(self) -> list[ChatMessage]:
         user = self.prompt.render(
             "user",
-            given=_tag("given", self.given),
-            when=_tag("when", self.when),
+            given=tagged("given", self.given),
+            when=tagged("when", self.when),
             conversation=render_transcript(self.conversation),
-            ended=_tag("ended", self.ended),
+            ended=tagged("ended", self.ended),
         )
         return _chat(self.prompt.render("system"), user)
 
@@ -233,13 +234,13 @@ class JudgeRequest(ModelRequest):
         """Return what fills the places that all prompts of judges have."""
         state = end_state(self.conversation)
         return {
-            "given": _tag("given", self.given),
-            "when": _tag("when", self.when),
-            "facts": _tag("facts", self.facts) if self.facts else None,
-            "reference": _tag("reference", self.reference) if self.reference else None,
+            "given": tagged("given", self.given),
+            "when": tagged("when", self.when),
+            "facts": tagged("facts", self.facts) if self.facts else None,
+            "reference": tagged("reference", self.reference) if self.reference else None,
             "examples": _examples(self.examples) if self.examples else None,
             "conversation": render_transcript(self.conversation, self.shown),
-            "end_state": None if state is None else _tag("end_state", state),
+            "end_state": None if state is None else tagged("end_state", state),
         }
 
 
@@ -257,7 +258,7 @@ class GradeRequest(JudgeRequest):
         user = self.prompt.render(
             "user",
             **self.texts(),
-            expected_behavior=_tag("expected_behavior", self.expected_behavior),
+            expected_behavior=tagged("expected_behavior", self.expected_behavior),
             rubric=_list("rubric", "level", "score", self.levels),
         )
         return _chat(self.prompt.render("system"), user)
@@ -293,7 +294,7 @@ class LabelGradeRequest(JudgeRequest):
         user = self.prompt.render(
             "user",
             **self.texts(),
-            expected_behavior=_tag("expected_behavior", self.expected_behavior),
+            expected_behavior=tagged("expected_behavior", self.expected_behavior),
             rubric=_list("rubric", "level", "label", self.levels),
         )
         return _chat(self.prompt.render("system"), user)
@@ -311,7 +312,7 @@ class LabelRulingRequest(JudgeRequest):
     reply: ClassVar[type[Reply] | None] = None
 
     def first_messages(self) -> list[ChatMessage]:
-        user = self.prompt.render("user", **self.texts(), criteria=_tag("criterion", self.criterion))
+        user = self.prompt.render("user", **self.texts(), criteria=tagged("criterion", self.criterion))
         return _chat(self.prompt.render("system"), user)
 
 
@@ -331,9 +332,9 @@ class RubricRequest(ModelRequest):
     def first_messages(self) -> list[ChatMessage]:
         user = self.prompt.render(
             "user",
-            given=_tag("given", self.given),
-            when=_tag("when", self.when),
-            expected_behavior=_tag("expected_behavior", self.expected_behavior),
+            given=tagged("given", self.given),
+            when=tagged("when", self.when),
+            expected_behavior=tagged("expected_behavior", self.expected_behavior),
         )
         return _chat(self.prompt.render("system"), user)
 

@@ -35,7 +35,8 @@ class Reply(BaseModel):
     json_schema: ClassVar[Mapping[str, Any]]
 
 
-def _object(**properties: Mapping[str, Any]) -> Mapping[str, Any]:
+def json_object(**properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the schema of an object that has exactly these fields."""
     return {
         "type": "object",
         "properties": properties,
@@ -56,7 +57,7 @@ class UserReply(Reply):
 
     status: Status
     message: Annotated[str, StringConstraints(strict=True, strip_whitespace=True)]
-    json_schema: ClassVar[Mapping[str, Any]] = _object(
+    json_schema: ClassVar[Mapping[str, Any]] = json_object(
         status={"type": "string", "enum": list(get_args(Status))}, message={"type": "string"}
     )
 
@@ -72,7 +73,7 @@ class StayingReply(UserReply):
     """The same of a user who cannot leave now: the app waits for an answer."""
 
     message: Text
-    json_schema: ClassVar[Mapping[str, Any]] = _object(
+    json_schema: ClassVar[Mapping[str, Any]] = json_object(
         status={"type": "string", "enum": list(STAYING)}, message={"type": "string", "minLength": 1}
     )
 
@@ -82,7 +83,7 @@ class OpeningReply(UserReply):
 
     status: Status = "open"
     message: Text
-    json_schema: ClassVar[Mapping[str, Any]] = _object(message={"type": "string", "minLength": 1})
+    json_schema: ClassVar[Mapping[str, Any]] = json_object(message={"type": "string", "minLength": 1})
 
 
 class PlainReply(UserReply):
@@ -131,7 +132,7 @@ class Grade(Reply):
 
     reasoning: Reasoning
     score: Annotated[float, Field(strict=True, ge=1, le=10, allow_inf_nan=False)] | None
-    json_schema: ClassVar[Mapping[str, Any]] = _object(
+    json_schema: ClassVar[Mapping[str, Any]] = json_object(
         reasoning={"type": "string"},
         # llama.cpp's grammars hold bounds of integers only
         score={"anyOf": [{"type": "integer", "minimum": 1, "maximum": 10}, {"type": "null"}]},
@@ -142,8 +143,8 @@ class RubricReply(Reply):
     """The ten levels of a rubric, from 1 (worst) to 10 (best); no two of them say the same."""
 
     levels: Mapping[str, Text]
-    json_schema: ClassVar[Mapping[str, Any]] = _object(
-        levels=_object(**{level: {"type": "string"} for level in LEVELS})
+    json_schema: ClassVar[Mapping[str, Any]] = json_object(
+        levels=json_object(**{level: {"type": "string"} for level in LEVELS})
     )
 
     @field_validator("levels")
@@ -161,7 +162,7 @@ class AuditReply(Reply):
 
     reasoning: Text
     faults: tuple[UserFaultKind, ...]
-    json_schema: ClassVar[Mapping[str, Any]] = _object(
+    json_schema: ClassVar[Mapping[str, Any]] = json_object(
         reasoning={"type": "string"},
         faults={"type": "array", "items": {"type": "string", "enum": list(get_args(UserFaultKind))}},
     )

@@ -18,8 +18,10 @@ from simeval.core.stems import content_stems
 from simeval.errors import DefinitionError, ModelUnusable
 from simeval.models.protocol.model import Completion, Request
 from simeval.models.protocol.prompts import ChatRequest, CriteriaRequest, GradeRequest, RubricRequest, UserTurn
+from simeval.models.protocol.proposals import ProposalRequest
 from simeval.models.protocol.replies import Status
 from simeval.models.providers import offline_text as lexical
+from simeval.models.providers.offline_proposals import proposed
 from simeval.models.providers.offline_scorer import scorer_reply
 
 OFFLINE_PREFIX = "offline/"
@@ -196,6 +198,11 @@ def _scorer(request: Request) -> str:
 _BY_NAME: Mapping[tuple[str, str], Callable[..., str]] = {("offline/judge", "scorer"): _scorer}  # requests by role
 _ROLES: Mapping[str, Mapping[type, Callable[..., str]]] = {
     "offline/user": {UserTurn: _user},
-    "offline/judge": {CriteriaRequest: _criteria, GradeRequest: _judge, RubricRequest: _rubric},
+    "offline/judge": {
+        CriteriaRequest: _criteria,
+        GradeRequest: _judge,
+        ProposalRequest: proposed,
+        RubricRequest: _rubric,
+    },
     "offline/app": {ChatRequest: _app},
 }

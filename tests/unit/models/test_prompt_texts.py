@@ -19,11 +19,19 @@ from simeval.models.protocol.prompts import (
     RubricRequest,
     UserTurn,
 )
+from simeval.models.protocol.proposals import ProposalRequest
 from simeval.models.protocol.replies import LEVELS, Reply
 from tests.support.records import conversation
 
 Asked = (
-    AuditRequest | CriteriaRequest | GradeRequest | LabelGradeRequest | LabelRulingRequest | RubricRequest | UserTurn
+    AuditRequest
+    | CriteriaRequest
+    | GradeRequest
+    | LabelGradeRequest
+    | LabelRulingRequest
+    | ProposalRequest
+    | RubricRequest
+    | UserTurn
 )
 USER = source_of("user")
 
@@ -35,6 +43,7 @@ READ = {
     "judge": ("3", "181306ec53b3"),
     "criterion_label": ("1", "81be3f652a91"),
     "judge_label": ("1", "934ad6226205"),
+    "proposal": ("1", "6447d48136ee"),
     "rubric": ("2", "ff50379806d8"),
     "user": ("3", "25a9e646faa2"),
 }
@@ -57,6 +66,7 @@ def rendered() -> Mapping[str, str]:
         LabelGradeRequest(**rated),
         LabelRulingRequest(given="G", when="W", criterion="C", conversation=said, seed=1),
         RubricRequest(given="G", when="W", expected_behavior="E"),
+        ProposalRequest(source="S & <b>", count=2, known=("K",)),
         UserTurn(given="G", when="W", writing_style={"tone": "T"}, history=(), seed=1),
         *(
             UserTurn(given="G", when="W", writing_style=None, history=said, seed=1, is_held=held, format=format)

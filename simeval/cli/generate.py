@@ -1,0 +1,57 @@
+"""What `simeval generate` does: has scenarios proposed, writes them as a suite, says what to do with them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import anyio
+import click
+
+from simeval.cli.options import overrides
+from simeval.cli.output import require_writable, say, status_of, write_text
+from simeval.core.logs import configure_logging
+from simeval.core.settings import DEFAULTS
+from simeval.engine.proposals.proposing import Proposals, propose
+from simeval.engine.proposals.sources import read_parts
+from simeval.engine.proposals.suite_text import suite_text
+from simeval.errors import DefinitionError
+from simeval.models.provider_table import is_embedded
+from simeval.models.providers.offline import NOTICE
+from simeval.suites.selection import PROPOSED
+
+MOST_PROBLEMS = 3
+
+
+def generate(
+    context: click.Context, *, sources: Sequence[Path], description: str, model: str, count: int, out: str | None
+) -> int:
+    """Write a suite of proposed scenarios, and give the exit status."""
+    configure_logging("WARNING")
+
+    def generated() -> int:
+        if out is not None and out != "-" and Path(out).exists():
+            raise DefinitionError(out, found="this file is there already", do="name another file with --out")
+        require_writable(out)
+        parts = read_parts(sources, description)
+        settings = DEFAULTS.overridden(overrides(context))
+        made = anyio.run(lambda: propose(parts, count=count, model=model, settings=settings))
+        write_text(out or "-", suite_text(made))
+        return say(_told(made, count, out), 0)
+
+    return status_of(generated)
+
+
+def _told(made: Proposals, count: int, out: str | None) -> str:
+    """Say what was proposed, what was not, and what is to be done with it."""
+    found = len(made.found)
+    told = [f"{found} scenarios proposed by {made.model} in {made.calls} calls and {made.tokens:,} tokens"]
+    told += [f"{made.model} is {NOTICE}"] if is_embedded(made.model) else []
+    told += [f"it had no more to say than {found} of {count}"] if found < count else []
+    told += [f"{made.alike} said what another said, and were left out"] if made.alike else []
+    left = made.parts - made.parts_read
+    told += [f"{left} of {made.parts} parts of the sources were not read; --scenarios {made.parts} reads all"] * (
+        left > 0
+    )
+    told += [f"without a reply that can be read: {problem}" for problem in made.problems[:MOST_PROBLEMS]]
+    name = out if out not in (None, "-") else "SUITE"
+    told += [f"read and edit each, and take its tag {PROPOSED!r} away; simeval try {name} --only TITLE holds one"]
+    return "\n  ".join(told)

@@ -1,0 +1,1 @@
+"""Scenarios proposed from descriptions, documents and logs, for a person to edit."""
