@@ -87,7 +87,7 @@ async def test_a_model_that_cannot_answer_at_all_is_an_error() -> None:
     with pytest.raises(ModelError, match="malformed"):
         await proposed(ScriptedModel(["no JSON"]), PAGE, count=2)
     with pytest.raises(ModelUnusable):
-        await proposed(ScriptedModel([ModelUnusable("scripted/model", kind="auth", problem="no key")]), PAGE, count=2)
+        await proposed(ScriptedModel([ModelUnusable("scripted/model", kind="authentication", problem="no key")]), PAGE, count=2)
 
 
 async def test_nothing_proposed_is_an_error() -> None:
