@@ -61,6 +61,8 @@ from .suites.apps.socket_app import SocketApp as SocketApp
 from .suites.planning import plan as plan
 from .suites.scenario import Expectation as Expectation
 from .suites.scenario import ScenarioTest as ScenarioTest
+from .suites.user_mix import UserMix as UserMix
+from .suites.user_mix import UserPersona as UserPersona
 
 # isort: split
 # Records that signatures name; core and the engine have no list of their own.

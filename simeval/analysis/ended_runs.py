@@ -18,6 +18,7 @@ from simeval.core.trial import UNNEEDED, Chart, Failure, Judgement, Score, Trial
 from simeval.core.usage import Usage
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
+from simeval.results.personas import personas_of
 from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult
 from simeval.store.database import Database
 from simeval.store.runs import Runs
@@ -96,12 +97,15 @@ def _scenario(
 ) -> EvaluationResult:
     asked = stored.definition["scenarios"][position]["then"]
     judgements = [_judgement(position, index, stored, failures) for index in range(found["trials"])]
+    evaluators = [tuple(map(reader.read, each["evaluators"])) for each in asked]
+    measured = [tuple(judgement.results[place] for judgement in judgements) for place in range(len(asked))]
     expectations = [
         ExpectationResult(
             label=each["label"],
-            evaluators=tuple(map(reader.read, asked[place]["evaluators"])),
+            evaluators=evaluators[place],
             verdicts=tuple(map(_verdict, each["verdicts"])),
-            results=tuple(judgement.results[place] for judgement in judgements),
+            results=measured[place],
+            personas=personas_of(judgements, measured[place], evaluators[place]),
             expected_behavior=each["expected_behavior"],
             **_prepared(each, stored),
         )

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, fields
 
 from simeval.core.validation import require
 
+PERSONA = "persona"  # what a conversation's style calls the persona of its user, where there is a mix of users
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WritingStyleAxes:

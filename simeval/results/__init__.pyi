@@ -5,6 +5,7 @@ from .experiment import MetricResult as MetricResult
 from .gates import BaselineGate as BaselineGate
 from .gates import BaselineRow as BaselineRow
 from .junit import junit_xml as junit_xml
+from .personas import PersonaShare as PersonaShare
 from .reliability import Advice as Advice
 from .reliability import Reliability as Reliability
 from .rows import Row as Row

@@ -192,6 +192,7 @@ def encode_expectation(expectation: "ExpectationResult") -> Json:
         "scores": plain(expectation.scores),
         **({"reliability": plain(asdict(reliability))} if reliability else {}),
         **({"turns": plain(asdict(turns))} if turns else {}),
+        **({"personas": [plain(asdict(each)) for each in expectation.personas]} if expectation.personas else {}),
     }
 
 

@@ -20,6 +20,7 @@ from simeval.evaluators.base import Evaluator
 from simeval.results.gates import BaselineGate, meets_gates
 from simeval.results.markdown import run_markdown
 from simeval.results.outcomes import combine, decided
+from simeval.results.personas import PersonaShare, show_personas
 from simeval.results.reliability import Reliability, reliability_of
 from simeval.results.rows import Row, Rows, chained, row_of
 from simeval.results.screen.report import run_text
@@ -76,7 +77,7 @@ class ExpectationResult:
     """One expectation: its verdicts, and for each trial a score or a failure, in the order dealt.
 
     Verdicts stand in the order of their evaluators. `prepared` says by which rubric a judge rated, or why none did,
-    `signs` what in their ratings speaks against judges.
+    `signs` what in their ratings speaks against judges; `personas` how each of a mix of users fared.
     """
 
     label: str
@@ -86,6 +87,7 @@ class ExpectationResult:
     expected_behavior: str | None = None
     prepared: Preparation | None = None
     signs: tuple[str, ...] = ()
+    personas: tuple[PersonaShare, ...] = ()
 
     @property
     def outcome(self) -> Outcome:
@@ -113,7 +115,8 @@ class ExpectationResult:
     def described(self) -> tuple[str, ...]:
         """What else is known of it, each in a sentence: how far ratings agree, what all turns are like."""
         judge, untold = self.reliability, show_untold(self.results)
-        found = (("judge", judge), ("judge", untold), ("turns", self.turns))
+        fared = show_personas(self.personas)
+        found = (("judge", judge), ("judge", untold), ("turns", self.turns), ("users", fared))
         return tuple(f"{what}: {said}" for what, said in found if said is not None)
 
     @property

@@ -20,3 +20,5 @@ from .planning import plan as plan
 from .planning import plan_suite as plan_suite
 from .scenario import Expectation as Expectation
 from .scenario import ScenarioTest as ScenarioTest
+from .user_mix import UserMix as UserMix
+from .user_mix import UserPersona as UserPersona

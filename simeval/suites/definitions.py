@@ -18,6 +18,7 @@ from pydantic import (
     StrictStr,
     Tag,
     TypeAdapter,
+    WrapValidator,
 )
 
 from simeval.core.registry import Registry
@@ -35,6 +36,7 @@ from simeval.suites.apps.http_app import HttpApp
 from simeval.suites.apps.socket_app import SocketApp
 from simeval.suites.objects import load_object
 from simeval.suites.scenario import Expectation, ScenarioTest
+from simeval.suites.user_mix import UserMix
 
 TEXTS = ConfigDict(str_strip_whitespace=True, str_min_length=1)
 EVALUATORS = Registry(
@@ -137,6 +139,12 @@ def _levels(found: Any) -> Any:
     return found
 
 
+def _as_written(found: Any, check: Callable[[Any], Any]) -> Any:
+    """Return what is written, once it is known to be right: it is read with each scenario."""
+    check(found)
+    return found
+
+
 def _whole(found: int | None) -> int | None:
     require_whole(found, "max_turns", optional=True)
     return found
@@ -214,6 +222,7 @@ DEFAULTS_OF_SCENARIOS: Mapping[str, Form] = {
     "sample_size": _SETTINGS["sample_size"] | None,
     "significance_level": _SETTINGS["significance_level"] | None,
     "max_turns": Annotated[StrictInt | None, AfterValidator(_whole)],
+    "users": Annotated[FORMS.record(UserMix), WrapValidator(_as_written)] | None,
 }
 FILE: TypeAdapter[dict[str, Any]] = TypeAdapter(
     mapping(

@@ -11,6 +11,7 @@ from simeval.core.redaction import clean_values
 from simeval.core.rubric_levels import GivenLevels, placed_levels
 from simeval.core.validation import nearest, require, require_level, require_size, require_whole
 from simeval.errors import DefinitionError
+from simeval.suites.user_mix import UserMix, UserPersona
 
 if TYPE_CHECKING:
     from simeval.evaluators.base import Evaluator
@@ -179,8 +180,8 @@ class ScenarioTest:
     them; never for the simulated user or the app.
 
     `allowed_user_faults` are the faults of a simulated user that are none here, such as "repeats_itself": the user is
-    to behave so. `tags` are words by which `--only` chooses it; results do not depend on them. In
-    `quarantine` its outcome is reported and decides nothing.
+    to behave so. `users` are not all alike: each trial has one of the mix. `tags` are words by which `--only` chooses
+    it; results do not depend on them. In `quarantine` its outcome is reported and decides nothing.
     """
 
     title: str
@@ -192,6 +193,7 @@ class ScenarioTest:
     max_turns: int = MAX_TURNS
     facts: str | None = None
     allowed_user_faults: Sequence[UserFaultKind] = ()
+    users: UserMix | None = None
     tags: Sequence[str] = ()
     quarantine: Quarantine | None = None
 
@@ -219,6 +221,8 @@ class ScenarioTest:
             do="give a Quarantine, with its reason and until",
         )
         self._check_allowed(f"{where}: allowed_user_faults")
+        do = "give a UserMix of UserPersonas"
+        require(self.users is None or isinstance(self.users, UserMix), f"{where}: users", found=self.users, do=do)
         is_list = not isinstance(self.tags, str) and isinstance(self.tags, Sequence)
         usable = is_list and all(isinstance(tag, str) and tag for tag in self.tags)
         require(usable, f"{where}: tags", found=self.tags, do="give a list of words, such as [smoke, returns]")
@@ -252,13 +256,20 @@ class ScenarioTest:
         then = tuple(each.cleaned(clean) for each in self.expectations)
         title, given, when = clean(self.title), clean(self.given), clean(self.when)
         facts, quarantine = self.facts and clean(self.facts), self.quarantine
+        users = self.users and self.users.cleaned(clean)
         if quarantine is not None:
             quarantine = replace(quarantine, reason=clean(quarantine.reason))
-        own = (self.title, self.given, self.when, self.facts, self.quarantine)
-        is_clean = (title, given, when, facts, quarantine) == own
+        own = (self.title, self.given, self.when, self.facts, self.quarantine, self.users)
+        is_clean = (title, given, when, facts, quarantine, users) == own
         if is_clean and all(new is old for new, old in zip(then, self.expectations, strict=True)):
             return self
-        return replace(self, title=title, given=given, when=when, facts=facts, then=then, quarantine=quarantine)
+        return replace(
+            self, title=title, given=given, when=when, facts=facts, then=then, quarantine=quarantine, users=users
+        )
+
+    def played_by(self, persona: UserPersona | None) -> "ScenarioTest":
+        """Return the scenario as the user who is this persona is told it."""
+        return self if persona is None else replace(self, given=f"{self.given}\n{persona.persona}")
 
 
 def count_requirements(scenarios: Sequence[ScenarioTest]) -> int:

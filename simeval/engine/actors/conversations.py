@@ -9,6 +9,7 @@ from simeval.core.conversation import Beginning, Conversation
 from simeval.core.run_records import Start, TrialKey
 from simeval.core.settings import Settings
 from simeval.core.trial import MOST_ANEW, USER_FAULT, Failure, Trial, TrialConversation
+from simeval.core.writing_style import PERSONA
 from simeval.engine.actors.app import Memory
 from simeval.engine.actors.bookmark import Bookmark
 from simeval.engine.actors.dialogue import Dialogue
@@ -20,6 +21,7 @@ from simeval.engine.users.faults import UserFault, find_faults, with_faults
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.suites.scenario import ScenarioTest
+from simeval.suites.user_mix import UserPersona
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +75,16 @@ class Conversations:
         """Hold a conversation once; what it draws depends on how often the trial was held before."""
         seed = seeds.derive(trial.seed, "held anew", len(anew)) if anew else trial.seed
         app, style = self.dialogue.app, self.settings.writing_style.draw(seed)
+        scenario = self.scenarios[trial.scenario]
+        persona = _persona(scenario, trial)
+        if persona is not None and (style or persona.style):
+            style = {**(style or {}), **persona.style}
         memory = Memory(json.loads(state) if state else app.first_state(seed))
         bookmark = Bookmark(trial, self.recorder, self.dialogue.clean, hides=app.handler.hides, memory=memory)
         bookmark.is_in = beginning.turns > 0
         simulator = Simulator(
             self.caller,
-            self.scenarios[trial.scenario],
+            scenario.played_by(persona),
             style,
             seed,
             self.settings.user_format,
@@ -93,13 +99,14 @@ class Conversations:
             title=self.plans[trial.scenario].title,
             memory=memory,
             beginning=beginning,
-            writing_style=style,
+            writing_style=style if persona is None else {**(style or {}), PERSONA: persona.title},
         )
         return held, bookmark
 
     async def _faults(self, held: TrialConversation) -> Sequence[UserFault]:
         """Return what the user did wrong: found by rules or, where these find nothing, by the auditor."""
         scenario = self.plans[held.trial.scenario].scenario
+        scenario = scenario.played_by(_persona(scenario, held.trial))
         faults = find_faults(scenario, held.conversation)
         if faults or self.auditor is None or not self.auditor.wants(held.trial):
             return faults
@@ -118,3 +125,8 @@ class Conversations:
         only_counts = self.settings.on_user_fault == "count"
         marked = with_faults(held.conversation, faults)
         return replace(held, conversation=marked, failure=None if only_counts else failure)
+
+
+def _persona(scenario: ScenarioTest, trial: Trial) -> UserPersona | None:
+    """Return who the user of a trial is, where users are not all alike: the same, however often it is held anew."""
+    return scenario.users.draw(trial.seed) if scenario.users else None

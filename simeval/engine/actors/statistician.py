@@ -21,6 +21,7 @@ from simeval.engine.flow.stop import StopSignal
 from simeval.engine.plans.scenario_plan import Measure, ScenarioPlan
 from simeval.evaluators.stopping import EXCLUDED, EarlyOutcomes, RunningTest, Taken, TrialsNeeded
 from simeval.results.outcomes import combine
+from simeval.results.personas import personas_of
 from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult
 
 ROUNDING = 1e-9  # a rate times a size may come out a little under the whole number that is meant
@@ -249,6 +250,7 @@ class Statistician:
             expected_behavior=measure.expected_behavior,
             prepared=tally.prepared.get(position),
             signs=self._signs(tally, position, results, run),
+            personas=personas_of(tally.judgements, results, measure.evaluators),
         )
 
     def _results(self, tally: Tally, position: int) -> tuple[Score | Failure, ...]:

@@ -258,11 +258,13 @@ class _Cast:
     def _user(self, plan: ScenarioPlan, turns: int) -> _Work:
         """Return the work of the user, whose prompts grow by two messages with each turn after the first."""
         style = self.settings.writing_style.draw(plan.seed)
+        users = plan.scenario.users
+        scenario = plan.scenario.played_by(users.draw(plan.seed) if users else None)
 
         def size(messages: int) -> float:
             turn = UserTurn(
-                given=plan.scenario.given,
-                when=plan.scenario.when,
+                given=scenario.given,
+                when=scenario.when,
                 writing_style=style,
                 history=_talk(messages),
                 seed=0,

@@ -195,6 +195,8 @@ def _planned(plan: RunPlan) -> Json:
         found |= {"facts": scenario.facts}
         if scenario.allowed_user_faults:  # there only where given: runs that are older have none
             found["allowed_user_faults"] = sorted(set(scenario.allowed_user_faults))
+        if scenario.users is not None:
+            found["users"] = [[u.title, u.persona, u.share, dict(u.style)] for u in scenario.users.mix]
     then = [_expectation(measure) for measure in plan.measures]
     return {**found, "sample_size": plan.sample_size, "then": then}
 

@@ -86,8 +86,9 @@ async def test_a_part_without_a_reply_that_can_be_read_is_told_and_the_others_co
 async def test_a_model_that_cannot_answer_at_all_is_an_error() -> None:
     with pytest.raises(ModelError, match="malformed"):
         await proposed(ScriptedModel(["no JSON"]), PAGE, count=2)
+    refused = ModelUnusable("scripted/model", kind="authentication", problem="no key")
     with pytest.raises(ModelUnusable):
-        await proposed(ScriptedModel([ModelUnusable("scripted/model", kind="authentication", problem="no key")]), PAGE, count=2)
+        await proposed(ScriptedModel([refused]), PAGE, count=2)
 
 
 async def test_nothing_proposed_is_an_error() -> None:

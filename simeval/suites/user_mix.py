@@ -1,0 +1,83 @@
+"""Users who are not all alike: personas with their shares, one drawn for each trial."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import isclose
+
+from simeval.core.redaction import clean_values
+from simeval.core.validation import require
+
+SHARES_OFF = 0.005  # by which shares may miss 1: they are often rounded
+LONGEST_NAME = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserPersona:
+    """One kind of user: who it is, in a sentence or more, and its share of all users, from 0 to 1.
+
+    `style` says how it writes, by the names of the writing styles' axes or of others, such as language; what it leaves
+    out is drawn as always. Reports call it by its `name`, by default the beginning of the sentence.
+    """
+
+    persona: str
+    share: float
+    name: str = ""
+    style: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        is_text = isinstance(self.persona, str) and bool(self.persona.strip())
+        require(is_text, "UserPersona.persona", found=self.persona, do="say who the user is, in a sentence")
+        is_share = isinstance(self.share, int | float) and not isinstance(self.share, bool) and 0 < self.share <= 1
+        where = f"UserPersona {self.title!r}"
+        require(is_share, f"{where}: share", found=self.share, do="give a number above 0, up to 1")
+        usable = isinstance(self.style, Mapping) and all(
+            isinstance(text, str) and text for pair in self.style.items() for text in pair
+        )
+        require(usable, f"{where}: style", found=self.style, do="give texts by names, such as {tone: Impatient.}")
+
+    @property
+    def title(self) -> str:
+        """What reports call it."""
+        flat = " ".join(self.persona.split()).rstrip(".")
+        return self.name or (flat if len(flat) <= LONGEST_NAME else f"{flat[: LONGEST_NAME - 1].rstrip()}…")
+
+
+@dataclass(frozen=True, slots=True)
+class UserMix:
+    """Personas whose shares add up to 1: every trial has one of them, drawn by its seed.
+
+    The verdict is on the mix: the rate that users meet who are distributed so.
+    """
+
+    mix: Sequence[UserPersona]
+
+    def __post_init__(self) -> None:
+        do = "give personas, each with its share"
+        usable = isinstance(self.mix, Sequence) and len(self.mix) > 0
+        require(usable and all(isinstance(each, UserPersona) for each in self.mix), "UserMix", found=self.mix, do=do)
+        titles = [each.title for each in self.mix]
+        twins = sorted({title for title in titles if titles.count(title) > 1})
+        require(not twins, "UserMix", found=f"two personas are called {twins}", do="give each its own name")
+        total = sum(each.share for each in self.mix)
+        fits = isclose(total, 1, abs_tol=SHARES_OFF)
+        require(fits, "UserMix", found=f"the shares add up to {total:g}", do="let them add up to 1")
+
+    def draw(self, seed: int) -> UserPersona:
+        """Return the persona of the trial that has this seed."""
+        from simeval.core import seeds  # loads hashlib, which a command that only says its help need not
+
+        [drawn] = seeds.generator(seed, "persona").choices(self.mix, [each.share for each in self.mix])
+        return drawn
+
+    def cleaned(self, clean: Callable[[str], str]) -> "UserMix":
+        """Return the mix with `clean`, which takes secrets out, applied to every text."""
+        cleaned = [
+            replace(
+                each,
+                persona=clean(each.persona),
+                name=clean(each.name),
+                style=clean_values(each.style, clean),
+            )
+            for each in self.mix
+        ]
+        return self if cleaned == [*self.mix] else UserMix(cleaned)
