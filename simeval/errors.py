@@ -9,6 +9,7 @@ SimevalError
 │   └── ModelUnusable      no call to this model can succeed: the run stops
 ├── StoreError             a journal or report could not be written; a run stops, because nothing may be lost
 ├── CannotTell             a judge says that a conversation does not show what it is asked; the trial is missing data
+├── NotMeasured            what a trial was to be measured by could not be looked at; the trial is missing data
 ├── DatasetChanged         a dataset is not there any more as it was when the run began
 ├── NoWorkers              nobody is left who could run trials: the run stops
 └── RunStopped             the run ended early because the user asked for that (on_app_error="stop")
@@ -27,6 +28,7 @@ __all__ = [
     "ModelErrorKind",
     "ModelUnusable",
     "NoWorkers",
+    "NotMeasured",
     "RunStopped",
     "SimevalError",
     "StoreError",
@@ -164,6 +166,14 @@ class CannotTell(SimevalError):
     def __init__(self, judge: str, asked: str) -> None:
         self.judge, self.asked = judge, asked
         super().__init__(f"{judge} cannot tell from the conversation: {asked[:LONGEST_PROBLEM]}")
+
+
+class NotMeasured(SimevalError):
+    """What a trial was to be measured by could not be looked at: that says nothing of the app."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(problem)
 
 
 class StoreError(SimevalError):

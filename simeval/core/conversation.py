@@ -33,6 +33,7 @@ UserFaultKind = Literal[
 LEFT: tuple[Ending, ...] = ("goal_satisfied", "gave_up", "handed_off")
 STATUS = "status"  # in a message's metadata: how its simulated author found the answer before it
 HELD_ANEW = "held_anew"  # in a first message's: the faults for which conversations of its trial were given up before
+WORLD = "world"  # in a last message's: what was found of the trial's world when its conversation was over
 USER_FAULTS = "user_faults"  # in a message's metadata: what its simulated author did wrong, each kind with its evidence
 
 
@@ -112,6 +113,14 @@ class Conversation:
     def held_anew(self) -> tuple[str, ...]:
         """For which faults of the simulated user earlier conversations of the trial were given up, one each."""
         return tuple(self.messages[0].metadata.get(HELD_ANEW, ())) if self.messages else ()
+
+    @property
+    def world(self) -> Mapping[str, Any] | None:
+        """What was found of the trial's world when the conversation was over; None where it had none.
+
+        That is its "state", and under "unmeasured" by path why parts of it are not known ("" is all of it).
+        """
+        return self.messages[-1].metadata.get(WORLD) if self.messages else None
 
     def __str__(self) -> str:
         from simeval.core.transcript import transcript_lines

@@ -31,6 +31,7 @@ from simeval.evaluators.base import Evaluator
 from simeval.scorers.base import Scorer
 from simeval.scorers.metrics import BOUNDED, METRICS, TURN_METRICS, find_metric
 from simeval.scorers.registry import SCORERS
+from simeval.scorers.text.tool_rules import ToolRules
 from simeval.suites.apps.http_app import HttpApp
 from simeval.suites.apps.socket_app import SocketApp
 from simeval.suites.objects import load_object
@@ -206,6 +207,7 @@ _EXPECTATION = FORMS.record(
         "evaluator": one_or_more(FORMS.known[Evaluator]),
         "scorer": Annotated[Any, PlainValidator(read_scorer)] | None,
         "rubric": Annotated[Any, PlainValidator(_levels)] | None,
+        "tools": FORMS.record(ToolRules) | None,
     },
     TEXTS,
 )

@@ -11,12 +11,15 @@ from simeval.core.redaction import clean_values
 from simeval.core.rubric_levels import GivenLevels, placed_levels
 from simeval.core.validation import nearest, require, require_level, require_size, require_whole
 from simeval.errors import DefinitionError
+from simeval.scorers.text.tool_rules import ToolRules
+from simeval.scorers.world_state import StateMatch
 
 if TYPE_CHECKING:
     from simeval.evaluators.base import Evaluator
 
 MAX_TURNS = 10
 LONGEST_LABEL = 60
+WAYS = ("expected_behavior", "criteria", "scorer", "tools", "state")  # to measure, of which an expectation has one
 SHOWN = (
     "expected_behavior",
     "criteria",
@@ -34,7 +37,8 @@ class Expectation:
 
     Give `expected_behavior` for the judge's rating from 1 to 10; or `criteria`, texts on each of which the judge rules,
     with a quote: the rating is 10 where all are met, else 1; or a `scorer`, where `score` is the path of the number to
-    conclude on if it returns several. `reference` is an answer as it should be, for the judge alone.
+    conclude on if it returns several; or rules for the `tools` that are called; or the `state` that the trial's world is
+    to have at the end, {path: value or operators} (see StateMatch). `reference` is an answer as it should be, for the judge alone.
 
     `rubric` says what the ratings mean, where the judge's model shall not write that: a list of 2, 3, 5 or 10 levels,
     from the worst to the best, or a mapping of ratings to levels. A rating of 6 or more meets the expectation.
@@ -48,6 +52,8 @@ class Expectation:
     evaluator: "Evaluator | Sequence[Evaluator]"
     expected_behavior: str | None = None
     scorer: Callable[..., Any] | Any | None = None
+    tools: ToolRules | None = None
+    state: Mapping[str, Any] | None = None
     score: str | None = None
     label: str | None = None
     rubric: GivenLevels | None = None
@@ -60,11 +66,16 @@ class Expectation:
     def __post_init__(self) -> None:
         from simeval.evaluators.base import Evaluator
 
-        given = [way for way in ("expected_behavior", "criteria", "scorer") if getattr(self, way) is not None]
+        given = [way for way in WAYS if getattr(self, way) is not None]
         if len(given) != 1:
-            do = "give either expected_behavior, criteria or scorer"
+            do = f"give either {', '.join(WAYS[:-1])} or {WAYS[-1]}"
             raise DefinitionError("Expectation", found=f"found {' and '.join(given) or 'none of them'}", do=do)
         self._check_judged()
+        usable = self.tools is None or isinstance(self.tools, ToolRules)
+        require(
+            usable, "Expectation.tools", found=self.tools, do="give ToolRules, such as ToolRules(required=['refund'])"
+        )
+        _ = self.measured_by
         require(
             bool(self.evaluators),
             "Expectation.evaluator",
@@ -85,19 +96,19 @@ class Expectation:
         from simeval.evaluators.ratings import RATING_BOUNDS, is_of_ratings
 
         name = type(evaluator).__name__
-        if self.scorer is None:
+        if self.judged is not None:
             misfit = evaluator.misfit(*RATING_BOUNDS)
             do = "put the bar between 1 and 10: a judge rates from 1 to 10"
             if misfit:
                 raise DefinitionError(f"Expectation.evaluator: {name}", found=misfit, do=do)
-        elif is_of_ratings(evaluator) and not getattr(self.scorer, "gives_ratings", True):
+        elif is_of_ratings(evaluator) and not getattr(self.measured_by, "gives_ratings", True):
             found = f"it is for a judge's ratings from 1 to 10, and {self.title} is a metric"
             do = "use proportion, quantile or mean"
             raise DefinitionError(f"Expectation.evaluator: {name}", found=found, do=do)
 
     def _check_judged(self) -> None:
         """Raise DefinitionError where what a judge is to go by cannot be used."""
-        is_judged = self.scorer is None
+        is_judged = self.expected_behavior is not None or self.criteria is not None
         if self.expected_behavior is not None:
             _require_text(self.expected_behavior, "Expectation.expected_behavior")
         if self.criteria is not None:
@@ -130,6 +141,11 @@ class Expectation:
         return "\n".join(f"{number}. {text}" for number, text in enumerate(self.criteria, 1))
 
     @property
+    def measured_by(self) -> Any:
+        """The scorer that measures it; None where a judge does."""
+        return self.scorer or self.tools or (None if self.state is None else StateMatch(state=self.state))
+
+    @property
     def evaluators(self) -> "tuple[Evaluator, ...]":
         """The evaluators, always as a tuple."""
         return tuple(self.evaluator) if isinstance(self.evaluator, Sequence) else (self.evaluator,)
@@ -158,7 +174,8 @@ class Expectation:
             return self.label
         if self.judged is not None:
             return shorten(self.expected_behavior or "; ".join(self.criteria or ()), LONGEST_LABEL)
-        name = getattr(self.scorer, "name", None) or getattr(self.scorer, "__name__", "score")
+        scorer = self.measured_by
+        name = getattr(scorer, "name", None) or getattr(scorer, "__name__", "score")
         return f"{name}.{self.score}" if self.score else str(name)
 
     def cleaned(self, clean: Callable[[str], str]) -> "Expectation":
