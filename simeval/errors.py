@@ -9,6 +9,7 @@ SimevalError
 │   └── ModelUnusable      no call to this model can succeed: the run stops
 ├── StoreError             a journal or report could not be written; a run stops, because nothing may be lost
 ├── CannotTell             a judge says that a conversation does not show what it is asked; the trial is missing data
+├── WorldError             a trial's world could not be opened, or its user's tool failed; the trial is missing data
 ├── NotMeasured            what a trial was to be measured by could not be looked at; the trial is missing data
 ├── DatasetChanged         a dataset is not there any more as it was when the run began
 ├── NoWorkers              nobody is left who could run trials: the run stops
@@ -33,6 +34,7 @@ __all__ = [
     "SimevalError",
     "StoreError",
     "SuiteFileError",
+    "WorldError",
 ]
 
 ModelErrorKind = Literal[
@@ -166,6 +168,14 @@ class CannotTell(SimevalError):
     def __init__(self, judge: str, asked: str) -> None:
         self.judge, self.asked = judge, asked
         super().__init__(f"{judge} cannot tell from the conversation: {asked[:LONGEST_PROBLEM]}")
+
+
+class WorldError(SimevalError):
+    """A trial's world failed: that says nothing of the app."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(f"the world {problem}")
 
 
 class NotMeasured(SimevalError):

@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from simeval.core.conversation import Conversation
-from simeval.errors import AppError, CannotTell, ModelError
+from simeval.errors import AppError, CannotTell, ModelError, WorldError
 
-Stage = Literal["app", "app_model", "simulator", "judge", "rubric", "scorer", "engine", "run"]
+Stage = Literal["app", "app_model", "simulator", "judge", "rubric", "scorer", "world", "check", "engine", "run"]
 Outcome = Literal["pass", "fail", "inconclusive", "error"]
 Reason = Literal[
     "",
@@ -207,6 +207,8 @@ def failure_of(error: Exception, stage: Stage, *, clean: Callable[[str], str]) -
         if at == "app" and error.kind not in _OF_THE_APP:
             at = "app_model"  # it could not be asked: missing, and no failure of the app
         return Failure(stage=at, error=clean(str(error)), cause=error.kind)
+    if isinstance(error, WorldError):
+        return Failure(stage="world", error=clean(str(error)), cause="world")
     if isinstance(error, CannotTell):
         return Failure(stage="judge", error=clean(str(error)), cause=CANNOT_TELL)
     return Failure(stage=stage, error=clean(f"{type(error).__name__}: {error}"), cause=type(error).__name__)

@@ -20,3 +20,4 @@ from .planning import plan as plan
 from .planning import plan_suite as plan_suite
 from .scenario import Expectation as Expectation
 from .scenario import ScenarioTest as ScenarioTest
+from .worlds import Probes as Probes

@@ -36,6 +36,7 @@ from simeval.suites.apps.http_app import HttpApp
 from simeval.suites.apps.socket_app import SocketApp
 from simeval.suites.objects import load_object
 from simeval.suites.scenario import Expectation, ScenarioTest
+from simeval.suites.worlds import read_world
 
 TEXTS = ConfigDict(str_strip_whitespace=True, str_min_length=1)
 EVALUATORS = Registry(
@@ -211,11 +212,13 @@ _EXPECTATION = FORMS.record(
     },
     TEXTS,
 )
-_SCENARIO = FORMS.record(ScenarioTest, {"then": one_or_more(_EXPECTATION)}, TEXTS)
+_WORLD = Annotated[Any, PlainValidator(read_world)] | None
+_SCENARIO = FORMS.record(ScenarioTest, {"then": one_or_more(_EXPECTATION), "world": _WORLD}, TEXTS)
 DEFAULTS_OF_SCENARIOS: Mapping[str, Form] = {
     "sample_size": _SETTINGS["sample_size"] | None,
     "significance_level": _SETTINGS["significance_level"] | None,
     "max_turns": Annotated[StrictInt | None, AfterValidator(_whole)],
+    "world": _WORLD,
 }
 FILE: TypeAdapter[dict[str, Any]] = TypeAdapter(
     mapping(

@@ -10,6 +10,7 @@ from simeval.core.quarantine import Quarantine
 from simeval.core.redaction import clean_values
 from simeval.core.rubric_levels import GivenLevels, placed_levels
 from simeval.core.validation import nearest, require, require_level, require_size, require_whole
+from simeval.core.world import WorldMaker
 from simeval.errors import DefinitionError
 from simeval.scorers.text.tool_rules import ToolRules
 from simeval.scorers.world_state import StateMatch
@@ -37,8 +38,9 @@ class Expectation:
 
     Give `expected_behavior` for the judge's rating from 1 to 10; or `criteria`, texts on each of which the judge rules,
     with a quote: the rating is 10 where all are met, else 1; or a `scorer`, where `score` is the path of the number to
-    conclude on if it returns several; or rules for the `tools` that are called; or the `state` that the trial's world is
-    to have at the end, {path: value or operators} (see StateMatch). `reference` is an answer as it should be, for the judge alone.
+    conclude on if it returns several; or rules for the `tools` that are called; or the `state` that the trial's world
+    is to have at the end, {path: value or operators} (see StateMatch). `reference` is an answer as it should be, for
+    the judge alone.
 
     `rubric` says what the ratings mean, where the judge's model shall not write that: a list of 2, 3, 5 or 10 levels,
     from the worst to the best, or a mapping of ratings to levels. A rating of 6 or more meets the expectation.
@@ -195,6 +197,9 @@ class ScenarioTest:
     `facts` are what is true, whatever is said, such as what the app's data hold: for judges, and for scorers that name
     them; never for the simulated user or the app.
 
+    `world` makes the world of each trial (see World), an async context manager: a class, or a function of nothing or of
+    the trial's `seed`.
+
     `allowed_user_faults` are the faults of a simulated user that are none here, such as "repeats_itself": the user is
     to behave so. `tags` are words by which `--only` chooses it; results do not depend on them. In
     `quarantine` its outcome is reported and decides nothing.
@@ -211,6 +216,7 @@ class ScenarioTest:
     allowed_user_faults: Sequence[UserFaultKind] = ()
     tags: Sequence[str] = ()
     quarantine: Quarantine | None = None
+    world: WorldMaker | None = None
 
     def __post_init__(self) -> None:
         for field in ("title", "given", "when"):
@@ -235,10 +241,18 @@ class ScenarioTest:
             found=self.quarantine,
             do="give a Quarantine, with its reason and until",
         )
+        self._check_world(where)
         self._check_allowed(f"{where}: allowed_user_faults")
         is_list = not isinstance(self.tags, str) and isinstance(self.tags, Sequence)
         usable = is_list and all(isinstance(tag, str) and tag for tag in self.tags)
         require(usable, f"{where}: tags", found=self.tags, do="give a list of words, such as [smoke, returns]")
+
+    def _check_world(self, where: str) -> None:
+        do = "give a class, or a function, that makes an async context manager, such as module:Shop in a file"
+        require(self.world is None or callable(self.world), f"{where}: world", found=self.world, do=do)
+        if self.world is None and any(each.state is not None for each in self.expectations):
+            found, do = "found a state to be and no world that has one", "give the scenario a world"
+            raise DefinitionError(f"{where}: then", found=found, do=do)
 
     def _check_allowed(self, where: str) -> None:
         kinds, found = get_args(UserFaultKind), self.allowed_user_faults

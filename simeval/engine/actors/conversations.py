@@ -1,22 +1,27 @@
 """Conversations: what the workers of the first pool do. One worker owns a trial from its start to its end."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from simeval.core import seeds
 from simeval.core.conversation import Beginning, Conversation
+from simeval.core.redaction import cleaned
 from simeval.core.run_records import Start, TrialKey
 from simeval.core.settings import Settings
-from simeval.core.trial import MOST_ANEW, USER_FAULT, Failure, Trial, TrialConversation
+from simeval.core.trial import MOST_ANEW, USER_FAULT, Failure, Trial, TrialConversation, failure_of
+from simeval.core.world import WorldMaker
 from simeval.engine.actors.app import Memory
 from simeval.engine.actors.bookmark import Bookmark
 from simeval.engine.actors.dialogue import Dialogue
 from simeval.engine.actors.recorder import Recorder
 from simeval.engine.actors.simulator import Simulator
+from simeval.engine.actors.world import open_world
 from simeval.engine.plans.scenario_plan import ScenarioPlan
 from simeval.engine.users.audit import Auditor
 from simeval.engine.users.faults import UserFault, find_faults, with_faults
+from simeval.errors import WorldError
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.suites.scenario import ScenarioTest
@@ -74,11 +79,13 @@ class Conversations:
         seed = seeds.derive(trial.seed, "held anew", len(anew)) if anew else trial.seed
         app, style = self.dialogue.app, self.settings.writing_style.draw(seed)
         memory = Memory(json.loads(state) if state else app.first_state(seed))
-        bookmark = Bookmark(trial, self.recorder, self.dialogue.clean, hides=app.handler.hides, memory=memory)
+        scenario = self.scenarios[trial.scenario]
+        hides = app.handler.hides or scenario.world is not None  # a world is gone with its trial
+        bookmark = Bookmark(trial, self.recorder, self.dialogue.clean, hides=hides, memory=memory)
         bookmark.is_in = beginning.turns > 0
         simulator = Simulator(
             self.caller,
-            self.scenarios[trial.scenario],
+            scenario,
             style,
             seed,
             self.settings.user_format,
@@ -87,15 +94,30 @@ class Conversations:
             bookmark,
             self.prompt,
         )
-        held = await self.dialogue.hold(
+        talk = partial(
+            self.dialogue.hold,
             trial,
-            simulator,
             title=self.plans[trial.scenario].title,
             memory=memory,
             beginning=beginning,
             writing_style=style,
         )
-        return held, bookmark
+        if scenario.world is None:
+            return await talk(simulator), bookmark
+        return await self._in_world(scenario.world, trial, simulator, talk), bookmark
+
+    async def _in_world(
+        self, maker: WorldMaker, trial: Trial, simulator: Simulator, talk: Callable[..., Awaitable[TrialConversation]]
+    ) -> TrialConversation:
+        """Hold a conversation in a world of its own, and look at that afterwards."""
+        clean = self.dialogue.clean
+        try:
+            async with open_world(maker, seed=simulator.seed, seconds=self.settings.app_timeout_seconds) as world:
+                held = await talk(replace(simulator, hands=world.hands()), toolbox=world.toolbox)
+                return replace(held, conversation=cleaned(await world.seen(held.conversation), clean))
+        except WorldError as error:
+            ended = Conversation(ended="world_error")
+            return TrialConversation(trial, ended, failure_of(error, "world", clean=clean))
 
     async def _faults(self, held: TrialConversation) -> Sequence[UserFault]:
         """Return what the user did wrong: found by rules or, where these find nothing, by the auditor."""

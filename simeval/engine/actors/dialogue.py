@@ -12,12 +12,14 @@ from simeval.core.capture import STOPS_THE_RUN
 from simeval.core.conversation import Beginning, Conversation, Ending, Message
 from simeval.core.logs import log
 from simeval.core.redaction import cleaned
-from simeval.core.trial import UNNEEDED, Failure, Trial, TrialConversation, failure_of
+from simeval.core.trial import UNNEEDED, Failure, Stage, Trial, TrialConversation, failure_of
 from simeval.engine.actors.app import App, AppSession, Memory
+from simeval.engine.actors.toolbox import Toolbox
 from simeval.engine.flow.demand import Demand
-from simeval.errors import AppError, ModelError
+from simeval.errors import AppError, ModelError, WorldError
 
 NOTHING_SAID = Beginning()
+ENDED_BY: Mapping[Stage, Ending] = {"app": "app_error", "world": "world_error", "check": "check_failed"}
 
 
 Exchange = Callable[[Message], Awaitable[Message]]
@@ -48,6 +50,7 @@ class Dialogue:
         memory: Memory,
         beginning: Beginning = NOTHING_SAID,
         writing_style: Mapping[str, str] | None = None,
+        toolbox: Toolbox | None = None,
     ) -> TrialConversation:
         """Hold one dialogue. What the app or the simulator's model got wrong is part of the result.
 
@@ -60,7 +63,7 @@ class Dialogue:
         named: Mapping[str, Any] = {"scenario": title, "trial": trial.index}
         with bound_contextvars(**named):
             with self.demand.scope(trial) as scope:
-                ended, failure = await self._held(user, self.app.open(beginning, memory, scope), said, named)
+                ended, failure = await self._held(user, self.app.open(beginning, memory, scope, toolbox), said, named)
             conversation = Conversation(messages=tuple(said), writing_style=writing_style, ended=ended)
             held = TrialConversation(trial, cleaned(conversation, self.clean), failure)
             if log.isEnabledFor(DEBUG):
@@ -83,11 +86,11 @@ class Dialogue:
             return await user.run(exchange), None
         except STOPS_THE_RUN:
             raise
-        except (AppError, ModelError) as error:
+        except (AppError, ModelError, WorldError) as error:
             failure = failure_of(error, "simulator", clean=self.clean)
             if failure.stage == "app" and log.isEnabledFor(DEBUG):
                 log.debug("traceback", text=self.clean("".join(format_exception(error.__cause__ or error))))
-            return "app_error" if failure.stage == "app" else "model_error", failure
+            return ENDED_BY.get(failure.stage, "model_error"), failure
         finally:
             await session.leave()
 

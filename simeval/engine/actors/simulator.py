@@ -9,6 +9,7 @@ from simeval.core.conversation import HELD_ANEW, Beginning, Ending, Message
 from simeval.core.setting_choices import UserFormat
 from simeval.engine.actors.bookmark import Bookmark
 from simeval.engine.actors.dialogue import Exchange
+from simeval.engine.users.hands import Hands
 from simeval.engine.users.state import UserState, decide, draw_patience, read_state
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt
@@ -20,7 +21,8 @@ from simeval.suites.scenario import ScenarioTest
 class Simulator:
     """Plays the user of one trial: its state says when it may leave, the model words what it says.
 
-    `held_anew` are the faults for which conversations of the trial were given up before.
+    `held_anew` are the faults for which conversations of the trial were given up before. With `hands` it does what the
+    app asks it to.
     """
 
     caller: Caller
@@ -32,6 +34,7 @@ class Simulator:
     beginning: Beginning
     bookmark: Bookmark
     prompt: Prompt
+    hands: Hands | None = None
 
     async def run(self, exchange: Exchange) -> Ending:
         """Talk until the user leaves or `max_turns` messages are written; say how it ended.
@@ -41,24 +44,36 @@ class Simulator:
         """
         said, patience = list(self.beginning.messages), draw_patience(self.seed)
         for _ in range(self.beginning.turns, self.scenario.max_turns):
-            state = read_state(self.scenario, said, patience=patience)
+            scenario = self.hands.informed(self.scenario) if self.hands else self.scenario
+            state = read_state(scenario, said, patience=patience)
             if state.has_had_enough:
                 return "gave_up"
-            message, ending = await self._write(state, tuple(said))
+            message, ending = await self._write(scenario, state, tuple(said))
             if ending and not message.content:
                 return ending
             await self.bookmark.take_out()
-            said += (message, await exchange(message))
+            said += await self._exchanged(message, exchange)
             if ending:
                 return ending
             await self.bookmark.put_in(said)
         return "turn_limit"
 
-    async def _write(self, state: UserState, history: tuple[Message, ...]) -> tuple[Message, Ending | None]:
+    async def _exchanged(self, message: Message, exchange: Exchange) -> tuple[Message, Message]:
+        """Say a message, with what the user has done before it, hear the answer, and do what that asks for."""
+        if self.hands:
+            message = replace(message, tool_calls=self.hands.taken())
+        answer = await exchange(message)
+        if self.hands:
+            await self.hands.follow(answer.content)
+        return message, answer
+
+    async def _write(
+        self, scenario: ScenarioTest, state: UserState, history: tuple[Message, ...]
+    ) -> tuple[Message, Ending | None]:
         started, clock = datetime.now(UTC), perf_counter()
         request = UserTurn(
-            given=self.scenario.given,
-            when=self.scenario.when,
+            given=scenario.given,
+            when=scenario.when,
             writing_style=self.writing_style,
             history=history,
             seed=self.seed,

@@ -21,6 +21,8 @@ STAGES = {
     "judge": "The judge could not rate it",
     "rubric": "There was no rubric to judge by",
     "scorer": "It could not be measured",
+    "world": "The trial's world failed",
+    "check": "A check of the script failed",
     "engine": "simeval itself failed",
     "run": "The run ended before",
 }
