@@ -20,8 +20,8 @@ class ToolRules(ColumnScorer):
 
     Each tool of `required` is called once or more, none of `forbidden` ever. Where there is `allowed`, no tool is
     called but these and the required ones. `before` names for a tool those that must each have been called before its
-    first call. `max_calls` is how many calls there are at most, of all tools together or {tool: calls}. `where` holds what
-    the arguments of every call of a tool must be, {tool: {argument: value}}: a value, or operators such as
+    first call. `max_calls` is how many calls there are at most, of all tools together or {tool: calls}. `where` holds
+    what the arguments of every call of a tool must be, {tool: {argument: value}}: a value, or operators such as
     {at_most: 50}, {one_of: [...]}, {matches: "F[0-9]+"}; an argument's name may be a path with dots.
 
     A call is counted whether or not it succeeded, and calls of one turn have the order of their list.
