@@ -36,6 +36,7 @@ UserFaultKind = Literal[
 LEFT: tuple[Ending, ...] = ("goal_satisfied", "gave_up", "handed_off")
 STATUS = "status"  # in a message's metadata: how its simulated author found the answer before it
 HELD_ANEW = "held_anew"  # in a first message's: the faults for which conversations of its trial were given up before
+GIVEN = "given"  # in a message's: a script gave it; neither the simulated user nor the app said it
 WORLD = "world"  # in a last message's: what was found of the trial's world when its conversation was over
 USER_FAULTS = "user_faults"  # in a message's metadata: what its simulated author did wrong, each kind with its evidence
 
@@ -94,13 +95,14 @@ class Conversation:
 
     @property
     def responses(self) -> tuple[Message, ...]:
-        """What the app said, in order."""
-        return tuple(message for message in self.messages if message.role == "assistant")
+        """What the app said, in order; what a script gave as its answer is not among it."""
+        return tuple(each for each in self.messages if each.role == "assistant" and GIVEN not in each.metadata)
 
     @property
     def output(self) -> str:
         """The last thing the app said; empty where it said nothing."""
-        return next((message.content for message in reversed(self.messages) if message.role == "assistant"), "")
+        own = (each for each in reversed(self.messages) if each.role == "assistant" and GIVEN not in each.metadata)
+        return next((each.content for each in own), "")
 
     @property
     def input(self) -> str:

@@ -20,4 +20,6 @@ from .planning import plan as plan
 from .planning import plan_suite as plan_suite
 from .scenario import Expectation as Expectation
 from .scenario import ScenarioTest as ScenarioTest
+from .script import Check as Check
+from .script import Step as Step
 from .worlds import Probes as Probes

@@ -14,6 +14,7 @@ from simeval.core.world import WorldMaker
 from simeval.errors import DefinitionError
 from simeval.scorers.text.tool_rules import ToolRules
 from simeval.scorers.world_state import StateMatch
+from simeval.suites.script import Step, require_script
 
 if TYPE_CHECKING:
     from simeval.evaluators.base import Evaluator
@@ -200,6 +201,8 @@ class ScenarioTest:
     `world` makes the world of each trial (see World), an async context manager: a class, or a function of nothing or of
     the trial's `seed`.
 
+    A `script` says what is said: given turns, simulated ones, and checks at points of the conversation (see Step).
+
     `allowed_user_faults` are the faults of a simulated user that are none here, such as "repeats_itself": the user is
     to behave so. `tags` are words by which `--only` chooses it; results do not depend on them. In
     `quarantine` its outcome is reported and decides nothing.
@@ -217,6 +220,7 @@ class ScenarioTest:
     tags: Sequence[str] = ()
     quarantine: Quarantine | None = None
     world: WorldMaker | None = None
+    script: Sequence[Step] = ()
 
     def __post_init__(self) -> None:
         for field in ("title", "given", "when"):
@@ -242,6 +246,7 @@ class ScenarioTest:
             do="give a Quarantine, with its reason and until",
         )
         self._check_world(where)
+        require_script(self.script, f"{where}: script", has_world=self.world is not None)
         self._check_allowed(f"{where}: allowed_user_faults")
         is_list = not isinstance(self.tags, str) and isinstance(self.tags, Sequence)
         usable = is_list and all(isinstance(tag, str) and tag for tag in self.tags)
@@ -285,11 +290,13 @@ class ScenarioTest:
         facts, quarantine = self.facts and clean(self.facts), self.quarantine
         if quarantine is not None:
             quarantine = replace(quarantine, reason=clean(quarantine.reason))
+        script = [step.cleaned(clean) for step in self.script]
         own = (self.title, self.given, self.when, self.facts, self.quarantine)
-        is_clean = (title, given, when, facts, quarantine) == own
+        is_clean = (title, given, when, facts, quarantine) == own and not script
         if is_clean and all(new is old for new, old in zip(then, self.expectations, strict=True)):
             return self
-        return replace(self, title=title, given=given, when=when, facts=facts, then=then, quarantine=quarantine)
+        said: Mapping[str, Any] = {"title": title, "given": given, "when": when, "facts": facts, "script": script}
+        return replace(self, **said, then=then, quarantine=quarantine)
 
 
 def count_requirements(scenarios: Sequence[ScenarioTest]) -> int:

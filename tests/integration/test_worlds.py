@@ -100,7 +100,7 @@ async def test_200_concurrent_worlds_share_nothing() -> None:
 async def test_calls_of_a_worlds_tools_are_in_the_transcript_whatever_the_app_reports() -> None:
     async def talker(message: str, state: Any, *, tools: Any) -> Any:
         await tools["add"](number=5)
-        reported = [{"name": "fail"}, {"name": "mail", "arguments": {}}]
+        reported: list[Any] = [{"name": "fail"}, {"name": "mail", "arguments": {}}]
         return AppResponse("Done.", state, tool_calls=reported)
 
     result = await run(suite(then=Expectation(tools=ToolRules(required=["add"]), evaluator=SHARE)), talker)

@@ -250,6 +250,12 @@ class AppSession:
         self.history.append({"role": "assistant", "content": answer.content})
         return answer
 
+    def told(self, message: Message, answer: Message) -> Message:
+        """Take a message and an answer that are given; the app is not asked, and finds them in the history."""
+        self.turn += 1
+        self.history += _as_chat(Beginning((message, answer)))
+        return answer
+
     async def leave(self) -> None:
         """Let the app close what is open for this conversation, which is over; it costs no trial where that fails."""
         if self.app.handler.leave is not None:

@@ -14,8 +14,9 @@ from simeval.core.trial import MOST_ANEW, USER_FAULT, Failure, Trial, TrialConve
 from simeval.core.world import WorldMaker
 from simeval.engine.actors.app import Memory
 from simeval.engine.actors.bookmark import Bookmark
-from simeval.engine.actors.dialogue import Dialogue
+from simeval.engine.actors.dialogue import Dialogue, UserSide
 from simeval.engine.actors.recorder import Recorder
+from simeval.engine.actors.scripted import Checker, Look, Scripted
 from simeval.engine.actors.simulator import Simulator
 from simeval.engine.actors.world import open_world
 from simeval.engine.plans.scenario_plan import ScenarioPlan
@@ -24,6 +25,7 @@ from simeval.engine.users.faults import UserFault, find_faults, with_faults
 from simeval.errors import WorldError
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt
+from simeval.scorers.base import Scorer
 from simeval.suites.scenario import ScenarioTest
 
 
@@ -32,7 +34,8 @@ class Conversations:
     """Holds the conversations of trials with simulated users, and looks whether those did their part.
 
     `scenarios` are those of the plans as they were written, where plans hold them clean of secrets: what a user is
-    to know and to try, the simulator must be told. Those in `begun` go on where they were. An `auditor` looks at some
+    to know and to try, the simulator must be told. Those in `begun` go on where they were. `judge_of` makes what
+    rules on a sentence in the middle of a conversation. An `auditor` looks at some
     of them, too.
     """
 
@@ -44,6 +47,7 @@ class Conversations:
     recorder: Recorder
     begun: Mapping[TrialKey, Start]
     prompt: Prompt
+    judge_of: Callable[[str], Scorer]
     auditor: Auditor | None = None
 
     @property
@@ -80,7 +84,7 @@ class Conversations:
         app, style = self.dialogue.app, self.settings.writing_style.draw(seed)
         memory = Memory(json.loads(state) if state else app.first_state(seed))
         scenario = self.scenarios[trial.scenario]
-        hides = app.handler.hides or scenario.world is not None  # a world is gone with its trial
+        hides = app.handler.hides or scenario.world is not None or bool(scenario.script)  # they begin anew
         bookmark = Bookmark(trial, self.recorder, self.dialogue.clean, hides=hides, memory=memory)
         bookmark.is_in = beginning.turns > 0
         simulator = Simulator(
@@ -103,7 +107,7 @@ class Conversations:
             writing_style=style,
         )
         if scenario.world is None:
-            return await talk(simulator), bookmark
+            return await talk(self._side(simulator)), bookmark
         return await self._in_world(scenario.world, trial, simulator, talk), bookmark
 
     async def _in_world(
@@ -113,11 +117,20 @@ class Conversations:
         clean = self.dialogue.clean
         try:
             async with open_world(maker, seed=simulator.seed, seconds=self.settings.app_timeout_seconds) as world:
-                held = await talk(replace(simulator, hands=world.hands()), toolbox=world.toolbox)
+                side = self._side(replace(simulator, hands=world.hands()), world.seen)
+                held = await talk(side, toolbox=world.toolbox)
                 return replace(held, conversation=cleaned(await world.seen(held.conversation), clean))
         except WorldError as error:
             ended = Conversation(ended="world_error")
             return TrialConversation(trial, ended, failure_of(error, "world", clean=clean))
+
+    def _side(self, simulator: Simulator, look: Look | None = None) -> UserSide:
+        """Return who writes the user's messages: the simulator, or a script that lets it talk."""
+        scenario = simulator.scenario
+        if not scenario.script:
+            return simulator
+        situation = {"given": scenario.given, "when": scenario.when, "facts": scenario.facts, "seed": simulator.seed}
+        return Scripted(simulator, scenario.script, Checker(self.judge_of, situation, look))
 
     async def _faults(self, held: TrialConversation) -> Sequence[UserFault]:
         """Return what the user did wrong: found by rules or, where these find nothing, by the auditor."""

@@ -42,8 +42,13 @@ class Simulator:
         What stands before counts. The user leaves after reading an answer, with a last message or without one. The app
         answers every message, the last one too. Raises ModelError, and what `exchange` raises.
         """
-        said, patience = list(self.beginning.messages), draw_patience(self.seed)
-        for _ in range(self.beginning.turns, self.scenario.max_turns):
+        said = list(self.beginning.messages)
+        return await self.talk(exchange, said, turns=self.scenario.max_turns - self.beginning.turns)
+
+    async def talk(self, exchange: Exchange, said: list[Message], *, turns: int) -> Ending:
+        """Talk on after what was `said`, to which all is added, for at most so many turns; otherwise as `run`."""
+        patience = draw_patience(self.seed)
+        for _ in range(turns):
             scenario = self.hands.informed(self.scenario) if self.hands else self.scenario
             state = read_state(scenario, said, patience=patience)
             if state.has_had_enough:
@@ -52,17 +57,19 @@ class Simulator:
             if ending and not message.content:
                 return ending
             await self.bookmark.take_out()
-            said += await self._exchanged(message, exchange)
+            said += await self.exchanged(message, exchange)
             if ending:
                 return ending
             await self.bookmark.put_in(said)
         return "turn_limit"
 
-    async def _exchanged(self, message: Message, exchange: Exchange) -> tuple[Message, Message]:
+    async def exchanged(
+        self, message: Message, exchange: Exchange, given: Message | None = None
+    ) -> tuple[Message, Message]:
         """Say a message, with what the user has done before it, hear the answer, and do what that asks for."""
         if self.hands:
             message = replace(message, tool_calls=self.hands.taken())
-        answer = await exchange(message)
+        answer = await exchange(message, given)
         if self.hands:
             await self.hands.follow(answer.content)
         return message, answer

@@ -194,6 +194,8 @@ def _planned(plan: RunPlan) -> Json:
         scenario = plan.scenario
         found |= {"given": scenario.given, "when": scenario.when, "max_turns": scenario.max_turns}
         found |= {"facts": scenario.facts}
+        if scenario.script:
+            found["script"] = plain([step.shown() for step in scenario.script])
         if scenario.world is not None:
             found["world"] = name_of_world(scenario.world)
         if scenario.allowed_user_faults:  # there only where given: runs that are older have none

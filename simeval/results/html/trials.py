@@ -42,7 +42,7 @@ class Required:
     def state(self, result: Score | Failure) -> str:
         """Say what a result is for what is required."""
         if isinstance(result, Failure):
-            return UNNEEDED if result.is_unneeded else MISSED if result.stage == "app" else MISSING
+            return UNNEEDED if result.is_unneeded else MISSED if result.is_of_app else MISSING
         if not self.is_required:
             return MEASURED
         for cut in self.cuts:
