@@ -9,6 +9,9 @@ SimevalError
 │   └── ModelUnusable      no call to this model can succeed: the run stops
 ├── StoreError             a journal or report could not be written; a run stops, because nothing may be lost
 ├── CannotTell             a judge says that a conversation does not show what it is asked; the trial is missing data
+├── CheckFailed            a check in the script of a conversation does not hold: the trial is not met
+├── WorldError             a trial's world could not be opened, or its user's tool failed; the trial is missing data
+├── NotMeasured            what a trial was to be measured by could not be looked at; the trial is missing data
 ├── DatasetChanged         a dataset is not there any more as it was when the run began
 ├── NoWorkers              nobody is left who could run trials: the run stops
 └── RunStopped             the run ended early because the user asked for that (on_app_error="stop")
@@ -20,6 +23,7 @@ from typing import Any, Literal
 __all__ = [
     "AppError",
     "CannotTell",
+    "CheckFailed",
     "DatasetChanged",
     "DefinitionError",
     "MalformedReply",
@@ -27,10 +31,12 @@ __all__ = [
     "ModelErrorKind",
     "ModelUnusable",
     "NoWorkers",
+    "NotMeasured",
     "RunStopped",
     "SimevalError",
     "StoreError",
     "SuiteFileError",
+    "WorldError",
 ]
 
 ModelErrorKind = Literal[
@@ -164,6 +170,30 @@ class CannotTell(SimevalError):
     def __init__(self, judge: str, asked: str) -> None:
         self.judge, self.asked = judge, asked
         super().__init__(f"{judge} cannot tell from the conversation: {asked[:LONGEST_PROBLEM]}")
+
+
+class CheckFailed(SimevalError):
+    """A check in the script of a conversation does not hold, after one turn of the app's (counted from 1)."""
+
+    def __init__(self, turn: int, step: int, problem: str) -> None:
+        self.turn, self.step, self.problem = turn, step, problem
+        super().__init__(f"a check did not hold at turn {turn} (step {step} of the script): {problem}")
+
+
+class WorldError(SimevalError):
+    """A trial's world failed: that says nothing of the app."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(f"the world {problem}")
+
+
+class NotMeasured(SimevalError):
+    """What a trial was to be measured by could not be looked at: that says nothing of the app."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(problem)
 
 
 class StoreError(SimevalError):

@@ -14,6 +14,9 @@ Ending = Literal[
     "turn_limit",
     "app_error",
     "model_error",
+    "world_error",
+    "script_over",
+    "check_failed",
     "settled",
     "recorded",
     "cut",
@@ -33,6 +36,8 @@ UserFaultKind = Literal[
 LEFT: tuple[Ending, ...] = ("goal_satisfied", "gave_up", "handed_off")
 STATUS = "status"  # in a message's metadata: how its simulated author found the answer before it
 HELD_ANEW = "held_anew"  # in a first message's: the faults for which conversations of its trial were given up before
+GIVEN = "given"  # in a message's: a script gave it; neither the simulated user nor the app said it
+WORLD = "world"  # in a last message's: what was found of the trial's world when its conversation was over
 USER_FAULTS = "user_faults"  # in a message's metadata: what its simulated author did wrong, each kind with its evidence
 
 
@@ -90,13 +95,14 @@ class Conversation:
 
     @property
     def responses(self) -> tuple[Message, ...]:
-        """What the app said, in order."""
-        return tuple(message for message in self.messages if message.role == "assistant")
+        """What the app said, in order; what a script gave as its answer is not among it."""
+        return tuple(each for each in self.messages if each.role == "assistant" and GIVEN not in each.metadata)
 
     @property
     def output(self) -> str:
         """The last thing the app said; empty where it said nothing."""
-        return next((message.content for message in reversed(self.messages) if message.role == "assistant"), "")
+        own = (each for each in reversed(self.messages) if each.role == "assistant" and GIVEN not in each.metadata)
+        return next((each.content for each in own), "")
 
     @property
     def input(self) -> str:
@@ -112,6 +118,14 @@ class Conversation:
     def held_anew(self) -> tuple[str, ...]:
         """For which faults of the simulated user earlier conversations of the trial were given up, one each."""
         return tuple(self.messages[0].metadata.get(HELD_ANEW, ())) if self.messages else ()
+
+    @property
+    def world(self) -> Mapping[str, Any] | None:
+        """What was found of the trial's world when the conversation was over; None where it had none.
+
+        That is its "state", and under "unmeasured" by path why parts of it are not known ("" is all of it).
+        """
+        return self.messages[-1].metadata.get(WORLD) if self.messages else None
 
     def __str__(self) -> str:
         from simeval.core.transcript import transcript_lines

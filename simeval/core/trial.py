@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from simeval.core.conversation import Conversation
-from simeval.errors import AppError, CannotTell, ModelError
+from simeval.errors import AppError, CannotTell, CheckFailed, ModelError, NotMeasured, WorldError
 
-Stage = Literal["app", "app_model", "simulator", "judge", "rubric", "scorer", "engine", "run"]
+Stage = Literal["app", "app_model", "simulator", "judge", "rubric", "scorer", "world", "check", "engine", "run"]
 Outcome = Literal["pass", "fail", "inconclusive", "error"]
 Reason = Literal[
     "",
@@ -22,6 +22,7 @@ Reason = Literal[
 ]
 
 
+OF_THE_APP: tuple[Stage, ...] = ("app", "check")  # what speaks against the app: its failure, or a check of its script
 SETTLED = "settled"  # the cause of what was not made because no verdict needs it
 MOST_ANEW = 2  # times that a trial is held anew because of its simulated user
 USER_FAULT = "user_fault"  # the cause of what is missing because a simulated user did not do its part
@@ -129,6 +130,11 @@ class Failure:
         return self.cause == SETTLED
 
     @property
+    def is_of_app(self) -> bool:
+        """Whether it speaks against the app: it failed, or a check in its conversation did not hold."""
+        return self.stage in OF_THE_APP
+
+    @property
     def is_user_fault(self) -> bool:
         """Whether the simulated user did not do its part, which says nothing of the app."""
         return self.cause == USER_FAULT
@@ -207,6 +213,12 @@ def failure_of(error: Exception, stage: Stage, *, clean: Callable[[str], str]) -
         if at == "app" and error.kind not in _OF_THE_APP:
             at = "app_model"  # it could not be asked: missing, and no failure of the app
         return Failure(stage=at, error=clean(str(error)), cause=error.kind)
+    if isinstance(error, CheckFailed):
+        return Failure(stage="check", error=clean(str(error)), cause="check")
+    if isinstance(error, NotMeasured) and stage == "simulator":  # a check in its conversation
+        return Failure(stage="world", error=clean(str(error)), cause="world")
+    if isinstance(error, WorldError):
+        return Failure(stage="world", error=clean(str(error)), cause="world")
     if isinstance(error, CannotTell):
         return Failure(stage="judge", error=clean(str(error)), cause=CANNOT_TELL)
     return Failure(stage=stage, error=clean(f"{type(error).__name__}: {error}"), cause=type(error).__name__)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 from simeval.core.app_handler import ExampleHandler
@@ -17,7 +18,10 @@ from simeval.engine.plans.scenario_plan import ScenarioPlan, make_plans
 from simeval.engine.plans.shards import ShardPlan
 from simeval.engine.run_context import RunContext
 from simeval.engine.users.audit import Auditor
-from simeval.suites.scenario import ScenarioTest
+from simeval.errors import DefinitionError
+from simeval.evaluators.ratings import SuccessRateEvaluator
+from simeval.scorers.base import Scorer
+from simeval.suites.scenario import Expectation, ScenarioTest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +45,9 @@ class Simulation:
             callers=context.scorer_caller,
         )
         target = context.target(app_handler)
+        if not target.app.handler.takes_history:
+            for plan in plans:
+                _require_no_given_answer(plan.scenario)
         return cls(context=context, plans=plans, scenarios=suite, target=target, auditor=context.auditor())
 
     def only(self, part: ShardPlan | None) -> Self:
@@ -69,6 +76,21 @@ class Simulation:
             recorder=context.recorder,
             begun=begun,
             prompt=context.shared.prompts["user"],
+            judge_of=partial(_judge_of, context),
             auditor=self.auditor,
         )
         return LocalExecutor(source, Judge(self.plans, demand, context.clean))
+
+
+def _judge_of(context: RunContext, sentence: str) -> Scorer:
+    """Return the scorer by which judges rule on one sentence, in the middle of a conversation."""
+    rule = SuccessRateEvaluator(min_proportion=0.5)  # nothing is concluded by it
+    return context.judge_scorer(Expectation(criteria=[sentence], evaluator=rule, controls=False))
+
+
+def _require_no_given_answer(scenario: ScenarioTest) -> None:
+    """Raise DefinitionError where a script gives an answer that the app would not know of."""
+    if any(step.app is not None for step in scenario.script):
+        where = f"ScenarioTest {scenario.title!r}: script"
+        found = "it gives an answer by `app:`, and the app handler takes the last message only"
+        raise DefinitionError(where, found=found, do="let the handler take (messages, state), or leave `app:` out")

@@ -1,3 +1,4 @@
+from .claims import Claims as Claims
 from .encoding import encode_experiment as encode_experiment
 from .encoding import encode_suite as encode_suite
 from .experiment import ExperimentResult as ExperimentResult

@@ -158,6 +158,7 @@ def encode_scenario(result: "EvaluationResult") -> Json:
         "trials": result.trials,
         "extras": {"finished": result.finished_extras, "ended_early": len(result.extras) - result.finished_extras},
         "users": {**plain(asdict(result.users)), "fault_rate": result.users.rate},
+        **({"claims": plain(asdict(result.claims))} if result.claims.both else {}),
         "errors": [{"index": i, "stage": failure.stage, "error": failure.error} for i, failure in result.failures],
         "expectations": [
             {**encode_expectation(expectation), "worst": worst.trial.index if worst else None}

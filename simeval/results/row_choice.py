@@ -88,7 +88,7 @@ def require_metrics(names: Iterable[str], known: Collection[str]) -> None:
 
 def _rank(row: Row, metric: str, direction: Direction) -> tuple[float, ...]:
     """Return what is smaller the worse a row is; nothing where that cannot be told."""
-    if row.failure is not None and row.failure.stage == "app":
+    if row.failure is not None and row.failure.is_of_app:
         return (0.0,)
     value = value_of(row, metric)
     if value is None or isinstance(value, str):

@@ -63,6 +63,7 @@ def _shown(result: "EvaluationResult", *, every: bool) -> ShownScenario:
         trials=result.trials,
         expectations=expectations,
         users=result.users,
+        claims=result.claims,
         errors=[ShownFailure(index=i, stage=each.stage, error=each.error) for i, each in result.failures],
         conversations={
             each.trial.index: _shown_trial(result, each)

@@ -17,6 +17,7 @@ from simeval.core.settings import DEFAULTS
 from simeval.core.trial import Failure, Judgement, Outcome, Score, Verdict
 from simeval.core.usage import Usage
 from simeval.evaluators.base import Evaluator
+from simeval.results.claims import Claims
 from simeval.results.gates import BaselineGate, meets_gates
 from simeval.results.markdown import run_markdown
 from simeval.results.outcomes import combine, decided
@@ -209,6 +210,12 @@ class EvaluationResult(Shown):
     def users(self) -> UserConduct:
         """How the simulated users of these trials ended their conversations, and what they did wrong."""
         return UserConduct.of(self.judgements)
+
+    @property
+    def claims(self) -> Claims:
+        """In which trials the judge is satisfied, and the state of the world is not as it is to be."""
+        judged = [place for place, each in enumerate(self.expectations) if each.expected_behavior is not None]
+        return Claims.of(self.judgements, judged)
 
     @property
     def failures(self) -> tuple[tuple[int, Failure], ...]:

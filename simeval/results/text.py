@@ -70,7 +70,7 @@ def speaks_against(result: Score | Failure, evaluators: Sequence[Evaluator]) -> 
 def badness(result: Score | Failure, prefers_high: bool) -> tuple[int, float]:
     """Order results from harmless to damning: missing data, good scores, bad scores, app failures."""
     if isinstance(result, Failure):
-        return (2, 0.0) if result.stage == "app" else (0, 0.0)
+        return (2, 0.0) if result.is_of_app else (0, 0.0)
     return 1, -result.value if prefers_high else result.value
 
 

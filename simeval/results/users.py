@@ -71,9 +71,10 @@ def show_conduct(conducts: Sequence[tuple[str, UserConduct]]) -> list[str]:
 
 
 def _show_faults(conduct: UserConduct) -> str:
-    return ", ".join(f"{kind} {_named(trials)}" for kind, trials in conduct.faults.items())
+    return ", ".join(f"{kind} {named_trials(trials)}" for kind, trials in conduct.faults.items())
 
 
-def _named(trials: Sequence[int]) -> str:
+def named_trials(trials: Sequence[int]) -> str:
+    """Return the first few trials by their numbers, in brackets."""
     more = f" and {len(trials) - MOST_TRIALS} more" if len(trials) > MOST_TRIALS else ""
     return f"(trial{'s' if len(trials) > 1 else ''} {', '.join(map(str, trials[:MOST_TRIALS]))}{more})"

@@ -80,3 +80,5 @@ from .text.similarity import RegexMatch as RegexMatch
 from .text.similarity import RougeL as RougeL
 from .text.similarity import TokenF1 as TokenF1
 from .text.tool_calls import ToolCallMatch as ToolCallMatch
+from .text.tool_rules import ToolRules as ToolRules
+from .world_state import StateMatch as StateMatch

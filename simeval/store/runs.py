@@ -13,7 +13,7 @@ from sqlalchemy import Connection, ScalarSelect, case, delete, func, select
 
 from simeval.core.run_records import ResumableRun, TrialKey
 from simeval.core.serialization import Json
-from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, TrialConversation
+from simeval.core.trial import OF_THE_APP, UNNEEDED, Failure, Judgement, Score, TrialConversation
 from simeval.core.usage import total
 from simeval.core.version import __version__
 from simeval.errors import DefinitionError
@@ -264,13 +264,14 @@ def _counts() -> list[Any]:
 
 
 def _is_finished() -> Any:
-    return TRIALS.c.stage.is_(None) | (TRIALS.c.stage == "app")
+    return TRIALS.c.stage.is_(None) | TRIALS.c.stage.in_(OF_THE_APP)
 
 
 def _progress(connection: Connection, run_id: str) -> list[ScenarioProgress]:
     _row(connection, run_id)
     finished = func.sum(case((_is_finished(), 1), else_=0))
-    judged = func.sum(case((_is_finished() & (JUDGEMENTS.c.failures == 0), 1), (TRIALS.c.stage == "app", 1), else_=0))
+    is_judged, is_of_app = _is_finished() & (JUDGEMENTS.c.failures == 0), TRIALS.c.stage.in_(OF_THE_APP)
+    judged = func.sum(case((is_judged, 1), (is_of_app, 1), else_=0))
     same = [TRIALS.c[name] == JUDGEMENTS.c[name] for name in ("run_id", "trial", "scenario")]
     joined = TRIALS.outerjoin(JUDGEMENTS, same[0] & same[1] & same[2])
     query = select(TRIALS.c.scenario, finished, judged).select_from(joined).where(TRIALS.c.run_id == run_id)

@@ -20,5 +20,8 @@ from .planning import plan as plan
 from .planning import plan_suite as plan_suite
 from .scenario import Expectation as Expectation
 from .scenario import ScenarioTest as ScenarioTest
+from .script import Check as Check
+from .script import Step as Step
 from .user_mix import UserMix as UserMix
 from .user_mix import UserPersona as UserPersona
+from .worlds import Probes as Probes

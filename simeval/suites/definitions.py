@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from datetime import date
 from functools import lru_cache
 from inspect import isabstract
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -32,11 +32,14 @@ from simeval.evaluators.base import Evaluator
 from simeval.scorers.base import Scorer
 from simeval.scorers.metrics import BOUNDED, METRICS, TURN_METRICS, find_metric
 from simeval.scorers.registry import SCORERS
+from simeval.scorers.text.tool_rules import ToolRules
 from simeval.suites.apps.http_app import HttpApp
 from simeval.suites.apps.socket_app import SocketApp
 from simeval.suites.objects import load_object
 from simeval.suites.scenario import Expectation, ScenarioTest
+from simeval.suites.script import Check, Step
 from simeval.suites.user_mix import UserMix
+from simeval.suites.worlds import read_world
 
 TEXTS = ConfigDict(str_strip_whitespace=True, str_min_length=1)
 EVALUATORS = Registry(
@@ -214,15 +217,41 @@ _EXPECTATION = FORMS.record(
         "evaluator": one_or_more(FORMS.known[Evaluator]),
         "scorer": Annotated[Any, PlainValidator(read_scorer)] | None,
         "rubric": Annotated[Any, PlainValidator(_levels)] | None,
+        "tools": FORMS.record(ToolRules) | None,
     },
     TEXTS,
 )
-_SCENARIO = FORMS.record(ScenarioTest, {"then": one_or_more(_EXPECTATION)}, TEXTS)
+_CHECK = FORMS.record(Check, {"tools": FORMS.record(ToolRules) | None})
+
+
+def _kind_of_check(found: Any) -> str:
+    return "rule" if isinstance(found, Mapping) else "sentence"
+
+
+_STEP = FORMS.record(
+    Step,
+    {
+        "simulate": StrictInt | Literal["to_end"] | None,
+        "check": Annotated[
+            Annotated[_TEXT, Tag("sentence")] | Annotated[_CHECK, Tag("rule")],
+            Discriminator(_kind_of_check),
+        ]
+        | None,
+    },
+)
+_WORLD = Annotated[Any, PlainValidator(read_world)] | None
+_OF_SCENARIO: Mapping[str, Form] = {
+    "then": one_or_more(_EXPECTATION),
+    "world": _WORLD,
+    "script": list[_STEP],  # type: ignore[valid-type]
+}
+_SCENARIO = FORMS.record(ScenarioTest, _OF_SCENARIO, TEXTS)
 DEFAULTS_OF_SCENARIOS: Mapping[str, Form] = {
     "sample_size": _SETTINGS["sample_size"] | None,
     "significance_level": _SETTINGS["significance_level"] | None,
     "max_turns": Annotated[StrictInt | None, AfterValidator(_whole)],
     "users": Annotated[FORMS.record(UserMix), WrapValidator(_as_written)] | None,
+    "world": _WORLD,
 }
 FILE: TypeAdapter[dict[str, Any]] = TypeAdapter(
     mapping(

@@ -10,7 +10,11 @@ from simeval.core.quarantine import Quarantine
 from simeval.core.redaction import clean_values
 from simeval.core.rubric_levels import GivenLevels, placed_levels
 from simeval.core.validation import nearest, require, require_level, require_size, require_whole
+from simeval.core.world import WorldMaker
 from simeval.errors import DefinitionError
+from simeval.scorers.text.tool_rules import ToolRules
+from simeval.scorers.world_state import StateMatch
+from simeval.suites.script import Step, require_script
 from simeval.suites.user_mix import UserMix, UserPersona
 
 if TYPE_CHECKING:
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
 
 MAX_TURNS = 10
 LONGEST_LABEL = 60
+WAYS = ("expected_behavior", "criteria", "scorer", "tools", "state")  # to measure, of which an expectation has one
 SHOWN = (
     "expected_behavior",
     "criteria",
@@ -35,7 +40,9 @@ class Expectation:
 
     Give `expected_behavior` for the judge's rating from 1 to 10; or `criteria`, texts on each of which the judge rules,
     with a quote: the rating is 10 where all are met, else 1; or a `scorer`, where `score` is the path of the number to
-    conclude on if it returns several. `reference` is an answer as it should be, for the judge alone.
+    conclude on if it returns several; or rules for the `tools` that are called; or the `state` that the trial's world
+    is to have at the end, {path: value or operators} (see StateMatch). `reference` is an answer as it should be, for
+    the judge alone.
 
     `rubric` says what the ratings mean, where the judge's model shall not write that: a list of 2, 3, 5 or 10 levels,
     from the worst to the best, or a mapping of ratings to levels. A rating of 6 or more meets the expectation.
@@ -49,6 +56,8 @@ class Expectation:
     evaluator: "Evaluator | Sequence[Evaluator]"
     expected_behavior: str | None = None
     scorer: Callable[..., Any] | Any | None = None
+    tools: ToolRules | None = None
+    state: Mapping[str, Any] | None = None
     score: str | None = None
     label: str | None = None
     rubric: GivenLevels | None = None
@@ -61,11 +70,16 @@ class Expectation:
     def __post_init__(self) -> None:
         from simeval.evaluators.base import Evaluator
 
-        given = [way for way in ("expected_behavior", "criteria", "scorer") if getattr(self, way) is not None]
+        given = [way for way in WAYS if getattr(self, way) is not None]
         if len(given) != 1:
-            do = "give either expected_behavior, criteria or scorer"
+            do = f"give either {', '.join(WAYS[:-1])} or {WAYS[-1]}"
             raise DefinitionError("Expectation", found=f"found {' and '.join(given) or 'none of them'}", do=do)
         self._check_judged()
+        usable = self.tools is None or isinstance(self.tools, ToolRules)
+        require(
+            usable, "Expectation.tools", found=self.tools, do="give ToolRules, such as ToolRules(required=['refund'])"
+        )
+        _ = self.measured_by
         require(
             bool(self.evaluators),
             "Expectation.evaluator",
@@ -86,19 +100,19 @@ class Expectation:
         from simeval.evaluators.ratings import RATING_BOUNDS, is_of_ratings
 
         name = type(evaluator).__name__
-        if self.scorer is None:
+        if self.judged is not None:
             misfit = evaluator.misfit(*RATING_BOUNDS)
             do = "put the bar between 1 and 10: a judge rates from 1 to 10"
             if misfit:
                 raise DefinitionError(f"Expectation.evaluator: {name}", found=misfit, do=do)
-        elif is_of_ratings(evaluator) and not getattr(self.scorer, "gives_ratings", True):
+        elif is_of_ratings(evaluator) and not getattr(self.measured_by, "gives_ratings", True):
             found = f"it is for a judge's ratings from 1 to 10, and {self.title} is a metric"
             do = "use proportion, quantile or mean"
             raise DefinitionError(f"Expectation.evaluator: {name}", found=found, do=do)
 
     def _check_judged(self) -> None:
         """Raise DefinitionError where what a judge is to go by cannot be used."""
-        is_judged = self.scorer is None
+        is_judged = self.expected_behavior is not None or self.criteria is not None
         if self.expected_behavior is not None:
             _require_text(self.expected_behavior, "Expectation.expected_behavior")
         if self.criteria is not None:
@@ -131,6 +145,11 @@ class Expectation:
         return "\n".join(f"{number}. {text}" for number, text in enumerate(self.criteria, 1))
 
     @property
+    def measured_by(self) -> Any:
+        """The scorer that measures it; None where a judge does."""
+        return self.scorer or self.tools or (None if self.state is None else StateMatch(state=self.state))
+
+    @property
     def evaluators(self) -> "tuple[Evaluator, ...]":
         """The evaluators, always as a tuple."""
         return tuple(self.evaluator) if isinstance(self.evaluator, Sequence) else (self.evaluator,)
@@ -159,7 +178,8 @@ class Expectation:
             return self.label
         if self.judged is not None:
             return shorten(self.expected_behavior or "; ".join(self.criteria or ()), LONGEST_LABEL)
-        name = getattr(self.scorer, "name", None) or getattr(self.scorer, "__name__", "score")
+        scorer = self.measured_by
+        name = getattr(scorer, "name", None) or getattr(scorer, "__name__", "score")
         return f"{name}.{self.score}" if self.score else str(name)
 
     def cleaned(self, clean: Callable[[str], str]) -> "Expectation":
@@ -179,6 +199,11 @@ class ScenarioTest:
     `facts` are what is true, whatever is said, such as what the app's data hold: for judges, and for scorers that name
     them; never for the simulated user or the app.
 
+    `world` makes the world of each trial (see World), an async context manager: a class, or a function of nothing or of
+    the trial's `seed`.
+
+    A `script` says what is said: given turns, simulated ones, and checks at points of the conversation (see Step).
+
     `allowed_user_faults` are the faults of a simulated user that are none here, such as "repeats_itself": the user is
     to behave so. `users` are not all alike: each trial has one of the mix. `tags` are words by which `--only` chooses
     it; results do not depend on them. In `quarantine` its outcome is reported and decides nothing.
@@ -196,6 +221,8 @@ class ScenarioTest:
     users: UserMix | None = None
     tags: Sequence[str] = ()
     quarantine: Quarantine | None = None
+    world: WorldMaker | None = None
+    script: Sequence[Step] = ()
 
     def __post_init__(self) -> None:
         for field in ("title", "given", "when"):
@@ -220,12 +247,21 @@ class ScenarioTest:
             found=self.quarantine,
             do="give a Quarantine, with its reason and until",
         )
+        self._check_world(where)
+        require_script(self.script, f"{where}: script", has_world=self.world is not None)
         self._check_allowed(f"{where}: allowed_user_faults")
         do = "give a UserMix of UserPersonas"
         require(self.users is None or isinstance(self.users, UserMix), f"{where}: users", found=self.users, do=do)
         is_list = not isinstance(self.tags, str) and isinstance(self.tags, Sequence)
         usable = is_list and all(isinstance(tag, str) and tag for tag in self.tags)
         require(usable, f"{where}: tags", found=self.tags, do="give a list of words, such as [smoke, returns]")
+
+    def _check_world(self, where: str) -> None:
+        do = "give a class, or a function, that makes an async context manager, such as module:Shop in a file"
+        require(self.world is None or callable(self.world), f"{where}: world", found=self.world, do=do)
+        if self.world is None and any(each.state is not None for each in self.expectations):
+            found, do = "found a state to be and no world that has one", "give the scenario a world"
+            raise DefinitionError(f"{where}: then", found=found, do=do)
 
     def _check_allowed(self, where: str) -> None:
         kinds, found = get_args(UserFaultKind), self.allowed_user_faults
@@ -259,13 +295,13 @@ class ScenarioTest:
         users = self.users and self.users.cleaned(clean)
         if quarantine is not None:
             quarantine = replace(quarantine, reason=clean(quarantine.reason))
+        script = [step.cleaned(clean) for step in self.script]
         own = (self.title, self.given, self.when, self.facts, self.quarantine, self.users)
-        is_clean = (title, given, when, facts, quarantine, users) == own
+        is_clean = (title, given, when, facts, quarantine, users) == own and not script
         if is_clean and all(new is old for new, old in zip(then, self.expectations, strict=True)):
             return self
-        return replace(
-            self, title=title, given=given, when=when, facts=facts, then=then, quarantine=quarantine, users=users
-        )
+        said: Mapping[str, Any] = {"title": title, "given": given, "when": when, "facts": facts, "script": script}
+        return replace(self, **said, then=then, quarantine=quarantine, users=users)
 
     def played_by(self, persona: UserPersona | None) -> "ScenarioTest":
         """Return the scenario as the user who is this persona is told it."""

@@ -24,6 +24,12 @@ SCORER = {
         {"type": "object", "properties": {"type": {"type": "string"}}, "required": ["type"]},
     ]
 }
+WORLD = {
+    "anyOf": [
+        {"type": "string", "pattern": ":"},
+        {"type": "object", "properties": {"type": {"type": "string"}}, "required": ["type"]},
+    ]
+}
 
 
 class _Open(GenerateJsonSchema):
@@ -39,7 +45,7 @@ class _Open(GenerateJsonSchema):
 
     def function_plain_schema(self, schema: core_schema.PlainValidatorFunctionSchema) -> JsonSchemaValue:
         function: Any = schema["function"]["function"]
-        known: Mapping[str, JsonSchemaValue] = {"read_evaluator": EVALUATOR, "read_scorer": SCORER}
+        known: Mapping[str, JsonSchemaValue] = {"read_evaluator": EVALUATOR, "read_scorer": SCORER, "read_world": WORLD}
         return known.get(getattr(function, "__name__", ""), {})
 
 

@@ -170,7 +170,7 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "an expectation expects nothing": (
         lambda: Expectation(evaluator=CHECK.evaluator),
-        "Expectation: found none of them; give either expected_behavior, criteria or scorer.",
+        "Expectation: found none of them; give either expected_behavior, criteria, scorer, tools or state.",
     ),
     "a setting is misspelt": (
         lambda: Engine(**cast("Any", {"concurency": 4})),

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from time import perf_counter
@@ -20,6 +20,7 @@ from simeval.core.waits import Waits
 from simeval.engine.actors.blocking import Blocking, Stepped
 from simeval.engine.actors.silence import Silence
 from simeval.engine.actors.streaming import joined, joined_in_thread
+from simeval.engine.actors.toolbox import Tool, Toolbox
 from simeval.engine.flow.demand import TrialScope
 from simeval.errors import AppError, DefinitionError, ModelError
 from simeval.models.caller import Caller
@@ -27,20 +28,24 @@ from simeval.models.protocol.prompts import ChatRequest
 from simeval.suites.apps.remote_app import AppFailure, RemoteApp
 
 _WHO = "the handler"
+TOOLS = "tools"  # the parameter, given by name, of a handler that uses the tools of a trial's world
+NO_TOOLS: Mapping[str, Tool] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Handler:
     """The user's callable and how it is called: async or in a thread, with one message or all of them.
 
-    One that is a generator, async or not, streams: it yields texts, which are joined. `leave`, where there is one, is
-    told with the last state that a conversation is over.
+    One that is a generator, async or not, streams: it yields texts, which are joined. One that `takes_tools` is given
+    those of the trial's world, by their names, as `tools`; none where there is no world. `leave`, where there is one,
+    is told with the last state that a conversation is over.
     """
 
     function: Callable[..., Any]
     is_async: bool
     takes_history: bool
     takes_state: bool
+    takes_tools: bool = False
     leave: Callable[[Any], Awaitable[None]] | None = None
 
     @property
@@ -58,7 +63,8 @@ class Handler:
         names = [
             p.name for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
         ]
-        required = [p for p in signature.parameters.values() if p.default is p.empty and p.kind is p.KEYWORD_ONLY]
+        by_name = [p for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY]
+        required = [p for p in by_name if p.default is p.empty and p.name != TOOLS]
         any_number = any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values())
         if required or not (names or any_number) or _required_count(signature) > 2:
             raise DefinitionError("app handler", found=f"found the signature {signature}", do=do)
@@ -67,6 +73,7 @@ class Handler:
             is_async=is_async(function) or inspect.isasyncgenfunction(function),
             takes_history=bool(names) and names[0] == "messages",
             takes_state=any_number or len(names) > 1,
+            takes_tools=TOOLS in [p.name for p in by_name],
             leave=function.leave if isinstance(function, RemoteApp) else None,
         )
 
@@ -146,12 +153,19 @@ class App:
         """Return the state that the handler gets at the first turn of a trial."""
         return seed if self.is_model else {}
 
-    def open(self, beginning: Beginning, memory: Memory, scope: TrialScope) -> "AppSession":
+    def open(
+        self, beginning: Beginning, memory: Memory, scope: TrialScope, toolbox: Toolbox | None = None
+    ) -> "AppSession":
         """Return a conversation with the app that goes on from a beginning, until `scope` ends."""
-        return AppSession(self, memory, scope, beginning.turns, _as_chat(beginning))
+        return AppSession(self, memory, scope, beginning.turns, _as_chat(beginning), toolbox)
 
     async def answer(
-        self, turn: int, history: Sequence[ChatMessage], state: Any, scope: TrialScope
+        self,
+        turn: int,
+        history: Sequence[ChatMessage],
+        state: Any,
+        scope: TrialScope,
+        tools: Mapping[str, Tool] = NO_TOOLS,
     ) -> tuple[Message, Any]:
         """Answer one turn, and return the state that the handler wants back. Raises AppError, ModelError."""
         heard = [{**each} for each in history] if self.handler.takes_history else history[-1]["content"]
@@ -163,7 +177,7 @@ class App:
             waited_for = nullcontext() if self.is_model else self.waits.during("answer", APP, f"turn {turn}")
             limit = anyio.move_on_after(None if self.is_model else self.timeout_seconds)
             with in_thread, watched, waited_for, limit:
-                made = await capture(partial(self._timed, arguments))
+                made = await capture(partial(self._timed, arguments, tools))
             if limit.cancelled_caught:
                 raise AppError(turn, f"no answer within {self.timeout_seconds:g} seconds")
         if isinstance(made, Caught):
@@ -190,10 +204,11 @@ class App:
         )
         return answer, state
 
-    async def _timed(self, arguments: tuple[Any, ...]) -> tuple[Any, float]:
+    async def _timed(self, arguments: tuple[Any, ...], tools: Mapping[str, Tool]) -> tuple[Any, float]:
+        function = partial(self.handler.function, tools=tools) if self.handler.takes_tools else self.handler.function
         if self.handler.is_async:
-            return await self._timed_answer(self.handler.function(*arguments))
-        call = partial(_timed_call, self.handler.function, arguments)
+            return await self._timed_answer(function(*arguments))
+        call = partial(_timed_call, function, arguments)
         returned, seconds = await anyio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=self.threads)
         if inspect.isawaitable(returned) or inspect.isasyncgen(returned):
             returned, more = await self._timed_answer(returned)
@@ -219,6 +234,7 @@ class AppSession:
     scope: TrialScope
     turn: int
     history: list[ChatMessage]
+    toolbox: Toolbox | None = None
 
     async def answer(self, message: Message) -> Message:
         """Answer a message of the user's. Raises AppError where the app fails at this turn.
@@ -227,8 +243,17 @@ class AppSession:
         """
         self.turn += 1
         self.history.append({"role": "user", "content": message.content})
-        answer, self.memory.state = await self.app.answer(self.turn, self.history, self.memory.state, self.scope)
+        tools = self.toolbox.tools if self.toolbox else NO_TOOLS
+        answer, self.memory.state = await self.app.answer(self.turn, self.history, self.memory.state, self.scope, tools)
+        if self.toolbox:
+            answer = replace(answer, tool_calls=self.toolbox.taken(answer.tool_calls))
         self.history.append({"role": "assistant", "content": answer.content})
+        return answer
+
+    def told(self, message: Message, answer: Message) -> Message:
+        """Take a message and an answer that are given; the app is not asked, and finds them in the history."""
+        self.turn += 1
+        self.history += _as_chat(Beginning((message, answer)))
         return answer
 
     async def leave(self) -> None:

@@ -1,25 +1,32 @@
 """Conversations: what the workers of the first pool do. One worker owns a trial from its start to its end."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from simeval.core import seeds
 from simeval.core.conversation import Beginning, Conversation
+from simeval.core.redaction import cleaned
 from simeval.core.run_records import Start, TrialKey
 from simeval.core.settings import Settings
-from simeval.core.trial import MOST_ANEW, USER_FAULT, Failure, Trial, TrialConversation
+from simeval.core.trial import MOST_ANEW, USER_FAULT, Failure, Trial, TrialConversation, failure_of
+from simeval.core.world import WorldMaker
 from simeval.core.writing_style import PERSONA
 from simeval.engine.actors.app import Memory
 from simeval.engine.actors.bookmark import Bookmark
-from simeval.engine.actors.dialogue import Dialogue
+from simeval.engine.actors.dialogue import Dialogue, UserSide
 from simeval.engine.actors.recorder import Recorder
+from simeval.engine.actors.scripted import Checker, Look, Scripted
 from simeval.engine.actors.simulator import Simulator
+from simeval.engine.actors.world import open_world
 from simeval.engine.plans.scenario_plan import ScenarioPlan
 from simeval.engine.users.audit import Auditor
 from simeval.engine.users.faults import UserFault, find_faults, with_faults
+from simeval.errors import WorldError
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt
+from simeval.scorers.base import Scorer
 from simeval.suites.scenario import ScenarioTest
 from simeval.suites.user_mix import UserPersona
 
@@ -29,7 +36,8 @@ class Conversations:
     """Holds the conversations of trials with simulated users, and looks whether those did their part.
 
     `scenarios` are those of the plans as they were written, where plans hold them clean of secrets: what a user is
-    to know and to try, the simulator must be told. Those in `begun` go on where they were. An `auditor` looks at some
+    to know and to try, the simulator must be told. Those in `begun` go on where they were. `judge_of` makes what
+    rules on a sentence in the middle of a conversation. An `auditor` looks at some
     of them, too.
     """
 
@@ -41,6 +49,7 @@ class Conversations:
     recorder: Recorder
     begun: Mapping[TrialKey, Start]
     prompt: Prompt
+    judge_of: Callable[[str], Scorer]
     auditor: Auditor | None = None
 
     @property
@@ -80,7 +89,8 @@ class Conversations:
         if persona is not None and (style or persona.style):
             style = {**(style or {}), **persona.style}
         memory = Memory(json.loads(state) if state else app.first_state(seed))
-        bookmark = Bookmark(trial, self.recorder, self.dialogue.clean, hides=app.handler.hides, memory=memory)
+        hides = app.handler.hides or scenario.world is not None or bool(scenario.script)  # they begin anew
+        bookmark = Bookmark(trial, self.recorder, self.dialogue.clean, hides=hides, memory=memory)
         bookmark.is_in = beginning.turns > 0
         simulator = Simulator(
             self.caller,
@@ -93,15 +103,39 @@ class Conversations:
             bookmark,
             self.prompt,
         )
-        held = await self.dialogue.hold(
+        talk = partial(
+            self.dialogue.hold,
             trial,
-            simulator,
             title=self.plans[trial.scenario].title,
             memory=memory,
             beginning=beginning,
             writing_style=style if persona is None else {**(style or {}), PERSONA: persona.title},
         )
-        return held, bookmark
+        if scenario.world is None:
+            return await talk(self._side(simulator)), bookmark
+        return await self._in_world(scenario.world, trial, simulator, talk), bookmark
+
+    async def _in_world(
+        self, maker: WorldMaker, trial: Trial, simulator: Simulator, talk: Callable[..., Awaitable[TrialConversation]]
+    ) -> TrialConversation:
+        """Hold a conversation in a world of its own, and look at that afterwards."""
+        clean = self.dialogue.clean
+        try:
+            async with open_world(maker, seed=simulator.seed, seconds=self.settings.app_timeout_seconds) as world:
+                side = self._side(replace(simulator, hands=world.hands()), world.seen)
+                held = await talk(side, toolbox=world.toolbox)
+                return replace(held, conversation=cleaned(await world.seen(held.conversation), clean))
+        except WorldError as error:
+            ended = Conversation(ended="world_error")
+            return TrialConversation(trial, ended, failure_of(error, "world", clean=clean))
+
+    def _side(self, simulator: Simulator, look: Look | None = None) -> UserSide:
+        """Return who writes the user's messages: the simulator, or a script that lets it talk."""
+        scenario = simulator.scenario
+        if not scenario.script:
+            return simulator
+        situation = {"given": scenario.given, "when": scenario.when, "facts": scenario.facts, "seed": simulator.seed}
+        return Scripted(simulator, scenario.script, Checker(self.judge_of, situation, look))
 
     async def _faults(self, held: TrialConversation) -> Sequence[UserFault]:
         """Return what the user did wrong: found by rules or, where these find nothing, by the auditor."""

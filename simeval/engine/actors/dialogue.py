@@ -1,6 +1,6 @@
 """A dialogue: the user's side says its messages and hears the app's answers; what both say is the transcript."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from logging import DEBUG
 from traceback import format_exception
@@ -12,15 +12,24 @@ from simeval.core.capture import STOPS_THE_RUN
 from simeval.core.conversation import Beginning, Conversation, Ending, Message
 from simeval.core.logs import log
 from simeval.core.redaction import cleaned
-from simeval.core.trial import UNNEEDED, Failure, Trial, TrialConversation, failure_of
+from simeval.core.trial import UNNEEDED, Failure, Stage, Trial, TrialConversation, failure_of
 from simeval.engine.actors.app import App, AppSession, Memory
+from simeval.engine.actors.toolbox import Toolbox
 from simeval.engine.flow.demand import Demand
-from simeval.errors import AppError, ModelError
+from simeval.errors import AppError, CannotTell, CheckFailed, ModelError, NotMeasured, WorldError
 
 NOTHING_SAID = Beginning()
+ENDED_BY: Mapping[Stage, Ending] = {"app": "app_error", "world": "world_error", "check": "check_failed"}
 
 
-Exchange = Callable[[Message], Awaitable[Message]]
+OF_ONE_TRIAL = (AppError, ModelError, WorldError, CheckFailed, NotMeasured, CannotTell)
+
+
+class Exchange(Protocol):
+    """Says a message and returns the answer: the app's, or the one that is `given`."""
+
+    async def __call__(self, message: Message, given: Message | None = None) -> Message:
+        """Say it. Raises what the app's session does."""
 
 
 class UserSide(Protocol):
@@ -48,6 +57,7 @@ class Dialogue:
         memory: Memory,
         beginning: Beginning = NOTHING_SAID,
         writing_style: Mapping[str, str] | None = None,
+        toolbox: Toolbox | None = None,
     ) -> TrialConversation:
         """Hold one dialogue. What the app or the simulator's model got wrong is part of the result.
 
@@ -60,7 +70,7 @@ class Dialogue:
         named: Mapping[str, Any] = {"scenario": title, "trial": trial.index}
         with bound_contextvars(**named):
             with self.demand.scope(trial) as scope:
-                ended, failure = await self._held(user, self.app.open(beginning, memory, scope), said, named)
+                ended, failure = await self._held(user, self.app.open(beginning, memory, scope, toolbox), said, named)
             conversation = Conversation(messages=tuple(said), writing_style=writing_style, ended=ended)
             held = TrialConversation(trial, cleaned(conversation, self.clean), failure)
             if log.isEnabledFor(DEBUG):
@@ -70,10 +80,10 @@ class Dialogue:
     async def _held(
         self, user: UserSide, session: AppSession, said: list[Message], named: Mapping[str, Any]
     ) -> tuple[Ending, Failure | None]:
-        async def exchange(message: Message) -> Message:
+        async def exchange(message: Message, given: Message | None = None) -> Message:
             said.append(message)  # from here on no failure loses it
             self._tell(message)
-            answer = await session.answer(message)
+            answer = await session.answer(message) if given is None else session.told(message, given)
             bind_contextvars(**named)  # a handler may have cleared them
             said.append(answer)
             self._tell(answer)
@@ -83,11 +93,11 @@ class Dialogue:
             return await user.run(exchange), None
         except STOPS_THE_RUN:
             raise
-        except (AppError, ModelError) as error:
+        except OF_ONE_TRIAL as error:
             failure = failure_of(error, "simulator", clean=self.clean)
             if failure.stage == "app" and log.isEnabledFor(DEBUG):
                 log.debug("traceback", text=self.clean("".join(format_exception(error.__cause__ or error))))
-            return "app_error" if failure.stage == "app" else "model_error", failure
+            return ENDED_BY.get(failure.stage, "model_error"), failure
         finally:
             await session.leave()
 

@@ -9,6 +9,7 @@ from simeval.core.conversation import HELD_ANEW, Beginning, Ending, Message
 from simeval.core.setting_choices import UserFormat
 from simeval.engine.actors.bookmark import Bookmark
 from simeval.engine.actors.dialogue import Exchange
+from simeval.engine.users.hands import Hands
 from simeval.engine.users.state import UserState, decide, draw_patience, read_state
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt
@@ -20,7 +21,8 @@ from simeval.suites.scenario import ScenarioTest
 class Simulator:
     """Plays the user of one trial: its state says when it may leave, the model words what it says.
 
-    `held_anew` are the faults for which conversations of the trial were given up before.
+    `held_anew` are the faults for which conversations of the trial were given up before. With `hands` it does what the
+    app asks it to.
     """
 
     caller: Caller
@@ -32,6 +34,7 @@ class Simulator:
     beginning: Beginning
     bookmark: Bookmark
     prompt: Prompt
+    hands: Hands | None = None
 
     async def run(self, exchange: Exchange) -> Ending:
         """Talk until the user leaves or `max_turns` messages are written; say how it ended.
@@ -39,26 +42,45 @@ class Simulator:
         What stands before counts. The user leaves after reading an answer, with a last message or without one. The app
         answers every message, the last one too. Raises ModelError, and what `exchange` raises.
         """
-        said, patience = list(self.beginning.messages), draw_patience(self.seed)
-        for _ in range(self.beginning.turns, self.scenario.max_turns):
-            state = read_state(self.scenario, said, patience=patience)
+        said = list(self.beginning.messages)
+        return await self.talk(exchange, said, turns=self.scenario.max_turns - self.beginning.turns)
+
+    async def talk(self, exchange: Exchange, said: list[Message], *, turns: int) -> Ending:
+        """Talk on after what was `said`, to which all is added, for at most so many turns; otherwise as `run`."""
+        patience = draw_patience(self.seed)
+        for _ in range(turns):
+            scenario = self.hands.informed(self.scenario) if self.hands else self.scenario
+            state = read_state(scenario, said, patience=patience)
             if state.has_had_enough:
                 return "gave_up"
-            message, ending = await self._write(state, tuple(said))
+            message, ending = await self._write(scenario, state, tuple(said))
             if ending and not message.content:
                 return ending
             await self.bookmark.take_out()
-            said += (message, await exchange(message))
+            said += await self.exchanged(message, exchange)
             if ending:
                 return ending
             await self.bookmark.put_in(said)
         return "turn_limit"
 
-    async def _write(self, state: UserState, history: tuple[Message, ...]) -> tuple[Message, Ending | None]:
+    async def exchanged(
+        self, message: Message, exchange: Exchange, given: Message | None = None
+    ) -> tuple[Message, Message]:
+        """Say a message, with what the user has done before it, hear the answer, and do what that asks for."""
+        if self.hands:
+            message = replace(message, tool_calls=self.hands.taken())
+        answer = await exchange(message, given)
+        if self.hands:
+            await self.hands.follow(answer.content)
+        return message, answer
+
+    async def _write(
+        self, scenario: ScenarioTest, state: UserState, history: tuple[Message, ...]
+    ) -> tuple[Message, Ending | None]:
         started, clock = datetime.now(UTC), perf_counter()
         request = UserTurn(
-            given=self.scenario.given,
-            when=self.scenario.when,
+            given=scenario.given,
+            when=scenario.when,
             writing_style=self.writing_style,
             history=history,
             seed=self.seed,

@@ -201,6 +201,8 @@ class Statistician:
         """Return what an evaluator takes for a result."""
         if isinstance(result, Score):
             return result.value
+        if result.stage == "check":
+            return None  # it counts as not met
         if result.stage != "app":
             return nan
         return EXCLUDED if self._settings.on_app_error == "exclude" else None
@@ -210,7 +212,7 @@ class Statistician:
             return False
         if result.is_cut or result.is_user_fault:
             return False  # it counts against both sides, and says nothing of how reliable models and scorers are
-        return result.stage != "app" or self._settings.on_app_error == "exclude"
+        return not result.is_of_app or (result.stage == "app" and self._settings.on_app_error == "exclude")
 
     def _has_too_many_lost(self, tally: Tally, position: int) -> bool:
         size = tally.plan.sample_size

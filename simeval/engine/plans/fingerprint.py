@@ -12,6 +12,7 @@ from simeval.core.serialization import Json, plain
 from simeval.core.setting_choices import ROLES, JudgeReply
 from simeval.core.setting_field import about_of
 from simeval.core.settings import DEFAULTS, Settings
+from simeval.core.world import name_of_world
 from simeval.core.writing_style import WritingStyleConfig
 from simeval.engine.plans.scenario_plan import Measure, RunPlan, ScenarioPlan
 from simeval.models.protocol.prompt_texts import Prompt
@@ -193,6 +194,10 @@ def _planned(plan: RunPlan) -> Json:
         scenario = plan.scenario
         found |= {"given": scenario.given, "when": scenario.when, "max_turns": scenario.max_turns}
         found |= {"facts": scenario.facts}
+        if scenario.script:
+            found["script"] = plain([step.shown() for step in scenario.script])
+        if scenario.world is not None:
+            found["world"] = name_of_world(scenario.world)
         if scenario.allowed_user_faults:  # there only where given: runs that are older have none
             found["allowed_user_faults"] = sorted(set(scenario.allowed_user_faults))
         if scenario.users is not None:

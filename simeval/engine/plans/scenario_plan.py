@@ -280,7 +280,7 @@ def make_measure(
     if expectation.judged is not None:
         scorer = judge_scorer(expectation)
     else:
-        scorer = binder.bound(expectation.scorer)
+        scorer = binder.bound(expectation.measured_by)
         scorer.check(columns)
         if expectation.score is not None and scorer.paths and expectation.score not in scorer.paths:
             raise DefinitionError(

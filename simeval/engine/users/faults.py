@@ -22,7 +22,7 @@ from typing import get_args
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.fuzz import ratio
 
-from simeval.core.conversation import LEFT, USER_FAULTS, Conversation, UserFaultKind
+from simeval.core.conversation import GIVEN, LEFT, USER_FAULTS, Conversation, UserFaultKind
 from simeval.core.stems import content_stems
 from simeval.engine.users.asked_for import asked_for
 from simeval.engine.users.identifiers import Identifier, identifiers, is_told, names_of_things, squeezed
@@ -107,7 +107,12 @@ def find_faults(scenario: ScenarioTest, conversation: Conversation) -> tuple[Use
     if not talk.user:
         return ()
     none = asked_for(scenario)
-    found = (next(_DETECTORS[kind](talk), None) for kind in KINDS if kind not in none)
+    given = {place for place, message in said if GIVEN in message.metadata}  # nobody simulated said these
+    found = (
+        next((fault for fault in _DETECTORS[kind](talk) if fault.place not in given), None)
+        for kind in KINDS
+        if kind not in none
+    )
     return tuple(fault for fault in found if fault is not None)
 
 

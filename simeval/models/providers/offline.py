@@ -13,7 +13,7 @@ from random import Random
 import anyio.lowlevel
 
 from simeval.core import seeds
-from simeval.core.conversation import ChatMessage, Message
+from simeval.core.conversation import GIVEN, ChatMessage, Message
 from simeval.core.stems import content_stems
 from simeval.errors import DefinitionError, ModelUnusable
 from simeval.models.protocol.model import Completion, Request
@@ -62,10 +62,11 @@ def _user(request: UserTurn) -> str:
     told = [sentence for sentence in lexical.sentences(request.when) if any(map(str.isalnum, sentence))]
     goals = [_first_person(sentence) for sentence in told or [request.when]]
     turn = sum(message.role == "user" for message in request.history)
+    own = turn - sum(message.role == "user" and GIVEN in message.metadata for message in request.history)
     random = seeds.generator(request.seed, "user", turn)
     status: Status = "open"
-    if turn < len(goals):
-        message = goals[turn]
+    if own < len(goals):
+        message = goals[own]
     elif request.is_held:
         message = _answered(request, random)
     else:

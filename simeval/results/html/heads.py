@@ -9,6 +9,7 @@ from simeval.core.quarantine import Quarantine
 from simeval.core.serialization import Json
 from simeval.core.usage import Usage
 from simeval.evaluators.verdicts import show_share
+from simeval.results.claims import Claims, show_claims
 from simeval.results.gates import gates_told, read_baseline
 from simeval.results.html.charts import Node, interval_chart
 from simeval.results.html.record import Report, ReportExpectation, ReportScenario, ReportVerdict
@@ -194,7 +195,7 @@ def _scenario(found: Json, rubrics: Rubrics) -> ReportScenario:
         expectations=[_expectation(each, rubrics) for each in found["expectations"]],
         given=found.get("given") or "",
         when=found.get("when") or "",
-        users=_users(found),
+        users=[*_users(found), *_claims(found)],
     )
 
 
@@ -205,6 +206,11 @@ def _users(found: Json) -> list[str]:
     known = {name: conduct[name] for name in UserConduct.__dataclass_fields__ if name in conduct}
     said = show_conduct([("which", UserConduct(**known))])
     return [f"{line[:1].upper()}{line[1:]}" for line in said]
+
+
+def _claims(found: Json) -> list[str]:
+    claims = found.get("claims")
+    return show_claims([("The scenario", Claims(**claims))]) if claims else []
 
 
 def _expectation(found: Json, rubrics: Rubrics) -> ReportExpectation:

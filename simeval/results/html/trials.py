@@ -21,6 +21,8 @@ STAGES = {
     "judge": "The judge could not rate it",
     "rubric": "There was no rubric to judge by",
     "scorer": "It could not be measured",
+    "world": "The trial's world failed",
+    "check": "A check of the script failed",
     "engine": "simeval itself failed",
     "run": "The run ended before",
 }
@@ -40,7 +42,7 @@ class Required:
     def state(self, result: Score | Failure) -> str:
         """Say what a result is for what is required."""
         if isinstance(result, Failure):
-            return UNNEEDED if result.is_unneeded else MISSED if result.stage == "app" else MISSING
+            return UNNEEDED if result.is_unneeded else MISSED if result.is_of_app else MISSING
         if not self.is_required:
             return MEASURED
         for cut in self.cuts:

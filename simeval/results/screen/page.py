@@ -11,6 +11,7 @@ from simeval.core.setting_choices import Gate
 from simeval.core.trial import Outcome, Verdict
 from simeval.core.usage import Usage
 from simeval.evaluators.base import Bar, Evaluator
+from simeval.results.claims import Claims
 from simeval.results.gates import BaselineGate
 from simeval.results.users import UserConduct
 
@@ -110,6 +111,7 @@ class ShownScenario:
     trials: int
     expectations: Sequence[ShownExpectation]
     users: UserConduct
+    claims: Claims = field(default_factory=Claims)
     errors: Sequence[ShownFailure] = ()
     conversations: Mapping[int, ShownTrial] = field(default_factory=dict)
     quarantine: Quarantine | None = None

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from simeval.core.terminal import PLAIN, Terminal, one_line
 from simeval.core.trial import Outcome
 from simeval.evaluators.verdicts import show_share
+from simeval.results.claims import show_claims
 from simeval.results.gates import gates_told
 from simeval.results.outcomes import meets_gate
 from simeval.results.screen.conversations import worst_lines
@@ -187,6 +188,7 @@ def note_lines(page: Page, terminal: Terminal, told: Sequence[str] = ()) -> list
     """Say what is to be known of a run, of its users and of its models, but for what was `told` before."""
     lines = [line for note in page.notes if note not in told for line in terminal.wrap(one_line(note), first="note: ")]
     conducts = show_conduct([(one_line(each.title), each.users) for each in page.scenarios])
+    conducts += show_claims([(one_line(each.title), each.claims) for each in page.scenarios])
     lines += [line for said in conducts for line in terminal.wrap(said, rest="  ")]
     return [*lines, *(line for line in terminal.wrap(show_malformed(page.usage)) if line)]
 

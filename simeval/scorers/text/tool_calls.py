@@ -63,18 +63,10 @@ class ToolCallMatch(ColumnScorer):
 
         Raises DefinitionError for what is no list of calls.
         """
-        wanted = self._calls(given(reference, self.name), "the reference")
-        made = [call for message in conversation.responses for call in message.tool_calls]
-        found = self._calls(made, "the conversation")
+        wanted = read_calls(given(reference, self.name), scorer=self.name, whose="the reference")
+        found = calls_made(conversation, scorer=self.name)
         problem = self._in_order(found, wanted) if self.mode == "strict" else self._in_any_order(found, wanted)
         return {"match": not problem, "reason": problem}
-
-    def _calls(self, calls: object, whose: str) -> list[ToolCall]:
-        read = [_call(each) for each in calls] if is_array(calls) else [None]
-        if None in read:
-            found = f"{whose} holds {calls!r:.120}"
-            raise DefinitionError(f"scorer {self.name}", found=found, do="give a list of calls with name and arguments")
-        return [call for call in read if call is not None]
 
     def _in_order(self, found: Sequence[ToolCall], wanted: Sequence[ToolCall]) -> str:
         for place, (call, expected) in enumerate(zip(found, wanted, strict=False), 1):
@@ -96,6 +88,21 @@ class ToolCallMatch(ColumnScorer):
         if call.name != wanted.name:
             return False
         return _arguments_match(call.arguments, wanted.arguments, self.overrides.get(call.name, self.argument_mode))
+
+
+def calls_made(conversation: Conversation, *, scorer: str) -> list[ToolCall]:
+    """Return the calls that the app made, in order. Raises DefinitionError where it reports what is no call."""
+    made = [call for message in conversation.responses for call in message.tool_calls]
+    return read_calls(made, scorer=scorer, whose="the conversation")
+
+
+def read_calls(calls: object, *, scorer: str, whose: str) -> list[ToolCall]:
+    """Return calls in any of the forms in use. Raises DefinitionError for what is no list of them."""
+    read = [_call(each) for each in calls] if is_array(calls) else [None]
+    if None in read:
+        found = f"{whose} holds {calls!r:.120}"
+        raise DefinitionError(f"scorer {scorer}", found=found, do="give a list of calls with name and arguments")
+    return [call for call in read if call is not None]
 
 
 def _call(found: object) -> ToolCall | None:

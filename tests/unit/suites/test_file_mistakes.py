@@ -112,7 +112,12 @@ def file(tmp_path: Path) -> Path:
         ),
         (suite(then="      scorer: no_such_module:x\n"), 7, "scenarios.0.then", "importing it failed"),
         (suite(then="      scorer: .relative:x\n"), 7, "scenarios.0.then", "MODULE:OBJECT"),
-        (suite(then="      label: nothing\n"), 7, "scenarios.0.then", "either expected_behavior, criteria or scorer"),
+        (
+            suite(then="      label: nothing\n"),
+            7,
+            "scenarios.0.then",
+            "either expected_behavior, criteria, scorer, tools or state",
+        ),
         (suite(top="max_turns: 0\n"), 1, "max_turns", "found 0; use a whole number of 1 or more"),
         (suite(top="settings: {concurency: 5}\n"), 1, "settings.concurency", "did you mean 'concurrency'?"),
         (suite(top="settings: {concurrency: 0}\n"), 1, "settings.concurrency", "found 0; use a whole number of 1 or"),

@@ -1,0 +1,78 @@
+"""The world of a trial: what the app and its user act on, and what is true of it when their conversation is over."""
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from simeval.core.serialization import opened, plain
+
+
+@runtime_checkable
+class World(Protocol):
+    """What a trial's world gives.
+
+    It may have `tools`, for the app, and `user_tools`, for the simulated user: functions by their names, or a list of
+    them.
+    """
+
+    def state(self) -> Mapping[str, Any] | Awaitable[Mapping[str, Any]]:
+        """Return what is true of it now, in the form JSON has; Unmeasured stands for what could not be looked at."""
+
+
+WorldMaker = Callable[..., AbstractAsyncContextManager[Any]]
+"""Makes the world of one trial, and of no other; it may take the trial's `seed`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unmeasured:
+    """A part of a world's state that could not be looked at, and why: it asserts nothing."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NamedWorld:
+    """A world as a suite file names it: the class, and its arguments."""
+
+    name: str
+    kind: WorldMaker
+    arguments: Mapping[str, Any]
+
+    def __call__(self, **of_the_trial: Any) -> AbstractAsyncContextManager[Any]:
+        return self.kind(**self.arguments, **of_the_trial)
+
+
+def made_world(maker: WorldMaker, *, seed: int) -> AbstractAsyncContextManager[Any]:
+    """Make the world of a trial; one whose maker takes a `seed` gets the trial's."""
+    takes = inspect.signature(maker.kind if isinstance(maker, NamedWorld) else maker).parameters
+    return maker(seed=seed) if "seed" in takes else maker()
+
+
+def name_of_world(maker: WorldMaker) -> str:
+    """Return what a world is called, with its arguments, so that another one has another name."""
+    if not isinstance(maker, NamedWorld):
+        return str(getattr(maker, "__qualname__", type(maker).__qualname__))
+    arguments = ", ".join(f"{name}={value!r}" for name, value in sorted(maker.arguments.items()))
+    return f"{maker.name}({arguments})" if arguments else maker.name
+
+
+def world_record(state: object) -> dict[str, Any]:
+    """Return a state as a conversation keeps it: the state itself, and by path why parts of it are not known."""
+    unmeasured: dict[str, str] = {}
+    if isinstance(state, Unmeasured):
+        unmeasured[""] = state.reason
+    elif not isinstance(state, Mapping):
+        unmeasured[""] = f"state() returned {type(state).__name__}; it must return a mapping"
+    kept = _known(state, "", unmeasured) if isinstance(state, Mapping) else {}
+    return {"state": plain(opened(kept)), "unmeasured": unmeasured}
+
+
+def _known(found: Any, path: str, unmeasured: dict[str, str]) -> Any:
+    if isinstance(found, Unmeasured):
+        unmeasured[path] = found.reason
+        return None
+    if isinstance(found, Mapping):
+        return {key: _known(each, f"{path}.{key}" if path else str(key), unmeasured) for key, each in found.items()}
+    return found

@@ -1,0 +1,101 @@
+"""A trial's world while it is open: it is made for one trial, gives its tools, is looked at, and is closed.
+
+made ──► opened ──► tools of app and user ──► conversation ──► state ──► closed
+"""
+
+import inspect
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from math import inf
+from typing import Any
+
+import anyio
+
+from simeval.core.capture import Caught, capture, place_of
+from simeval.core.conversation import WORLD, Conversation
+from simeval.core.logs import log
+from simeval.core.world import World, WorldMaker, made_world, world_record
+from simeval.engine.actors.toolbox import Toolbox
+from simeval.engine.users.hands import Hands
+from simeval.errors import WorldError
+
+
+@dataclass(frozen=True, slots=True)
+class OpenWorld:
+    """The world of one trial; looking at it may take so many seconds."""
+
+    world: World
+    toolbox: Toolbox
+    users: Toolbox
+    seconds: float
+
+    def hands(self) -> Hands:
+        """Return what the trial's user does with its tools."""
+        return Hands(self.users.tools, self.users.taken)
+
+    async def seen(self, conversation: Conversation) -> Conversation:
+        """Return a conversation with what is true of the world now; what cannot be looked at says why."""
+        if not conversation.messages:
+            return conversation
+        with anyio.move_on_after(self.seconds) as limit:
+            found = await capture(self._state)
+        record = world_record({} if limit.cancelled_caught or isinstance(found, Caught) else found)
+        if limit.cancelled_caught:
+            record["unmeasured"] = {"": f"no state within {self.seconds:g} seconds"}
+        elif isinstance(found, Caught):
+            record["unmeasured"] = {"": _said(found.error)}
+        *earlier, last = conversation.messages
+        return replace(conversation, messages=(*earlier, replace(last, metadata={**last.metadata, WORLD: record})))
+
+    async def _state(self) -> Any:
+        found = self.world.state()
+        return await found if inspect.isawaitable(found) else found
+
+
+@asynccontextmanager
+async def open_world(maker: WorldMaker, *, seed: int, seconds: float) -> AsyncIterator[OpenWorld]:
+    """Open the world of a trial, and close it; either may take so many seconds.
+
+    Raises WorldError where it cannot be opened. That it cannot be closed costs no trial.
+    """
+    opened = False
+    with anyio.CancelScope(deadline=anyio.current_time() + seconds) as life:  # left in the task that entered it
+        manager, world = await _entered(maker, seed)
+        try:
+            opened, life.deadline = True, inf
+            yield world_of(world, seconds)
+        finally:
+            life.shield, life.deadline = True, anyio.current_time() + seconds
+            left = await capture(partial(manager.__aexit__, *sys.exc_info()))
+            if isinstance(left, Caught):
+                log.warning("a world could not be closed", error=_said(left.error))
+    if life.cancelled_caught and not opened:
+        raise WorldError(f"was not open within {seconds:g} seconds")
+    if life.cancelled_caught:
+        log.warning("a world could not be closed", error=f"it took more than {seconds:g} seconds")
+
+
+async def _entered(maker: WorldMaker, seed: int) -> tuple[Any, Any]:
+    async def entered() -> tuple[Any, Any]:
+        manager = made_world(maker, seed=seed)
+        return manager, await manager.__aenter__()
+
+    made = await capture(entered)
+    if isinstance(made, Caught):
+        raise WorldError(f"could not be opened: {_said(made.error)}") from made.error
+    return made
+
+
+def world_of(world: Any, seconds: float) -> OpenWorld:
+    """Return what a world gives. Raises WorldError for what is no world."""
+    if not isinstance(world, World):
+        raise WorldError(f"has no method state(): entering it gave {world!r:.80}")
+    app, users = (Toolbox.of(getattr(world, name, None), whose=name) for name in ("tools", "user_tools"))
+    return OpenWorld(world, app, users, seconds)
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}{place_of(error)}"

@@ -1,0 +1,47 @@
+"""What was said to be done and was not: trials whose judge is satisfied, where the state of the world disagrees."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from simeval.core.labelled_examples import PASSING
+from simeval.core.trial import Judgement, Score
+from simeval.results.users import named_trials
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claims:
+    """Of so many trials that a judge and a state measured both, those whose `judged` rating passes.
+
+    In those of `refuted`, by their index, the state of the world is not as it is to be.
+    """
+
+    both: int = 0
+    judged: int = 0
+    refuted: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, judgements: Sequence[Judgement], judged: Sequence[int]) -> Self:
+        """Return what there is in these trials; a judge rates the expectations in the places of `judged`."""
+        both, passing, refuted = 0, 0, []
+        for judgement in judgements:
+            scores = {place: each for place, each in enumerate(judgement.results) if isinstance(each, Score)}
+            ratings = [scores[place].value for place in judged if place in scores]
+            states = [each.value >= 1 for each in scores.values() if isinstance(each.details.get("state"), Mapping)]
+            if not ratings or not states:
+                continue
+            is_satisfied = all(rating >= PASSING for rating in ratings)
+            both, passing = both + 1, passing + is_satisfied
+            if is_satisfied and not all(states):
+                refuted.append(judgement.trial.index)
+        return cls(both=both, judged=passing, refuted=tuple(refuted))
+
+
+def show_claims(claims: Sequence[tuple[str, Claims]]) -> list[str]:
+    """Write, for each scenario with its title, how often the judge was satisfied and the state disagreed."""
+    return [
+        f"{title}: said done, state disagrees: {len(each.refuted)} of the {each.judged} trials that satisfy the judge "
+        f"{named_trials(each.refuted)}"
+        for title, each in claims
+        if each.refuted
+    ]

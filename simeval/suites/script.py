@@ -1,0 +1,146 @@
+"""Scripts of conversations: turns that are given, turns that are simulated, and checks in between."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
+
+from simeval.core.redaction import clean_values
+from simeval.core.validation import require
+from simeval.errors import DefinitionError
+from simeval.scorers.text.tool_rules import ToolRules
+from simeval.scorers.world_state import StateMatch
+
+KINDS = ("user", "app", "simulate", "check")
+_ONE = "give either {} or {}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """What is to be so at a point of a conversation; one of these.
+
+    `judged` is a sentence that the judge rules on, of all that was said by then. `contains` is a text, or several, and
+    `matches` a regular expression, for the app's last answer. `tools` are rules for the calls made by then, `state` is
+    how the trial's world is to be by then.
+    """
+
+    judged: str | None = None
+    contains: str | Sequence[str] | None = None
+    matches: str | None = None
+    tools: ToolRules | None = None
+    state: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        _require_one(self, [each.name for each in fields(self)], "check")
+        if self.judged is not None:
+            _require_text(self.judged, "check.judged")
+        for text in self.texts:
+            _require_text(text, "check.contains")
+        if self.matches is not None:
+            try:
+                re.compile(self.matches)
+            except (re.error, TypeError) as error:
+                found = f"{self.matches!r} is no regular expression ({error})"
+                raise DefinitionError("check.matches", found=found, do="correct it") from None
+        if self.state is not None:
+            StateMatch(state=self.state)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What the last answer is to contain, always as a tuple."""
+        found = self.contains
+        return (found,) if isinstance(found, str) else tuple(found or ())
+
+    def misses(self, answer: str) -> str:
+        """Return what an answer lacks of the texts, or of the pattern; empty where it has it."""
+        missing = [text for text in self.texts if text not in answer]
+        if missing:
+            return f"the answer does not contain {missing[0]!r}"
+        if self.matches is not None and re.search(self.matches, answer) is None:
+            return f"the answer does not match {self.matches!r}"
+        return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One step of a script: one of these.
+
+    `user` is what the user says, and the app answers; where the next step is `app`, that is the answer, and the app is
+    not asked. `simulate` lets the simulated user talk for at most so many turns, or "to_end": until it leaves or the
+    scenario's `max_turns` messages are written. `check` is a sentence that the judge rules on, or a Check: where it
+    does not hold, the trial ends there, and no requirement of its scenario is met by it.
+    """
+
+    user: str | None = None
+    app: str | None = None
+    simulate: int | Literal["to_end"] | None = None
+    check: Check | str | None = None
+
+    def __post_init__(self) -> None:
+        _require_one(self, KINDS, "script")
+        for name in ("user", "app"):
+            if (text := getattr(self, name)) is not None:
+                _require_text(text, f"script.{name}")
+        turns = self.simulate
+        is_number = isinstance(turns, int) and not isinstance(turns, bool) and turns >= 1
+        do = "give the number of turns, or to_end"
+        require(turns in (None, "to_end") or is_number, "script.simulate", found=turns, do=do)
+
+    @property
+    def checks(self) -> Check | None:
+        """The check that it is; None where it is none."""
+        return Check(judged=self.check) if isinstance(self.check, str) else self.check
+
+    def cleaned(self, clean: Callable[[str], str]) -> "Step":
+        """Return the step with `clean`, which takes secrets out, applied to what is said in it."""
+        texts: dict[str, Any] = {
+            name: clean(text) for name in ("user", "app") if (text := getattr(self, name)) is not None
+        }
+        check = self.checks
+        if check is not None:
+            shown = {name: getattr(check, name) for name in ("judged", "contains", "matches", "state")}
+            cleaned = {name: clean_values(found, clean) for name, found in shown.items() if found is not None}
+            return replace(self, check=replace(check, **cleaned))
+        return replace(self, **texts)
+
+    def shown(self) -> Mapping[str, Any]:
+        """Return what it says as JSON, for what tells a run from another."""
+        check = self.checks
+        if check is None:
+            return {name: found for name in KINDS if (found := getattr(self, name)) is not None}
+        (said,) = [(each.name, found) for each in fields(check) if (found := getattr(check, each.name)) is not None]
+        name, found = said
+        return {"check": {name: repr(found) if name == "tools" else found}}
+
+
+def require_script(script: Sequence[Step], where: str, *, has_world: bool) -> None:
+    """Raise DefinitionError for what is no list of steps, or for steps that cannot follow each other."""
+    is_list = not isinstance(script, str) and isinstance(script, Sequence)
+    usable = is_list and all(isinstance(step, Step) for step in script)
+    require(usable, where, found=script, do="give a list of Steps, such as [Step(user='Hello'), Step(simulate=2)]")
+    for place, step in enumerate(script):
+        at = f"{where}.{place}"
+        if step.app is not None and (place == 0 or script[place - 1].user is None):
+            raise DefinitionError(
+                at, found="found an answer to nothing", do="put `app:` right after the `user:` it answers"
+            )
+        if (check := step.checks) is None:
+            continue
+        is_on_answer = bool(check.texts) or check.matches is not None
+        if is_on_answer and not any(before.user or before.simulate for before in script[:place]):
+            raise DefinitionError(at, found="found a check of an answer before any", do="put a turn before it")
+        if check.state is not None and not has_world:
+            raise DefinitionError(at, found="found a state to be and no world", do="give the scenario a world")
+    if script and not any(step.user or step.simulate for step in script):
+        raise DefinitionError(where, found="found no turn", do="give a `user:` or a `simulate:`")
+
+
+def _require_one(record: object, names: Sequence[str], where: str) -> None:
+    given = [name for name in names if getattr(record, name) is not None]
+    found = f"found {' and '.join(given) or 'none of them'}"
+    if len(given) != 1:
+        raise DefinitionError(where, found=found, do=_ONE.format(", ".join(names[:-1]), names[-1]))
+
+
+def _require_text(text: object, where: str) -> None:
+    require(isinstance(text, str) and bool(text.strip()), where, found=text, do="give a text that is not empty")
