@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import date
 from functools import partial
 from math import nan
 from typing import TypeGuard
@@ -19,8 +20,9 @@ from simeval.engine.flow.demand import Demand
 from simeval.engine.flow.standing import Requirement, Standing
 from simeval.engine.flow.stop import StopSignal
 from simeval.engine.plans.scenario_plan import Measure, ScenarioPlan
+from simeval.evaluators.base import Evaluator
 from simeval.evaluators.stopping import EXCLUDED, EarlyOutcomes, RunningTest, Taken, TrialsNeeded
-from simeval.results.outcomes import combine
+from simeval.results.outcomes import combine, meets_gate
 from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult
 
 ROUNDING = 1e-9  # a rate times a size may come out a little under the whole number that is meant
@@ -34,8 +36,10 @@ class Statistician:
     goes on; and anywhere, when so many of its trials are lost that each of its expectations can only be an "error". No
     more of its trials are started than its verdicts can need, and those under way that come after the end are ended
     and not concluded on. A run that is stopped leaves scenarios without their verdicts; those are inconclusive and say
-    why. Where the app never answered, nothing is concluded, and every outcome is "error". `recalled` says how many of
-    each scenario's first trials are known: also where it cannot be judged any more, they are shown.
+    why. With `fail_fast` all others end with the first scenario that keeps the suite from its gate; each is concluded on
+    by its own trials alone, so no error rate changes. Where the app never answered, nothing is concluded, and every
+    outcome is "error". `recalled` says how many of each scenario's first trials are known: also where it cannot be
+    judged any more, they are shown. `begun` is the day of the run, on which a scenario may be in quarantine.
     """
 
     def __init__(
@@ -47,9 +51,10 @@ class Statistician:
         stop: StopSignal,
         on_trial: Callable[[int, int], None],
         recalled: Sequence[int],
+        begun: date,
     ) -> None:
         self._settings, self._demand, self._stop, self._on_trial = settings, demand, stop, on_trial
-        self._unanswered = Unanswered()
+        self._unanswered, self._begun = Unanswered(), begun
         self._tallies = [
             Tally(plan, plan.tests(settings.stop_mode), [0] * len(plan.measures), [0] * len(plan.measures), known)
             for plan, known in zip(plans, recalled, strict=True)
@@ -91,7 +96,7 @@ class Statistician:
             self._demand.grant(tally.plan.position, tally.recalled)
         else:
             self._on_trial(0, tally.plan.sample_size)
-            self._demand.close(tally.plan.position, 0)
+            self._close(tally)
 
     @property
     def is_done(self) -> bool:
@@ -102,7 +107,7 @@ class Statistician:
         """Return the result of every scenario, in the suite's order."""
         return SuiteResult(tuple(self._result(tally, run) for tally in self._tallies), run)
 
-    def standings(self, run: RunRecord) -> list[Standing]:
+    def standings(self, run: RunRecord) -> list[Standing]:  # noqa: ARG002
         """Return where each scenario stands, in the suite's order."""
         return [
             Standing(
@@ -111,26 +116,30 @@ class Statistician:
                 needed=self._demand.limit(tally.plan.position),
                 sample_size=tally.plan.sample_size,
                 is_closed=self._is_closed(tally),
-                requirement=partial(self._deciding, tally, run) if self._is_closed(tally) else tally.requirement,
+                requirement=partial(self._deciding, tally) if self._is_closed(tally) else tally.requirement,
             )
             for tally in self._tallies
         ]
 
-    def _deciding(self, tally: Tally, run: RunRecord) -> Requirement:
+    def _deciding(self, tally: Tally) -> Requirement:
         """Return the requirement that a scenario which has ended owes its outcome to."""
         if tally.ended_by is not None:
             return tally.ended_by
-        found = [
-            (evaluator, verdict)
-            for position, measure in enumerate(tally.plan.measures)
-            for evaluator, verdict in zip(
-                measure.evaluators, self._verdicts(tally, position, self._results(tally, position), run), strict=True
-            )
-        ]
+        found = self._found(tally)
         outcome = combine([verdict.outcome for _, verdict in found])
         evaluator, verdict = next(each for each in found if each[1].outcome == outcome)
         tally.ended_by = Requirement(bar=evaluator.show_bar(), found=show_found(evaluator, verdict), outcome=outcome)
         return tally.ended_by
+
+    def _found(self, tally: Tally) -> list[tuple[Evaluator, Verdict]]:
+        """Return each evaluator of a scenario that has ended, with its verdict."""
+        return [
+            (evaluator, verdict)
+            for position, measure in enumerate(tally.plan.measures)
+            for evaluator, verdict in zip(
+                measure.evaluators, self._verdicts(tally, position, self._results(tally, position)), strict=True
+            )
+        ]
 
     def _is_closed(self, tally: Tally) -> bool:
         return self._demand.is_closed(tally.plan.position)
@@ -177,9 +186,26 @@ class Statistician:
             unspent = tally.plan.sample_size - len(tally.judgements)
             self._on_trial(1, unspent if ended else 0)
             if ended:
-                self._demand.close(tally.plan.position, len(tally.judgements))
+                self._close(tally)
         if self._is_closed(tally):
             tally.extras += tally.order.waiting.values()
+
+    def _close(self, tally: Tally) -> None:
+        """Need no more trials of a scenario; where it decides the suite and that is enough, of no other either."""
+        self._demand.close(tally.plan.position, len(tally.judgements))
+        if self._settings.fail_fast and tally.decides(self._begun):
+            outcome = combine([verdict.outcome for _, verdict in self._found(tally)])
+            if not meets_gate(outcome, self._settings.gate):
+                self._end_others(tally)
+
+    def _end_others(self, deciding: Tally) -> None:
+        for tally in self._tallies:
+            if self._is_closed(tally):
+                continue
+            tally.undecided_by = deciding.plan.title
+            tally.extras += tally.order.waiting.values()
+            self._on_trial(0, tally.plan.sample_size - len(tally.judgements))
+            self._demand.close(tally.plan.position, len(tally.judgements))
 
     def _has_ended(self, tally: Tally) -> bool:
         is_recalling = tally.is_refused and len(tally.judgements) < tally.recalled
@@ -244,7 +270,7 @@ class Statistician:
         return ExpectationResult(
             label=measure.label,
             evaluators=measure.evaluators,
-            verdicts=tuple(self._verdicts(tally, position, results, run)),
+            verdicts=tuple(self._verdicts(tally, position, results, run.stopped)),
             results=results,
             expected_behavior=measure.expected_behavior,
             prepared=tally.prepared.get(position),
@@ -262,11 +288,12 @@ class Statistician:
         )
 
     def _verdicts(
-        self, tally: Tally, position: int, results: Sequence[Score | Failure], run: RunRecord
+        self, tally: Tally, position: int, results: Sequence[Score | Failure], stopped: str = ""
     ) -> list[Verdict]:
+        """Return the verdicts of an expectation; `stopped` says why the run has ended before, where it did."""
         refusal, trials = tally.refusal(position), len(results) + len(self._extras(tally))
         return [
-            refused(test.verdict(), refusal, trials) if refusal else self._verdict(test, tally, results, run)
+            refused(test.verdict(), refusal, trials) if refusal else self._verdict(test, tally, results, stopped)
             for test in tally.tests[position]
         ]
 
@@ -283,14 +310,15 @@ class Statistician:
         prepared = tally.prepared.get(position)
         return signs.warnings(run.judge_model, prepared.controls if prepared else ())
 
-    def _verdict(self, test: RunningTest, tally: Tally, results: Sequence[Score | Failure], run: RunRecord) -> Verdict:
+    def _verdict(self, test: RunningTest, tally: Tally, results: Sequence[Score | Failure], stopped: str) -> Verdict:
         """Conclude; too many lost trials make an error, unless what is left proves a side against the worst case."""
         verdict = test.verdict()
         if self._unanswered.said:
             return _without_conclusion(verdict, self._unanswered.said, n=verdict.n, missing=verdict.missing)
         lost = [result for result in results[: test.index] if isinstance(result, Failure) and self._is_lost(result)]
         proven = not verdict.inconclusive and not test.excluded  # worst cases are proven for missing trials only
-        trials = tally.plan.sample_size if proven else test.index
+        is_undecided = bool(tally.undecided_by) and not test.settled
+        trials = tally.plan.sample_size if proven or is_undecided else test.index
         if len(lost) > self._settings.max_error_rate * trials + ROUNDING:
             return in_error(verdict, lost, test.index, self._settings)
         faulty = [result for result in results[: test.index] if is_of_user(result)]
@@ -301,8 +329,14 @@ class Statistician:
         notes = [verdict.explanation]
         if test.excluded:
             notes.append(f"{len(test.excluded)} trials were left out, because the app failed on them")
-        if run.stopped and not test.settled and not self._is_closed(tally):
-            notes.append(f"the run stopped: {run.stopped}")
+        if is_undecided:
+            why = f"the run ended because {tally.undecided_by!r} did not pass (fail-fast)"
+            notes.append(why)
+            if verdict.inconclusive:
+                said = f"{'not concluded' if test.index else 'not run'}: {why}"
+                verdict = replace(verdict, reason="suite_settled", why=said)
+        elif stopped and not test.settled and not self._is_closed(tally):
+            notes.append(f"the run stopped: {stopped}")
             if verdict.inconclusive:
                 verdict = replace(verdict, reason="run_stopped", why="not concluded: the run stopped before")
         elif verdict.reason == "scenario_settled":
