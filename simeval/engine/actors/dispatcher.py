@@ -33,9 +33,9 @@ async def deal(
     """Turn each credit into the next trial of its scenario, as soon as fewer trials are in flight than may be.
 
     Of the scenarios that have one, that comes first which has the lowest of `ranks`; of equals, that of which the
-    fewest were granted before. Credits for trials that are not needed any more are dropped. Whoever concludes on a trial gives its slot back. `trial_of` makes the trial of
-    a scenario that has an index; `admit` says whether it can be paid for: "go", "wait" (for those in flight), or why
-    the run stops; `on_deal` is told of each in the order dealt.
+    fewest were granted before. Credits for trials that are not needed any more are dropped. Whoever concludes on a
+    trial gives its slot back. `trial_of` makes the trial of a scenario that has an index; `admit` says whether it can
+    be paid for: "go", "wait" (for those in flight), or why the run stops; `on_deal` is told of each in the order dealt.
     """
     slots, next_index = demand.slots, [0] * len(plans)
     async with demand.credits as credits, outbox:

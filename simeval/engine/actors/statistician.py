@@ -36,8 +36,8 @@ class Statistician:
     goes on; and anywhere, when so many of its trials are lost that each of its expectations can only be an "error". No
     more of its trials are started than its verdicts can need, and those under way that come after the end are ended
     and not concluded on. A run that is stopped leaves scenarios without their verdicts; those are inconclusive and say
-    why. With `fail_fast` all others end with the first scenario that keeps the suite from its gate; each is concluded on
-    by its own trials alone, so no error rate changes. Where the app never answered, nothing is concluded, and every
+    why. With `fail_fast` all others end with the first scenario that keeps the suite from its gate; each is concluded
+    on by its own trials alone, so no error rate changes. Where the app never answered, nothing is concluded, and every
     outcome is "error". `recalled` says how many of each scenario's first trials are known: also where it cannot be
     judged any more, they are shown. `begun` is the day of the run, on which a scenario may be in quarantine.
     """
@@ -315,27 +315,33 @@ class Statistician:
         verdict = test.verdict()
         if self._unanswered.said:
             return _without_conclusion(verdict, self._unanswered.said, n=verdict.n, missing=verdict.missing)
-        lost = [result for result in results[: test.index] if isinstance(result, Failure) and self._is_lost(result)]
+        is_cut = bool(tally.undecided_by) and not test.settled
         proven = not verdict.inconclusive and not test.excluded  # worst cases are proven for missing trials only
-        is_undecided = bool(tally.undecided_by) and not test.settled
-        trials = tally.plan.sample_size if proven or is_undecided else test.index
-        if len(lost) > self._settings.max_error_rate * trials + ROUNDING:
-            return in_error(verdict, lost, test.index, self._settings)
-        faulty = [result for result in results[: test.index] if is_of_user(result)]
-        if len(faulty) > self._settings.max_user_fault_rate * trials + ROUNDING:
-            return in_error(verdict, faulty, test.index, self._settings, limit="max_user_fault_rate")
+        trials = tally.plan.sample_size if proven or is_cut else test.index
+        if error := self._error(verdict, results[: test.index], trials):
+            return error
         if verdict.passed:
             return verdict
+        if is_cut:
+            return undecided(verdict, tally.undecided_by)
+        return self._explained(verdict, test, tally, stopped)
+
+    def _error(self, verdict: Verdict, results: Sequence[Score | Failure], trials: int) -> Verdict | None:
+        """Return an error where more of the results are lost than so many trials may lose; else None."""
+        lost = [result for result in results if isinstance(result, Failure) and self._is_lost(result)]
+        if len(lost) > self._settings.max_error_rate * trials + ROUNDING:
+            return in_error(verdict, lost, len(results), self._settings)
+        faulty = [result for result in results if is_of_user(result)]
+        if len(faulty) > self._settings.max_user_fault_rate * trials + ROUNDING:
+            return in_error(verdict, faulty, len(results), self._settings, limit="max_user_fault_rate")
+        return None
+
+    def _explained(self, verdict: Verdict, test: RunningTest, tally: Tally, stopped: str) -> Verdict:
+        """Return a verdict that is no pass, with what was left out, and what ended its trials before it."""
         notes = [verdict.explanation]
         if test.excluded:
             notes.append(f"{len(test.excluded)} trials were left out, because the app failed on them")
-        if is_undecided:
-            why = f"the run ended because {tally.undecided_by!r} did not pass (fail-fast)"
-            notes.append(why)
-            if verdict.inconclusive:
-                said = f"{'not concluded' if test.index else 'not run'}: {why}"
-                verdict = replace(verdict, reason="suite_settled", why=said)
-        elif stopped and not test.settled and not self._is_closed(tally):
+        if stopped and not test.settled and not self._is_closed(tally):
             notes.append(f"the run stopped: {stopped}")
             if verdict.inconclusive:
                 verdict = replace(verdict, reason="run_stopped", why="not concluded: the run stopped before")
@@ -368,6 +374,15 @@ def refused(verdict: Verdict, failure: Failure, trials: int) -> Verdict:
     there_are = "the one trial there is" if trials == 1 else f"the {trials} trials there are"
     so = f"so nothing is concluded on {there_are}" if trials else "so no trial was paid for"
     return _without_conclusion(verdict, f"{failure.stage}: {failure.error}; {so}", n=0, missing=0)
+
+
+def undecided(verdict: Verdict, decided_by: str) -> Verdict:
+    """Return a verdict that is no pass, of a run that ended with the scenario that is named before it was settled."""
+    why = f"the run ended because {decided_by!r} did not pass (fail-fast)"
+    verdict = replace(verdict, explanation=f"{verdict.explanation}; {why}")
+    if not verdict.inconclusive:
+        return verdict
+    return replace(verdict, reason="suite_settled", why=f"{'not concluded' if verdict.n else 'not run'}: {why}")
 
 
 def _without_conclusion(verdict: Verdict, explanation: str, *, n: int, missing: int) -> Verdict:

@@ -12,6 +12,7 @@ from simeval.core.trial import Outcome, Verdict
 from simeval.core.usage import Usage
 from simeval.evaluators.base import Bar, Evaluator
 from simeval.results.gates import BaselineGate
+from simeval.results.outcomes import shown_outcome
 from simeval.results.users import UserConduct
 
 
@@ -114,6 +115,11 @@ class ShownScenario:
     conversations: Mapping[int, ShownTrial] = field(default_factory=dict)
     quarantine: Quarantine | None = None
     decides: bool = True
+
+    @property
+    def shown_outcome(self) -> str:
+        """Its outcome, or "undecided"."""
+        return shown_outcome(self.outcome, (verdict.reason for each in self.expectations for verdict in each.verdicts))
 
     @property
     def quarantine_told(self) -> str:
