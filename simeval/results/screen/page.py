@@ -143,6 +143,7 @@ class Page:
     seconds: float
     usage: Mapping[str, Usage]
     guarantee: str
+    repeatability: str
     scenarios: Sequence[ShownScenario]
     notes: Sequence[str] = ()
     baseline: BaselineGate | None = None

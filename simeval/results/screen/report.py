@@ -215,4 +215,4 @@ def cost_of(page: Page) -> list[str]:
     trials = sum(scenario.trials for scenario in page.scenarios)
     spent = f"{counted_of(trials, 'conversation')}, {show_spent(page.usage, page.seconds)}"
     who = f"run {page.run_id}, seed {page.seed}, {', '.join(map(one_line, page.roles))}"
-    return [each for each in (page.guarantee, spent, who) if each]
+    return [each for each in (page.guarantee, page.repeatability, spent, who) if each]
