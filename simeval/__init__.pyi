@@ -40,6 +40,7 @@ from .engine.engine import Engine as Engine
 from .engine.engine import ExperimentOptions as ExperimentOptions
 from .engine.evaluation_logger import EvaluationLogger as EvaluationLogger
 from .engine.online.evaluator import OnlineEvaluator as OnlineEvaluator
+from .evaluators.in_a_row import PassHatKEvaluator as PassHatKEvaluator
 from .evaluators.ratings import RatingAverageEvaluator as RatingAverageEvaluator
 from .evaluators.ratings import RatingProportionEvaluator as RatingProportionEvaluator
 from .evaluators.ratings import SuccessRateEvaluator as SuccessRateEvaluator

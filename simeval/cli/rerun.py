@@ -1,18 +1,14 @@
 """Which scenarios of a suite are to be run again: those that did not pass when they were last run."""
 
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from simeval.core.settings import Settings
 from simeval.errors import DefinitionError
-from simeval.store.database import Database
+from simeval.store.history import LOOKED_AT, past_outcomes
 from simeval.store.opening import open_database
-from simeval.store.runs import Runs
 from simeval.suites.files import Suite
-
-LOOKED_AT = 20  # runs
 
 
 def not_passed(suite: Suite, settings: Settings) -> Suite:
@@ -35,16 +31,13 @@ def not_passed(suite: Suite, settings: Settings) -> Suite:
 
 def _last_outcomes(store: str, titles: Collection[str]) -> Mapping[str, str]:
     """Return the outcome of each of these scenarios in the last run that had it."""
-    database: Database = open_database(store, must_exist=True)
+    database = open_database(store, must_exist=True)
     outcomes: dict[str, str] = {}
     try:
-        runs = Runs(database)
-        for run in runs.recent(LOOKED_AT):
+        for run in past_outcomes(database):
+            outcomes = {**{title: each.outcome for title, each in run.items()}, **outcomes}
             if outcomes.keys() >= set(titles):
                 break
-            with suppress(DefinitionError):  # it has not ended
-                for each in runs.document(run.run_id).get("scenarios", ()):
-                    outcomes.setdefault(each["title"], each["outcome"])
     finally:
         database.close()
     return outcomes

@@ -11,6 +11,7 @@ EarlyStopping = bool | Literal["anytime"]
 Gate = Literal["pass", "not_fail"]
 StopAt = Literal["unlikely", "gate", "verdict"]  # what evaluators know; without it they use a gate where it tells
 Stop = Literal["unlikely", "reachable", "gate", "verdict"]
+Order = Literal["file", "round-robin", "history"]  # in which scenarios get their trials
 CriteriaCalls = Literal["all", "each"]
 JudgeReply = Literal["json", "label"]
 TraceOut = Literal["otlp", "global"]

@@ -14,6 +14,7 @@ from simeval.core.setting_choices import (
     OnAppError,
     OnFailedControl,
     OnUserFault,
+    Order,
     Stop,
     TraceOut,
     UserFormat,
@@ -35,6 +36,7 @@ class SettingOverrides(TypedDict, total=False):
     stop: Stop | None
     gate: Gate
     joint: bool
+    fail_fast: bool
     judge_repeats: int
     judge_reply: JudgeReply
     criteria_calls: CriteriaCalls
@@ -50,6 +52,7 @@ class SettingOverrides(TypedDict, total=False):
     seed: int | None
     writing_style_config: WritingStyleConfig | None
     prompts: Mapping[str, Path | str] | None
+    order: Order
     concurrency: int
     model_concurrency: int
     app_concurrency: int | None

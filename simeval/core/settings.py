@@ -85,6 +85,14 @@ class Settings:
         default=False,
         metadata=about(VERDICTS, "Let the significance level be that of all passes together.", flag="--joint"),
     )
+    fail_fast: bool = field(
+        default=False,
+        metadata=about(
+            VERDICTS,
+            "End the run as soon as one scenario has ended that keeps the suite from its gate.",
+            flag="--fail-fast",
+        ),
+    )
     judge_repeats: int = field(
         default=1,
         metadata=about(
@@ -207,6 +215,14 @@ class Settings:
             metavar="NAME=FILE",
             unset="those that `simeval prompts` lists",
             check=require_prompts,
+        ),
+    )
+    order: choices.Order = field(
+        default="round-robin",
+        metadata=about(
+            LIMITS,
+            "Whose trials come first: each scenario's in turn, the file's first's, or what did not pass the last time.",
+            flag="--order",
         ),
     )
     concurrency: int = field(

@@ -17,6 +17,7 @@ Reason = Literal[
     "pass_unlikely",
     "never_possible",
     "scenario_settled",
+    "suite_settled",
     "run_stopped",
     "errors",
 ]

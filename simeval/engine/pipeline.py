@@ -82,9 +82,10 @@ class Conclusion(Protocol[R]):
 class Pipeline(Generic[R]):
     """The actors of one run, joined by channels.
 
-    `recorded` conversations, and `quick` scores, need not be safe before they are counted: nothing was paid for them.
-    Of all others the start is safe before they begin, so that it is known later which were under way. `before_trials`
-    gives further notes for the run's record; no trial is dealt before, and an end or a stop ends it, too.
+    `ranks` say whose trials come first. `recorded` conversations, and `quick` scores, need not be safe before they are
+    counted: nothing was paid for them. Of all others the start is safe before they begin, so that it is known later
+    which were under way. `before_trials` gives further notes for the run's record; no trial is dealt before, and an end
+    or a stop ends it, too.
     """
 
     plans: Sequence[RunPlan]
@@ -98,6 +99,7 @@ class Pipeline(Generic[R]):
     on_app_error: OnAppError
     clean: Callable[[str], str]
     before_trials: Callable[[], Awaitable[Sequence[str]]]
+    ranks: Sequence[int]
     recorded: bool = False
     quick: bool = False
     _paid: int = field(default=0, init=False)  # trials that were finished at the run's expense
@@ -161,7 +163,7 @@ class Pipeline(Generic[R]):
         judged, judgements = anyio.create_memory_object_stream[Judgement | Prepared](workers)
         pool = partial(run_pool, workers=workers)
         deals = partial(deal, demand=self.demand, stop=self.stop, trial_of=self._trial, admit=self._admit)
-        deals = partial(deals, self.plans, outbox=dealt, on_deal=self._keep_cut)
+        deals = partial(deals, self.plans, outbox=dealt, on_deal=self._keep_cut, ranks=self.ranks)
         async with AsyncExitStack() as ends:
             for stream in (dealt, trials, said, held, judged, judgements):
                 await ends.enter_async_context(stream)

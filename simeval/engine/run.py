@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -34,6 +35,7 @@ from simeval.engine.pipeline import Conclusion, Pipeline
 from simeval.engine.plans.budget import Spending
 from simeval.engine.plans.cost_forecast import CostForecast, ExperimentForecast, forecast, forecast_experiment
 from simeval.engine.plans.dataset_plan import Experiment, make_dataset_plan
+from simeval.engine.plans.order import ranks_of
 from simeval.engine.plans.preview import preview, warnings_of
 from simeval.engine.plans.scenario_plan import RunPlan, ScenarioPlan, rubric_requests
 from simeval.engine.plans.shards import ShardPlan, plan_shard
@@ -66,12 +68,13 @@ class _Work(Generic[R]):
     Without a `target` the answers are those that were recorded. `roles` are those that models play beside the app,
     each with its model's name; `fields` are further ones of the run's record. `part` says of which suite the plans are
     a shard. `kind`, `summary`, `preview` and `requirements`, each with what passes it, are for the log. Where `quick`,
-    scores cost nothing and are counted before they are kept.
+    scores cost nothing and are counted before they are kept. `ranks` say whose trials come first.
     """
 
     kind: str
     summary: Mapping[str, Any]
     plans: Sequence[RunPlan]
+    ranks: Sequence[int]
     target: Target | None
     roles: Sequence[tuple[str, str]]
     forecast: Callable[..., Forecast]  # of `canaries`
@@ -105,6 +108,8 @@ async def simulate(context: RunContext, suite: Sequence[ScenarioTest], app_handl
     part = await _part(context, simulation.plans, partial(foresee, prices=_nothing))
     simulation = simulation.only(part)
     plans = simulation.plans
+    ranks = await anyio.to_thread.run_sync(ranks_of, plans, settings.order, context.store)
+    begun = (context.past.started if context.past else datetime.now(UTC)).date()
 
     work = _Work(
         kind="run",
@@ -120,13 +125,14 @@ async def simulate(context: RunContext, suite: Sequence[ScenarioTest], app_handl
         preview=partial(preview, plans, settings),
         requirements=Counter(entry for plan in plans for entry in plan.acceptance(settings.stop_mode)),
         plans=plans,
+        ranks=ranks,
         target=target,
         user=user.name,
         roles=[*(("judge", name) for name in judges), ("user", user.name)],
         part=part,
         forecast=partial(foresee, plans, prices=context.models.price),
         executor=partial(_executor, context, simulation, suite, app_handler),
-        conclusion=partial(Statistician, plans, settings, stop=context.stop),
+        conclusion=partial(Statistician, plans, settings, stop=context.stop, begun=begun),
     )
     return await _run(context, work)
 
@@ -217,6 +223,7 @@ async def experiment(context: RunContext, asked: Experiment) -> ExperimentResult
             "seed": context.seed,
         },
         plans=[plan],
+        ranks=[0],
         target=target,
         roles=[("judge", name) for name in judges if plan.judged],
         fields={"dataset": record_of(plan), "metadata": clean_values(plain(asked.metadata), clean)},
@@ -286,6 +293,7 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
             on_app_error=context.settings.on_app_error,
             clean=context.clean,
             before_trials=partial(canaries.ask, spending),
+            ranks=work.ranks,
             recorded=is_recorded,
             quick=work.quick,
         )

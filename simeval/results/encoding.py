@@ -14,6 +14,7 @@ from simeval.evaluators.base import Evaluator
 from simeval.results.gates import meets_gates
 from simeval.results.guarantee import guarantee
 from simeval.results.outcomes import decided
+from simeval.results.repeatability import Repeatability, repeatability_of
 from simeval.results.screen.page import shown_verdict
 
 if TYPE_CHECKING:  # results are written as reports, which are made of what is here
@@ -56,7 +57,8 @@ def encode_verdict(verdict: Verdict) -> Json:
 
 def encode_head(result: "SuiteResult | ExperimentResult", *, version: str) -> Json:
     """Return what the machine-readable result says first: what a run came to, and what is true of all of it."""
-    return _head(result.run, result.outcome, result.guarantee, gate_met=result.meets(result.run.gate), version=version)
+    head = _head(result.run, result.outcome, result.guarantee, gate_met=result.meets(result.run.gate), version=version)
+    return head | _encode_repeatability(getattr(result, "repeatability", None))
 
 
 def encode_suite(results: Sequence["EvaluationResult"], run: "RunRecord", *, version: str) -> Json:
@@ -66,11 +68,16 @@ def encode_suite(results: Sequence["EvaluationResult"], run: "RunRecord", *, ver
     stated = guarantee(verdicts, gate=run.gate, joint=run.joint)
     return {
         **_head(run, outcome, stated, gate_met=meets_gates(outcome, run.gate, run.baseline), version=version),
+        **_encode_repeatability(repeatability_of(results)),
         "scenarios": [
             encode_scenario(result) | {"conversations": [_encode_judgement(result, each) for each in result.judgements]}
             for result in results
         ],
     }
+
+
+def _encode_repeatability(found: Repeatability | None) -> Json:
+    return {} if found is None else {"repeatability": asdict(found)}
 
 
 def _head(run: "RunRecord", outcome: Outcome | None, stated: str, *, gate_met: bool, version: str) -> Json:

@@ -129,10 +129,10 @@ def _seconds(result: EvaluationResult) -> float:
 
 
 def _tag(verdict: Verdict, result: EvaluationResult, *, lenient: bool) -> str:
-    """Return what a case is that did not pass: in quarantine it is skipped."""
+    """Return what a case is that did not pass: in quarantine, and where another had ended the run, it is skipped."""
     if verdict.passed:
         return ""
-    if not result.decides or (verdict.inconclusive and lenient):
+    if not result.decides or (verdict.inconclusive and (lenient or verdict.reason == "suite_settled")):
         return "skipped"
     return "error" if verdict.outcome == "error" else "failure"
 

@@ -15,6 +15,11 @@ def combine(outcomes: Sequence[Outcome]) -> Outcome:
     return "pass" if outcomes else "inconclusive"
 
 
+def shown_outcome(outcome: str, reasons: Iterable[str]) -> str:
+    """Return an outcome as it is counted for people: "undecided" where another scenario had ended the whole run."""
+    return "undecided" if outcome == "inconclusive" and "suite_settled" in reasons else outcome
+
+
 class Deciding(Protocol):
     """What has an outcome, and may decide that of the whole."""
 

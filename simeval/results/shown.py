@@ -7,6 +7,7 @@ from simeval.core.trial import Judgement, Score
 from simeval.results.gates import meets_gates
 from simeval.results.guarantee import guarantee
 from simeval.results.outcomes import decided
+from simeval.results.repeatability import repeatability_of
 from simeval.results.screen.page import (
     Page,
     ShownExpectation,
@@ -45,6 +46,7 @@ def page_of(results: "Sequence[EvaluationResult]", run: "RunRecord", *, every: b
         seconds=run.seconds,
         usage=run.usage,
         guarantee=guaranteed(results, run),
+        repeatability=str(repeatability_of(results) or ""),
         scenarios=[_shown(result, every=every) for result in results],
         notes=run.notes,
         baseline=run.baseline,

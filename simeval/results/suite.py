@@ -23,6 +23,7 @@ from simeval.results.markdown import run_markdown
 from simeval.results.outcomes import combine, decided
 from simeval.results.personas import PersonaShare, show_personas
 from simeval.results.reliability import Reliability, reliability_of
+from simeval.results.repeatability import Repeatability, repeatability_of
 from simeval.results.rows import Row, Rows, chained, row_of
 from simeval.results.screen.report import run_text
 from simeval.results.shown import guaranteed, page_of
@@ -300,6 +301,11 @@ class SuiteResult(Shown, Sequence[EvaluationResult]):
     def guarantee(self) -> str:
         """The error bound of the suite, in words; empty where nothing passed."""
         return guaranteed(self.results, self.run)
+
+    @property
+    def repeatability(self) -> Repeatability | None:
+        """How far conversations of one scenario come to the same; None where fewer than two scenarios show it."""
+        return repeatability_of(self.results)
 
     def to_html(self, path: str | Path) -> None:
         """Write the report that a browser shows: one file with all in it. Raises StoreError."""

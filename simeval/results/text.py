@@ -50,7 +50,8 @@ def _show_n(verdict: Verdict, sample_size: int) -> str:
 
 def _show_p(verdict: Verdict) -> str:
     p = verdict.p_value_fail if verdict.failed else verdict.p_value
-    return "-" if p is None or verdict.reason == "scenario_settled" else show_p(p, beside=verdict.significance_level)
+    is_cut = verdict.reason in ("scenario_settled", "suite_settled")
+    return "-" if p is None or is_cut else show_p(p, beside=verdict.significance_level)
 
 
 def _show_interval(verdict: Verdict, evaluator: Evaluator) -> str:

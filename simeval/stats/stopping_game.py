@@ -18,13 +18,23 @@ from simeval.stats.binomial import most_misses
 
 Bounds = NDArray[np.int64]
 
-BELOW = 0.15  # trials are counted for true rates from so far under the bar to 1, all alike
+BELOW = 0.15  # trials are counted for true rates from so far under the bar to 1
+WORTH = 20.0  # trials that a rate which is expected is worth: rates near it weigh more
 
 
-def log_average(successes: Bounds, failures: Bounds, p0: float) -> Floats:
-    """Return the logarithm of the likelihood, on average over the true rates for which trials are counted."""
+def log_average(successes: Bounds, failures: Bounds, p0: float, expected: float | None = None) -> Floats:
+    """Return the logarithm of the likelihood, on average over the true rates for which trials are counted.
+
+    They weigh all alike; where a rate is `expected`, as after `WORTH` trials of which that share was good.
+    """
+    more = np.array([0.0, 0.0] if expected is None else [WORTH * expected, WORTH * (1 - expected)])
     lowest = max(p0 - BELOW, 0.0)
-    share = betaincc(successes + 1, failures + 1, lowest) / (1 - lowest)
+    return _log_mass(successes + more[0], failures + more[1], lowest) - _log_mass(more[:1], more[1:], lowest)
+
+
+def _log_mass(successes: Floats, failures: Floats, lowest: float) -> Floats:
+    """Return the logarithm of the integral of a likelihood over the rates from `lowest` to 1."""
+    share = betaincc(successes + 1, failures + 1, lowest)
     all_rates = betaln(successes + 1, failures + 1)
     return np.where(share > 0, all_rates + np.log(np.where(share > 0, share, 1.0)), -np.inf)
 
@@ -100,13 +110,22 @@ class Game:
         return self.start.size
 
     @classmethod
-    def of(cls, p0: float, n_max: int, first: int, alpha: float, rates: Floats, may_miss: Floats) -> Self:
-        """Return the game of the test of "the rate is above p0"."""
+    def of(
+        cls,
+        p0: float,
+        n_max: int,
+        first: int,
+        alpha: float,
+        rates: Floats,
+        may_miss: Floats,
+        expected: float | None = None,
+    ) -> Self:
+        """Return the game of the test of "the rate is above p0"; trials count most near a rate that is `expected`."""
         n = np.arange(n_max + 1)[:, None]
         failures = np.arange(max(most_misses(n_max, p0, alpha), 0) + n_max // 50 + 4)[None]
         successes = np.maximum(n - failures, 0)
         paths = [successes * np.log(rate) + failures * np.log1p(-rate) for rate in (p0, *rates)]
-        every = np.stack([*paths, log_average(successes, failures, p0)], axis=1)
+        every = np.stack([*paths, log_average(successes, failures, p0, expected)], axis=1)
         largest = every.max(axis=1, keepdims=True)
         shares = np.exp(every - largest)
         mean = shares.mean(axis=1, keepdims=True)

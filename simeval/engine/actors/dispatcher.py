@@ -1,4 +1,4 @@
-"""The schedule deals trials, round the scenarios, against credits.
+"""The schedule deals trials, round the scenarios or one after the other, against credits.
 
 A credit is the right to have one more trial of a scenario under way. The statistician grants them and
 closes them when every scenario has its verdict; that ends the line in order. It grants no more of them than
@@ -28,17 +28,18 @@ async def deal(
     trial_of: Callable[[int, int], Trial],
     admit: Callable[[Trial], Admission],
     on_deal: Callable[[Trial], Awaitable[None]],
+    ranks: Sequence[int],
 ) -> None:
     """Turn each credit into the next trial of its scenario, as soon as fewer trials are in flight than may be.
 
-    Of the scenarios that have one, that comes first of which the fewest were granted before. Credits for trials that
-    are not needed any more are dropped. Whoever concludes on a trial gives its slot back. `trial_of` makes the trial of
-    a scenario that has an index; `admit` says whether it can be paid for: "go", "wait" (for those in flight), or why
-    the run stops; `on_deal` is told of each in the order dealt.
+    Of the scenarios that have one, that comes first which has the lowest of `ranks`; of equals, that of which the
+    fewest were granted before. Credits for trials that are not needed any more are dropped. Whoever concludes on a
+    trial gives its slot back. `trial_of` makes the trial of a scenario that has an index; `admit` says whether it can
+    be paid for: "go", "wait" (for those in flight), or why the run stops; `on_deal` is told of each in the order dealt.
     """
     slots, next_index = demand.slots, [0] * len(plans)
     async with demand.credits as credits, outbox:
-        async for position in in_rounds(credits, len(plans)):
+        async for position in by_rank(credits, ranks):
             if not demand.needs(position, next_index[position]):
                 continue
             await slots.take()
@@ -55,13 +56,16 @@ async def deal(
             next_index[position] += 1
 
 
-async def in_rounds(credits: MemoryObjectReceiveStream[int], scenarios: int) -> AsyncIterator[int]:
-    """Yield the scenarios of credits as they come; of those that wait, the one that had the fewest before."""
-    waiting: list[tuple[int, int]] = []
-    taken = [0] * scenarios
+async def by_rank(credits: MemoryObjectReceiveStream[int], ranks: Sequence[int]) -> AsyncIterator[int]:
+    """Yield the scenarios of credits as they come; of those that wait, of the lowest rank, that with the fewest before.
+
+    So scenarios of one rank are dealt in rounds, and those of a rank of their own to their end.
+    """
+    waiting: list[tuple[int, int, int]] = []
+    taken = [0] * len(ranks)
 
     def push(position: int) -> None:
-        heappush(waiting, (taken[position], position))
+        heappush(waiting, (ranks[position], taken[position], position))
         taken[position] += 1
 
     while True:
@@ -73,4 +77,4 @@ async def in_rounds(credits: MemoryObjectReceiveStream[int], scenarios: int) -> 
         with suppress(anyio.WouldBlock, anyio.EndOfStream):
             while True:
                 push(credits.receive_nowait())
-        yield heappop(waiting)[1]
+        yield heappop(waiting)[2]

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import date
 from functools import partial
 from math import nan
 from typing import TypeGuard
@@ -19,8 +20,9 @@ from simeval.engine.flow.demand import Demand
 from simeval.engine.flow.standing import Requirement, Standing
 from simeval.engine.flow.stop import StopSignal
 from simeval.engine.plans.scenario_plan import Measure, ScenarioPlan
+from simeval.evaluators.base import Evaluator
 from simeval.evaluators.stopping import EXCLUDED, EarlyOutcomes, RunningTest, Taken, TrialsNeeded
-from simeval.results.outcomes import combine
+from simeval.results.outcomes import combine, meets_gate
 from simeval.results.personas import personas_of
 from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult
 
@@ -35,8 +37,10 @@ class Statistician:
     goes on; and anywhere, when so many of its trials are lost that each of its expectations can only be an "error". No
     more of its trials are started than its verdicts can need, and those under way that come after the end are ended
     and not concluded on. A run that is stopped leaves scenarios without their verdicts; those are inconclusive and say
-    why. Where the app never answered, nothing is concluded, and every outcome is "error". `recalled` says how many of
-    each scenario's first trials are known: also where it cannot be judged any more, they are shown.
+    why. With `fail_fast` all others end with the first scenario that keeps the suite from its gate; each is concluded
+    on by its own trials alone, so no error rate changes. Where the app never answered, nothing is concluded, and every
+    outcome is "error". `recalled` says how many of each scenario's first trials are known: also where it cannot be
+    judged any more, they are shown. `begun` is the day of the run, on which a scenario may be in quarantine.
     """
 
     def __init__(
@@ -48,9 +52,10 @@ class Statistician:
         stop: StopSignal,
         on_trial: Callable[[int, int], None],
         recalled: Sequence[int],
+        begun: date,
     ) -> None:
         self._settings, self._demand, self._stop, self._on_trial = settings, demand, stop, on_trial
-        self._unanswered = Unanswered()
+        self._unanswered, self._begun = Unanswered(), begun
         self._tallies = [
             Tally(plan, plan.tests(settings.stop_mode), [0] * len(plan.measures), [0] * len(plan.measures), known)
             for plan, known in zip(plans, recalled, strict=True)
@@ -92,7 +97,7 @@ class Statistician:
             self._demand.grant(tally.plan.position, tally.recalled)
         else:
             self._on_trial(0, tally.plan.sample_size)
-            self._demand.close(tally.plan.position, 0)
+            self._close(tally)
 
     @property
     def is_done(self) -> bool:
@@ -103,7 +108,7 @@ class Statistician:
         """Return the result of every scenario, in the suite's order."""
         return SuiteResult(tuple(self._result(tally, run) for tally in self._tallies), run)
 
-    def standings(self, run: RunRecord) -> list[Standing]:
+    def standings(self, run: RunRecord) -> list[Standing]:  # noqa: ARG002
         """Return where each scenario stands, in the suite's order."""
         return [
             Standing(
@@ -112,26 +117,30 @@ class Statistician:
                 needed=self._demand.limit(tally.plan.position),
                 sample_size=tally.plan.sample_size,
                 is_closed=self._is_closed(tally),
-                requirement=partial(self._deciding, tally, run) if self._is_closed(tally) else tally.requirement,
+                requirement=partial(self._deciding, tally) if self._is_closed(tally) else tally.requirement,
             )
             for tally in self._tallies
         ]
 
-    def _deciding(self, tally: Tally, run: RunRecord) -> Requirement:
+    def _deciding(self, tally: Tally) -> Requirement:
         """Return the requirement that a scenario which has ended owes its outcome to."""
         if tally.ended_by is not None:
             return tally.ended_by
-        found = [
-            (evaluator, verdict)
-            for position, measure in enumerate(tally.plan.measures)
-            for evaluator, verdict in zip(
-                measure.evaluators, self._verdicts(tally, position, self._results(tally, position), run), strict=True
-            )
-        ]
+        found = self._found(tally)
         outcome = combine([verdict.outcome for _, verdict in found])
         evaluator, verdict = next(each for each in found if each[1].outcome == outcome)
         tally.ended_by = Requirement(bar=evaluator.show_bar(), found=show_found(evaluator, verdict), outcome=outcome)
         return tally.ended_by
+
+    def _found(self, tally: Tally) -> list[tuple[Evaluator, Verdict]]:
+        """Return each evaluator of a scenario that has ended, with its verdict."""
+        return [
+            (evaluator, verdict)
+            for position, measure in enumerate(tally.plan.measures)
+            for evaluator, verdict in zip(
+                measure.evaluators, self._verdicts(tally, position, self._results(tally, position)), strict=True
+            )
+        ]
 
     def _is_closed(self, tally: Tally) -> bool:
         return self._demand.is_closed(tally.plan.position)
@@ -178,9 +187,26 @@ class Statistician:
             unspent = tally.plan.sample_size - len(tally.judgements)
             self._on_trial(1, unspent if ended else 0)
             if ended:
-                self._demand.close(tally.plan.position, len(tally.judgements))
+                self._close(tally)
         if self._is_closed(tally):
             tally.extras += tally.order.waiting.values()
+
+    def _close(self, tally: Tally) -> None:
+        """Need no more trials of a scenario; where it decides the suite and that is enough, of no other either."""
+        self._demand.close(tally.plan.position, len(tally.judgements))
+        if self._settings.fail_fast and tally.decides(self._begun):
+            outcome = combine([verdict.outcome for _, verdict in self._found(tally)])
+            if not meets_gate(outcome, self._settings.gate):
+                self._end_others(tally)
+
+    def _end_others(self, deciding: Tally) -> None:
+        for tally in self._tallies:
+            if self._is_closed(tally):
+                continue
+            tally.undecided_by = deciding.plan.title
+            tally.extras += tally.order.waiting.values()
+            self._on_trial(0, tally.plan.sample_size - len(tally.judgements))
+            self._demand.close(tally.plan.position, len(tally.judgements))
 
     def _has_ended(self, tally: Tally) -> bool:
         is_recalling = tally.is_refused and len(tally.judgements) < tally.recalled
@@ -247,7 +273,7 @@ class Statistician:
         return ExpectationResult(
             label=measure.label,
             evaluators=measure.evaluators,
-            verdicts=tuple(self._verdicts(tally, position, results, run)),
+            verdicts=tuple(self._verdicts(tally, position, results, run.stopped)),
             results=results,
             expected_behavior=measure.expected_behavior,
             prepared=tally.prepared.get(position),
@@ -266,11 +292,12 @@ class Statistician:
         )
 
     def _verdicts(
-        self, tally: Tally, position: int, results: Sequence[Score | Failure], run: RunRecord
+        self, tally: Tally, position: int, results: Sequence[Score | Failure], stopped: str = ""
     ) -> list[Verdict]:
+        """Return the verdicts of an expectation; `stopped` says why the run has ended before, where it did."""
         refusal, trials = tally.refusal(position), len(results) + len(self._extras(tally))
         return [
-            refused(test.verdict(), refusal, trials) if refusal else self._verdict(test, tally, results, run)
+            refused(test.verdict(), refusal, trials) if refusal else self._verdict(test, tally, results, stopped)
             for test in tally.tests[position]
         ]
 
@@ -287,26 +314,39 @@ class Statistician:
         prepared = tally.prepared.get(position)
         return signs.warnings(run.judge_model, prepared.controls if prepared else ())
 
-    def _verdict(self, test: RunningTest, tally: Tally, results: Sequence[Score | Failure], run: RunRecord) -> Verdict:
+    def _verdict(self, test: RunningTest, tally: Tally, results: Sequence[Score | Failure], stopped: str) -> Verdict:
         """Conclude; too many lost trials make an error, unless what is left proves a side against the worst case."""
         verdict = test.verdict()
         if self._unanswered.said:
             return _without_conclusion(verdict, self._unanswered.said, n=verdict.n, missing=verdict.missing)
-        lost = [result for result in results[: test.index] if isinstance(result, Failure) and self._is_lost(result)]
+        is_cut = bool(tally.undecided_by) and not test.settled
         proven = not verdict.inconclusive and not test.excluded  # worst cases are proven for missing trials only
-        trials = tally.plan.sample_size if proven else test.index
-        if len(lost) > self._settings.max_error_rate * trials + ROUNDING:
-            return in_error(verdict, lost, test.index, self._settings)
-        faulty = [result for result in results[: test.index] if is_of_user(result)]
-        if len(faulty) > self._settings.max_user_fault_rate * trials + ROUNDING:
-            return in_error(verdict, faulty, test.index, self._settings, limit="max_user_fault_rate")
+        trials = tally.plan.sample_size if proven or is_cut else test.index
+        if error := self._error(verdict, results[: test.index], trials):
+            return error
         if verdict.passed:
             return verdict
+        if is_cut:
+            return undecided(verdict, tally.undecided_by)
+        return self._explained(verdict, test, tally, stopped)
+
+    def _error(self, verdict: Verdict, results: Sequence[Score | Failure], trials: int) -> Verdict | None:
+        """Return an error where more of the results are lost than so many trials may lose; else None."""
+        lost = [result for result in results if isinstance(result, Failure) and self._is_lost(result)]
+        if len(lost) > self._settings.max_error_rate * trials + ROUNDING:
+            return in_error(verdict, lost, len(results), self._settings)
+        faulty = [result for result in results if is_of_user(result)]
+        if len(faulty) > self._settings.max_user_fault_rate * trials + ROUNDING:
+            return in_error(verdict, faulty, len(results), self._settings, limit="max_user_fault_rate")
+        return None
+
+    def _explained(self, verdict: Verdict, test: RunningTest, tally: Tally, stopped: str) -> Verdict:
+        """Return a verdict that is no pass, with what was left out, and what ended its trials before it."""
         notes = [verdict.explanation]
         if test.excluded:
             notes.append(f"{len(test.excluded)} trials were left out, because the app failed on them")
-        if run.stopped and not test.settled and not self._is_closed(tally):
-            notes.append(f"the run stopped: {run.stopped}")
+        if stopped and not test.settled and not self._is_closed(tally):
+            notes.append(f"the run stopped: {stopped}")
             if verdict.inconclusive:
                 verdict = replace(verdict, reason="run_stopped", why="not concluded: the run stopped before")
         elif verdict.reason == "scenario_settled":
@@ -338,6 +378,15 @@ def refused(verdict: Verdict, failure: Failure, trials: int) -> Verdict:
     there_are = "the one trial there is" if trials == 1 else f"the {trials} trials there are"
     so = f"so nothing is concluded on {there_are}" if trials else "so no trial was paid for"
     return _without_conclusion(verdict, f"{failure.stage}: {failure.error}; {so}", n=0, missing=0)
+
+
+def undecided(verdict: Verdict, decided_by: str) -> Verdict:
+    """Return a verdict that is no pass, of a run that ended with the scenario that is named before it was settled."""
+    why = f"the run ended because {decided_by!r} did not pass (fail-fast)"
+    verdict = replace(verdict, explanation=f"{verdict.explanation}; {why}")
+    if not verdict.inconclusive:
+        return verdict
+    return replace(verdict, reason="suite_settled", why=f"{'not concluded' if verdict.n else 'not run'}: {why}")
 
 
 def _without_conclusion(verdict: Verdict, explanation: str, *, n: int, missing: int) -> Verdict:

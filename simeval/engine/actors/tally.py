@@ -1,6 +1,7 @@
 """What has been concluded on of one scenario so far, and where it stands."""
 
 from dataclasses import dataclass, field
+from datetime import date
 
 from simeval.core.preparation import Preparation
 from simeval.core.trial import Failure, Judgement, Verdict
@@ -32,6 +33,7 @@ class Tally:
     judgements: list[Judgement] = field(default_factory=list)
     extras: list[Judgement] = field(default_factory=list)
     ended_by: Requirement | None = None  # where it has ended, and was looked at since
+    undecided_by: str = ""  # the scenario with which the whole run ended before
     _shown: dict[tuple[int, int], tuple[int, str]] = field(default_factory=dict)  # after how many trials of a test
 
     def is_settled(self, position: int) -> bool:
@@ -42,6 +44,11 @@ class Tally:
         """Return why an expectation cannot be judged; None where it can be."""
         prepared = self.prepared.get(position)
         return prepared.failure if prepared else None
+
+    def decides(self, day: date) -> bool:
+        """Return whether its outcome counts for the whole run, which began on this day."""
+        held = self.plan.scenario.quarantine
+        return held is None or not held.holds(day)
 
     @property
     def is_refused(self) -> bool:

@@ -64,9 +64,15 @@ def define(
         "model options": _options(settings),
         "prompts": _prompts_read(plans, settings, prompts, judges=judges, user=user),
         "writing styles": _styles(settings.writing_style) if with_users else None,
-        "settings": {name: getattr(settings, name) for name in (*_OF_VERDICTS, *(_OF_USERS if with_users else ()))},
+        "settings": _settings(settings, with_users=with_users),
         OF_SCENARIOS: [_planned(plan) for plan in plans],
     }
+
+
+def _settings(settings: Settings, *, with_users: bool) -> Json:
+    """Return the settings that results depend on; `fail_fast` where it is set only: runs that are older have none."""
+    found = {name: getattr(settings, name) for name in (*_OF_VERDICTS, *(_OF_USERS if with_users else ()))}
+    return found | ({"fail_fast": True} if settings.fail_fast else {})
 
 
 def _options(settings: Settings) -> Json:

@@ -15,7 +15,7 @@ from simeval.results.html.charts import Node, interval_chart
 from simeval.results.html.record import Report, ReportExpectation, ReportScenario, ReportVerdict
 from simeval.results.html.sentences import meaning, meanings, proof
 from simeval.results.html.source import Rubrics
-from simeval.results.outcomes import meets_gate
+from simeval.results.outcomes import meets_gate, shown_outcome
 from simeval.results.screen.report import count_outcomes
 from simeval.results.text import counted_of, interval_header, show_malformed
 from simeval.results.users import UserConduct, show_conduct
@@ -76,10 +76,15 @@ def _headline(document: Json) -> str:
     """Say how many scenarios of a run did what, and whether its gate accepts that."""
     if not _has_ended(document):
         return "This run has not ended"
-    said = count_outcomes([each["outcome"] for each in document["scenarios"] if each.get("decides", True)])
+    said = count_outcomes([_outcome(each) for each in document["scenarios"] if each.get("decides", True)])
     is_accepted = document["outcome"] != "pass" and document.get("gate_met", False)
     accepted = f" (accepted by the gate {document['gate']})" if is_accepted else ""
     return f"{said[:1].upper()}{said[1:]}{accepted}"
+
+
+def _outcome(scenario: Json) -> str:
+    reasons = [verdict["reason"] for each in scenario["expectations"] for verdict in each["verdicts"]]
+    return shown_outcome(scenario["outcome"], reasons)
 
 
 def _gates(document: Json) -> list[str]:

@@ -88,6 +88,8 @@ def way(chart: Mapping[str, Any], verdict: Verdict) -> str:
         return f"Failed: {seen}{gone}. That many are too many to be bad luck."
     if outcome == "error" or reason == "run_stopped":
         return f"No verdict: {seen}{gone}."
+    if reason == "suite_settled":
+        return f"Open: {seen}{gone} when the run ended, because another scenario had decided it."
     if reason == "scenario_settled":
         return f"Open: {seen}{gone} when the scenario ended, because another of its requirements had decided it."
     if reason == "pass_unlikely":

@@ -13,6 +13,7 @@ from simeval.core.usage import Usage
 from simeval.evaluators.base import Bar, Evaluator
 from simeval.results.claims import Claims
 from simeval.results.gates import BaselineGate
+from simeval.results.outcomes import shown_outcome
 from simeval.results.users import UserConduct
 
 
@@ -118,6 +119,11 @@ class ShownScenario:
     decides: bool = True
 
     @property
+    def shown_outcome(self) -> str:
+        """Its outcome, or "undecided"."""
+        return shown_outcome(self.outcome, (verdict.reason for each in self.expectations for verdict in each.verdicts))
+
+    @property
     def quarantine_told(self) -> str:
         """What its quarantine means, in a sentence; empty where it has none."""
         if self.quarantine is None:
@@ -139,6 +145,7 @@ class Page:
     seconds: float
     usage: Mapping[str, Usage]
     guarantee: str
+    repeatability: str
     scenarios: Sequence[ShownScenario]
     notes: Sequence[str] = ()
     baseline: BaselineGate | None = None

@@ -20,11 +20,12 @@ MOST_SHOWN = 20  # scenarios of one outcome that are shown with their requiremen
 MOST_PASSES = 8
 MOST_TITLES = 10
 MOST_TOLD = 5  # conversations that are shown
-DOES: dict[Outcome, tuple[str, str]] = {
+DOES: dict[str, tuple[str, str]] = {
     "error": ("could not be judged", "could not be judged"),
     "fail": ("fails", "fail"),
     "inconclusive": ("is inconclusive", "are inconclusive"),
     "pass": ("passes", "pass"),
+    "undecided": ("is not decided", "are not decided"),
 }
 
 
@@ -66,7 +67,7 @@ def told_of(page: Page) -> list[str]:
         return [reason]
     if not was_measured(page):
         return [f"nothing was measured: {one_line(page.stopped)}"]
-    counted = count_outcomes([scenario.outcome for scenario in page.scenarios if scenario.decides])
+    counted = count_outcomes([scenario.shown_outcome for scenario in page.scenarios if scenario.decides])
     accepted = f" (accepted by the gate {page.gate})" if page.outcome != "pass" and page.gate_met else ""
     quarantines = [scenario.quarantine_told for scenario in page.scenarios]
     ended = [f"the run ended early: {one_line(page.stopped)}"] if page.stopped else []
@@ -88,10 +89,10 @@ def shared_reason(page: Page) -> str:
     return reasons.pop() if len(reasons) == 1 and all(each.outcome == "error" for each in page.verdicts) else ""
 
 
-def count_outcomes(outcomes: Sequence[Outcome]) -> str:
+def count_outcomes(outcomes: Sequence[str]) -> str:
     """Say how many scenarios did what, the worst first."""
     found, size = Counter(outcomes), len(outcomes)
-    listed = [(outcome, found[outcome]) for outcome in WORST_FIRST if found[outcome]]
+    listed = [(outcome, found[outcome]) for outcome in DOES if found[outcome]]
     if not listed:
         return "there is no scenario that decides"
     (worst, count), *others = listed
@@ -107,7 +108,9 @@ def _scenario_blocks(page: Page, terminal: Terminal, *, detailed: bool) -> Itera
     told, reason = 0, shared_reason(page)
     for outcome in WORST_FIRST:
         found = [scenario for scenario in page.scenarios if scenario.outcome == outcome]
-        most = len(found) if detailed else MOST_PASSES if outcome == "pass" else MOST_SHOWN
+        found.sort(key=_is_undecided)
+        decided = len(found) - sum(map(_is_undecided, found))
+        most = len(found) if detailed else MOST_PASSES if outcome == "pass" else min(MOST_SHOWN, decided)
         folded = found if (outcome == "pass" and len(found) > most) or (reason and len(found) > 1) else found[most:]
         shown = found[: len(found) - len(folded)]
         block: list[str] = []
@@ -126,6 +129,10 @@ def _scenario_blocks(page: Page, terminal: Terminal, *, detailed: bool) -> Itera
         yield block
 
 
+def _is_undecided(scenario: ShownScenario) -> bool:
+    return scenario.shown_outcome == "undecided"
+
+
 def _scenario_lines(scenario: ShownScenario, terminal: Terminal, *, detailed: bool, known: str) -> list[str]:
     mark = terminal.paint(MARKS[scenario.outcome], "bold", COLOURS[scenario.outcome])
     lines = terminal.wrap(one_line(scenario.title), first=f"{mark}  ", rest="      ")
@@ -141,7 +148,9 @@ def _scenario_lines(scenario: ShownScenario, terminal: Terminal, *, detailed: bo
 def _folded(scenarios: Sequence[ShownScenario], terminal: Terminal, *, among: bool) -> list[str]:
     outcome = scenarios[0].outcome
     mark = terminal.paint(MARKS[outcome], "bold", COLOURS[outcome])
-    count = f"{len(scenarios)} more scenarios" if among else f"{len(scenarios)} scenarios"
+    count = counted_of(len(scenarios), "more scenario" if among else "scenario")
+    if all(map(_is_undecided, scenarios)):
+        count += " without a verdict: another one had ended the run (fail-fast)"
     titles = [line for each in scenarios[:MOST_TITLES] for line in terminal.wrap(one_line(each.title), first="    ")]
     rest = len(scenarios) - MOST_TITLES
     more = [f"    … and {rest} more; -v shows them all"] if rest > 0 else []
@@ -208,4 +217,4 @@ def cost_of(page: Page) -> list[str]:
     trials = sum(scenario.trials for scenario in page.scenarios)
     spent = f"{counted_of(trials, 'conversation')}, {show_spent(page.usage, page.seconds)}"
     who = f"run {page.run_id}, seed {page.seed}, {', '.join(map(one_line, page.roles))}"
-    return [each for each in (page.guarantee, spent, who) if each]
+    return [each for each in (page.guarantee, page.repeatability, spent, who) if each]

@@ -3,7 +3,7 @@
 import anyio
 import pytest
 
-from simeval.engine.actors.dispatcher import in_rounds
+from simeval.engine.actors.dispatcher import by_rank
 
 pytestmark = pytest.mark.anyio
 
@@ -15,7 +15,7 @@ async def test_scenarios_take_turns_whatever_the_order_of_their_credits() -> Non
     grants.close()
 
     async with credits:
-        assert [scenario async for scenario in in_rounds(credits, 3)] == [0, 1, 2, 0, 2, 0]
+        assert [scenario async for scenario in by_rank(credits, [0, 0, 0])] == [0, 1, 2, 0, 2, 0]
 
 
 async def test_a_scenario_that_is_ready_late_catches_up() -> None:
@@ -24,7 +24,7 @@ async def test_a_scenario_that_is_ready_late_catches_up() -> None:
         grants.send_nowait(scenario)
 
     async with grants, credits:
-        dealt = in_rounds(credits, 2)
+        dealt = by_rank(credits, [0, 0])
         first = [await anext(dealt), await anext(dealt)]
         for scenario in (1, 1):
             grants.send_nowait(scenario)

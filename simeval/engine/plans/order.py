@@ -1,0 +1,55 @@
+"""Whose trials come first: a rank for each scenario. The lowest is dealt first, those of one rank in rounds.
+
+A rank decides when a trial is held, and never which or what becomes of it: seeds derive from a scenario's title, and
+its test takes its own trials in their order. So results of the past may choose ranks, as they may not enter a test.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from simeval.core.setting_choices import Order
+from simeval.core.trial import Outcome
+from simeval.engine.plans.scenario_plan import RunPlan
+from simeval.store.journal import Journal
+from simeval.store.opening import as_database
+
+if TYPE_CHECKING:
+    from simeval.store.history import PastOutcome
+
+_SUSPICION: dict[Outcome, int] = {"fail": 0, "error": 0, "inconclusive": 1}
+_CHANGED, _TRUSTED = 2, 3  # it passes, but did not the time before, or is new; it passed both times
+
+
+def ranks_of(plans: Sequence[RunPlan], order: Order, store: Journal | None) -> list[int]:
+    """Return the rank of each plan; may block. Raises DefinitionError where history is wanted and there is no database.
+
+    By history a scenario has the lower a rank the worse it came out when it was last decided; those that passed the
+    last two times share the last rank.
+    """
+    if order != "history":
+        return [place if order == "file" else 0 for place in range(len(plans))]
+    from simeval.store.history import past_outcomes  # SQLAlchemy takes a while to load
+
+    past: dict[str, list[PastOutcome]] = defaultdict(list)
+    for title, found in chain.from_iterable(each.items() for each in past_outcomes(as_database(store, "order"))):
+        past[title].append(found)
+    return _ranks([_suspicion([each.outcome for each in past[plan.title] if each.is_decided]) for plan in plans])
+
+
+def _suspicion(outcomes: Sequence[Outcome]) -> int:
+    """Return how far a scenario is to be suspected by what it came to, the newest first."""
+    if not outcomes:
+        return _CHANGED
+    if outcomes[0] != "pass":
+        return _SUSPICION[outcomes[0]]
+    return _CHANGED if any(outcome != "pass" for outcome in outcomes[1:2]) else _TRUSTED
+
+
+def _ranks(suspicions: Sequence[int]) -> list[int]:
+    """Return a rank of its own for each that is suspected, the most first, and one after them for all others."""
+    suspects = [place for place in range(len(suspicions)) if suspicions[place] < _TRUSTED]
+    order = sorted(suspects, key=lambda place: suspicions[place])
+    ranks = dict(zip(order, range(len(order)), strict=True))
+    return [ranks.get(place, len(order)) for place in range(len(suspicions))]
