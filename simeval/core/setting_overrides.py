@@ -36,6 +36,8 @@ class SettingOverrides(TypedDict, total=False):
     gate: Gate
     joint: bool
     judge_repeats: int
+    escalate: str | None
+    escalation_audit: float
     judge_reply: JudgeReply
     criteria_calls: CriteriaCalls
     judge_context_tokens: int | None
