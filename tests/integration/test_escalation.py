@@ -15,6 +15,7 @@ from simeval.models.protocol.prompts import CriteriaRequest, GradeRequest
 from simeval.results.encoding import encode_suite
 from simeval.suites import load_suite
 from simeval.testing import ScriptedModel, judge_reply, user_reply
+from tests.support.command_line import simeval
 
 pytestmark = pytest.mark.anyio
 RATINGS = (1, 3, 5, 7, 9, 10)  # of the first judge, by the app's answers
@@ -276,3 +277,12 @@ class TestSuiteFiles:
 
         with pytest.raises(SuiteFileError, match=said):
             load_suite(str(path))
+
+    def test_its_rubrics_are_shown_as_those_of_its_first_judge(self, tmp_path: Path) -> None:
+        path = tmp_path / "suite.yaml"
+        path.write_text(SUITE)
+
+        shown = simeval(tmp_path, "rubric", str(path), "--judge-model", "offline/judge")
+
+        assert shown.returncode == 0, shown.stderr
+        assert "Bot says at nine" in shown.stdout
