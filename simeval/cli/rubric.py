@@ -24,7 +24,8 @@ def show_rubrics(
     def listed() -> int:
         loaded = load_suite(suite)
         require_writable(json_path)
-        engine = Engine(judge_model, settings=loaded.settings.overridden(overrides(context)))
+        settings = loaded.settings.overridden({**overrides(context), "escalate": None})  # the first judge writes them
+        engine = Engine(judge_model, settings=settings)
         found = anyio.run(lambda: engine.rubrics(loaded, write=write))
         show("\n\n".join(map(_shown, found)) or "no expectation of this suite is rated by a judge", json_path)
         write_json(json_path, {"rubrics": [*map(_encoded, found)]})

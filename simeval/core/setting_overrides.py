@@ -38,6 +38,8 @@ class SettingOverrides(TypedDict, total=False):
     joint: bool
     fail_fast: bool
     judge_repeats: int
+    escalate: str | None
+    escalation_audit: float
     judge_reply: JudgeReply
     criteria_calls: CriteriaCalls
     judge_context_tokens: int | None

@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from simeval.core import escalation, trace_settings
 from simeval.core import setting_choices as choices
-from simeval.core import trace_settings
 from simeval.core.executors import RayExecutor, require_executor
 from simeval.core.retry_config import RetryConfig as RetryConfig
 from simeval.core.setting_checks import (
@@ -102,6 +102,8 @@ class Settings:
             check=require_whole,
         ),
     )
+    escalate: str | None = field(default=None, metadata=escalation.WHEN)
+    escalation_audit: float = field(default=0.05, metadata=escalation.AUDIT)
     judge_reply: choices.JudgeReply = field(
         default="json",
         metadata=about(

@@ -192,6 +192,7 @@ _STAGE_OF_ROLE: Mapping[str, Stage] = {
     "user": "simulator",
     "audit": "simulator",
     "judge": "judge",
+    "escalation": "judge",
     "control": "judge",
     "canary": "judge",
     "rubric": "rubric",

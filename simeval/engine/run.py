@@ -37,9 +37,10 @@ from simeval.engine.plans.cost_forecast import CostForecast, ExperimentForecast,
 from simeval.engine.plans.dataset_plan import Experiment, make_dataset_plan
 from simeval.engine.plans.order import ranks_of
 from simeval.engine.plans.preview import preview, warnings_of
+from simeval.engine.plans.run_notes import embedded_notes, replaced_notes, too_long
 from simeval.engine.plans.scenario_plan import RunPlan, ScenarioPlan, rubric_requests
 from simeval.engine.plans.shards import ShardPlan, plan_shard
-from simeval.engine.run_context import RemoteRun, RunContext, embedded_notes, replaced_notes, too_long
+from simeval.engine.run_context import RemoteRun, RunContext
 from simeval.engine.simulation import Simulation
 from simeval.engine.telemetry.joining import joining
 from simeval.engine.telemetry.tracing import TracedExecutor, tracing

@@ -14,6 +14,7 @@ import anyio.to_thread
 
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.conversation import Message
+from simeval.core.escalation import judges_said, require_two
 from simeval.core.labelled_examples import LabelledExample, expectation_key, read_examples
 from simeval.core.redaction import clean_values
 from simeval.core.run_records import ResumableRun, RubricRecord
@@ -40,13 +41,13 @@ from simeval.models.limits.allowances import Allowances
 from simeval.models.protocol.model import Model, SharedModel
 from simeval.models.protocol.prompt_texts import Prompt, all_prompts
 from simeval.models.provider_table import is_embedded
-from simeval.models.providers.offline import NOTICE
 from simeval.models.registry import Models, address_of, road_of
 from simeval.models.reply_cache import ReplyCache
 from simeval.results.rows import Row
 from simeval.results.suite import RunRecord
 from simeval.scorers.llm.controls import ControlBook, ExpectationControls
 from simeval.scorers.llm.criteria import CriteriaScorer
+from simeval.scorers.llm.escalating import EscalatingScorer, as_composite
 from simeval.scorers.llm.judge import RubricScorer
 from simeval.scorers.llm.rubrics import RubricBook
 from simeval.store.journal import Journal
@@ -89,6 +90,7 @@ class EngineResources:
         bounded = shared_out(settings)
         models = Models(bounded, elsewhere.limits if elsewhere else None)
         panel = models.panel(DEFAULT_JUDGE if judge_model is None else judge_model)
+        require_two([model.name for model in panel], settings.escalate)
         embedded_judge = is_embedded(panel[0].name)
         if user_model is None and not embedded_judge and _can_share(panel[0].name, settings):
             user = panel[0]  # at the judge's address
@@ -215,8 +217,14 @@ class RunContext:
             raise DefinitionError("audit_users", found=f"it would ask {self.judge_names[0]}, which cannot audit", do=do)
         return Auditor(self.judges[0], share, self.clean, self.shared.prompts["audit"])
 
-    def judge_scorer(self, expectation: Expectation) -> RubricScorer | CriteriaScorer:
-        """Return the scorer of an expectation that judges rate, or on whose criteria they rule."""
+    def judge_scorer(self, expectation: Expectation) -> RubricScorer | CriteriaScorer | EscalatingScorer:
+        """Return the scorer of an expectation that judges rate, or on whose criteria they rule. Raises DefinitionError.
+
+        Judges are a panel, or the first escalates to the second.
+        """
+        return as_composite(self._panel_scorer(expectation), self.settings)
+
+    def _panel_scorer(self, expectation: Expectation) -> RubricScorer | CriteriaScorer:
         settings, prompts = self.settings, self.shared.prompts
         if expectation.criteria is not None:
             return CriteriaScorer(
@@ -335,7 +343,7 @@ class RunContext:
         return RunRecord(
             run_id=resumed.run_id if resumed else f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}",
             seed=self.seed,
-            judge_model=" + ".join(self.judge_names),
+            judge_model=judges_said(self.judge_names, self.settings.escalate),
             judge_repeats=self.settings.judge_repeats,
             user_model=user,
             app=app_name,
@@ -366,28 +374,6 @@ class RunContext:
             ledger=self.meter.ledger,
             clean=self.clean,
         )
-
-
-def too_long(longest: Mapping[str, float], contexts: Mapping[str, int]) -> list[str]:
-    """Say of which models the longest prompt may not fit into the context, both in tokens by the model's name."""
-    return [
-        f"{name} takes {contexts[name]:,} tokens, and its longest prompt may have about {tokens:,.0f}: what does not "
-        "fit is refused, and such trials are missing; lower max_turns, or give its server a larger context"
-        for name, tokens in longest.items()
-        if name in contexts and tokens > contexts[name]
-    ]
-
-
-def embedded_notes(cast: Sequence[tuple[str, str]]) -> list[str]:
-    """Say which of the models, each with its role, are embedded heuristics."""
-    embedded = [f"{role} {name}" for role, name in cast if is_embedded(name)]
-    return [f"{' and '.join(embedded)}: {NOTICE}"] if embedded else []
-
-
-def replaced_notes(prompts: Mapping[str, Prompt]) -> list[str]:
-    """Say which prompts are the user's, each with what tells it from others."""
-    ours = [f"{name} ({prompt.identity})" for name, prompt in prompts.items() if not prompt.version]
-    return [f"prompts in place of simeval's: {', '.join(ours)}"] if ours else []
 
 
 def name_of(handler: Callable[..., Any]) -> str:

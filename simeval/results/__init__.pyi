@@ -1,6 +1,7 @@
 from .claims import Claims as Claims
 from .encoding import encode_experiment as encode_experiment
 from .encoding import encode_suite as encode_suite
+from .escalations import Escalations as Escalations
 from .experiment import ExperimentResult as ExperimentResult
 from .experiment import MetricResult as MetricResult
 from .gates import BaselineGate as BaselineGate

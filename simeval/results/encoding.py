@@ -185,7 +185,7 @@ def _encode_quarantine(result: "EvaluationResult") -> Json:
 
 def encode_expectation(expectation: "ExpectationResult") -> Json:
     """Return what an expectation came to."""
-    reliability, turns = expectation.reliability, expectation.turns
+    reliability, turns, escalations = expectation.reliability, expectation.turns, expectation.escalations
     return {
         "label": expectation.label,
         "expected_behavior": expectation.expected_behavior,
@@ -198,6 +198,7 @@ def encode_expectation(expectation: "ExpectationResult") -> Json:
             for evaluator, verdict in zip(expectation.evaluators, expectation.verdicts, strict=True)
         ],
         "scores": plain(expectation.scores),
+        **({"escalations": plain(asdict(escalations))} if escalations else {}),
         **({"reliability": plain(asdict(reliability))} if reliability else {}),
         **({"turns": plain(asdict(turns))} if turns else {}),
         **({"personas": [plain(asdict(each)) for each in expectation.personas]} if expectation.personas else {}),

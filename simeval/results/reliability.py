@@ -74,6 +74,8 @@ def reliability_of(results: Sequence[Score | Failure]) -> Reliability | None:
     if not rated:
         return None
     judges = tuple(dict.fromkeys(rating.judge for ratings in rated for rating in ratings))
+    if all({rating.judge for rating in ratings} != set(judges) for ratings in rated):
+        return None  # one escalates to the other: what either says of its own conversations is not comparable
     places = dict.fromkeys((rating.judge, rating.repeat) for ratings in rated for rating in ratings)
     found = judge_variance([_row(ratings, list(places)) for ratings in rated])
     return Reliability(

@@ -18,6 +18,7 @@ from simeval.core.trial import Failure, Judgement, Outcome, Score, Verdict
 from simeval.core.usage import Usage
 from simeval.evaluators.base import Evaluator
 from simeval.results.claims import Claims
+from simeval.results.escalations import Escalations, escalations_of
 from simeval.results.gates import BaselineGate, meets_gates
 from simeval.results.markdown import run_markdown
 from simeval.results.outcomes import combine, decided
@@ -118,8 +119,14 @@ class ExpectationResult:
         """What else is known of it, each in a sentence: how far ratings agree, what all turns are like."""
         judge, untold = self.reliability, show_untold(self.results)
         fared = show_personas(self.personas)
-        found = (("judge", judge), ("judge", untold), ("turns", self.turns), ("users", fared))
+        of_judges = (("judge", self.escalations), ("judge", judge), ("judge", untold))
+        found = (*of_judges, ("turns", self.turns), ("users", fared))
         return tuple(f"{what}: {said}" for what, said in found if said is not None)
+
+    @property
+    def escalations(self) -> Escalations | None:
+        """How much its first judge left to the second, where one escalates to the other; else None."""
+        return escalations_of(self.results, self.evaluators)
 
     @property
     def reliability(self) -> Reliability | None:

@@ -130,6 +130,16 @@ def interval_header(alpha: float) -> str:
     return f"{100 - 200 * alpha:g}% interval"
 
 
+def show_composite(usage: Mapping[str, Usage]) -> str:
+    """Say what each judge was asked and cost where the first escalates to the second; empty where none does."""
+    used = [(which, usage[role]) for which, role in (("first", "judge"), ("second", "escalation")) if role in usage]
+    if "escalation" not in usage:
+        return ""
+    costs = ["" if each.cost_usd is None else f", ${each.cost_usd:.4f}" for _, each in used]
+    said = [f"the {which} {each.calls} calls{cost}" for (which, each), cost in zip(used, costs, strict=True)]
+    return f"judges: {'; '.join(said)} (its audits among them)"
+
+
 def show_spent(usage: Mapping[str, Usage], seconds: float) -> str:
     """Say what a run has used: calls, tokens, cost where it is known, seconds."""
     used = total(usage)

@@ -253,10 +253,28 @@ DEFAULTS_OF_SCENARIOS: Mapping[str, Form] = {
     "users": Annotated[FORMS.record(UserMix), WrapValidator(_as_written)] | None,
     "world": _WORLD,
 }
+_ESCALATE = mapping(
+    "escalate",
+    {"to": _TEXT, "when": _SETTINGS["escalate"], "audit": _SETTINGS["escalation_audit"]},
+    required=["to", "when"],
+)
+_JUDGE = mapping("judge", {"first": _TEXT, "escalate": _ESCALATE}, required=["first", "escalate"])
+
+
+def composite(file: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the judges and settings that a file's `judge` stands for; nothing where it has none."""
+    if (found := file.get("judge")) is None:
+        return {}
+    escalate = found["escalate"]
+    audit = {"escalation_audit": escalate["audit"]} if "audit" in escalate else {}
+    return {"judge_model": [found["first"], escalate["to"]], "escalate": escalate["when"], **audit}
+
+
 FILE: TypeAdapter[dict[str, Any]] = TypeAdapter(
     mapping(
         "suite",
         {
+            "judge": _JUDGE,
             "scenarios": Annotated[list[Any], Field(min_length=1)],
             "settings": mapping("settings", _SETTINGS),
             **_CAST,

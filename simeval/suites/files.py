@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.yaml_files import located, mistake_at, read_yaml
 from simeval.errors import DefinitionError, SuiteFileError
-from simeval.suites.definitions import DEFAULTS_OF_SCENARIOS, EXPECTATIONS, FILE, SCENARIOS, Cast
+from simeval.suites.definitions import DEFAULTS_OF_SCENARIOS, EXPECTATIONS, FILE, SCENARIOS, Cast, composite
 from simeval.suites.objects import import_from, load_object
 from simeval.suites.scenario import Expectation, ScenarioTest
 from simeval.suites.selection import only
@@ -129,7 +129,11 @@ def _read(path: Path) -> tuple[Sequence[ScenarioTest], Mapping[str, Any]]:
         raise located(path, node, *errors, skip=1 if listed else 0) from errors[0]
     _refuse_twins(path, node, [each.title for each in made], skip=1 if listed else 0)
     roles = {name: file[name] for name in Cast.names() if file.get(name)}
-    return made, {**_from_here(path.parent, file.get("settings", {})), **roles}
+    brought, judge = {**_from_here(path.parent, file.get("settings", {})), **roles}, composite(file)
+    for name in judge.keys() & brought.keys():
+        found = f"found {name!r} beside it"
+        raise mistake_at(path, node, ("judge",), found=found, do=f"leave {name} out: judge says it")
+    return made, {**brought, **judge}
 
 
 def _scenarios_in(file: Mapping[str, Any], *, usable: bool) -> Sequence[ScenarioTest]:

@@ -51,7 +51,7 @@ class ScriptedModel:
     is raised. `script` may also be a mapping from roles ("user", "judge", "rubric", "control", "canary", "scorer",
     "app", "audit", "proposal") to scripts; in it "rubric" has plain levels where it is left out, "audit" finds no
     fault, and a request of another role without a script raises ModelUnusable. Controls are rated as a good judge does,
-    unless "control" has a script, and canaries as "judge" says.
+    unless "control" has a script; canaries, and what another judge leaves to this one, as "judge" says.
     Raises DefinitionError for a script without answers, and for a role that there is not.
 
     `requests` are those it was asked, in order; `under_way` is how many of them it is answering, and `peak` the most
@@ -113,7 +113,7 @@ class ScriptedModel:
         if not isinstance(self.script, Mapping):
             return ("", self.script) if request.role != "control" else ("control", _UNSCRIPTED["control"])
         script = self.script.get(request.role) or _UNSCRIPTED.get(request.role)
-        if script is None and request.role == "canary":
+        if script is None and request.role in ("canary", "escalation"):
             script = self.script.get("judge")
         if script is None:
             raise ModelUnusable(self.name, kind="bad_request", problem=f"no script for the role {request.role!r}")

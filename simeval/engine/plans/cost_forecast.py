@@ -29,6 +29,7 @@ MESSAGE_TOKENS = 60
 LEVEL_TOKENS = 35  # one level of a rubric
 REASONING_TOKENS = 80  # of a judge, as far as it is written into the reply
 FRAME_TOKENS = 15  # the JSON around what a model has to say
+ESCALATED = 0.3  # of conversations, where one judge leaves some to another: a guess
 CALL_TOKENS = 800  # of a scorer's call, prompt and reply: a guess for the first trials of a run with a budget
 
 _BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)
@@ -93,6 +94,7 @@ class CostForecast:
 
     def __str__(self) -> str:
         guesses = [f"{TYPICAL_MESSAGES} messages a user", f"{MESSAGE_TOKENS} tokens a message", "no hidden reasoning"]
+        guesses += [f"{ESCALATED:.0%} of conversations escalated"] if "escalation" in self.typical else []
         trials, when = "", " if every trial is run"
         if self.trials_expected is not None:
             trials, when = f"about {about(self.trials_expected)} trial{_s(self.trials_expected)}, ", ""
@@ -222,18 +224,25 @@ class _Cast:
             prompt = _grown(partial(_judging, plan.scenario, measure, self.prompts), 2 * turns)
             reply = parts * REASONING_TOKENS + calls * FRAME_TOKENS
             works += [
-                _Work("judge", judge, calls, calls * prompt, reply, prompt + reply).times(self.settings.judge_repeats)
-                for judge in self.judges
+                _Work(role, judge, calls, calls * prompt, reply, prompt + reply).times(ratings)
+                for judge, role, ratings in self._judging()
             ]
         if self.app is not None:  # its prompts are the messages so far: 1, 3, 5, ...
             sizes = (turns**2 * MESSAGE_TOKENS, turns * MESSAGE_TOKENS, 2 * turns * MESSAGE_TOKENS)
             works.append(_Work("app", self.app, turns, *sizes))
         return works
 
+    def _judging(self) -> list[tuple[str, str, float]]:
+        """Return each judge with the role that its calls are counted in, and its ratings of a conversation."""
+        later = ("judge", 1.0) if self.settings.escalate is None else ("escalation", ESCALATED)
+        cast = zip(self.judges, [("judge", 1.0), *[later] * len(self.judges)], strict=False)
+        return [(judge, role, share * self.settings.judge_repeats) for judge, (role, share) in cast]
+
     def longest(self, plan: ScenarioPlan) -> list[_Work]:
         """Return the most work of one trial: held anew as often as may be, and looked at each time."""
         held = 1 + (MOST_ANEW if self.settings.on_user_fault == "retry" else 0)
-        times = {"user": held, "app": held, "audit": held / (self.settings.audit_users or 1)}
+        audited = held / (self.settings.audit_users or 1)
+        times = {"user": held, "app": held, "audit": audited, "escalation": 1 / ESCALATED}
         return [work.times(times.get(work.role, 1)) for work in self.trial(plan, plan.scenario.max_turns)]
 
     def rubrics(self, plans: Sequence[ScenarioPlan]) -> list[_Work]:

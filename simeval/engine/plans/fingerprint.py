@@ -56,6 +56,8 @@ def define(
         "seed": seed,
         "app": app,
         "judge": list(judges),
+        "escalate": settings.escalate,
+        "escalation audit": settings.escalation_audit if settings.escalate else None,
         "judge repeats": settings.judge_repeats,
         "criteria calls": settings.criteria_calls if any(_has_criteria(plan) for plan in plans) else None,
         "judge context tokens": settings.judge_context_tokens,

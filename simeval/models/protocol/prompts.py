@@ -206,7 +206,8 @@ class JudgeRequest(ModelRequest):
     `facts` and `reference`, an answer as it should be, are for the judge alone; what there is not, is "". `examples`
     are other conversations, which people judged by the same expectation. Of a
     transcript that is estimated to take more than `most_tokens`, the middle is left out. Of a conversation that is
-    shown as a `control` it is known what the judge must find; it is asked about in the very same words.
+    shown as a `control` it is known what the judge must find; it is asked about in the very same words, as the second
+    judge is, to whom a conversation is `escalated`.
     """
 
     given: str
@@ -219,11 +220,14 @@ class JudgeRequest(ModelRequest):
     seed: int
     max_tokens: int | None = 800
     control: ControlKind | None = None
+    escalated: bool = False
 
     @property
     def role(self) -> str:
-        """What usage is summed by."""
-        return "judge" if self.control is None else "control"
+        """What usage is summed by: of two judges of which one hands on to the other, each has its own."""
+        if self.control is not None:
+            return "control"
+        return "escalation" if self.escalated else "judge"
 
     @property
     def shown(self) -> Excerpt:

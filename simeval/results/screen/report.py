@@ -12,7 +12,7 @@ from simeval.results.outcomes import meets_gate
 from simeval.results.screen.conversations import worst_lines
 from simeval.results.screen.page import Page, ShownScenario
 from simeval.results.screen.requirement import COLOURS, requirement_lines
-from simeval.results.text import MARKS, MOST_CAUSES, counted_of, show_malformed, show_spent
+from simeval.results.text import MARKS, MOST_CAUSES, counted_of, show_composite, show_malformed, show_spent
 from simeval.results.users import show_conduct
 
 WORST_FIRST: tuple[Outcome, ...] = ("error", "fail", "inconclusive", "pass")
@@ -217,4 +217,5 @@ def cost_of(page: Page) -> list[str]:
     trials = sum(scenario.trials for scenario in page.scenarios)
     spent = f"{counted_of(trials, 'conversation')}, {show_spent(page.usage, page.seconds)}"
     who = f"run {page.run_id}, seed {page.seed}, {', '.join(map(one_line, page.roles))}"
-    return [each for each in (page.guarantee, page.repeatability, spent, who) if each]
+    found = (page.guarantee, page.repeatability, spent, show_composite(page.usage), who)
+    return [each for each in found if each]

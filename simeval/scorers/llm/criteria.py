@@ -115,6 +115,7 @@ class CriteriaScorer(Scorer):
     examples: Sequence[LabelledExample] = ()
     controls: ExpectationControls | None = None
     control: ControlKind | None = None
+    escalated: bool = False
     timeout_seconds = None
     direction = "higher"
 
@@ -153,6 +154,7 @@ class CriteriaScorer(Scorer):
             most_tokens=self.most_tokens,
             prompt=self.prompt,
             control=self.control,
+            escalated=self.escalated,
         )
 
         async def ask(judge: Caller, repeat: int, seed: int) -> tuple[Rating, list[Mapping[str, object]]]:

@@ -46,6 +46,7 @@ class RubricScorer(Scorer):
     reply: JudgeReply = "json"
     controls: ExpectationControls | None = None
     control: ControlKind | None = None
+    escalated: bool = False
     timeout_seconds = None
     direction = "higher"
 
@@ -97,6 +98,7 @@ class RubricScorer(Scorer):
             "seed": seed,
             "prompt": self.prompt,
             "control": self.control,
+            "escalated": self.escalated,
         }
         if self.reply == "label":
             by_label = LabelGradeRequest(levels={_label(level): text for level, text in levels.items()}, **asked)

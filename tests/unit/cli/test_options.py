@@ -25,6 +25,8 @@ EXAMPLES: dict[str, tuple[list[str], object]] = {
     "gate": (["--gate", "not_fail"], "not_fail"),
     "joint": (["--joint"], True),
     "judge_repeats": (["--judge-repeats", "3"], 3),
+    "escalate": (["--escalate", "rating 4..8"], "rating 4..8"),
+    "escalation_audit": (["--escalation-audit", "0.2"], 0.2),
     "judge_reply": (["--judge-reply", "label"], "label"),
     "criteria_calls": (["--criteria-calls", "each"], "each"),
     "judge_examples": (["--judge-examples", "labels.csv"], "labels.csv"),

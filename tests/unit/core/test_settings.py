@@ -71,6 +71,7 @@ def test_a_limit_is_above_nothing(name: str, value: Any) -> None:
         ("significance_level", 0.5),
         ("significance_level", nan),
         ("max_error_rate", -0.1),
+        ("escalation_audit", 1.1),
         ("max_error_rate", 1.1),
         ("on_app_error", "ignore"),
         ("seed", 1.5),

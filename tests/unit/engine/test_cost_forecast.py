@@ -90,6 +90,15 @@ def test_typical_users_write_three_messages_but_not_more_than_they_may() -> None
     assert found.at_most["user"].calls == 40 * 7 + 40 * 2
 
 
+def test_a_second_judge_rates_each_conversation_at_most_and_three_in_ten_typically() -> None:
+    found = forecast_of(scenario(), settings=replace(PLAIN, escalate="rating 4..8"), judges=["judge/a", "judge/b"])
+
+    assert (found.at_most["judge"].calls, found.at_most["escalation"].calls) == (40, 40)
+    assert (found.typical["judge"].calls, found.typical["escalation"].calls) == (40, 12)
+    assert found.trial.calls == forecast_of(scenario()).trial.calls + 1
+    assert "30% of conversations escalated" in str(found)
+
+
 def test_audits_are_counted_by_their_share_and_at_most_one_a_trial() -> None:
     found = forecast_of(scenario("One"), settings=replace(PLAIN, audit_users=0.25))
 
