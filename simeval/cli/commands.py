@@ -108,6 +108,9 @@ def plan(context: click.Context, /, **options: Any) -> None:
 
     With --bar and --rate: how many trials a requirement takes. With SUITE: what each requirement of it accepts,
     and how it would fare if the app were as good as --rate says.
+
+    Exit status: 0 it can be proven; 1 no sample proves it (the rate is not above the bar, or too close to it), or a
+    requirement of SUITE cannot pass with its trials; 2 the command or the suite could not be used.
     """
     from simeval.cli.plan import show_plan
 
