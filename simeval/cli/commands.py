@@ -14,6 +14,7 @@ from simeval.cli.options import (
     baseline_options,
     color_option,
     html_option,
+    json_option,
     log_options,
     markdown_option,
     markdown_options,
@@ -39,8 +40,8 @@ def commands() -> None:
 @click.option(
     "--rerun", type=click.Choice(["failed"]), help="Run the scenarios alone that did not pass in the last run."
 )
-@click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
-@click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
+@json_option("result")
+@click.option("--junit", "junit_path", metavar="PATH", type=click.Path(), help="Write the result as JUnit XML.")
 @html_option
 @baseline_options
 @click.option("--address", help="Of --executor ray: its cluster.  [default: RAY_ADDRESS, or one started here]")
@@ -65,7 +66,7 @@ def run(context: click.Context, /, **options: Any) -> None:
 
 
 @commands.command(context_settings=CONTEXT)
-@click.argument("result")
+@click.argument("result", type=click.Path())
 @click.argument("labels", type=click.Path(path_type=Path), required=False)
 @click.option("--sample", type=click.IntRange(1), help="Draw so many trials at random for people to label.")
 @click.option("--out", type=click.Path(path_type=Path), help="Where --sample writes the file to fill in (CSV).")
@@ -78,7 +79,7 @@ def run(context: click.Context, /, **options: Any) -> None:
     help="Error on each side of the intervals.",
 )
 @store_option("Where runs are that are no files, and labels that stand in no file.")
-@click.option("--json", "json_path", metavar="PATH", help="Write the report as JSON; - for standard output.")
+@json_option("report")
 def agree(**options: Any) -> None:
     """Hold the judge of a run (RESULT, what --json wrote, or a run of the store) against people's LABELS.
 
@@ -95,7 +96,7 @@ def agree(**options: Any) -> None:
 
 
 @commands.command(context_settings=CONTEXT, cls=SettingsCommand)
-@click.argument("suite", required=False)
+@click.argument("suite", type=click.Path(), required=False)
 @click.option("--bar", type=float, help="The share of trials to prove, such as 0.9; 0.5 for a median.")
 @click.option("--rate", type=float, help="The true share it shall be proven at.  [default, of a suite: half-way to 1]")
 @click.option("--power", type=float, default=POWER, show_default=True, help="The chance of a pass that is wanted.")
@@ -108,6 +109,9 @@ def plan(context: click.Context, /, **options: Any) -> None:
 
     With --bar and --rate: how many trials a requirement takes. With SUITE: what each requirement of it accepts,
     and how it would fare if the app were as good as --rate says.
+
+    Exit status: 0 it can be proven; 1 no sample proves it (the rate is not above the bar, or too close to it), or a
+    requirement of SUITE cannot pass with its trials; 2 the command or the suite could not be used.
     """
     from simeval.cli.plan import show_plan
 
@@ -115,10 +119,10 @@ def plan(context: click.Context, /, **options: Any) -> None:
 
 
 @commands.command(context_settings=CONTEXT, cls=GroupedCommand)
-@click.argument("suite")
+@click.argument("suite", type=click.Path())
 @click.option("--judge-model", help="LiteLLM name of the judge.  [default: offline/judge]")
 @click.option("--write", is_flag=True, help="Ask the judge for the rubrics that are not there, and keep them.")
-@click.option("--json", "json_path", metavar="PATH", help="Write the rubrics as JSON; - for standard output.")
+@json_option("rubrics")
 @setting_options("model_concurrency", "model_timeout_seconds", "model_options", "secret_patterns")
 @click.pass_context
 def rubric(context: click.Context, /, **options: Any) -> None:
@@ -134,8 +138,8 @@ def rubric(context: click.Context, /, **options: Any) -> None:
 
 
 @commands.command(context_settings=CONTEXT)
-@click.argument("baseline")
-@click.argument("candidates", nargs=-1, required=True, metavar="CANDIDATE...")
+@click.argument("baseline", type=click.Path())
+@click.argument("candidates", type=click.Path(), nargs=-1, required=True, metavar="CANDIDATE...")
 @store_option("Where runs are that are no files.")
 @click.option("--margin", type=float, default=MARGIN, show_default=True, help="Loss of a share that is tolerated.")
 @click.option(
@@ -154,7 +158,7 @@ def rubric(context: click.Context, /, **options: Any) -> None:
 )
 @click.option("--higher", "higher_is_better", multiple=True, metavar="METRIC", help="Of experiments: more is better.")
 @click.option("--lower", "lower_is_better", multiple=True, metavar="METRIC", help="Of experiments: less is better.")
-@click.option("--json", "json_path", metavar="PATH", help="Write the comparison as JSON; - for standard output.")
+@json_option("comparison")
 @html_option
 @markdown_option
 @color_option
@@ -181,14 +185,18 @@ def compare(**options: Any) -> None:
 @click.option("--recorded", metavar="COLUMN", help="Of a table: the column with what was answered.")
 @click.option("--output", "outputs", multiple=True, metavar="COLUMN", help="Of a table: a column with a reference.")
 @click.option("--app", help="Answer anew by this app (MODULE:HANDLER, or a model) instead of what was recorded.")
-@click.option("--persona", metavar="YAML", help="The brand's persona, for authenticity, safety and alignment.")
-@click.option("--traits", metavar="JSON", help="The traits model that `simeval persona calibrate` wrote.")
+@click.option(
+    "--persona", metavar="YAML", type=click.Path(), help="The brand's persona, for authenticity, safety and alignment."
+)
+@click.option(
+    "--traits", metavar="JSON", type=click.Path(), help="The traits model that `simeval persona calibrate` wrote."
+)
 @click.option("--encoder", metavar="NAME", help="What embeds texts: hashed, minilm, a hub name or a folder.")
 @click.option("--sentiment-model", metavar="NAME", help="embedded, lexicon, a hub name or a folder.")
 @click.option("--judge-model", help="LiteLLM name of the model that grades.  [default: offline/judge]")
 @click.option("--share", "shares", multiple=True, metavar="METRIC=SHARE", help="To be true of at least this share.")
 @click.option("--median", "medians", multiple=True, metavar="METRIC=VALUE", help="To have at least this median.")
-@click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
+@json_option("result")
 @html_option
 @click.option(
     "--log-level",
@@ -251,7 +259,7 @@ def import_(**options: Any) -> None:
 @click.option("--dataset", metavar="NAME", help="Only experiments on this dataset.")
 @click.option("--where", metavar="KEY=VALUE", multiple=True, help="Only with this metadata, app or outcome.")
 @click.option("--metric", "metrics", metavar="METRIC", multiple=True, help="With the value and the interval of this.")
-@click.option("--json", "json_path", metavar="PATH", help="Write the runs as JSON; - for standard output.")
+@json_option("runs")
 def runs(store: str, **wanted: Any) -> None:
     """List the runs that a store has, the newest first."""
     from simeval.cli.runs import WantedRuns, list_runs
@@ -262,7 +270,7 @@ def runs(store: str, **wanted: Any) -> None:
 @commands.command(context_settings=CONTEXT)
 @click.argument("run", default="last")
 @store_option("A SQLite file or a PostgreSQL URL.")
-@click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
+@json_option("result")
 @html_option
 @markdown_options
 @click.option("--trial", type=click.IntRange(0), help="Show the conversations with this number, from 0.")
@@ -272,7 +280,7 @@ def runs(store: str, **wanted: Any) -> None:
 @click.option("--where", metavar="CONDITION", multiple=True, help="Only rows that meet it: METRIC<0.5, METRIC=no.")
 @click.option("--worst", metavar="METRIC", help="The rows that are worst by this metric, first.")
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many rows.")
-@click.option("--out", metavar="PATH", help="Write all those rows to a file, .csv or .jsonl.")
+@click.option("--out", metavar="PATH", type=click.Path(), help="Write all those rows to a file, .csv or .jsonl.")
 @screen_options
 def show(
     run: str,
@@ -314,8 +322,16 @@ def datasets(store: str) -> None:
 @click.option("--score", help="A number, true or false.")
 @click.option("--comment", metavar="TEXT")
 @click.option("--source", metavar="WHO", help="Who says so.")
-@click.option("--export", "export_path", metavar="PATH", help="Write feedback as JSON lines: all, or RUN's.")
-@click.option("--import", "import_path", metavar="PATH", help="Read feedback from JSON lines; no line is kept twice.")
+@click.option(
+    "--export", "export_path", metavar="PATH", type=click.Path(), help="Write feedback as JSON lines: all, or RUN's."
+)
+@click.option(
+    "--import",
+    "import_path",
+    metavar="PATH",
+    type=click.Path(),
+    help="Read feedback from JSON lines; no line is kept twice.",
+)
 @click.option("--remove", metavar="ID", help="Remove one feedback.")
 @store_option("A SQLite file or a PostgreSQL URL.")
 def feedback(store: str, **options: Any) -> None:
@@ -350,7 +366,7 @@ def delete(runs: tuple[str, ...], store: str, confirmed: bool) -> None:
     show_default=True,
     help="The share of a check's cases that the judge may get wrong.",
 )
-@click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
+@json_option("result")
 @setting_options(
     "canary_folder",
     "prompts",

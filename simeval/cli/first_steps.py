@@ -8,6 +8,7 @@ import click
 from simeval.cli import CONTEXT
 from simeval.cli.options import (
     GroupedCommand,
+    SettingsCommand,
     app_option,
     color_option,
     judge_option,
@@ -20,7 +21,7 @@ from simeval.core.app_handler import APP_FORMS
 
 
 @click.command("try", context_settings=CONTEXT, cls=GroupedCommand)
-@click.argument("suite")
+@click.argument("suite", type=click.Path())
 @app_option
 @only_option("Try the first scenario with this tag, or this in its title.  [default: the suite's first]")
 @judge_option
@@ -85,6 +86,38 @@ def schema() -> None:
     raise SystemExit(show_schema())
 
 
+@click.command(context_settings=CONTEXT, cls=SettingsCommand)
+@judge_option
+@user_option
+@click.option("--call", is_flag=True, help="Ask each of these models one short question.")
+@color_option
+@setting_options("store", "model_options", "model_timeout_seconds", "secret_patterns")
+@click.pass_context
+def doctor(context: click.Context, /, **options: Any) -> None:
+    """Look whether what a run needs is there: keys, models, the store, extras, versions.
+
+    Models are asked only with --call; what pyproject.toml names is looked at, too. Exit status: 0 all is in order; 1
+    something is not; 2 the command could not be used.
+    """
+    from simeval.cli.doctor import show_health
+
+    raise SystemExit(show_health(context, **options))
+
+
+@click.command(context_settings=CONTEXT)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(context: click.Context, /, shell: str) -> None:
+    """Print what makes a shell complete commands and options, for its start-up file.
+
+    bash: eval "$(simeval completion bash)" in ~/.bashrc. zsh: the same with zsh, in ~/.zshrc. fish: simeval completion
+    fish > ~/.config/fish/completions/simeval.fish
+    """
+    from simeval.cli.completion import show_completion
+
+    raise SystemExit(show_completion(context.find_root().command, shell))
+
+
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path), default=".")
 @click.option(
@@ -120,4 +153,4 @@ def generate(context: click.Context, /, **options: Any) -> None:
     raise SystemExit(write_suite(context, **options))
 
 
-FIRST_STEPS = (try_, probe, prompts, demo, schema, init, generate)
+FIRST_STEPS = (try_, probe, prompts, demo, doctor, completion, schema, init, generate)

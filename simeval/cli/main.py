@@ -8,9 +8,11 @@ from simeval.core.version import __version__
 SUMMARIES = {  # the first sentence of each command's help; a test compares them
     "agree": "Hold the judge of a run (RESULT, what --json wrote, or a run of the store) against people's LABELS.",
     "compare": "Say whether CANDIDATE is better or worse than BASELINE, or proven not to be worse.",
+    "completion": "Print what makes a shell complete commands and options, for its start-up file.",
     "datasets": "List the datasets that a store has, with their versions and tags.",
     "delete": "Delete RUNS with all that belongs to them.",
     "demo": "Show a run of a small suite against an embedded app: without an app of yours, a key or a network.",
+    "doctor": "Look whether what a run needs is there: keys, models, the store, extras, versions.",
     "feedback": (
         "Say of a trial of a RUN (its id, the beginning of it, or last) what you think, or list what was said."
     ),
@@ -63,7 +65,7 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that is called; fail with the name that may have been meant."""
-        if args[0] not in SUMMARIES:
+        if args[0] not in SUMMARIES and not ctx.resilient_parsing:
             from simeval.core.validation import closest
 
             ctx.fail(f"there is no command {args[0]!r}; {closest(args[0], list(SUMMARIES)) or 'see simeval --help.'}")

@@ -81,6 +81,7 @@ markdown_option = click.option(
     "--markdown",
     "markdown_path",
     metavar="PATH",
+    type=click.Path(),
     help="Write the result as Markdown of at most 60 kB, for a pull request.",
 )
 
@@ -96,6 +97,7 @@ html_option = click.option(
     "--html",
     "html_path",
     metavar="PATH",
+    type=click.Path(),
     callback=_file,
     help="Write a report to be opened in a browser: one file, all in it.",
 )
@@ -106,7 +108,7 @@ def suite_options(command: F) -> F:
     samples = click.option(
         "--samples", type=click.IntRange(1), help="Trials for each scenario, whatever the suite says."
     )
-    return _all_of(command, click.argument("suite"), app_option, judge_option, user_option, samples)
+    return _all_of(command, click.argument("suite", type=click.Path()), app_option, judge_option, user_option, samples)
 
 
 def log_options(command: F) -> F:
@@ -173,6 +175,12 @@ def _all_of(command: F, *options: Callable[[F], F]) -> F:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def json_option(what: str) -> Callable[[F], F]:
+    """Add the option that writes `what` was found for programs."""
+    help = f"Write the {what} as JSON; - for standard output."
+    return click.option("--json", "json_path", metavar="PATH", type=click.Path(), help=help)
 
 
 def store_option(help: str) -> Callable[[F], F]:

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from simeval.cli import CONTEXT
+from simeval.cli.options import json_option
 
 
 @click.group(context_settings=CONTEXT)
@@ -40,7 +41,7 @@ def persona_check(file: Path) -> None:
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Where the traits model is written (JSON).")
 @click.option("--test", type=click.Path(path_type=Path), help="More labelled turns, to measure the model on.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Fixes the folds and the intervals.")
-@click.option("--json", "json_path", metavar="PATH", help="Write the report as JSON; - for standard output.")
+@json_option("report")
 def persona_calibrate(**options: Any) -> None:
     """Fit the traits of PERSONA (YAML) to LABELLED turns: JSON lines with text, label (on or off) and session.
 

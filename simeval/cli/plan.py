@@ -12,8 +12,9 @@ from simeval.core.settings import DEFAULTS
 from simeval.core.terminal import room_of
 from simeval.errors import DefinitionError
 from simeval.suites.files import load_suite
-from simeval.suites.planning import SuitePlan, plan, plan_suite
+from simeval.suites.planning import SampleSizePlan, SuitePlan, plan, plan_suite
 
+NOT_PROVABLE = 1
 ONLY_OF_A_BAR = ("bar", "power", "requirements")
 ONLY_OF_A_SUITE = ("samples", "early_stopping", "stop", "gate")
 
@@ -28,18 +29,20 @@ def show_plan(
     requirements: int,
     samples: int | None,
 ) -> int:
-    """Plan a requirement, or forecast a suite, and give the exit status.
+    """Plan a requirement, or forecast a suite, and give the exit status: 1 where something cannot be proven.
 
     An option that was written and would change nothing is refused.
     """
     configure_logging("WARNING")
     written = written_flags(context)
 
-    def show() -> None:
+    def show() -> int:
         if suite is not None:
             _refuse(written, ONLY_OF_A_BAR, "it does not apply to a suite, which has bars of its own")
             loaded = load_suite(suite).sized(samples)
-            found: object = plan_suite(loaded, loaded.settings.overridden(overrides(context)), true_rate=rate)
+            found: SuitePlan | SampleSizePlan = plan_suite(
+                loaded, loaded.settings.overridden(overrides(context)), true_rate=rate
+            )
         elif bar is None and rate is None:
             raise DefinitionError("plan", found="there is nothing to plan", do="give a suite, or --bar and --rate")
         elif bar is None:
@@ -62,6 +65,7 @@ def show_plan(
             )
         shown = found.text(room_of(sys.stdout)) if isinstance(found, SuitePlan) else found
         sys.stdout.write(f"{shown}\n")
+        return 0 if found.can_pass else NOT_PROVABLE
 
     return status_of(show)
 

@@ -56,7 +56,7 @@ def _printed(name: str) -> str:
         return source_of(name)
     scorers = _of_scorers()
     if name not in scorers:
-        do = nearest(name, [*prompt_names(), *scorers])
+        do = nearest(name, [*prompt_names(), *scorers], see="`simeval prompts` lists them")
         raise DefinitionError("prompts", found=f"there is no prompt {name!r}", do=do)
     texts = scorers[name]
     arguments = ", ".join(f"{argument}: ..." for argument in texts)

@@ -8,6 +8,7 @@ from simeval.cli import CONTEXT
 from simeval.cli.options import (
     GroupedCommand,
     html_option,
+    json_option,
     log_options,
     only_option,
     setting_options,
@@ -47,8 +48,8 @@ def worker(context: click.Context, /, **options: Any) -> None:
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @store_option("Where the merged run is kept, and where runs are that are no stores.")
 @click.option("--allow-missing", is_flag=True, help="Merge although shards are missing; the merged run is no pass.")
-@click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON; - for standard output.")
-@click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
+@json_option("result")
+@click.option("--junit", "junit_path", metavar="PATH", type=click.Path(), help="Write the result as JUnit XML.")
 @html_option
 def merge(runs: tuple[str, ...], store: str, **options: Any) -> None:
     """Make one run of the runs of a suite's shards (`simeval run --shard 1/8` to 8/8).

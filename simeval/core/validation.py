@@ -1,5 +1,6 @@
 """Checks of arguments: each raises DefinitionError, which says where, what was found and what to do."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
@@ -9,6 +10,10 @@ WORDS: Mapping[str, bool] = {  # by which people say yes and no in files and on 
     **dict.fromkeys(("true", "yes", "pass"), True),
     **dict.fromkeys(("false", "no", "fail"), False),
 }
+MOST_LISTED = 16  # names that are told where none is likely to be meant
+MOST_ASKED = 3  # names that may have been meant
+LIKELY, AS_LIKELY, WORD_WEIGHT = 0.7, 0.05, 0.3  # chosen on some thirty slips: "json" is valid_json or json_match
+_WORD = re.compile(r"[^\W\d_]+|\d+")
 LARGEST_SAMPLE = 10_000  # trials of one scenario; boundaries of larger designs would take many seconds
 
 
@@ -75,16 +80,35 @@ def plain(kind: str, said: str) -> str:
     return next((do for begin, do in _PLAIN.items() if kind.startswith(begin)), said[:1].lower() + said[1:])
 
 
-def nearest(name: str, known: Sequence[str], *, more: str = "") -> str:
-    """Say which of the `known` names one may have been meant for, or else all of them, and what `more` there is."""
-    return closest(name, known) or f"use one of {', '.join(known)}{more}"
+def nearest(name: str, known: Sequence[str], *, more: str = "", see: str = "") -> str:
+    """Say which of the `known` names one may have been meant for.
+
+    Where none is likely, say all of them, and what `more` there is; of many those that are most alike, and who tells
+    (`see`) the others.
+    """
+    if asked := closest(name, known):
+        return asked
+    if len(known) <= MOST_LISTED:
+        return f"use one of {', '.join(known)}{more}"
+    listed = ", ".join(each for _, each in _alike(name, known)[:MOST_ASKED])
+    return f"use one of {len(known)}, such as {listed}{more}" + (f"; {see}" if see else "")
 
 
 def closest(name: str, known: Sequence[str]) -> str:
-    """Ask whether the one of the `known` names was meant that is like this one; nothing where none is."""
-    from difflib import get_close_matches
+    """Ask whether the one of the `known` names was meant that is like this one, or which of several; else nothing."""
+    alike = _alike(name, known)
+    best = max([LIKELY, *(likeness for likeness, _ in alike)])
+    asked = [repr(each) for likeness, each in alike if likeness > best - AS_LIKELY and likeness >= LIKELY][:MOST_ASKED]
+    *others, last = asked or [""]
+    return f"did you mean {', '.join(others)}{' or ' if others else ''}{last}?" if last else ""
 
-    close = sorted(
-        get_close_matches(name, known), key=lambda each: each[:2] != name[:2]
-    )  # words begin as they are meant
-    return f"did you mean {close[0]!r}?" if close else ""
+
+def _alike(name: str, known: Sequence[str]) -> Sequence[tuple[float, str]]:
+    """Return the `known` names with how much each is like this one: in its letters, and in its whole words."""
+    from difflib import SequenceMatcher
+
+    words, found = set(_WORD.findall(name.casefold())), []
+    for each in known:
+        shared = len(words & set(_WORD.findall(each.casefold()))) / max(len(words), 1)
+        found.append((SequenceMatcher(None, name.casefold(), each.casefold()).ratio() + WORD_WEIGHT * shared, each))
+    return sorted(found, key=lambda likeness: -likeness[0])

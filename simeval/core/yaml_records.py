@@ -57,7 +57,13 @@ def with_known_fields(found: Any, names: Sequence[str]) -> Any:
     unknown = [key for key in found if isinstance(key, str) and key not in names]
     if unknown:
         raise mistakes(
-            (key, found[key], DefinitionError(key, found=f"there is no field {key!r}", do=nearest(key, names)))
+            (
+                key,
+                found[key],
+                DefinitionError(
+                    key, found=f"there is no field {key!r}", do=nearest(key, names, see="`simeval schema` has them")
+                ),
+            )
             for key in unknown
         )
     return found

@@ -16,6 +16,7 @@ from simeval.core.conversation import Message
 from simeval.core.event_loops import require_asyncio, require_no_loop
 from simeval.core.setting_overrides import SettingOverrides
 from simeval.core.settings import DEFAULTS, Settings
+from simeval.core.unawaited import advised
 from simeval.core.validation import require
 from simeval.datasets.dataset import Dataset
 from simeval.engine.executors.protocol import LEASE_SECONDS
@@ -90,6 +91,7 @@ class Engine:
         app_handler: ExampleApp | None = None,
         **options: Unpack[ExperimentOptions],
     ) -> ExperimentResult: ...
+    @advised("evaluate was not awaited: write `await engine.evaluate(...)`, or `engine.evaluate_sync(...)`")
     async def evaluate(
         self,
         scenarios: ScenarioTest | Sequence[ScenarioTest] | Dataset,
@@ -141,6 +143,7 @@ class Engine:
         evaluate: Callable[..., Awaitable[EvaluationResult | SuiteResult | ExperimentResult]] = self.evaluate
         return anyio.run(partial(evaluate, scenarios, app_handler, **options))
 
+    @advised("experiment was not awaited: write `await engine.experiment(...)`")
     async def experiment(
         self,
         dataset: Dataset,

@@ -24,6 +24,7 @@ from simeval.models.protocol.model import Model, ModelKind, SharedModel
 from simeval.models.protocol.provider import Provider
 from simeval.models.provider_table import is_embedded, maker_of, provider_of
 from simeval.models.providers.endpoints import COMPATIBLE, LITELLM, TRANSPORT, Endpoint
+from simeval.models.providers.offline import OFFLINE_PREFIX
 from simeval.models.reply_cache import ReplyCache
 
 _SAME_ANSWERS = frozenset({"api_key", TRANSPORT})  # of an address; no call is told apart by them
@@ -74,6 +75,9 @@ class Models:
         base = self._base(named, address)
         if isinstance(named, str) and not is_embedded(named):
             self._note_family(named, role, address)
+        elif isinstance(named, str) and role and named != f"{OFFLINE_PREFIX}{role}":
+            do = f"use {OFFLINE_PREFIX}{role}, or a model of a provider, such as openai/gpt-5-nano"
+            raise DefinitionError(f"model {named!r}", found=f"it cannot play the {role}", do=do)
         address = address if isinstance(named, str) else {}
         key = _key(base.name, address)
         endpoint = getattr(base, "endpoint", None)

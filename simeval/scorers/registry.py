@@ -22,6 +22,7 @@ def _can_be_made(kind: type) -> bool:
     return issubclass(kind, ColumnScorer) and hasattr(kind, "score") and not inspect.isabstract(kind)
 
 
+LISTED = "docs/guides/scorers.md lists them"
 SCORERS = Registry("simeval.scorers", _can_be_made, suffix="Scorer")
 
 
@@ -44,7 +45,7 @@ def named_scorer(name: str, options: ScorerOptions | None = None) -> Scorer:
         return METRICS[name]
     kind = SCORERS.find(name)
     if kind is None:
-        do = nearest(name, [*METRICS, *SCORERS.names])
+        do = nearest(name, [*METRICS, *SCORERS.names], see=LISTED)
         raise DefinitionError("scorer", found=f"found {name!r}", do=do)
     arguments = inspect.signature(kind).parameters
     known = {option.removeprefix(f"{name}_"): value for option, value in asdict(options or ScorerOptions()).items()}

@@ -31,7 +31,7 @@ from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
 from simeval.scorers.base import Scorer
 from simeval.scorers.metrics import BOUNDED, METRICS, TURN_METRICS, find_metric
-from simeval.scorers.registry import SCORERS
+from simeval.scorers.registry import LISTED, SCORERS
 from simeval.scorers.text.tool_rules import ToolRules
 from simeval.suites.apps.http_app import HttpApp
 from simeval.suites.apps.socket_app import SocketApp
@@ -45,6 +45,8 @@ TEXTS = ConfigDict(str_strip_whitespace=True, str_min_length=1)
 EVALUATORS = Registry(
     "simeval.evaluators", lambda kind: issubclass(kind, Evaluator) and not isabstract(kind), suffix="Evaluator"
 )
+
+_MEANT = {"average": "mean", "avg": "mean", "median": "quantile", "rating_median": "rating_average"}
 
 
 def read_evaluator(found: object) -> Evaluator:
@@ -74,7 +76,7 @@ def read_scorer(found: object) -> Any:
     if ":" in name:
         return load_object(name, what="scorer")
     more = f", or {BOUNDED} (for {TURN_METRICS}), or a scorer of yours as MODULE:OBJECT"
-    do = nearest(str(found), [*METRICS, *SCORERS.names], more=more)
+    do = nearest(str(found), [*METRICS, *SCORERS.names], more=more, see=LISTED)
     raise DefinitionError("scorer", found=f"found {found!r:.80}", do=do)
 
 
@@ -93,7 +95,9 @@ def _described(found: Mapping[str, Any], registry: Registry, base: type) -> Any:
             do = f"name a class that inherits {base.__name__}"
             raise mistake("type", name, found=f"{name!r} is no {what}", do=do)
     if kind is None:
-        do = nearest(str(name), registry.names, more=", or a class of yours as MODULE:CLASS")
+        more, see = ", or a class of yours as MODULE:CLASS", LISTED if registry is SCORERS else ""
+        meant = _MEANT.get(str(name)) if registry is EVALUATORS else None
+        do = f"did you mean {meant!r}?" if meant else nearest(str(name), registry.names, more=more, see=see)
         raise mistake("type", name, found=f"found the type {name!r:.80}", do=do)
     return _reader(kind).validate_python(arguments)
 

@@ -42,6 +42,11 @@ class SampleSizePlan:
     fixed: planning.FixedSample | None
     design: Design | None
 
+    @property
+    def can_pass(self) -> bool:
+        """Whether there is a sample that proves it."""
+        return self.design is not None and self.fixed is not None
+
     def __str__(self) -> str:
         many = f" each ({show_share(self.power)} for all {self.requirements})" if self.requirements > 1 else ""
         level = f"{self.level:.3g}" + (f" ({self.significance_level:g} for the list)" if self.joint else "")
@@ -158,6 +163,11 @@ class SuitePlan:
     """What a suite will come to, requirement by requirement, if the app is as good as is said."""
 
     forecasts: tuple[RequirementForecast, ...]
+
+    @property
+    def can_pass(self) -> bool:
+        """Whether every requirement has trials enough for a pass."""
+        return all(each.can_pass for each in self.forecasts)
 
     @property
     def prob_pass(self) -> float | None:

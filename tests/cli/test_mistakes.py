@@ -139,6 +139,29 @@ QUIET: dict[str, tuple[str, tuple[str, ...], str]] = {
         ("run", "siute.yaml", "--app", "mistaken_app:handle"),
         "suite 'siute.yaml': there is no such file or folder; name a YAML file, a folder of them, or module:object.",
     ),
+    "an evaluator has another name": (
+        SUITE.replace("success_rate", "rating_median"),
+        RUN,
+        "suite.yaml, line 7, field scenarios.0.then.evaluator.type: found the type 'rating_median'; did you mean "
+        "'rating_average'?",
+    ),
+    "half of a scorer's name is given": (
+        SUITE.replace("expected_behavior: It answers", "scorer: json"),
+        RUN,
+        "suite.yaml, line 6, field scenarios.0.then.scorer: found 'json'; did you mean 'json_match' or 'valid_json'?",
+    ),
+    "a prompt has a name like none": (
+        SUITE,
+        (*RUN, "--prompt", "xyz=suite.yaml"),
+        "prompts: there is no prompt 'xyz'; use one of audit, criteria, criterion_label, judge, judge_label, rubric, "
+        "user.",
+    ),
+    "the judge is an embedded app": (
+        SUITE,
+        (*RUN, "--judge-model", "offline/app"),
+        "model 'offline/app': it cannot play the judge; use offline/judge, or a model of a provider, such as "
+        "openai/gpt-5-nano.",
+    ),
     "a run is compared with itself": (
         SUITE,
         ("compare", "run.json", "run.json"),
@@ -155,6 +178,7 @@ def evaluated(*scenarios: Any, handler: Any = str) -> Any:
     return lambda: Engine(store=None, display="none").evaluate_sync(list(scenarios), handler)
 
 
+UNAWAITED = "evaluate was not awaited: write `await engine.evaluate(...)`, or `engine.evaluate_sync(...)`"
 IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
     "a title is used twice": (
         evaluated(FIRST, FIRST, handler=lambda message: "hello"),
@@ -229,6 +253,28 @@ def test_a_mistake_in_python_is_told_in_these_words(mistake: str) -> None:
         make()
 
     assert str(raised.value) == said
+
+
+def test_the_result_of_an_evaluation_that_was_not_awaited_says_so() -> None:
+    pending: Any = Engine(store=None, display="none").evaluate(FIRST, str)
+
+    with pytest.raises(AttributeError) as raised:
+        _ = pending.passed
+    pending.close()
+
+    assert str(raised.value) == f"there is no 'passed' yet: {UNAWAITED}"
+    assert repr(pending) == f"<{UNAWAITED}>"
+
+
+def test_an_evaluation_that_was_not_awaited_warns() -> None:
+    with pytest.warns(RuntimeWarning) as warned:
+        _forget(Engine(store=None, display="none"))
+
+    assert [str(each.message) for each in warned] == [UNAWAITED]
+
+
+def _forget(engine: Engine) -> None:
+    engine.evaluate(FIRST, str)
 
 
 def test_the_usual_message_has_at_most_two_lines() -> None:

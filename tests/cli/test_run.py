@@ -266,6 +266,13 @@ def test_a_plan_takes_every_option_that_applies(folder: Path, arguments: tuple[s
     assert "trials" in done.stdout
 
 
+@pytest.mark.parametrize("arguments", [("--bar", "0.9", "--rate", "0.8"), ("suite.yaml", "--samples", "3")])
+def test_a_plan_of_what_cannot_be_proven_ends_with_1(folder: Path, arguments: tuple[str, ...]) -> None:
+    done = simeval(folder, "plan", *arguments)
+
+    assert (done.returncode, done.stderr) == (1, "")
+
+
 def test_a_plan_takes_the_settings_of_its_suite_after_those_of_the_command(folder: Path) -> None:
     twice = SUITE + SUITE.split("scenarios:")[1].replace("says what it does", "says it again")
     (folder / "joint.yaml").write_text(f"settings: {{joint: true}}\n{twice}")

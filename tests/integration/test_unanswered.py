@@ -78,3 +78,9 @@ async def test_errors_of_several_kinds_are_failures_of_the_app() -> None:
         raise (KeyError if next(numbers) % 2 else ValueError)("no")
 
     assert (await Engine(seed=1).evaluate(scenario(), broken)).outcome == "fail"
+
+
+async def test_its_cause_stands_in_the_report_once() -> None:
+    result = await Engine(seed=1).evaluate(SUITE, parses)
+
+    assert str(result).count("JSONDecodeError") == 1

@@ -73,12 +73,16 @@ def check_files(wheel: Path) -> None:
 
 
 def check_program(python: Path, folder: Path) -> None:
-    """Start the command and run the user's file."""
+    """Start the command, run the user's file, and show what a new user looks at; nothing is left in the folder."""
     version = run([str(python.with_name("simeval")), "--version"], folder)
     assert re.search(r"\d+\.\d+\.\d+", version), version
     assert "site-packages" in run([str(python), "-c", "import simeval; print(simeval.__file__)"], folder)
     assert "# system" in run([str(python.with_name("simeval")), "prompts", "user"], folder)
     run([str(python), str(USER)], folder)
+    assert "scenarios" in run([str(python.with_name("simeval")), "demo"], folder)
+    assert run([str(python.with_name("simeval")), "doctor"], folder).endswith("in order\n")
+    assert "_SIMEVAL_COMPLETE" in run([str(python.with_name("simeval")), "completion", "zsh"], folder)
+    assert not any(folder.iterdir()), "something was left behind"
 
 
 def check_types(python: Path, folder: Path) -> None:

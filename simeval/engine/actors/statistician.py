@@ -14,6 +14,7 @@ from simeval.core.logs import log
 from simeval.core.preparation import Prepared
 from simeval.core.settings import Settings
 from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Verdict
+from simeval.engine.actors.empty_answers import EmptyAnswers
 from simeval.engine.actors.tally import Tally, show_found
 from simeval.engine.actors.unanswered import Unanswered
 from simeval.engine.flow.demand import Demand
@@ -55,7 +56,7 @@ class Statistician:
         begun: date,
     ) -> None:
         self._settings, self._demand, self._stop, self._on_trial = settings, demand, stop, on_trial
-        self._unanswered, self._begun = Unanswered(), begun
+        self._unanswered, self._empty, self._begun = Unanswered(), EmptyAnswers(), begun
         self._tallies = [
             Tally(plan, plan.tests(settings.stop_mode), [0] * len(plan.measures), [0] * len(plan.measures), known)
             for plan, known in zip(plans, recalled, strict=True)
@@ -106,6 +107,7 @@ class Statistician:
 
     def result(self, run: RunRecord) -> SuiteResult:
         """Return the result of every scenario, in the suite's order."""
+        run = replace(run, notes=(*run.notes, *filter(None, [self._empty.said])))
         return SuiteResult(tuple(self._result(tally, run) for tally in self._tallies), run)
 
     def standings(self, run: RunRecord) -> list[Standing]:  # noqa: ARG002
@@ -173,6 +175,7 @@ class Statistician:
                 continue
             tally.judgements.append(released)
             self._unanswered.take(released)
+            self._empty.take(released)
             for position, result in enumerate(released.results):
                 if tally.refusal(position):
                     continue

@@ -107,7 +107,11 @@ def prompt_names() -> Sequence[str]:
 def source_of(name: str) -> str:
     """Return the file of a prompt as it stands. Raises DefinitionError where there is none of this name."""
     if name not in prompt_names():
-        raise DefinitionError("prompts", found=f"there is no prompt {name!r}", do=nearest(name, prompt_names()))
+        raise DefinitionError(
+            "prompts",
+            found=f"there is no prompt {name!r}",
+            do=nearest(name, prompt_names(), see="`simeval prompts` lists them"),
+        )
     return (_folder() / f"{name}{SUFFIX}").read_text(encoding="utf-8")
 
 

@@ -11,20 +11,30 @@ from simeval.results.screen.page import Page, ShownExpectation, ShownScenario, S
 MOST_MESSAGES = 6  # of a conversation that stands in the screen after a run
 
 
-def worst_lines(scenario: ShownScenario, terminal: Terminal) -> list[str]:
-    """Return the conversation that speaks most against the first expectation that did not pass; [] where none does."""
+def worst_lines(scenario: ShownScenario, terminal: Terminal, *, known: str = "") -> list[str]:
+    """Return the conversation that speaks most against the first expectation that did not pass; [] where none does.
+
+    What went wrong in it is left out where that is `known`.
+    """
     found = (each for each in scenario.expectations if each.outcome == scenario.outcome and each.worst is not None)
     for expectation in found:
         trial = scenario.conversations.get(-1 if expectation.worst is None else expectation.worst)
         if trial is not None:
-            return _worst(trial, expectation.label, terminal)
+            return _worst(trial, expectation.label, terminal, known)
     return []
 
 
-def _worst(trial: ShownTrial, label: str, terminal: Terminal) -> list[str]:
+def is_known(failure: str, known: str) -> bool:
+    """Return whether the cause of a failure, which stands after who failed and when, is among what is `known`."""
+    cause = failure.partition(": ")[2]
+    return bool(cause) and cause in known
+
+
+def _worst(trial: ShownTrial, label: str, terminal: Terminal, known: str) -> list[str]:
     found = trial.scores.get(label)
     if found is None:
-        said = f": {one_line('; '.join(trial.failures))}" if trial.failures else ""
+        failures = [failure for failure in trial.failures if not is_known(failure, known)]
+        said = f": {one_line('; '.join(failures))}" if failures else ""
     else:
         reasoning = f": {one_line(found.reasoning)}" if found.reasoning else ""
         said = "" if found.score is None else f", score {found.score:g}{reasoning}"

@@ -9,7 +9,7 @@ from simeval.evaluators.verdicts import show_share
 from simeval.results.claims import show_claims
 from simeval.results.gates import gates_told
 from simeval.results.outcomes import meets_gate
-from simeval.results.screen.conversations import worst_lines
+from simeval.results.screen.conversations import is_known, worst_lines
 from simeval.results.screen.page import Page, ShownScenario
 from simeval.results.screen.requirement import COLOURS, requirement_lines
 from simeval.results.text import MARKS, MOST_CAUSES, counted_of, show_composite, show_malformed, show_spent
@@ -117,7 +117,7 @@ def _scenario_blocks(page: Page, terminal: Terminal, *, detailed: bool) -> Itera
         for scenario in shown:
             lines = _scenario_lines(scenario, terminal, detailed=detailed, known=reason)
             if outcome != "pass" and told < MOST_TOLD:
-                worst = worst_lines(scenario, terminal)
+                worst = worst_lines(scenario, terminal, known=reason)
                 told += bool(worst)
                 lines += worst
             block += lines
@@ -181,9 +181,13 @@ def _against_baseline(page: Page, terminal: Terminal) -> list[str]:
 
 
 def failure_lines(page: Page, terminal: Terminal) -> list[str]:
-    """Say what went wrong on single trials, each cause once with its count, also where all passed."""
+    """Say what went wrong on single trials, each cause once with its count, also where all passed.
+
+    Where it is all that the headline tells already, nothing is said.
+    """
     counted = Counter(one_line(str(failure)) for scenario in page.scenarios for failure in scenario.errors)
-    if not counted:
+    known = shared_reason(page)
+    if all(is_known(failure.error, known) for scenario in page.scenarios for failure in scenario.errors):
         return []
     trials = sum(len({each.index for each in scenario.errors}) for scenario in page.scenarios)
     lines = [f"{counted_of(trials, 'conversation')} went wrong:"]

@@ -240,7 +240,7 @@ def test_what_no_file_can_hold_is_named_by_module_and_object(own: str, file: Pat
         ("{texts: [a]}", "scorer.type", "the field is missing; add it: one of alignment, "),
         ("{type: contians}", "scorer.type", "found the type 'contians'; did you mean 'contains'?"),
         ("{type: 5}", "scorer.type", "found the type 5; use one of "),
-        ("[5]", "scorer", "found [5]; use one of response_latency, "),
+        ("[5]", "scorer", "found [5]; use one of "),
         ("contian", "scorer", "found 'contian'; did you mean 'contains'?"),
         ("{type: contains, text: [a]}", "scorer.text", "there is no field 'text'; did you mean 'texts'?"),
         ("{type: contains, texts: a}", "scorer.texts", "found 'a'; give a list, such as [one, two]"),

@@ -92,7 +92,7 @@ def file(tmp_path: Path) -> Path:
             suite(then="      scorer: speed\n"),
             7,
             "scenarios.0.then",
-            "response_latency, time_to_first_token, response_length",
+            "docs/guides/scorers.md lists them",
         ),
         (
             suite(then="      scorer: speed\n"),

@@ -1,0 +1,166 @@
+"""What `simeval doctor` does: looks whether what a run needs is there, and says what to do where it is not.
+
+versions, extras, keys, project, store, models  ──Finding──►  lines and an exit status
+"""
+
+import os
+import platform
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+from tempfile import TemporaryFile
+from time import perf_counter
+from typing import Any
+
+import anyio
+import click
+
+from simeval.cli.options import overrides
+from simeval.cli.output import status_of
+from simeval.core.logs import configure_logging
+from simeval.core.retry_config import RetryConfig
+from simeval.core.setting_choices import ModelRole
+from simeval.core.settings import Settings
+from simeval.core.tables import printable
+from simeval.core.terminal import Color, Terminal, terminal_of
+from simeval.core.usage import Ledger
+from simeval.core.version import __version__
+from simeval.errors import DefinitionError, SimevalError
+from simeval.models.protocol.prompts import ChatRequest
+from simeval.models.provider_table import is_embedded
+from simeval.models.registry import Models
+from simeval.store.opening import open_journal
+from simeval.suites.definitions import Cast
+from simeval.suites.project import Project, read_project
+
+WRONG = 1
+LABEL = 12  # cells of the names before what is said
+LIBRARIES = ("litellm", "numpy", "scipy", "sqlalchemy", "aiohttp", "pydantic")
+HELLO = "Answer with one word: hello"
+_KEY = re.compile(r"\w+_API_KEY")
+_EXTRA = re.compile(r"^(?P<library>[\w.-]+).*extra == [\"'](?P<extra>[\w-]+)[\"']")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was found of one thing that a run may need."""
+
+    name: str
+    said: str
+    is_wrong: bool = False
+
+
+def show_health(
+    context: click.Context, *, judge_model: Sequence[str], user_model: str | None, call: bool, color: Color
+) -> int:
+    """Say what there is for a run, and give the exit status: 1 where something is wrong."""
+    configure_logging("ERROR")
+
+    def work() -> int:
+        given, terminal = overrides(context), terminal_of(sys.stdout, color)
+        findings: list[Finding] = []
+        for finding in _findings(given, Cast(None, judge_model, user_model), is_called=call):
+            sys.stdout.write("\n".join(_lines(terminal, finding)) + "\n")
+            sys.stdout.flush()
+            findings.append(finding)
+        wrong = [finding.name for finding in findings if finding.is_wrong]
+        said = f"to be mended: {', '.join(wrong)}" if wrong else "all that was looked at is in order"
+        sys.stdout.write(f"\n{said}\n")
+        return WRONG if wrong else 0
+
+    return status_of(work)
+
+
+def _findings(given: Mapping[str, Any], cast: Cast, *, is_called: bool) -> Iterator[Finding]:
+    yield Finding("simeval", f"{__version__}, Python {platform.python_version()}, {platform.platform()}")
+    yield Finding("libraries", ", ".join(f"{name} {version(name)}" for name in LIBRARIES if is_installed(name)))
+    yield _extras()
+    keys = sorted(name for name, value in os.environ.items() if value and _KEY.fullmatch(name))
+    yield Finding("keys", f"{', '.join(keys) or 'none'} (variables that end in _API_KEY; their values are not shown)")
+    project = Project()
+    try:
+        project = read_project(Path())
+    except DefinitionError as error:
+        yield Finding("project", str(error), is_wrong=True)
+    settings = project.settings.overridden(given)
+    yield _store(settings)
+    yield from _models(settings, cast.over(project.cast), is_called=is_called)
+
+
+def is_installed(library: str) -> bool:
+    """Return whether a library is there."""
+    try:
+        version(library)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def _extras() -> Finding:
+    needed: dict[str, list[str]] = {}
+    for requirement in requires("simeval") or ():
+        if match := _EXTRA.match(requirement):
+            needed.setdefault(match["extra"], []).append(match["library"])
+    there = sorted(extra for extra, libraries in needed.items() if all(map(is_installed, libraries)))
+    absent = sorted(needed.keys() - set(there))
+    rest = f"; not installed: {', '.join(absent)}" if absent else ""
+    return Finding("extras", f"{', '.join(there) or 'none'}{rest}")
+
+
+def _store(settings: Settings) -> Finding:
+    """Say whether a run can be kept: a store that is there is opened, and nothing is left behind of one that is not."""
+    where = settings.store
+    if where is None:
+        return Finding("store", "none: nothing is kept, and no run can be resumed")
+    try:
+        if "://" in str(where) or Path(str(where)).exists():
+            with closing(open_journal(str(where))):
+                return Finding("store", f"{where}: it can be opened")
+        with TemporaryFile(dir=next(folder for folder in Path(str(where)).absolute().parents if folder.exists())):
+            return Finding("store", f"{where}: it is not there yet, and can be made")
+    except SimevalError as error:
+        return Finding("store", str(error), is_wrong=True)
+    except OSError as error:
+        do = "name another with --store, or none"
+        return Finding("store", f"{where} cannot be made ({error.strerror}); {do}", is_wrong=True)
+
+
+def _models(settings: Settings, cast: Cast, *, is_called: bool) -> Iterator[Finding]:
+    roles: list[tuple[ModelRole, str]] = [("judge", name) for name in cast.judge_model or ("offline/judge",)]
+    roles += [("user", cast.user_model)] if cast.user_model else []
+    for role, name in roles:
+        try:
+            yield Finding(role, f"{name}: {anyio.run(partial(_look_at, name, role, settings, is_called=is_called))}")
+        except SimevalError as error:
+            yield Finding(role, str(error), is_wrong=True)
+
+
+async def _look_at(name: str, role: ModelRole, settings: Settings, *, is_called: bool) -> str:
+    """Return what there is to say of a model. Raises DefinitionError and ModelError where it cannot be used."""
+    models = Models(settings.overridden({"cache": False, "retry_config": RetryConfig(max_attempts=1)}))
+    models.open()
+    try:
+        model = models.get(name, role)
+        await models.check()
+        if is_embedded(name):
+            return "an embedded heuristic, which needs no key and no network"
+        if not is_called:
+            return "its key is there; --call asks it something"
+        caller, clock = models.caller(model, Ledger(), role=role), perf_counter()
+        said = await caller.text(ChatRequest(history=[{"role": "user", "content": HELLO}]))
+        return f"it answered {said.strip()[:40]!r} in {perf_counter() - clock:.1f} s"
+    finally:
+        await models.close()
+
+
+def _lines(terminal: Terminal, finding: Finding) -> list[str]:
+    sign = terminal.paint("✗", "red") if finding.is_wrong else terminal.paint("✓", "green")
+    name = f"{finding.name:<{LABEL}}"
+    return terminal.finished(
+        terminal.wrap(printable(finding.said), first=f"{sign} {terminal.paint(name, 'dim')}", rest=" " * (LABEL + 2))
+    ).splitlines()

@@ -1,0 +1,67 @@
+"""What an async method returns before it is awaited: a coroutine that says so where it is taken for the result."""
+
+import sys
+import warnings
+from collections.abc import Callable, Coroutine, Generator
+from functools import wraps
+from inspect import CORO_CREATED, getcoroutinestate
+from typing import Any, NoReturn, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_OWN = ("__", "cr_")  # how the names begin that a coroutine has itself
+
+
+class Unawaited(Coroutine[Any, Any, T]):
+    """A coroutine whose every other attribute, text and end without `await` say what to write."""
+
+    def __init__(self, coroutine: Coroutine[Any, Any, T], advice: str) -> None:
+        self._coroutine, self._advice, self._is_awaited = coroutine, advice, False
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        self._is_awaited = True  # what awaits keeps the coroutine alone
+        return self._coroutine.__await__()
+
+    def send(self, value: Any, /) -> Any:
+        return self._coroutine.send(value)
+
+    def throw(self, *raised: Any) -> Any:
+        return self._coroutine.throw(*raised)
+
+    def close(self) -> None:
+        self._coroutine.close()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith(_OWN):
+            return getattr(self._coroutine, name)
+        raise AttributeError(f"there is no {name!r} yet: {self._advice}")
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(self._advice)
+
+    def __repr__(self) -> str:
+        return f"<{self._advice}>"
+
+    def __del__(self, warn: Callable[..., None] = warnings.warn) -> None:
+        if not self._is_awaited and getcoroutinestate(self._coroutine) == CORO_CREATED:
+            self._coroutine.close()  # Python would say that it was never awaited, and not what to write
+            warn(self._advice, RuntimeWarning, stacklevel=2)
+
+
+def advised(
+    advice: str,
+) -> Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, Coroutine[Any, Any, T]]]:
+    """Return a decorator of async functions, by which a forgotten `await` is told by this `advice`."""
+
+    def decorated(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
+            return Unawaited(function(*args, **kwargs), advice)
+
+        if sys.version_info >= (3, 12):
+            from inspect import markcoroutinefunction
+
+            markcoroutinefunction(call)
+        return call
+
+    return decorated
