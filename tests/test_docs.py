@@ -26,7 +26,8 @@ SNIPPETS = [
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     for number, code in enumerate(SNIPPET.findall(path.read_text(encoding="utf-8")), 1)
 ]
-FOLLOWED = [ROOT / "docs/start.md", *sorted((ROOT / "docs/tutorials").glob("*.md")), ROOT / "docs/reference/commands.md"]
+TUTORIALS = sorted((ROOT / "docs/tutorials").glob("*.md"))
+FOLLOWED = [ROOT / "docs/start.md", *TUTORIALS, ROOT / "docs/reference/commands.md"]
 WITH_SDK = "agent.md"  # followed by `make agents`
 TYPED = [
     pytest.param(line, id=f"{path.relative_to(ROOT)}-{number}")
@@ -77,6 +78,15 @@ def test_every_page_is_listed() -> None:
     listed = set(re.findall(r": ([\w/-]+\.md)", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
 
     assert listed == {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+
+
+def test_every_report_of_the_gallery_is_made_by_a_command_above_it() -> None:
+    page = (ROOT / "docs/gallery.md").read_text(encoding="utf-8")
+
+    opened = re.findall(r"\]\(gallery/([\w.]+)", page)
+
+    written = [part.line.split()[-1] for part in parts_of(page) if isinstance(part, Command)]
+    assert opened == [name for name in written if not name.endswith(".json")]
 
 
 def test_the_reference_has_every_public_name_once() -> None:
