@@ -1,16 +1,23 @@
-"""The documentation's Python runs as it is written."""
+"""The documentation's Python and its commands run as they are written, and its reference is whole."""
 
 import ast
+import importlib
 import inspect
 import os
 import re
+import shlex
 import subprocess
 import sys
+from itertools import groupby
 from pathlib import Path
 
 import pytest
 
 from simeval import stats
+from site_hooks.command_reference import ASKED, all_commands, on_page_markdown, options_of
+from site_hooks.page_parts import Command, parts_of
+from tests.support.console import Reader
+from tests.test_faces import public
 
 ROOT = Path(__file__).resolve().parent.parent
 SNIPPET = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -19,6 +26,15 @@ SNIPPETS = [
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     for number, code in enumerate(SNIPPET.findall(path.read_text(encoding="utf-8")), 1)
 ]
+TUTORIALS = sorted((ROOT / "docs/tutorials").glob("*.md"))
+FOLLOWED = [ROOT / "docs/start.md", *TUTORIALS, ROOT / "docs/reference/commands.md"]
+WITH_SDK = "agent.md"  # followed by `make agents`
+TYPED = [
+    pytest.param(line, id=f"{path.relative_to(ROOT)}-{number}")
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    for number, line in enumerate(re.findall(r"^\$ (simeval (?:.*\\\n)*.*)", path.read_text(encoding="utf-8"), re.M), 1)
+]
+COMMANDS = dict(all_commands())
 
 
 @pytest.mark.parametrize("code", SNIPPETS)
@@ -37,10 +53,67 @@ def test_a_snippet_runs(code: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("page", [page for page in FOLLOWED if page.name != WITH_SDK], ids=lambda page: page.stem)
+def test_who_follows_a_page_sees_what_it_shows(page: Path, tmp_path: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+
+    Reader(tmp_path).follow(text)
+
+    assert any(isinstance(part, Command) for part in parts_of(text))
+
+
+@pytest.mark.parametrize("line", TYPED)
+def test_a_command_that_is_shown_can_be_typed(line: str) -> None:
+    read = shlex.shlex(line.replace("\\\n", " "), posix=True, punctuation_chars="|;&>")
+    read.whitespace_split = True
+    typed = [list(words) for is_operator, words in groupby(read, key=lambda word: word[0] in "|;&>") if not is_operator]
+    called = [words for words in typed if words[0] == "simeval" and words[-1] not in ("--help", "--version")]
+
+    for words in called:
+        path = " ".join(words[: 3 if words[1] == "persona" else 2])
+        COMMANDS[path].command.make_context(path, words[len(path.split()) :])
+
+
 def test_every_page_is_listed() -> None:
     listed = set(re.findall(r": ([\w/-]+\.md)", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
 
     assert listed == {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+
+
+def test_every_report_of_the_gallery_is_made_by_a_command_above_it() -> None:
+    page = (ROOT / "docs/gallery.md").read_text(encoding="utf-8")
+
+    opened = re.findall(r"\]\(gallery/([\w.]+)", page)
+
+    written = [part.line.split()[-1] for part in parts_of(page) if isinstance(part, Command)]
+    assert opened == [name for name in written if not name.endswith(".json")]
+
+
+def test_the_reference_has_every_public_name_once() -> None:
+    pages = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs/reference/api").glob("*.md"))
+    found = [_object(name) for name in re.findall(r"^::: ([\w.]+)$", pages, re.MULTILINE)]
+
+    wanted = {id(value): f"{face}.{name}" for face, name, value in public()}
+
+    assert not [wanted[each] for each in set(wanted) - {id(value) for value in found}]
+    assert len(found) == len(wanted)
+
+
+def _object(path: str) -> object:
+    module, _, name = path.rpartition(".")
+    return getattr(importlib.import_module(module), name)
+
+
+def test_the_reference_has_every_command_with_every_option_and_an_example() -> None:
+    source = (ROOT / "docs/reference/commands.md").read_text(encoding="utf-8")
+    written = on_page_markdown(source)
+
+    for path, context in COMMANDS.items():
+        section = written.split(f"\n## {path}\n")[1].split("\n## ")[0]
+        missing = [name for each in options_of(context) for name in each.opts if f"{name}" not in section]
+        assert not missing, path
+        assert f"\n$ {path}" in section
+    assert ASKED.findall(source) == list(COMMANDS)
 
 
 @pytest.mark.parametrize("module", sorted(dir(stats)))

@@ -1,3 +1,4 @@
 """The version, stated once."""
 
 __version__ = "0.1.0"
+"""The version of simeval that is installed."""

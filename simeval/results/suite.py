@@ -262,6 +262,7 @@ class EvaluationResult(Shown):
         SuiteResult((self,), self.run).to_html(path)
 
     def to_markdown(self) -> str:
+        """Return the report as Markdown for a pull request or a CI job's summary, of at most 60 kB."""
         return run_markdown(page_of([self], self.run))
 
     def __str__(self) -> str:
@@ -335,6 +336,7 @@ class SuiteResult(Shown, Sequence[EvaluationResult]):
         return iter(self.results)
 
     def to_markdown(self) -> str:
+        """Return the report as Markdown for a pull request or a CI job's summary, of at most 60 kB."""
         return run_markdown(page_of(self.results, self.run))
 
     def __str__(self) -> str:

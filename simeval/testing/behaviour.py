@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 Role = Literal["user", "judge", "rubric", "control", "canary", "app", "scorer", "audit", "proposal"]
+"""Who a fake model is asked as."""
+
 Fault = Literal[
     "error_500",
     "rate_limited",
@@ -19,6 +21,7 @@ Fault = Literal[
     "reset",
     "huge",
 ]
+"""What a fake endpoint does wrong: a status, a broken answer, or none."""
 
 FAULTS: tuple[Fault, ...] = get_args(Fault)
 

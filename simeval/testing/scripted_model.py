@@ -17,7 +17,10 @@ from simeval.testing.behaviour import Role
 from simeval.testing.replies import audit_reply, judge_reply, rubric_reply
 
 Answer = str | Mapping[str, Any] | Completion | Exception
+"""What a scripted model answers: a text, an object as JSON, a whole completion, or an error to be raised."""
+
 Script = Sequence[Answer] | Callable[[Request], Answer | Awaitable[Answer]]
+"""Answers given in turn, the last one for ever; or a function of the request."""
 
 _ROLES: tuple[Role, ...] = get_args(Role)
 

@@ -15,6 +15,7 @@ from simeval.core.conversation import ChatMessage
 from simeval.suites.apps.agents import as_app
 from simeval.suites.apps.named import app_of
 from tests.support.agents import AGENTS, asking_graph, pydantic_agent
+from tests.support.console import Reader
 from tests.support.suites import Engine, scenario
 
 ARE_THERE = all(find_spec(name) for name in ("agents", "pydantic_ai", "langgraph", "mcp"))
@@ -80,6 +81,12 @@ def test_an_agent_is_named_as_a_module_and_an_object(tmp_path: Path, monkeypatch
     monkeypatch.syspath_prepend(tmp_path)
 
     assert getattr(app_of("shop_of_agents:agent"), "name", "") == "adk:Support"
+
+
+def test_who_follows_the_tutorial_sees_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+
+    Reader(tmp_path).follow((ROOT / "docs/tutorials/agent.md").read_text(encoding="utf-8"))
 
 
 def test_the_guides_snippet_runs(tmp_path: Path) -> None:

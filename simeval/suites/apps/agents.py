@@ -85,7 +85,7 @@ class PydanticAgent(AgentApp):
                 calls.made(part.tool_call_id, part.tool_name, part.args)
             elif part.part_kind in ("tool-return", "builtin-tool-return"):
                 calls.gave(part.tool_call_id, part.content)
-        used = result.usage() if callable(result.usage) else result.usage
+        used = result.usage if hasattr(result.usage, "input_tokens") else result.usage()
         reply.add_usage(used.input_tokens, used.output_tokens)
         _say(result.output, reply)
         return replace(kept, line=Memory(result.all_messages()))

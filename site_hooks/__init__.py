@@ -1,0 +1,1 @@
+"""What the site makes of the program while it is built."""
