@@ -1,3 +1,4 @@
+from .against import against as against
 from .agreement_report import AgreementReport as AgreementReport
 from .agreement_report import JudgeAgreement as JudgeAgreement
 from .changes import Change as Change
