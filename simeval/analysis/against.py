@@ -21,8 +21,8 @@ def against(scenarios: Sequence[ScenarioTest], baseline: Source, *, margin: floa
 
     An engine that runs them asks the new app alone: what the baseline found stays, and trials with the same place and
     seed are pairs. So its seed has to be the baseline's. Each requirement ends as soon as it is proven not to be worse
-    by the `margin`, which is a pass, or to be worse, which is a fail. What the baseline does not have, or has no yes or no
-    for each trial (a mean), is left out; the log says so.
+    by the `margin`, which is a pass, or to be worse, which is a fail. What the baseline does not have, or has no yes or
+    no for each trial (a mean), is left out; the log says so.
 
     Raises DefinitionError where nothing is in common, or a scenario has another user now.
     """

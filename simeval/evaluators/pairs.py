@@ -154,8 +154,8 @@ class PairedTest(RunningTest):
             return "scenario_settled", f"{seen} when its trials ended, before it was found to be worse or not", NO_TIME
         if ended == "boundary":
             why = (
-                f"with at most {n_max} pairs neither a loss nor that it is less than {points} can be proven any more, so "
-                "the run stopped"
+                f"with at most {n_max} pairs neither a loss nor that it is less than {points} can be proven any more, "
+                "so the run stopped"
             )
             return "pass_unreachable", f"{seen}: {why}", why
         why = f"proves neither a loss nor that it is less than {points}; more pairs are needed"

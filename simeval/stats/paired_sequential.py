@@ -14,11 +14,14 @@ from functools import lru_cache
 from math import ceil, pi, sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from simeval.core.arrays import Floats
 from simeval.stats.paired import tango_score
 from simeval.stats.two_sample import check_margin
+
+Flags = NDArray[np.bool_]
 
 MOST_LOOKS = 30
 LEAST_STEP = 5  # pairs between two looks
@@ -58,10 +61,11 @@ class PairedDesign:
         """Return whether a p-value of a look ends the comparison there."""
         return p <= self.spent[look] * (1 + _ROUNDING)
 
-    def stops(self, look: int, *, worse: bool) -> Floats:
+    def stops(self, look: int, *, worse: bool) -> Flags:
         """Return, for each number of gains and of losses, whether a look ends there by one of the two findings."""
         found = self.worse if worse else self.not_worse
-        return found[look] <= self.spent[look] * (1 + _ROUNDING)
+        stopped: Flags = found[look] <= self.spent[look] * (1 + _ROUNDING)
+        return stopped
 
 
 def look_times(n_max: int, *, least: int = 1) -> tuple[int, ...]:
@@ -125,7 +129,7 @@ class PairedWalk:
             self.mass[here] = mass
         self.n = n
 
-    def stop(self, states: Floats) -> Floats:
+    def stop(self, states: Flags) -> Floats:
         """Take these states out; return the chance of being in them, of each case."""
         chance: Floats = self.mass[:, states].sum(axis=1)
         self.mass[:, states] = 0.0
@@ -167,7 +171,7 @@ def _p_values(mass: Floats, gone: Floats, n: int, margin: float, may_be_spent: f
     inside[gains[:bulk], losses[:bulk] + 1] = True
     inside[-1, :] = inside[:, 0] = True
     inside[:-1, 1:][scores == -np.inf] = True
-    total, taken, left = gone + chances[:, :bulk].sum(axis=1), list(range(bulk)), []
+    total, taken, left = gone + chances[:, :bulk].sum(axis=1), list(range(bulk)), list[int]()
     for place in range(bulk, last):
         g, k = gains[place], losses[place]
         fits = inside[g + 1, k + 1] and inside[g, k] and (total + chances[:, place]).max() <= may_be_spent
