@@ -2,10 +2,11 @@
 
 python -m benchmarks.statistics.compare_level [--largest 540]
 
-All of it is arithmetic over all sequences of pairs. The pairs of a row are those that the whole sample needs to prove
-"not worse" four times in five where nothing changed. `level` is the greatest chance of a wrong finding over shares of
-pairs that end differently from almost none to all, looked for between the points of the design's own grid; `at 2-20%`
-over those from 2 to 20%, of which none can be under the margin.
+All of it is arithmetic over all sequences of pairs. The pairs of a row with a margin of 5 or 10 points are those that
+the whole sample needs to prove "not worse" four times in five where nothing changed. `level` is the greatest chance
+of a wrong finding ("not worse" / "worse") over shares of pairs that end differently from almost none to all, looked
+for between the points of the design's own grid; `at 2-20%` over those from 2 to 20%, of which none can be under the
+margin.
 """
 
 import argparse
@@ -90,7 +91,7 @@ def row_of(margin: float, discordance: float, n: int) -> list[str]:
     lost = [(course(plan, np.maximum(share, loss), -loss), loss) for loss in LOSSES]
     return [
         *(f"{margin:.0%}", f"{discordance:.0%}", str(n)),
-        *(" / ".join(f"{each:.4f}" for each in pair) for pair in (wide, narrow)),
+        *(" / ".join(f"{each:.5f}" for each in pair) for pair in (wide, narrow)),
         *(f"{fixed:.3f}", f"{float(same.not_worse[0]):.3f}"),
         f"{float(same.pairs[0]):.0f} ({float(same.pairs[0]) / n - 1:+.0%})",
         *(

@@ -1,4 +1,3 @@
-from .against import against as against
 from .agreement_report import AgreementReport as AgreementReport
 from .agreement_report import JudgeAgreement as JudgeAgreement
 from .changes import Change as Change
@@ -9,6 +8,7 @@ from .comparison import compare as compare
 from .comparison_report import Comparison as Comparison
 from .comparison_report import encode_comparison as encode_comparison
 from .evidence import Evidence as Evidence
+from .held_against import against as against
 from .judge_agreement import agreement as agreement
 from .labels import Label as Label
 from .labels import draw_sample as draw_sample

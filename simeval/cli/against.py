@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from simeval.analysis.against import against
+from simeval.analysis.held_against import against
 from simeval.analysis.saved_run import read_suite
 from simeval.cli.compare import load_result
 from simeval.core.settings import Settings

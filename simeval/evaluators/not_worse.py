@@ -47,8 +47,6 @@ class NotWorseEvaluator(Evaluator):
         require_share(self.margin, f"{name}.margin")
         do = 'give "+", "-" or "?" for each trial of the other run'
         require(bool(self.before) and {*self.before} <= {*OUTCOMES}, f"{name}.before", found=self.before, do=do)
-        do = f"use at most {MOST_PAIRS} trials"
-        require(len(self.before) <= MOST_PAIRS, f"{name}.before", found=len(self.before), do=do)
 
     def describe(self) -> str:
         return f"{self.requirement.describe()}: not worse by {self._points} than run {self.run_id}"
@@ -103,6 +101,8 @@ class NotWorseEvaluator(Evaluator):
             do = "use early_stopping=True: comparisons have as many pairs as the other run has trials"
             raise DefinitionError(f"{type(self).__name__}.early_stopping", found="anytime", do=do)
         pairs = min(n_max, len(self.before))
+        do = f"use at most {MOST_PAIRS} samples"
+        require(pairs <= MOST_PAIRS, f"{type(self).__name__}: pairs", found=pairs, do=do)
         looks = (pairs,) if self.early_stopping is False else look_times(pairs, least=self.first_verdict)
         return self._test(looks)
 

@@ -25,7 +25,7 @@ Flags = NDArray[np.bool_]
 
 MOST_LOOKS = 30
 LEAST_STEP = 5  # pairs between two looks
-MOST_PAIRS = 1_000
+MOST_PAIRS = 600  # for which a design takes some 20 seconds
 _POWER = 2  # of the share of the sample, by which the level is spent: little of it early
 _POINTS = 6  # of the grid over the nuisance share, times the square root of n: two per standard error
 _BLOCK = 12  # cases that are walked together: those with few discordant pairs need little room

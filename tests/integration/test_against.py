@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from simeval import Expectation, ProportionEvaluator, ScenarioTest, SuiteResult, compare
-from simeval.analysis import against
+from simeval.analysis import against, merge
 from simeval.errors import DefinitionError
 from simeval.results.encoding import encode_suite
+from simeval.store.database import Database
+from simeval.store.runs import Runs
 from tests.support.early_stopping import SeededApp, engine, is_good, is_said, scenario
 
 pytestmark = pytest.mark.anyio
@@ -146,3 +148,19 @@ async def test_a_run_can_be_held_against_one_that_was_held_against_another() -> 
     second = against(SUITE, first)
 
     assert [each.title for each in second] == ["s0", "s1", "s2"]
+
+
+async def test_merged_shards_are_what_one_process_finds(tmp_path: Path) -> None:
+    suite = against(SUITE, await baseline())
+    whole = await engine().evaluate(suite, Worse(0.9, 0.1))
+    stores = [Database(tmp_path / f"{number}.db") for number in (1, 2, 0)]
+    try:
+        for number in (1, 2):
+            await engine(store=tmp_path / f"{number}.db", shard=f"{number}/2").evaluate(suite, Worse(0.9, 0.1))
+        found = merge([(each, Runs(each).find("last")) for each in stores[:2]], stores[2])
+    finally:
+        for each in stores:
+            each.close()
+
+    assert ends(found) == ends(whole)
+    assert found.run.definition == {**whole.run.definition, "seed": found.run.seed}

@@ -145,13 +145,18 @@ def test_a_fixed_sample_is_tested_in_its_order() -> None:
     [
         ({"before": ""}, "before"),
         ({"before": "+x"}, "before"),
-        ({"before": "+" * 1001}, "before"),
         ({"before": "+", "margin": 1.5}, "margin"),
     ],
 )
 def test_what_cannot_be_used_is_refused(fields: dict[str, object], said: str) -> None:
     with pytest.raises(DefinitionError, match=said):
         not_worse(**fields)  # type: ignore[arg-type]
+
+
+def test_so_many_pairs_that_no_design_can_be_worked_out_are_refused() -> None:
+    assert not_worse("+" * 601).running_test(30).n_max == 30
+    with pytest.raises(DefinitionError, match="use at most 600 samples"):
+        not_worse("+" * 601).running_test(601)
 
 
 def test_a_test_that_holds_at_any_time_is_refused() -> None:
