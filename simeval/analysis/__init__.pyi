@@ -8,6 +8,7 @@ from .comparison import compare as compare
 from .comparison_report import Comparison as Comparison
 from .comparison_report import encode_comparison as encode_comparison
 from .evidence import Evidence as Evidence
+from .held_against import against as against
 from .judge_agreement import agreement as agreement
 from .labels import Label as Label
 from .labels import draw_sample as draw_sample

@@ -213,12 +213,16 @@ class _EvaluatorReader:
             [call] = ast.parse(text).body
             assert isinstance(call, ast.Expr)
             assert isinstance(call.value, ast.Call)
-            arguments = {str(each.arg): _literal(each.value) for each in call.value.keywords}
+            arguments = {str(each.arg): self._value(each.value) for each in call.value.keywords}
             made: Evaluator = kind(**arguments)
         except (AssertionError, SyntaxError, TypeError, ValueError) as error:
             do = "give it the repr of a dataclass"
             raise DefinitionError("evaluator", found=f"{text!r} cannot be read ({error})", do=do) from error
         return made
+
+    def _value(self, node: ast.expr) -> Any:
+        """Return the value of an argument, which may be an evaluator."""
+        return self.read(ast.unparse(node)) if isinstance(node, ast.Call) else _literal(node)
 
 
 def _of_simeval(name: str) -> Any:

@@ -82,6 +82,8 @@ class SavedScenario(_Saved):
     """One scenario of a run's JSON result."""
 
     title: str
+    given: str | None = None
+    when: str | None = None
     sample_size: int
     trials: int
     expectations: tuple[_Expectation, ...]

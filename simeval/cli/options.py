@@ -165,10 +165,18 @@ def baseline_options(command: F) -> F:
         help="Also require proof that this is no worse than a run that --json wrote, or of the store; Markdown has "
         "the changes. Without --seed its seed is taken.",
     )
-    margin = click.option(
-        "--margin", type=float, help=f"Of --baseline: loss of a share that is tolerated.  [default: {MARGIN}]"
+    against = click.option(
+        "--against",
+        metavar="FILE|RUN",
+        help="Instead of the bars, prove that this is no worse than that run, which --json wrote or the store has: its "
+        "conversations are used again, in pairs, until that or the contrary is proven.",
     )
-    return _all_of(command, markdown_option, baseline, margin)
+    margin = click.option(
+        "--margin",
+        type=float,
+        help=f"Of --baseline or --against: loss of a share that is tolerated.  [default: {MARGIN}]",
+    )
+    return _all_of(command, markdown_option, baseline, against, margin)
 
 
 def _all_of(command: F, *options: Callable[[F], F]) -> F:

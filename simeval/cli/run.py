@@ -124,6 +124,7 @@ def run_suite(
     html_path: str | None,
     markdown_path: str | None,
     baseline: str | None,
+    against: str | None,
     margin: float | None,
     address: str | None,
     actors: int | None,
@@ -149,7 +150,9 @@ def run_suite(
             reports.require_writable()
             settings = loaded.settings.overridden(overrides(context)).overridden(_on_ray(context, address, actors))
             loaded = _not_passed(loaded, settings) if rerun else loaded
-            held_against = _baseline(baseline, margin, settings)
+            if against is not None:
+                loaded, settings = _against(against, loaded, settings, margin, baseline)
+            held_against = _baseline(baseline, margin, settings) if against is None else None
             if held_against is not None:
                 settings = held_against.settled(settings)
                 held_against.check(loaded, settings)
@@ -190,11 +193,25 @@ def _baseline(name: str | None, margin: float | None, settings: Settings) -> "Ba
     """Return what the run is to be held against, as it is before this one. Raises DefinitionError."""
     if name is None:
         if margin is not None:
-            raise DefinitionError("--margin", found="there is no baseline", do="add --baseline, or leave it out")
+            raise DefinitionError(
+                "--margin", found="there is no baseline", do="add --baseline or --against, or leave it out"
+            )
         return None
     from simeval.cli.baseline import Baseline  # what compares takes its time
 
     return Baseline.named(name, str(settings.store), MARGIN if margin is None else margin)
+
+
+def _against(
+    name: str, suite: Suite, settings: Settings, margin: float | None, baseline: str | None
+) -> tuple[Suite, Settings]:
+    """Return a suite as it is to be held against a run, with that run's seed. Raises DefinitionError."""
+    if baseline is not None:
+        do = "give one of them: --against takes the place of the bars, --baseline stands beside them"
+        raise DefinitionError("--against", found="there is a --baseline, too", do=do)
+    from simeval.cli.against import held_against  # what compares takes its time
+
+    return held_against(name, suite, settings, MARGIN if margin is None else margin)
 
 
 def _not_passed(suite: Suite, settings: Settings) -> Suite:

@@ -36,6 +36,7 @@ from simeval.engine.plans.budget import Spending
 from simeval.engine.plans.cost_forecast import CostForecast, ExperimentForecast, forecast, forecast_experiment
 from simeval.engine.plans.dataset_plan import Experiment, make_dataset_plan
 from simeval.engine.plans.order import ranks_of
+from simeval.engine.plans.pairing import pairing_warnings
 from simeval.engine.plans.preview import preview, warnings_of
 from simeval.engine.plans.run_notes import embedded_notes, replaced_notes, too_long
 from simeval.engine.plans.scenario_plan import RunPlan, ScenarioPlan, rubric_requests
@@ -69,7 +70,8 @@ class _Work(Generic[R]):
     Without a `target` the answers are those that were recorded. `roles` are those that models play beside the app,
     each with its model's name; `fields` are further ones of the run's record. `part` says of which suite the plans are
     a shard. `kind`, `summary`, `preview` and `requirements`, each with what passes it, are for the log. Where `quick`,
-    scores cost nothing and are counted before they are kept. `ranks` say whose trials come first.
+    scores cost nothing and are counted before they are kept. `ranks` say whose trials come first; `warnings` are said
+    beside those of the plans.
     """
 
     kind: str
@@ -87,6 +89,7 @@ class _Work(Generic[R]):
     part: ShardPlan | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
     quick: bool = False
+    warnings: Sequence[str] = ()
 
 
 async def simulate(context: RunContext, suite: Sequence[ScenarioTest], app_handler: ExampleHandler) -> SuiteResult:
@@ -134,6 +137,7 @@ async def simulate(context: RunContext, suite: Sequence[ScenarioTest], app_handl
         forecast=partial(foresee, plans, prices=context.models.price),
         executor=partial(_executor, context, simulation, suite, app_handler),
         conclusion=partial(Statistician, plans, settings, stop=context.stop, begun=begun),
+        warnings=pairing_warnings(plans, seed=context.seed, judge=" + ".join(judges), user=user.name),
     )
     return await _run(context, work)
 
@@ -252,7 +256,7 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
     await canaries.check()
     foreseen = await anyio.to_thread.run_sync(partial(work.forecast, canaries=canaries.requests()))
     contexts = await context.models.contexts(foreseen.longest)
-    warnings = [*too_long(foreseen.longest, contexts), *warnings_of(plans)]
+    warnings = [*work.warnings, *too_long(foreseen.longest, contexts), *warnings_of(plans)]
     graders = [("scorer", name) for name in sorted(context.embedded_graders)]
     embedded = embedded_notes([*work.roles, *graders, ("app", app_name)])
     notes = [*embedded, *replaced_notes(shared.prompts), *warnings]

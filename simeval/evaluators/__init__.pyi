@@ -2,6 +2,7 @@ from .base import Bar as Bar
 from .base import Evaluator as Evaluator
 from .base import ShareEvaluator as ShareEvaluator
 from .in_a_row import PassHatKEvaluator as PassHatKEvaluator
+from .not_worse import NotWorseEvaluator as NotWorseEvaluator
 from .ratings import RatingAverageEvaluator as RatingAverageEvaluator
 from .ratings import RatingProportionEvaluator as RatingProportionEvaluator
 from .ratings import SuccessRateEvaluator as SuccessRateEvaluator

@@ -164,6 +164,16 @@ class Evaluator(ABC):
         """Return the smallest number of trials that can prove the requirement; 1 where it is not known."""
         return 1
 
+    def warnings(self, sample_size: int) -> list[str]:
+        """Say why so many trials cannot prove the requirement, even if every one is met."""
+        least = self.minimum_trials()
+        if least <= sample_size:
+            return []
+        return [
+            f"{self.describe()} cannot be proven with {sample_size} trials, even if every one is met; "
+            f"at least {least} are needed (significance level {self.alpha:g})"
+        ]
+
     def misfit(self, low: float, high: float) -> str:
         """Say why nothing is to be concluded on scores between these bounds; nothing where something is."""
         ends = [bool(self.meets(low)), bool(self.meets(high))]

@@ -96,6 +96,11 @@ class RunningTest(ABC):
             self._verdict = replace(self.conclude(ended), evaluator=self.name, left_out=len(self.excluded))
         return self._verdict
 
+    def so_far(self, evaluate: Callable[..., Verdict]) -> Verdict:
+        """Return what is to be shown of a test that goes on, where `evaluate` is the test of a fixed sample."""
+        scores = [score for score in self.taken if score is not None]
+        return evaluate(scores, misses=len(self.taken) - len(scores))
+
     def advance(self, outcome: Counted) -> None:  # noqa: B027  (a fixed sample has nothing to weigh)
         """Weigh the trial that was taken last, and settle the verdict where it is enough."""
 

@@ -52,6 +52,7 @@ def encode_verdict(verdict: Verdict) -> Json:
         "explanation": verdict.explanation,
         "why": verdict.why,
         "chart": None if verdict.chart is None else plain(asdict(verdict.chart)),
+        **({"against": verdict.against, "margin": verdict.margin} if verdict.against else {}),
     }
 
 

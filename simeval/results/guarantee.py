@@ -12,21 +12,19 @@ def guarantee(verdicts: Sequence[Verdict], *, gate: Gate, joint: bool) -> str:
     levels = [verdict.significance_level for verdict in verdicts]
     count, most, together = len(levels), show_share(max(levels, default=0.0)), show_share(min(1.0, sum(levels)))
     each = f" (each of the {count} requirements is tested at {max(levels, default=0.0):.3g})" if joint else ""
+    compared = any(verdict.against for verdict in verdicts)
     if gate == "not_fail":
-        fails = f"an app that meets a bar fails it with a chance of at most {most}"
-        return (
-            f"{fails}; one that meets all {count} is blocked with at most {together}{each}."
-            if count > 1
-            else f"{fails}."
-        )
+        good, all_good = ("is no worse", "is worse in none") if compared else ("meets a bar", f"meets all {count}")
+        fails = f"an app that {good} fails it with a chance of at most {most}"
+        return f"{fails}; one that {all_good} is blocked with at most {together}{each}." if count > 1 else f"{fails}."
     if not any(verdict.passed for verdict in verdicts):
         return ""
     if joint:
-        return (
-            f"if the app is below some of its bars, the chance that it passes any of these is at most {together}{each}."
-        )
-    below = f"an app below a bar passes it with a chance of at most {most}"
-    if count == 1:
+        bad = "worse by more than the margin in some requirements" if compared else "below some of its bars"
+        return f"if the app is {bad}, the chance that it passes any of these is at most {together}{each}."
+    bad = "that is worse by more than the margin in a requirement" if compared else "below a bar"
+    below = f"an app {bad} passes it with a chance of at most {most}"
+    if count == 1 or compared:
         return f"{below}."
     return (
         f"{below}, and so the whole suite; of {count} requirements exactly at their bars, {sum(levels):.2g} would be "

@@ -11,6 +11,7 @@
     clusters       turns in conversations: ICC, design effect, Korn and Graubard
     repeated       several runs of a task: pass^k, pass@k
     paired         two versions on the same seeds: McNemar, sign flips, non-inferiority
+    paired_sequential  the same pairs, stopped as soon as not worse, or worse, is proven
     two_sample     two versions on different ones: Fisher, Boschloo, Newcombe, non-inferiority
     preference     which of two is better: sign test, position bias, Bradley-Terry
     multiple       many tests at once: joint levels, Holm, Benjamini-Hochberg, e-BH

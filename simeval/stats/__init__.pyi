@@ -13,6 +13,7 @@ from . import multiple as multiple
 from . import open_ended as open_ended
 from . import optimal as optimal
 from . import paired as paired
+from . import paired_sequential as paired_sequential
 from . import planning as planning
 from . import preference as preference
 from . import quantile as quantile

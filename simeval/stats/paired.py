@@ -141,10 +141,10 @@ def _lower_bound(new_only: int, old_only: int, n: int, alpha: float) -> float:
 
 
 def _score_of(new_only: int, old_only: int, n: int, difference: float) -> float:
-    return float(_score(np.array(float(new_only)), np.array(float(old_only)), n, difference))
+    return float(tango_score(np.array(float(new_only)), np.array(float(old_only)), n, difference))
 
 
-def _score(new_only: Floats, old_only: Floats, n: int, difference: float) -> Floats:
+def tango_score(new_only: Floats, old_only: Floats, n: int, difference: float) -> Floats:
     """Return Tango's z of "new rate - old rate > difference", 0 where its variance is 0."""
     b = (2 * n - new_only + old_only) * difference - new_only - old_only
     c = -old_only * difference * (1 - difference)
@@ -158,7 +158,9 @@ def _first_extreme(new_only: int, old_only: int, n: int, margin: float) -> NDArr
     """Return, for each count of old successes alone, the fewest new ones that are as extreme; n + 1 for none."""
     new, old = np.arange(n + 1.0)[:, None], np.arange(n + 1.0)
     possible = new + old <= n
-    scores = np.where(possible, _score(np.where(possible, new, 0), np.where(possible, old, 0), n, -margin), -np.inf)
+    scores = np.where(
+        possible, tango_score(np.where(possible, new, 0), np.where(possible, old, 0), n, -margin), -np.inf
+    )
     monotone = np.maximum.accumulate(scores, axis=0)
     monotone = np.maximum.accumulate(monotone[:, ::-1], axis=1)[:, ::-1]
     extreme = possible & (monotone >= monotone[new_only, old_only] - TIE)

@@ -102,9 +102,7 @@ class Tally:
         test, evaluator = self.tests[place][number], self._evaluator(place, number)
         n, said = self._shown.get((place, number), (0, ""))
         if test.index >= n + max(1, n // SELDOM):
-            scores = [score for score in test.taken if score is not None]
-            verdict = evaluator.evaluate(scores, misses=len(test.taken) - len(scores))
-            said = show_found(evaluator, verdict) if test.taken else ""
+            said = show_found(evaluator, test.so_far(evaluator.evaluate)) if test.taken else ""
             self._shown[place, number] = test.index, said
         return said
 

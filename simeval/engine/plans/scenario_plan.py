@@ -152,14 +152,10 @@ class ScenarioPlan(RunPlan):
     def warnings(self) -> list[tuple[str, str]]:
         unread = f"proposed by a model and read by nobody yet, as the tag {PROPOSED!r} says"
         few = [
-            (
-                self.scenario.title,
-                f"{evaluator.describe()} cannot be proven with {self.sample_size} trials, even if every one is met; "
-                f"at least {evaluator.minimum_trials()} are needed (significance level {evaluator.alpha:g})",
-            )
+            (self.scenario.title, said)
             for measure in self.measures
             for evaluator in measure.evaluators
-            if evaluator.minimum_trials() > self.sample_size
+            for said in evaluator.warnings(self.sample_size)
         ]
         return [*few, *([(self.scenario.title, unread)] if PROPOSED in self.scenario.tags else [])]
 

@@ -78,7 +78,7 @@ def charts_of(expectation: Json) -> list[Json]:
 
 
 def _chart(expectation: Json, verdict: Json, *, with_scores: bool) -> Json:
-    chart = verdict.get("chart")
+    chart = None if "against" in verdict else verdict.get("chart")  # of pairs, misses alone say nothing
     said = way(chart, verdict) if chart else ""
     region: Node | None = region_chart(chart, label=said) if chart and chart["met"] else None
     scores = [each for each in expectation.get("scores", ()) if each is not None]

@@ -28,6 +28,20 @@ def test_a_list_of_passes_names_what_is_to_be_expected_of_it() -> None:
     assert "and so the whole suite; of 3 requirements exactly at their bars, 0.15 would be expected to pass" in said
 
 
+@pytest.mark.parametrize(
+    ("gate", "joint", "said"),
+    [
+        ("pass", False, "an app that is worse by more than the margin in a requirement passes it with a chance of at"),
+        ("pass", True, "if the app is worse by more than the margin in some requirements, the chance that it passes"),
+        ("not_fail", False, "an app that is no worse fails it with a chance of at most 5%; one that is worse in none"),
+    ],
+)
+def test_of_a_comparison_the_bound_is_of_a_loss(gate: Gate, joint: bool, said: str) -> None:
+    held = replace(PASS, against="another run", margin=0.05)
+
+    assert guarantee([held, held], gate=gate, joint=joint).startswith(said)
+
+
 def test_without_a_pass_there_is_nothing_to_guarantee() -> None:
     assert guarantee([OPEN], gate="pass", joint=False) == ""
     assert guarantee([], gate="pass", joint=False) == ""

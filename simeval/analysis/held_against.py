@@ -1,0 +1,97 @@
+"""A suite held against another run of it: it is concluded whether it is worse, and not whether it meets its bars."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from simeval.analysis.comparison import require_measured
+from simeval.analysis.evidence import Outcomes
+from simeval.analysis.saved_run import Requirement, SavedRun, Source, read_suite, requirements_of, scenarios_of
+from simeval.core.logs import log
+from simeval.core.settings import MARGIN
+from simeval.errors import DefinitionError
+from simeval.evaluators.base import Evaluator
+from simeval.evaluators.not_worse import OUTCOMES, NotWorseEvaluator
+from simeval.suites.scenario import Expectation, ScenarioTest
+
+SIGN = {met: sign for sign, met in OUTCOMES.items()}
+
+
+def against(scenarios: Sequence[ScenarioTest], baseline: Source, *, margin: float = MARGIN) -> tuple[ScenarioTest, ...]:
+    """Return scenarios whose requirements are to be met no less often than in the `baseline`, but for a margin.
+
+    An engine that runs them asks the new app alone: what the baseline found stays, and trials with the same place and
+    seed are pairs. So its seed has to be the baseline's. Each requirement ends as soon as it is proven not to be worse
+    by the `margin`, which is a pass, or to be worse, which is a fail. What the baseline does not have, or has no yes or
+    no for each trial (a mean), is left out; the log says so.
+
+    Raises DefinitionError where nothing is in common, or a scenario has another user now.
+    """
+    run = read_suite(baseline, "against")
+    require_measured(run, "against")
+    side = _Side(run, margin)
+    found = tuple(each for each in map(side.held, scenarios) if each is not None)
+    if not found:
+        raise DefinitionError(
+            f"against run {run.run_id}",
+            found="it has no requirement of this suite with a yes or no for each trial",
+            do="give a run of this suite",
+        )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """The run that a suite is held against."""
+
+    run: SavedRun
+    margin: float
+
+    def held(self, scenario: ScenarioTest) -> ScenarioTest | None:
+        """Return a scenario as it is to be run; None where it has nothing in common with the run."""
+        saved = scenarios_of(self.run).get(scenario.title)
+        for name in ("given", "when") if saved else ():
+            before = getattr(saved, name)
+            if before not in (None, getattr(scenario, name)):
+                do = f"give a run of the scenario as it is now, or --only the others; it was {before!r}"
+                raise DefinitionError(
+                    f"against run {self.run.run_id}: {scenario.title}: {name}", found="changed", do=do
+                )
+        then = [
+            held
+            for label, expectation in zip(scenario.labels, scenario.expectations, strict=True)
+            if (held := self._expectation(scenario.title, label, expectation)) is not None
+        ]
+        return replace(scenario, then=tuple(then)) if then else None
+
+    def _expectation(self, title: str, label: str, expectation: Expectation) -> Expectation | None:
+        known = requirements_of(self.run)
+        held = []
+        for evaluator in expectation.evaluators:
+            requirement = known.get((title, label, evaluator.describe()))
+            if requirement is None or not requirement.met:
+                why = "it is not there" if requirement is None else "it has no yes or no for each trial"
+                log.warning(f"left out, against run {self.run.run_id}: {title}: {label}: {evaluator.describe()}: {why}")
+                continue
+            held.append(self._evaluator(evaluator, requirement))
+        return replace(expectation, evaluator=tuple(held), label=label) if held else None
+
+    def _evaluator(self, evaluator: Evaluator, requirement: Requirement) -> NotWorseEvaluator:
+        return NotWorseEvaluator(
+            requirement=evaluator,
+            run_id=self.run.run_id,
+            seed=self.run.seed,
+            judge=self.run.models.get("judge", ""),
+            user=self.run.models.get("user", ""),
+            before="".join(SIGN[met] for met in _in_order(requirement)),
+            margin=self.margin,
+            stopped_early=requirement.stopped_early,
+            significance_level=evaluator.significance_level,
+            early_stopping=evaluator.early_stopping,
+            min_trials=evaluator.min_trials,
+        )
+
+
+def _in_order(requirement: Requirement) -> Outcomes:
+    """Return the outcome of each trial of a requirement by its place; one that was left out is missing."""
+    met = requirement.met or {}
+    return [met.get(index) for index in range(max(met) + 1)]

@@ -1,0 +1,152 @@
+"""The evaluator of a comparison: a requirement is met no less often than in another run, by more than a margin."""
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from math import nan
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simeval.core.arrays import Floats
+from simeval.core.setting_choices import StopAt
+from simeval.core.settings import MARGIN
+from simeval.core.trial import Verdict
+from simeval.core.validation import require, require_share
+from simeval.errors import DefinitionError
+from simeval.evaluators.base import Bar, Cut, Evaluator
+from simeval.evaluators.pairs import Met, PairedTest
+from simeval.evaluators.stopping import RunningTest
+from simeval.stats.paired_sequential import MOST_PAIRS, look_times, paired_design
+
+OUTCOMES: dict[str, Met] = {"+": True, "-": False, "?": None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotWorseEvaluator(Evaluator):
+    """Requires that the share of trials which meet `requirement` is no smaller than in another run, but for a margin.
+
+    It passes when that is proven: a share that is smaller by the `margin` or more passes with a probability of at most
+    the significance level. It fails when the share is proven to be smaller at all. `run_id` names the other run, `seed`
+    is its seed, `before` has a "+" for each of its trials that met the requirement, a "-" for one that did not, a "?"
+    for one that is missing, in their order. Trials are pairs by their places; there are no more than the other run has.
+    `judge` and `user` are its models; where it `stopped_early` on its data, these are no fair sample.
+    """
+
+    requirement: Evaluator
+    run_id: str
+    seed: int
+    before: str
+    margin: float = MARGIN
+    judge: str = ""
+    user: str = ""
+    stopped_early: bool = False
+
+    def check(self) -> None:
+        name = type(self).__name__
+        require_share(self.margin, f"{name}.margin")
+        do = 'give "+", "-" or "?" for each trial of the other run'
+        require(bool(self.before) and {*self.before} <= {*OUTCOMES}, f"{name}.before", found=self.before, do=do)
+
+    def describe(self) -> str:
+        return f"{self.requirement.describe()}: not worse by {self._points} than run {self.run_id}"
+
+    def show_bar(self) -> str:
+        return f"> -{self._points}"
+
+    def show(self, value: float) -> str:
+        return f"{100 * value:+.3g} points"
+
+    @property
+    def estimates(self) -> str:
+        return "change"
+
+    @property
+    def bar_on_scale(self) -> Bar:
+        return Bar(value=-self.margin, is_lower_bound=True, low=-1.0, high=1.0)
+
+    def tell(self, label: str, verdict: Verdict) -> str:
+        measured = f"{label} ({self.requirement.show_bar()})"
+        found = "no pair was measured" if verdict.estimate is None else f"{self.show(verdict.estimate)}"
+        pairs = f" in {verdict.n - verdict.missing} pairs" if verdict.estimate is not None else ""
+        return f"{measured}: {found}{pairs}; tolerated: a loss of {self._points} against run {self.run_id}"
+
+    def reduce(self, group: Sequence[float]) -> float:
+        return self.requirement.reduce(group)
+
+    def conclude(self, values: Floats, *, missing: int, misses: int) -> Verdict:
+        return self.evaluate([*values.tolist(), *[nan] * missing], misses=misses)
+
+    def evaluate(
+        self,
+        values: Iterable[float] | NDArray[np.generic],
+        clusters: Sequence[Hashable] | None = None,
+        *,
+        misses: int = 0,
+    ) -> Verdict:
+        """Test the requirement on `values` in the order of the trials, NaN for a missing one; `misses` come last.
+
+        Raises DefinitionError where there are more than the other run has, or `clusters`.
+        """
+        require(clusters is None, "clusters", found=clusters, do="leave them out: trials are pairs by their places")
+        taken = [*map(float, values), *[None] * misses]
+        require(len(taken) <= len(self.before), "values", found=len(taken), do=f"give {len(self.before)} at most")
+        test = self._test((max(1, len(taken)),))
+        for value in taken:
+            test.take(value)
+        return test.verdict()
+
+    def running_test(self, n_max: int, *, stop: StopAt | None = None) -> RunningTest:  # noqa: ARG002
+        if self.early_stopping == "anytime":
+            do = "use early_stopping=True: comparisons have as many pairs as the other run has trials"
+            raise DefinitionError(f"{type(self).__name__}.early_stopping", found="anytime", do=do)
+        pairs = min(n_max, len(self.before))
+        do = f"use at most {MOST_PAIRS} samples"
+        require(pairs <= MOST_PAIRS, f"{type(self).__name__}: pairs", found=pairs, do=do)
+        looks = (pairs,) if self.early_stopping is False else look_times(pairs, least=self.first_verdict)
+        return self._test(looks)
+
+    def minimum_trials(self) -> int:
+        """Return the smallest number of pairs that can prove it: if no pair loses, (1 - margin)^n <= alpha."""
+        return int(np.ceil(np.log(self.alpha) / np.log1p(-self.margin) * (1 - 1e-12)))
+
+    def warnings(self, sample_size: int) -> list[str]:
+        said, there = super().warnings(min(sample_size, len(self.before))), len(self.before)
+        if there < sample_size:
+            few = f"run {self.run_id} has {there} of {sample_size} trials, so there are at most {there} pairs"
+            said.append(f"{self.requirement.describe()}: {few}")
+        if missing := self.before.count("?"):
+            said.append(f"{self.requirement.describe()}: {missing} of its trials in run {self.run_id} are missing")
+        if self.stopped_early:
+            said.append(
+                f"{self.requirement.describe()}: run {self.run_id} stopped early on its data, so its trials are no "
+                "fair sample and the error rates are not exact; run it with --no-early-stopping"
+            )
+        return said
+
+    @property
+    def prefers_high(self) -> bool:
+        return self.requirement.prefers_high
+
+    @property
+    def cut(self) -> Cut | None:
+        return self.requirement.cut
+
+    @overload
+    def meets(self, value: float) -> bool: ...
+    @overload
+    def meets(self, value: Floats) -> NDArray[np.bool_]: ...
+    def meets(self, value: float | Floats) -> bool | NDArray[np.bool_]:
+        return self.requirement.meets(value)
+
+    def accepts(self, value: float) -> bool:
+        return self.requirement.accepts(value)
+
+    @property
+    def _points(self) -> str:
+        return f"{100 * self.margin:.4g} points"
+
+    def _test(self, looks: tuple[int, ...]) -> PairedTest:
+        plan = paired_design(looks[-1], looks, margin=self.margin, alpha=self.alpha)
+        before = [OUTCOMES[each] for each in self.before]
+        return PairedTest(self.requirement.describe(), plan, before, meets=self.meets, run_id=self.run_id)

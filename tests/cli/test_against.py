@@ -1,0 +1,92 @@
+"""`simeval run --against`: a run is held against another one, pair by pair, in place of its bars."""
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.support.command_line import SHOP, SUITE, simeval
+
+ALL = ("--samples", "100", "--no-early-stopping", "--seed", "5")
+WORSE = """
+asked = iter(range(1_000_000))
+
+async def worse(message, state):
+    return await (good if next(asked) % 2 else bad)(message, state)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with a suite, and what a good app came to."""
+    (tmp_path / "suite.yaml").write_text(SUITE)
+    (tmp_path / "shop.py").write_text(SHOP + WORSE)
+    done = simeval(tmp_path, "run", "suite.yaml", "--app", "shop:good", *ALL, "--json", "main.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return tmp_path
+
+
+def test_the_same_app_passes_with_the_seed_of_the_other_run_and_fewer_conversations(folder: Path) -> None:
+    options = ("--samples", "100", "--against", "main.json", "--json", "now.json")
+
+    done = simeval(folder, "run", "suite.yaml", "--app", "shop:good", *options)
+    main, found = (json.loads((folder / name).read_text()) for name in ("main.json", "now.json"))
+    [scenario] = found["scenarios"]
+    [verdict] = scenario["expectations"][0]["verdicts"]
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"+0 points in 75 pairs; tolerated: a loss of 5 points against run {main['run_id']}" in " ".join(
+        done.stdout.split()
+    )
+    assert (found["seed"], scenario["trials"], found["gate_met"]) == (5, 75, True)
+    assert (verdict["against"], verdict["margin"], verdict["outcome"]) == (main["run_id"], 0.05, "pass")
+    assert "worse by more than the margin" in found["guarantee"]
+
+
+def test_a_worse_app_fails_in_every_report(folder: Path) -> None:
+    reports = ("--json", "now.json", "--junit", "now.xml", "--html", "now.html", "--markdown", "now.md")
+    options = ("--samples", "100", "--against", "last", "--margin", "0.1", *reports)
+
+    done = simeval(folder, "run", "suite.yaml", "--app", "shop:worse", *options)
+    found = json.loads((folder / "now.json").read_text())
+    junit = ET.parse(folder / "now.xml").getroot()
+
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert (found["outcome"], found["scenarios"][0]["trials"] <= 50) == ("fail", True)
+    assert [len(suite.findall("testcase/failure")) for suite in junit] == [1]
+    for name in ("now.html", "now.md"):
+        assert "tolerated: a loss of 10 points against run" in (folder / name).read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--against", "main.json", "--baseline", "main.json"), "there is a --baseline, too"),
+        (("--against", "main.json", "--seed", "6"), "its seed is 5, not 6"),
+        (("--against", "main.json", "--margin", "1.5"), "--margin"),
+        (("--against", "missing.json"), "cannot be read"),
+        (("--against", "20200101"), "20200101"),
+    ],
+)
+def test_what_cannot_be_used_ends_the_command_before_the_app_is_asked(
+    folder: Path, options: tuple[str, ...], said: str
+) -> None:
+    done = simeval(folder, "run", "suite.yaml", "--app", "shop:good", *options)
+
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert said in done.stderr
+
+
+def test_a_run_that_ended_in_the_middle_is_gone_on_with(folder: Path) -> None:
+    options = ("--samples", "100", "--against", "main.json")
+    cut = simeval(folder, "run", "suite.yaml", "--app", "shop:good", *options, "--max-calls", "120")
+
+    done = simeval(
+        folder, "run", "suite.yaml", "--app", "shop:good", *options, "--resume", "last", "--json", "now.json"
+    )
+    found = json.loads((folder / "now.json").read_text())
+
+    assert cut.returncode == 3, cut.stdout + cut.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (found["outcome"], found["scenarios"][0]["trials"]) == ("pass", 75)

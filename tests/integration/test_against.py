@@ -1,0 +1,166 @@
+"""A run held against another one, through the whole engine: its pairs, where it ends, and how it goes on."""
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from simeval import Expectation, ProportionEvaluator, ScenarioTest, SuiteResult, compare
+from simeval.analysis import against, merge
+from simeval.errors import DefinitionError
+from simeval.results.encoding import encode_suite
+from simeval.store.database import Database
+from simeval.store.runs import Runs
+from tests.support.early_stopping import SeededApp, engine, is_good, is_said, scenario
+
+pytestmark = pytest.mark.anyio
+
+SUITE = [scenario(title=f"s{number}") for number in range(3)]
+
+
+async def baseline(quality: float = 0.9, **options: Any) -> SuiteResult:
+    """Return what an app came to on whole samples."""
+    return await engine(early_stopping=False, **options).evaluate(SUITE, SeededApp(quality))
+
+
+class Worse(SeededApp):
+    """Fails where the app of this quality does, and in some of the other trials, too."""
+
+    def __init__(self, quality: float, loss: float) -> None:
+        super().__init__(quality)
+        self.loss = loss
+
+    async def __call__(self, message: str, state: dict[str, Any]) -> str:
+        answer = await super().__call__(message, state)
+        return "bad" if Random(f"{message}!").random() < self.loss else answer
+
+
+def ends(result: SuiteResult) -> list[tuple[str, int]]:
+    return [(each.outcome, each.verdicts[0].n) for each in result]
+
+
+@pytest.mark.parametrize("concurrency", [1, 16, 64])
+async def test_the_same_app_passes_by_one_conversation_for_each_pair(concurrency: int) -> None:
+    before, app = await baseline(), SeededApp(0.9)
+
+    result = await engine(concurrency=concurrency).evaluate(against(SUITE, before), app)
+
+    assert ends(result) == [("pass", 75)] * 3
+    assert app.started == sum(each.trials for each in result) == 225
+    assert {each.verdicts[0].against for each in result} == {before.run.run_id}
+
+
+async def test_a_worse_app_fails_after_few_pairs_the_same_at_any_concurrency() -> None:
+    before, found = await baseline(), []
+
+    for concurrency in (1, 7, 64):
+        made = engine(concurrency=concurrency)
+        found.append(await made.evaluate(against(SUITE, before), Worse(0.9, 0.3)))
+
+    assert found[0].outcome == "fail"
+    assert ends(found[0]) == ends(found[1]) == ends(found[2])
+    assert max(trials for _, trials in ends(found[0])) <= 50
+
+
+async def test_it_finds_what_a_comparison_of_whole_samples_does() -> None:
+    before = await baseline()
+    app = Worse(0.9, 0.3)
+
+    now = await engine(early_stopping=False).evaluate(against(SUITE, before), app)
+    whole = compare(before, await engine(early_stopping=False).evaluate(SUITE, app))
+
+    for result, change in zip(now, whole.changes, strict=True):
+        assert result.verdicts[0].estimate == pytest.approx(change.difference)
+        assert result.verdicts[0].failed == (change.finding == "worse")
+
+
+@pytest.mark.parametrize("turn", [1, 20, 90])
+async def test_a_resumed_run_concludes_as_an_uninterrupted_one_would(tmp_path: Path, turn: int) -> None:
+    before, store = await baseline(), tmp_path / "runs.db"
+    suite = against(SUITE, before)
+    whole = await engine().evaluate(suite, Worse(0.9, 0.1))
+    app = Worse(0.9, 0.1)
+    made = engine(store=store)
+
+    async def stopping(message: str, state: dict[str, Any]) -> str:
+        if app.started == turn:
+            made.stop()
+        return await app(message, state)
+
+    stopped = await made.evaluate(suite, stopping)
+    resumed = await engine(store=store, resume="last", accept_changes=True).evaluate(suite, Worse(0.9, 0.1))
+
+    assert stopped.run.stopped
+    assert ends(resumed) == ends(whole)
+    assert [each.verdicts for each in resumed] == [each.verdicts for each in whole]
+
+
+async def test_another_run_to_be_held_against_is_a_change_of_the_definition(tmp_path: Path) -> None:
+    before, other = await baseline(), await baseline(0.5)
+    store = tmp_path / "runs.db"
+    await engine(store=store).evaluate(against(SUITE, before), SeededApp(0.9))
+
+    with pytest.raises(DefinitionError, match=before.run.run_id):
+        await engine(store=store, resume="last").evaluate(against(SUITE, other), SeededApp(0.9))
+
+
+async def test_each_requirement_ends_at_its_own_pair() -> None:
+    test = scenario(
+        Expectation(scorer=is_good, evaluator=ProportionEvaluator(min_proportion=0.5), label="good"),
+        Expectation(scorer=is_said, evaluator=ProportionEvaluator(min_proportion=0.5), label="said"),
+    )
+    before = await engine(early_stopping=False).evaluate(test, SeededApp(0.9))
+
+    [result] = await engine(stop="verdict").evaluate(against([test], before), Worse(0.9, 0.3))
+
+    good, said = result.verdicts
+    assert (good.outcome, said.outcome) == ("fail", "pass")
+    assert good.n < said.n == result.trials
+
+
+async def test_another_seed_is_refused_before_the_app_is_asked() -> None:
+    suite, app = against(SUITE, await baseline()), SeededApp(0.9)
+
+    with pytest.raises(DefinitionError, match="its seed is 3, not 4"):
+        await engine(seed=4).evaluate(suite, app)
+    assert app.started == 0
+
+
+async def test_other_models_and_what_is_missing_are_named_in_the_run() -> None:
+    short: list[ScenarioTest] = [scenario(title="s0", sample_size=40)]
+    before = await engine(early_stopping=False).evaluate(short, SeededApp(0.9))
+    document = encode_suite(before.results, before.run, version="1")
+    document["models"]["judge"] = "another/judge"
+
+    result = await engine().evaluate(against([scenario(title="s0")], document), SeededApp(0.9))
+
+    notes = " ".join(result.run.notes)
+    assert "had the judge model another/judge" in notes
+    assert "has 40 of 100 trials, so there are at most 40 pairs" in notes
+    assert "cannot be proven with 40 trials" in notes
+    assert result[0].trials <= 40
+
+
+async def test_a_run_can_be_held_against_one_that_was_held_against_another() -> None:
+    first = await engine().evaluate(against(SUITE, await baseline()), SeededApp(0.9))
+
+    second = against(SUITE, first)
+
+    assert [each.title for each in second] == ["s0", "s1", "s2"]
+
+
+async def test_merged_shards_are_what_one_process_finds(tmp_path: Path) -> None:
+    suite = against(SUITE, await baseline())
+    whole = await engine().evaluate(suite, Worse(0.9, 0.1))
+    stores = [Database(tmp_path / f"{number}.db") for number in (1, 2, 0)]
+    try:
+        for number in (1, 2):
+            await engine(store=tmp_path / f"{number}.db", shard=f"{number}/2").evaluate(suite, Worse(0.9, 0.1))
+        found = merge([(each, Runs(each).find("last")) for each in stores[:2]], stores[2])
+    finally:
+        for each in stores:
+            each.close()
+
+    assert ends(found) == ends(whole)
+    assert found.run.definition == {**whole.run.definition, "seed": found.run.seed}

@@ -1,0 +1,164 @@
+"""The evaluator of a comparison, and its way through the trials of a run."""
+
+from collections.abc import Sequence
+from math import nan
+
+import pytest
+
+from simeval import ProportionEvaluator
+from simeval.errors import DefinitionError
+from simeval.evaluators import NotWorseEvaluator, RunningTest
+from simeval.evaluators.stopping import EXCLUDED, Taken
+
+BAR = ProportionEvaluator(min_proportion=0.5)
+
+
+def not_worse(before: str, **fields: object) -> NotWorseEvaluator:
+    given = {"requirement": BAR, "run_id": "one", "seed": 7, "margin": 0.1, "min_trials": 1, **fields}
+    return NotWorseEvaluator(before=before, **given)  # type: ignore[arg-type]
+
+
+def after(evaluator: NotWorseEvaluator, outcomes: Sequence[Taken]) -> RunningTest:
+    """Return the test with as many of the outcomes as it takes."""
+    test = evaluator.running_test(len(evaluator.before))
+    for outcome in outcomes:
+        test.take(outcome)
+    return test
+
+
+def test_it_ends_with_a_pass_where_nothing_changes() -> None:
+    verdict = after(not_worse("+" * 60), [1.0] * 60).verdict()
+
+    assert (verdict.outcome, verdict.n, verdict.against, verdict.margin) == ("pass", 40, "one", 0.1)
+    assert verdict.estimate == 0
+    assert verdict.p_value is not None
+    assert verdict.p_value <= 0.05
+    assert verdict.explanation == "of 40 pairs 0 got worse and 0 better"
+
+
+def test_it_ends_with_a_fail_as_soon_as_a_loss_is_proven() -> None:
+    verdict = after(not_worse("+" * 60), [0.0] * 60).verdict()
+
+    assert (verdict.outcome, verdict.n, verdict.estimate) == ("fail", 10, -1)
+    assert verdict.p_value_fail is not None
+    assert verdict.p_value_fail <= 0.05
+    assert "of 10 pairs 10 got worse and 0 better: an app that is no worse gives so bad a result" in verdict.explanation
+
+
+def test_an_app_that_is_bad_in_both_runs_is_not_worse() -> None:
+    assert after(not_worse("-" * 60), [0.0] * 60).verdict().passed
+
+
+def test_pairs_that_are_missing_count_against_both_findings() -> None:
+    lost_before = after(not_worse("?" * 60), [0.0] * 60).verdict()
+    lost_now = after(not_worse("+" * 60), [nan] * 60).verdict()
+
+    assert {lost_before.outcome, lost_now.outcome} == {"inconclusive"}
+    assert (lost_before.missing, lost_now.missing) == (lost_before.n, lost_now.n)
+    assert f"{lost_now.n} lack a side" in lost_now.explanation
+
+
+def test_an_app_that_is_always_good_is_not_worse_than_what_is_missing() -> None:
+    assert after(not_worse("?" * 60), [1.0] * 60).verdict().passed
+
+
+def test_a_crash_of_the_new_app_is_a_loss() -> None:
+    assert after(not_worse("+" * 60), [None] * 60).verdict().failed
+
+
+def test_trials_that_do_not_count_take_their_pair_with_them() -> None:
+    before = "+-" * 30
+    outcomes: list[Taken] = [EXCLUDED if index % 2 else 1.0 for index in range(60)]
+
+    verdict = after(not_worse(before, early_stopping=False), outcomes).verdict()
+
+    assert (verdict.n, verdict.estimate, verdict.left_out) == (30, 0, 30)
+
+
+def test_no_more_trials_are_needed_than_one_of_the_findings_can_take() -> None:
+    test = not_worse("+" * 60).running_test(60)
+
+    asked = []
+    while not test.settled:
+        asked.append(test.trials_needed({}).trials)
+        test.take(1.0)
+
+    assert asked[0] == 10  # so many losses would be proven there
+    assert asked == sorted(asked)
+    assert asked[-1] == test.index
+
+
+def test_known_outcomes_to_come_say_how_many_trials_are_needed() -> None:
+    test = not_worse("+" * 60).running_test(60)
+
+    assert test.trials_needed({0: 1.0, 1: 1.0, 2: 1.0}).trials > 10
+
+
+def test_it_ends_where_neither_finding_can_be_proven_any_more() -> None:
+    test = after(not_worse("+" * 12, margin=0.3), [1.0] * 9 + [0.0])
+
+    assert test.settled
+    assert test.verdict().reason == "pass_unreachable"
+
+
+def test_whole_samples_are_one_look() -> None:
+    test = after(not_worse("+" * 60, early_stopping=False), [1.0] * 45)
+
+    assert not test.settled
+    assert test.needs_full_sample
+    assert test.trials_needed({}).trials == 60
+    assert test.verdict().inconclusive
+    assert after(not_worse("+" * 60, early_stopping=False), [1.0] * 60).verdict().passed
+
+
+def test_a_run_that_is_cut_short_counts_what_is_left_against_both_findings() -> None:
+    verdict = after(not_worse("+" * 60), [1.0] * 34).verdict()
+
+    assert (verdict.outcome, verdict.reason) == ("inconclusive", "scenario_settled")
+
+
+def test_there_are_no_more_pairs_than_trials_of_the_other_run() -> None:
+    assert not_worse("+" * 40).running_test(100).n_max == 40
+
+
+def test_it_says_what_the_other_run_lacks() -> None:
+    said = " ".join(not_worse("+?" * 20, stopped_early=True, margin=0.05).warnings(100))
+
+    assert "cannot be proven with 40 trials, even if every one is met; at least 59 are needed" in said
+    assert "run one has 40 of 100 trials, so there are at most 40 pairs" in said
+    assert "20 of its trials in run one are missing" in said
+    assert "stopped early on its data" in said
+    assert not_worse("+" * 100).warnings(100) == []
+
+
+def test_a_fixed_sample_is_tested_in_its_order() -> None:
+    evaluator = not_worse("+-" * 20)
+
+    assert evaluator.evaluate([1.0, 0.0] * 20).passed
+    assert evaluator.evaluate([0.0, 1.0] * 20).estimate == 0
+    assert evaluator.evaluate([1.0, nan] * 20).missing == 20
+    assert evaluator.evaluate([1.0] * 20, misses=20).estimate == pytest.approx((10 - 10) / 40)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"before": ""}, "before"),
+        ({"before": "+x"}, "before"),
+        ({"before": "+", "margin": 1.5}, "margin"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(fields: dict[str, object], said: str) -> None:
+    with pytest.raises(DefinitionError, match=said):
+        not_worse(**fields)  # type: ignore[arg-type]
+
+
+def test_so_many_pairs_that_no_design_can_be_worked_out_are_refused() -> None:
+    assert not_worse("+" * 601).running_test(30).n_max == 30
+    with pytest.raises(DefinitionError, match="use at most 600 samples"):
+        not_worse("+" * 601).running_test(601)
+
+
+def test_a_test_that_holds_at_any_time_is_refused() -> None:
+    with pytest.raises(DefinitionError, match="anytime"):
+        not_worse("+" * 60, early_stopping="anytime").running_test(60)
