@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # comparisons write their reports by what is here
     from simeval.analysis.comparison_report import Comparison
 
 HEADLINES = {
+    "better": "The new version is proven better",
     "worse": "The new version is proven worse",
     "unclear": "It is not proven whether the new version is worse",
     "not worse": "The new version is proven not to be worse",

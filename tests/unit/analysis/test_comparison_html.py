@@ -50,6 +50,12 @@ def test_the_head_says_what_is_proven_of_the_whole(tmp_path: Path) -> None:
     assert head["meaning"][0] == "Of 1 requirement 1 is proven not worse."
 
 
+def test_a_version_that_is_better_has_a_report_that_says_so(tmp_path: Path) -> None:
+    head, _ = report_of(suite(*[False] * 80), {**suite(*[True] * 80), "run_id": "run-2"}, tmp_path)
+
+    assert (head["outcome"], head["headline"]) == ("better", "The new version is proven better")
+
+
 def test_a_metric_that_fell_has_a_picture_and_says_so(tmp_path: Path) -> None:
     fields: dict[str, Any] = {"answers": 40, "outcome": None, "expectations": []}
     before, now = (experiment({"right": [value] * 40}, **fields) for value in (1, 0))
