@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simeval.core import escalation, trace_settings
+from simeval.core import escalation, judge_settings, trace_settings
 from simeval.core import setting_choices as choices
 from simeval.core.executors import RayExecutor, require_executor
 from simeval.core.retry_config import RetryConfig as RetryConfig
@@ -14,7 +14,6 @@ from simeval.core.setting_checks import (
     require_amount,
     require_kind,
     require_part,
-    require_path,
     require_prompts,
     require_seconds,
     require_seed,
@@ -120,33 +119,14 @@ class Settings:
             flag="--criteria-calls",
         ),
     )
-    judge_context_tokens: int | None = field(
-        default=None,
-        metadata=about(
-            VERDICTS,
-            "Tokens of a conversation that judges are shown; of a longer one the middle is left out.",
-            flag="--judge-context",
-            unset="all of it",
-            check=require_whole,
-        ),
-    )
+    judge_context_tokens: int | None = field(default=None, metadata=judge_settings.CONTEXT)
     on_failed_control: choices.OnFailedControl = field(
         default="refuse",
         metadata=about(
             VERDICTS, "What a judge that is wrong about controls does to its expectation.", flag="--on-failed-control"
         ),
     )
-    judge_examples: Path | str | None = field(
-        default=None,
-        metadata=about(
-            VERDICTS,
-            "Conversations that people labelled (a file of `simeval agree --sample`): judges are shown a few of them.",
-            flag="--judge-examples",
-            metavar="FILE",
-            unset="none",
-            check=require_path,
-        ),
-    )
+    judge_examples: Path | str | None = field(default=None, metadata=judge_settings.EXAMPLES)
     on_app_error: choices.OnAppError = field(
         default="fail",
         metadata=about(VERDICTS, "What an app's error does to its trial.", flag="--on-app-error"),

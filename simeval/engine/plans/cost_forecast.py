@@ -13,6 +13,7 @@ from simeval.core.trial import MOST_ANEW
 from simeval.core.usage import Usage, total
 from simeval.engine.plans.budget import Cost, show_dollars
 from simeval.engine.plans.dataset_plan import DatasetPlan
+from simeval.engine.plans.rounding import about, short
 from simeval.engine.plans.scenario_plan import Measure, ScenarioPlan, rubric_requests
 from simeval.models.prices import Price, price_of
 from simeval.models.protocol.model import Request
@@ -382,21 +383,8 @@ def _dearest(jobs: Iterable[Sequence[_Work]], price: Mapping[str, Price | None])
 def _show(usage: Usage, *, exact: bool) -> str:
     calls = f"{usage.calls:,}" if exact else about(usage.calls)
     cost = "" if usage.cost_usd is None else f", {show_dollars(usage.cost_usd)}"
-    return f"{calls} calls, {_short(usage.prompt_tokens + usage.completion_tokens)} tokens{cost}"
+    return f"{calls} calls, {short(usage.prompt_tokens + usage.completion_tokens)} tokens{cost}"
 
 
 def _s(number: float) -> str:
     return "" if number == 1 else "s"
-
-
-def about(number: float) -> str:
-    """Write a number with two digits that count."""
-    return f"{float(f'{number:.2g}'):,.0f}"
-
-
-def _short(number: float) -> str:
-    """Write a large number in thousands or millions."""
-    for size, letter in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
-        if number >= size:
-            return f"{float(f'{number / size:.3g}'):g}{letter}"
-    return f"{number:.0f}"

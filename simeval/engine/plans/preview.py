@@ -6,7 +6,8 @@ from math import prod
 from simeval.core.settings import Settings
 from simeval.core.usage import total
 from simeval.engine.plans.budget import show_dollars
-from simeval.engine.plans.cost_forecast import CostForecast, about
+from simeval.engine.plans.cost_forecast import CostForecast
+from simeval.engine.plans.rounding import about
 from simeval.engine.plans.scenario_plan import RunPlan, ScenarioPlan
 from simeval.suites.planning import plan_suite, show_chance
 

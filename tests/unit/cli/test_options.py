@@ -24,6 +24,8 @@ EXAMPLES: dict[str, tuple[list[str], object]] = {
     "stop": (["--stop", "verdict"], "verdict"),
     "gate": (["--gate", "not_fail"], "not_fail"),
     "joint": (["--joint"], True),
+    "fail_fast": (["--fail-fast"], True),
+    "order": (["--order", "history"], "history"),
     "judge_repeats": (["--judge-repeats", "3"], 3),
     "escalate": (["--escalate", "rating 4..8"], "rating 4..8"),
     "escalation_audit": (["--escalation-audit", "0.2"], 0.2),

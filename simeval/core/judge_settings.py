@@ -1,0 +1,21 @@
+"""What is said of the settings of what judges are shown."""
+
+from simeval.core.setting_checks import require_path
+from simeval.core.setting_field import VERDICTS, about
+from simeval.core.validation import require_whole
+
+CONTEXT = about(
+    VERDICTS,
+    "Tokens of a conversation that judges are shown; of a longer one the middle is left out.",
+    flag="--judge-context",
+    unset="all of it",
+    check=require_whole,
+)
+EXAMPLES = about(
+    VERDICTS,
+    "Conversations that people labelled (a file of `simeval agree --sample`): judges are shown a few of them.",
+    flag="--judge-examples",
+    metavar="FILE",
+    unset="none",
+    check=require_path,
+)
