@@ -150,11 +150,10 @@ QUIET: dict[str, tuple[str, tuple[str, ...], str]] = {
         RUN,
         "suite.yaml, line 6, field scenarios.0.then.scorer: found 'json'; did you mean 'json_match' or 'valid_json'?",
     ),
-    "a prompt has a name like none": (
+    "a prompt is misspelt": (
         SUITE,
-        (*RUN, "--prompt", "xyz=suite.yaml"),
-        "prompts: there is no prompt 'xyz'; use one of audit, criteria, criterion_label, judge, judge_label, rubric, "
-        "user.",
+        (*RUN, "--prompt", "rubrc=suite.yaml"),
+        "prompts: there is no prompt 'rubrc'; did you mean 'rubric'?",
     ),
     "the judge is an embedded app": (
         SUITE,
@@ -166,12 +165,6 @@ QUIET: dict[str, tuple[str, tuple[str, ...], str]] = {
         SUITE,
         ("show", "last"),
         "store: there is no '.simeval/simeval.db'; hold a run, or name the store of a run with --store.",
-    ),
-    "a field is another tool's": (
-        SUITE.replace("given:", "input:"),
-        RUN,
-        "suite.yaml, line 3, field scenarios.0.input: there is no field 'input'; use one of title, given, when, "
-        "then, sample_size, significance_level, max_turns, facts, allowed_user_faults, tags, quarantine.",
     ),
     "an evaluator is a name": (
         SUITE.replace("{type: success_rate, min_proportion: 0.9}", "success_rate"),
