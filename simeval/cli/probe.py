@@ -67,7 +67,7 @@ def _parts(app: RemoteApp, message: str, exchange: Exchange, seconds: float) -> 
     if exchange.response is None:
         yield "no answer", exchange.failure or ""
         return
-    yield "reply", exchange.response.response
+    yield "reply", exchange.response.response or "nothing: its text is empty"
     for call in exchange.response.tool_calls or ():
         yield "tool call", json.dumps(call, ensure_ascii=False)
     for name, value in exchange.response.metadata.items():

@@ -89,7 +89,8 @@ def nearest(name: str, known: Sequence[str], *, more: str = "", see: str = "") -
     if asked := closest(name, known):
         return asked
     if len(known) <= MOST_LISTED:
-        return f"use one of {', '.join(known)}{more}"
+        listed = ", ".join(repr(each) if " " in each else each for each in known)
+        return f"use one of {listed}{more}"
     listed = ", ".join(each for _, each in _alike(name, known)[:MOST_ASKED])
     return f"use one of {len(known)}, such as {listed}{more}" + (f"; {see}" if see else "")
 
@@ -109,6 +110,9 @@ def _alike(name: str, known: Sequence[str]) -> Sequence[tuple[float, str]]:
 
     words, found = set(_WORD.findall(name.casefold())), []
     for each in known:
+        likeness = SequenceMatcher(None, name.casefold(), each.casefold()).ratio()
+        if sorted(name) == sorted(each):
+            likeness = 1.0  # two letters have changed places: in short words that is half of them
         shared = len(words & set(_WORD.findall(each.casefold()))) / max(len(words), 1)
-        found.append((SequenceMatcher(None, name.casefold(), each.casefold()).ratio() + WORD_WEIGHT * shared, each))
+        found.append((likeness + WORD_WEIGHT * shared, each))
     return sorted(found, key=lambda likeness: -likeness[0])

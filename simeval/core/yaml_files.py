@@ -18,7 +18,7 @@ LARGEST_EXPANSION = 100_000  # values that references may add to those of a file
 LONGEST_SHOWN = 80  # characters of a value that are shown
 
 _PROBLEMS = {
-    "mapping values are not allowed": "put a text that has a colon in quotes",
+    "mapping values are not allowed": "put a text that has a colon in quotes, or begin the line in the right column",
     "could not find expected ':'": "put a text that has a colon in quotes, or indent what belongs to the line above",
     "cannot start any token": "use spaces in place of tabs, and quotes around a text that begins with a sign",
     "expected <block end>": "let what belongs together begin in the same column",

@@ -58,7 +58,7 @@ class Database:
             raise DefinitionError(
                 "store",
                 found=f"{self._backend.name} cannot be opened ({problem_of(error, self._backend)})",
-                do="check the address, and that it is a database of simeval's own",
+                do="check the address, that it can be written, and that it is a database of simeval's own",
             ) from None
         except SimevalError:
             self._disconnect()

@@ -59,8 +59,10 @@ def load_run(database: "Database", name: str) -> ResumableRun:
 def open_database(where: str | Path, *, must_exist: bool = False) -> "Database":
     """Open a database, by a path or a URL. Raises DefinitionError, where it `is_there` also for a missing file."""
     if must_exist and "://" not in str(where) and not Path(where).is_file():
-        found = f"there is no {str(where)!r}" if str(where) != "None" else "none is kept"
-        raise DefinitionError("store", found=found, do="name the store of a run with --store")
+        do = "name the store of a run with --store"
+        if str(where) == "None":
+            raise DefinitionError("store", found="none is kept", do=do)
+        raise DefinitionError("store", found=f"there is no {str(where)!r}", do=f"hold a run, or {do}")
     from simeval.store.database import Database  # SQLAlchemy takes a while to load
 
     return Database(where)

@@ -229,7 +229,11 @@ def _find(connection: Connection, name: str) -> str:
     if name == LAST:
         last = connection.execute(newest.limit(1)).scalar()
         if last is None:
-            raise DefinitionError("run", found="there is no run yet", do="see `simeval run`")
+            raise DefinitionError(
+                "run",
+                found="there is no run yet",
+                do="hold one with `simeval run`, or name the store of one with --store",
+            )
         return str(last)
     same = newest.where(RUNS.c.run_id.startswith(name, autoescape=True))
     found = [str(each) for each in connection.execute(same).scalars()]
@@ -239,7 +243,7 @@ def _find(connection: Connection, name: str) -> str:
         raise DefinitionError("run", found=f"{name!r} is how {_listed(found)} begin", do="give more of the id")
     known = [str(each) for each in connection.execute(newest.limit(MOST_COMPARED)).scalars()]
     close = get_close_matches(name, known, MOST_NAMED) or known[:MOST_NAMED]
-    do = f"give one of {_listed(close)}" if close else "see `simeval run`"
+    do = f"give one of {_listed(close)}" if close else "`simeval runs` lists those there are"
     raise DefinitionError("run", found=f"there is no run {name!r}", do=do)
 
 

@@ -54,7 +54,7 @@ QUIET: dict[str, tuple[str, tuple[str, ...], str]] = {
         SUITE.replace("A user", "A user: new"),
         RUN,
         "suite.yaml, line 3: this is not YAML (mapping values are not allowed here); "
-        "put a text that has a colon in quotes.",
+        "put a text that has a colon in quotes, or begin the line in the right column.",
     ),
     "a line begins with a tab": (
         SUITE.replace("    given", "\tgiven"),
@@ -150,17 +150,63 @@ QUIET: dict[str, tuple[str, tuple[str, ...], str]] = {
         RUN,
         "suite.yaml, line 6, field scenarios.0.then.scorer: found 'json'; did you mean 'json_match' or 'valid_json'?",
     ),
-    "a prompt has a name like none": (
+    "a prompt is misspelt": (
         SUITE,
-        (*RUN, "--prompt", "xyz=suite.yaml"),
-        "prompts: there is no prompt 'xyz'; use one of audit, criteria, criterion_label, judge, judge_label, rubric, "
-        "user.",
+        (*RUN, "--prompt", "rubrc=suite.yaml"),
+        "prompts: there is no prompt 'rubrc'; did you mean 'rubric'?",
     ),
     "the judge is an embedded app": (
         SUITE,
         (*RUN, "--judge-model", "offline/app"),
         "model 'offline/app': it cannot play the judge; use offline/judge, or a model of a provider, such as "
         "openai/gpt-5-nano.",
+    ),
+    "a run is shown before there is one": (
+        SUITE,
+        ("show", "last"),
+        "store: there is no '.simeval/simeval.db'; hold a run, or name the store of a run with --store.",
+    ),
+    "an evaluator is a name": (
+        SUITE.replace("{type: success_rate, min_proportion: 0.9}", "success_rate"),
+        RUN,
+        "suite.yaml, line 7, field scenarios.0.then.evaluator: found 'success_rate'; give a mapping, such as {type: "
+        "success_rate, min_proportion: 0.9}.",
+    ),
+    "a field is missing": (
+        SUITE.replace("    given: A user\n", ""),
+        RUN,
+        "suite.yaml, line 2, field scenarios.0.given: the field is missing; add it.",
+    ),
+    "the judge has half a name": (
+        SUITE,
+        (*RUN, "--judge-model", "openai/"),
+        "model 'openai/': found no model's name; write it behind the slash.",
+    ),
+    "the part of an app's description is misspelt": (
+        "app: {url: 'http://127.0.0.1:9', replay: answer}\n" + SUITE,
+        RUN,
+        "suite.yaml, line 1, field app.replay: there is no field 'replay'; did you mean 'reply'?",
+    ),
+    "the report has no folder": (
+        SUITE,
+        (*RUN, "--json", "nowhere/x.json"),
+        "report 'nowhere/x.json': it cannot be written (No such file or directory); check the path, or its "
+        "permissions.",
+    ),
+    "the share of a plan is a percentage": (
+        SUITE,
+        ("plan", "--bar", "90", "--rate", "97"),
+        "plan: bar: found 90.0; use a share strictly between 0 and 1 (no number of trials can prove 0% or 100%).",
+    ),
+    "a persona is not there": (
+        SUITE,
+        ("persona", "check", "nothing.yaml"),
+        "nothing.yaml, line 1: it cannot be read (No such file or directory); name another file.",
+    ),
+    "nothing is to be measured": (
+        SUITE,
+        ("score", "suite.yaml"),
+        "--scorers: found no name; name one or more, with commas between them, or a file with --then.",
     ),
     "a run is compared with itself": (
         SUITE,
@@ -274,7 +320,7 @@ def test_an_evaluation_that_was_not_awaited_warns() -> None:
 
 
 def _forget(engine: Engine) -> None:
-    engine.evaluate(FIRST, str)
+    engine.evaluate(FIRST, str)  # type: ignore[unused-coroutine]
 
 
 def test_the_usual_message_has_at_most_two_lines() -> None:

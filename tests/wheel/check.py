@@ -30,8 +30,25 @@ MISSPELT = {  # what stands in the user's file, and what a slip of the hand make
 EXAMPLES = (
     "README.md",
     "docs/index.md",
-    "docs/guides/comparing.md",
-    "docs/guides/testing.md",
+    "docs/explanation/statistics.md",
+    *(
+        f"docs/guides/{name}.md"
+        for name in (
+            "apps",
+            "choosing",
+            "comparing",
+            "datasets",
+            "feedback",
+            "online",
+            "pairwise",
+            "reports",
+            "scale",
+            "scorers",
+            "store",
+            "telemetry",
+            "testing",
+        )
+    ),
 )
 CALL = """\
 from simeval import Engine, EvaluationResult, ScenarioTest

@@ -1,7 +1,7 @@
 """What an app's reply says: a JSON value, a plain text, or a stream of either."""
 
 import json
-from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -90,10 +90,24 @@ class Reply:
         if self.reading.reply:
             path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.reading.reply)
             found = "nothing" if text is MISSING else f"{quoted(json.dumps(text))}, which is no text,"
-            return f"there is {found} at ${path} of its answer {quoted(json.dumps(value, ensure_ascii=False))}"
-        return (
-            f"no text is found in its answer {quoted(json.dumps(value, ensure_ascii=False))}; say where with `reply:`"
-        )
+            answer = quoted(json.dumps(value, ensure_ascii=False))
+            return f"there is {found} at ${path} of its answer {answer}{_perhaps(value)}"
+        answer = quoted(json.dumps(value, ensure_ascii=False))
+        return f"no text is found in its answer {answer}; say where with `reply:`{_perhaps(value)}"
+
+
+def _perhaps(value: Any) -> str:
+    """Say where in an answer a text has one of the usual names."""
+    path = next(_usual_paths(value, ""), "")
+    return f" (perhaps {path})" if path else ""
+
+
+def _usual_paths(value: Any, path: str) -> Iterator[str]:
+    parts = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+    for name, part in parts:
+        if name in USUAL and isinstance(part, str):
+            yield f"{path}{name}"
+        yield from _usual_paths(part, f"{path}{name}.")
 
 
 def value_of(text: str) -> Any:

@@ -65,7 +65,7 @@ def test_it_is_neither_true_nor_false() -> None:
 
 
 def drop() -> None:
-    ask(1)
+    ask(1)  # type: ignore[unused-coroutine]
 
 
 def test_one_that_is_dropped_warns_in_these_words() -> None:

@@ -104,6 +104,14 @@ async def test_an_answer_is_understood_or_the_turn_fails_and_says_why(
 
 
 @pytest.mark.anyio
+async def test_where_a_text_may_be_is_told(server: WebApp) -> None:
+    app = HttpApp(url=f"{server.url}/chat", request={"messages": "{messages}"})
+
+    with pytest.raises(AppFailure, match=r"say where with `reply:` \(perhaps choices\.0\.message\.content\)$"):
+        await said(app)
+
+
+@pytest.mark.anyio
 async def test_an_app_that_is_not_there_is_a_failed_turn() -> None:
     with pytest.raises(AppFailure, match=r"http://127\.0\.0\.1:9/ cannot be reached"):
         await said(HttpApp(url="http://127.0.0.1:9/"))
