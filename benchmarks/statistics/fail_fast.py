@@ -2,8 +2,8 @@
 
 python -m benchmarks.statistics.fail_fast [--runs 20]
 
-16 apps are good 99% of the time, 4 are 80%, the bar is 90%, a scenario may use 100 trials. Counted are all conversations
-that were begun. History is that of one plain run.
+16 apps are good 99% of the time, 4 are 80%, the bar is 90%, a scenario may use 100 trials. Counted are all
+conversations that were begun. History is that of one plain run.
 """
 
 import argparse

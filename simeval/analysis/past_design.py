@@ -78,12 +78,13 @@ class _Planner:
     def _size_for(self, rule: ShareEvaluator, rate: float) -> int:
         """Return the trials with which an app of this rate proves the requirement, where that is within reach."""
         bar, level = rule.required_share, rule.alpha
+        size: int | None = None
         if rule.early_stopping is False:
             fixed = planning.fixed_sample(bar, rate, alpha=level, power=self._power)
-            size = fixed and fixed.safe
+            size = fixed.safe if fixed else None
         elif rule.early_stopping == "anytime":
-            return self._size
+            size = self._size
         else:
             made = planning.sequential_sample(bar, rate, alpha=level, power=self._power, min_trials=rule.first_verdict)
-            size = made and made.n_max
+            size = made.n_max if made else None
         return size if size is not None and size <= LARGEST else self._size

@@ -88,9 +88,7 @@ class Settings:
     fail_fast: bool = field(
         default=False,
         metadata=about(
-            VERDICTS,
-            "End the run as soon as one scenario has ended that keeps the suite from its gate.",
-            flag="--fail-fast",
+            VERDICTS, "End the run with the first scenario that keeps it from its gate.", flag="--fail-fast"
         ),
     )
     judge_repeats: int = field(

@@ -10,6 +10,7 @@ from .junit import junit_xml as junit_xml
 from .personas import PersonaShare as PersonaShare
 from .reliability import Advice as Advice
 from .reliability import Reliability as Reliability
+from .repeatability import Repeatability as Repeatability
 from .rows import Row as Row
 from .rows import Rows as Rows
 from .rows import RowScore as RowScore
