@@ -146,8 +146,7 @@ class Settings:
         ),
     )
     on_app_error: choices.OnAppError = field(
-        default="fail",
-        metadata=about(VERDICTS, "What an app's error does to its trial.", flag="--on-app-error"),
+        default="fail", metadata=about(VERDICTS, "What an app's error does to its trial.", flag="--on-app-error")
     )
     max_error_rate: float = field(
         default=0.1,
@@ -172,17 +171,14 @@ class Settings:
     max_user_fault_rate: float = field(
         default=0.1,
         metadata=about(
-            VERDICTS,
-            "Share of trials that users' faults may cost.",
-            flag="--max-user-fault-rate",
-            check=require_part,
+            VERDICTS, "Share of trials that users' faults may cost.", flag="--max-user-fault-rate", check=require_part
         ),
     )
     audit_users: float = field(
         default=0.0,
         metadata=about(
             VERDICTS,
-            "Share of conversations whose user the judge checks for faults, too.",
+            "Share of conversations whose user the judge checks, too.",
             flag="--audit-users",
             check=require_part,
         ),
@@ -220,14 +216,11 @@ class Settings:
     order: choices.Order = field(
         default="round-robin",
         metadata=about(
-            LIMITS,
-            "Whose trials come first: each scenario's in turn, the file's first's, or what did not pass the last time.",
-            flag="--order",
+            LIMITS, "Whose trials come first: all in turn, the file's first, or what did not pass last.", flag="--order"
         ),
     )
     concurrency: int = field(
-        default=50,
-        metadata=about(LIMITS, "Trials in flight.", flag="--concurrency", check=require_whole),
+        default=50, metadata=about(LIMITS, "Trials in flight.", flag="--concurrency", check=require_whole)
     )
     model_concurrency: int = field(
         default=50, metadata=about(LIMITS, "Calls at once to a model.", flag="--model-concurrency", check=require_whole)
