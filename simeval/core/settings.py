@@ -186,11 +186,7 @@ class Settings:
     seed: int | None = field(
         default=None,
         metadata=about(
-            VERDICTS,
-            "Fixes writing styles and trial seeds.",
-            flag="--seed",
-            unset="drawn and shown",
-            check=require_seed,
+            VERDICTS, "Fixes writing styles and trial seeds.", flag="--seed", unset="drawn", check=require_seed
         ),
     )
     writing_style_config: WritingStyleConfig | None = field(
