@@ -14,6 +14,7 @@ from .labels import Label as Label
 from .labels import draw_sample as draw_sample
 from .labels import read_labels as read_labels
 from .merging import merge as merge
+from .past_design import planned_from as planned_from
 from .saved_run import SavedExperiment as SavedExperiment
 from .saved_run import SavedRun as SavedRun
 from .saved_run import SavedScenario as SavedScenario

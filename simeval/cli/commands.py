@@ -40,6 +40,9 @@ def commands() -> None:
 @click.option(
     "--rerun", type=click.Choice(["failed"]), help="Run the scenarios alone that did not pass in the last run."
 )
+@click.option(
+    "--plan-from", metavar="RUN", help="Choose sizes and designs by what this run has seen; it proves nothing here."
+)
 @json_option("result")
 @click.option("--junit", "junit_path", metavar="PATH", type=click.Path(), help="Write the result as JUnit XML.")
 @html_option
@@ -102,13 +105,16 @@ def agree(**options: Any) -> None:
 @click.option("--power", type=float, default=POWER, show_default=True, help="The chance of a pass that is wanted.")
 @click.option("--requirements", type=click.IntRange(1), default=1, show_default=True, help="How many have to pass.")
 @click.option("--samples", type=click.IntRange(1), help="Trials for each scenario, whatever the suite says.")
+@click.option("--from", "from_run", metavar="RUN", help="Choose sizes and designs by what this run has seen.")
+@store_option("Where RUN is, where it is no file.")
 @setting_options("significance_level", "joint", "early_stopping", "min_trials", "stop", "gate")
 @click.pass_context
 def plan(context: click.Context, /, **options: Any) -> None:
     """Plan sample sizes before a call is paid for.
 
     With --bar and --rate: how many trials a requirement takes. With SUITE: what each requirement of it accepts,
-    and how it would fare if the app were as good as --rate says.
+    and how it would fare if the app were as good as --rate says. With --from: the same, with as many trials as it
+    takes, with the chance --power, where each requirement is met as often as in RUN.
 
     Exit status: 0 it can be proven; 1 no sample proves it (the rate is not above the bar, or too close to it), or a
     requirement of SUITE cannot pass with its trials; 2 the command or the suite could not be used.

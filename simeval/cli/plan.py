@@ -2,21 +2,22 @@
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import click
 
 from simeval.cli.options import overrides, written_flags
 from simeval.cli.output import status_of
 from simeval.core.logs import configure_logging
-from simeval.core.settings import DEFAULTS
+from simeval.core.settings import DEFAULTS, POWER, Settings
 from simeval.core.terminal import room_of
 from simeval.errors import DefinitionError
-from simeval.suites.files import load_suite
+from simeval.suites.files import Suite, load_suite
 from simeval.suites.planning import SampleSizePlan, SuitePlan, plan, plan_suite
 
 NOT_PROVABLE = 1
 ONLY_OF_A_BAR = ("bar", "power", "requirements")
-ONLY_OF_A_SUITE = ("samples", "early_stopping", "stop", "gate")
+ONLY_OF_A_SUITE = ("samples", "early_stopping", "stop", "gate", "from_run", "store")
 
 
 def show_plan(
@@ -28,6 +29,8 @@ def show_plan(
     power: float,
     requirements: int,
     samples: int | None,
+    from_run: str | None,
+    store: str,
 ) -> int:
     """Plan a requirement, or forecast a suite, and give the exit status: 1 where something cannot be proven.
 
@@ -38,11 +41,12 @@ def show_plan(
 
     def show() -> int:
         if suite is not None:
-            _refuse(written, ONLY_OF_A_BAR, "it does not apply to a suite, which has bars of its own")
+            of_a_bar = [each for each in ONLY_OF_A_BAR if each != "power" or from_run is None]
+            _refuse(written, of_a_bar, "it does not apply to a suite, which has bars of its own")
             loaded = load_suite(suite).sized(samples)
-            found: SuitePlan | SampleSizePlan = plan_suite(
-                loaded, loaded.settings.overridden(overrides(context)), true_rate=rate
-            )
+            settings = loaded.settings.overridden(overrides(context))
+            loaded = loaded if from_run is None else planned(loaded, from_run, store, settings, power=power)
+            found: SuitePlan | SampleSizePlan = plan_suite(loaded, settings, true_rate=rate)
         elif bar is None and rate is None:
             raise DefinitionError("plan", found="there is nothing to plan", do="give a suite, or --bar and --rate")
         elif bar is None:
@@ -68,6 +72,15 @@ def show_plan(
         return 0 if found.can_pass else NOT_PROVABLE
 
     return status_of(show)
+
+
+def planned(suite: Suite, run: str, store: str, settings: Settings, *, power: float = POWER) -> Suite:
+    """Return a suite with sizes and designs by what a run has seen of it. Raises DefinitionError."""
+    from simeval.analysis.past_design import planned_from  # what reads runs back takes its time
+    from simeval.cli.compare import load_result
+
+    found = load_result(run, store, f"run {run!r}")
+    return replace(suite, scenarios=planned_from(suite, found, settings, power=power))
 
 
 def _refuse(written: Mapping[str, str], names: Sequence[str], why: str) -> None:

@@ -119,6 +119,7 @@ def run_suite(
     samples: int | None,
     only_named: Sequence[str],
     rerun: str | None,
+    plan_from: str | None,
     json_path: str | None,
     junit_path: str | None,
     html_path: str | None,
@@ -150,6 +151,7 @@ def run_suite(
             reports.require_writable()
             settings = loaded.settings.overridden(overrides(context)).overridden(_on_ray(context, address, actors))
             loaded = _not_passed(loaded, settings) if rerun else loaded
+            loaded = _planned(loaded, plan_from, samples, settings) if plan_from else loaded
             if against is not None:
                 loaded, settings = _against(against, loaded, settings, margin, baseline)
             held_against = _baseline(baseline, margin, settings) if against is None else None
@@ -218,6 +220,18 @@ def _not_passed(suite: Suite, settings: Settings) -> Suite:
     from simeval.cli.rerun import not_passed  # the database takes its time
 
     return not_passed(suite, settings)
+
+
+def _planned(suite: Suite, run: str, samples: int | None, settings: Settings) -> Suite:
+    """Return a suite with sizes and designs by what a run has seen of it. Raises DefinitionError."""
+    from simeval.cli.plan import planned  # the database takes its time
+
+    if samples is not None:
+        raise DefinitionError("--plan-from", found="--samples says the sizes already", do="leave one of them out")
+    if run == "last" and settings.resume is not None:
+        do = "name the run that it was planned from (`simeval runs` lists them)"
+        raise DefinitionError("--plan-from", found="the last run is now the one that goes on", do=do)
+    return planned(suite, run, str(settings.store), settings)
 
 
 def _cleaner(settings: Settings) -> Callable[[str], str]:

@@ -87,9 +87,7 @@ class Settings:
     fail_fast: bool = field(
         default=False,
         metadata=about(
-            VERDICTS,
-            "End the run as soon as one scenario has ended that keeps the suite from its gate.",
-            flag="--fail-fast",
+            VERDICTS, "End the run with the first scenario that keeps it from its gate.", flag="--fail-fast"
         ),
     )
     judge_repeats: int = field(
@@ -128,8 +126,7 @@ class Settings:
     )
     judge_examples: Path | str | None = field(default=None, metadata=judge_settings.EXAMPLES)
     on_app_error: choices.OnAppError = field(
-        default="fail",
-        metadata=about(VERDICTS, "What an app's error does to its trial.", flag="--on-app-error"),
+        default="fail", metadata=about(VERDICTS, "What an app's error does to its trial.", flag="--on-app-error")
     )
     max_error_rate: float = field(
         default=0.1,
@@ -154,17 +151,14 @@ class Settings:
     max_user_fault_rate: float = field(
         default=0.1,
         metadata=about(
-            VERDICTS,
-            "Share of trials that users' faults may cost.",
-            flag="--max-user-fault-rate",
-            check=require_part,
+            VERDICTS, "Share of trials that users' faults may cost.", flag="--max-user-fault-rate", check=require_part
         ),
     )
     audit_users: float = field(
         default=0.0,
         metadata=about(
             VERDICTS,
-            "Share of conversations whose user the judge checks for faults, too.",
+            "Share of conversations whose user the judge checks, too.",
             flag="--audit-users",
             check=require_part,
         ),
@@ -172,11 +166,7 @@ class Settings:
     seed: int | None = field(
         default=None,
         metadata=about(
-            VERDICTS,
-            "Fixes writing styles and trial seeds.",
-            flag="--seed",
-            unset="drawn and shown",
-            check=require_seed,
+            VERDICTS, "Fixes writing styles and trial seeds.", flag="--seed", unset="drawn", check=require_seed
         ),
     )
     writing_style_config: WritingStyleConfig | None = field(
@@ -202,14 +192,11 @@ class Settings:
     order: choices.Order = field(
         default="round-robin",
         metadata=about(
-            LIMITS,
-            "Whose trials come first: each scenario's in turn, the file's first's, or what did not pass the last time.",
-            flag="--order",
+            LIMITS, "Whose trials come first: all in turn, the file's first, or what did not pass last.", flag="--order"
         ),
     )
     concurrency: int = field(
-        default=50,
-        metadata=about(LIMITS, "Trials in flight.", flag="--concurrency", check=require_whole),
+        default=50, metadata=about(LIMITS, "Trials in flight.", flag="--concurrency", check=require_whole)
     )
     model_concurrency: int = field(
         default=50, metadata=about(LIMITS, "Calls at once to a model.", flag="--model-concurrency", check=require_whole)

@@ -14,7 +14,7 @@ from simeval.core.arrays import Floats
 from simeval.core.setting_choices import EarlyStopping, StopAt
 from simeval.core.settings import DEFAULTS
 from simeval.core.trial import Verdict
-from simeval.core.validation import is_number, require, require_level, require_one_of, require_size
+from simeval.core.validation import is_number, require, require_level, require_one_of, require_share, require_size
 from simeval.errors import DefinitionError
 from simeval.evaluators.stopping import Counted, FixedSampleTest, RunningTest, SequentialTest
 from simeval.stats import binomial, open_ended
@@ -43,18 +43,22 @@ class Evaluator(ABC):
     `early_stopping` says whether the trials of a scenario end as soon as the verdict is settled: True, by an
     exact sequential test that knows the sample size; "anytime", by an e-value that holds without one; False,
     never. Before `min_trials`, of a sample that has so many, they do not. Without values the engine's are used.
+    Where the share of good trials is guessed by an `expected_rate`, a test of a share takes few trials near it, at the
+    same error rates.
     `evaluate` is always the test of a fixed sample.
     """
 
     significance_level: float | None = None
     early_stopping: EarlyStopping | None = None
     min_trials: int | None = None
+    expected_rate: float | None = None
 
     def __post_init__(self) -> None:
         name = type(self).__name__
         require_level(self.significance_level, f"{name}.significance_level", optional=True)
         require_one_of(self.early_stopping, (True, False, "anytime", None), f"{name}.early_stopping")
         require_size(self.min_trials, f"{name}.min_trials", optional=True)
+        require_share(self.expected_rate, f"{name}.expected_rate", optional=True)
         self.check()
 
     @property
@@ -283,7 +287,13 @@ class ShareEvaluator(Evaluator):
         worst = at_once.infer(*at_once.ending_of(good=False)).p_fail
         tells = at_once.can_pass and (stop in ("gate", "verdict") or worst <= self.alpha)
         if stop == "unlikely" and tells and self.early_stopping != "anytime":
-            return optimal_design(self.required_share, n_max, alpha=self.alpha, min_trials=self.first_verdict)
+            return optimal_design(
+                self.required_share,
+                n_max,
+                alpha=self.alpha,
+                min_trials=self.first_verdict,
+                expected=self.expected_rate,
+            )
         return make(stop=at_once.stop if tells else "verdict", min_trials=self.first_verdict)
 
     def running_test(self, n_max: int, *, stop: StopAt | None = None) -> RunningTest:

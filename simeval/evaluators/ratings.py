@@ -107,6 +107,7 @@ class RatingProportionEvaluator(_RatingEvaluator):
             significance_level=self.significance_level,
             early_stopping=self.early_stopping,
             min_trials=self.min_trials,
+            expected_rate=self.expected_rate,
         )
 
     def describe(self) -> str:
@@ -130,6 +131,7 @@ class SuccessRateEvaluator(_RatingEvaluator):
             significance_level=self.significance_level,
             early_stopping=self.early_stopping,
             min_trials=self.min_trials,
+            expected_rate=self.expected_rate,
         )
 
     def describe(self) -> str:
@@ -154,6 +156,7 @@ class RatingAverageEvaluator(_RatingEvaluator):
             significance_level=self.significance_level,
             early_stopping=self.early_stopping,
             min_trials=self.min_trials,
+            expected_rate=self.expected_rate,
         )
 
     @property

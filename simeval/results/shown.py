@@ -46,7 +46,7 @@ def page_of(results: "Sequence[EvaluationResult]", run: "RunRecord", *, every: b
         seconds=run.seconds,
         usage=run.usage,
         guarantee=guaranteed(results, run),
-        repeatability=str(repeatability_of(results) or ""),
+        repeatability=repeatability_of(results),
         scenarios=[_shown(result, every=every) for result in results],
         notes=run.notes,
         baseline=run.baseline,

@@ -27,15 +27,10 @@ def log_average(successes: Bounds, failures: Bounds, p0: float, expected: float 
 
     They weigh all alike; where a rate is `expected`, as after `WORTH` trials of which that share was good.
     """
-    more = np.array([0.0, 0.0] if expected is None else [WORTH * expected, WORTH * (1 - expected)])
+    good, bad = (0.0, 0.0) if expected is None else (WORTH * expected, WORTH * (1 - expected))
     lowest = max(p0 - BELOW, 0.0)
-    return _log_mass(successes + more[0], failures + more[1], lowest) - _log_mass(more[:1], more[1:], lowest)
-
-
-def _log_mass(successes: Floats, failures: Floats, lowest: float) -> Floats:
-    """Return the logarithm of the integral of a likelihood over the rates from `lowest` to 1."""
-    share = betaincc(successes + 1, failures + 1, lowest)
-    all_rates = betaln(successes + 1, failures + 1)
+    share = betaincc(successes + good + 1, failures + bad + 1, lowest) / betaincc(good + 1, bad + 1, lowest)
+    all_rates = betaln(successes + good + 1, failures + bad + 1) - betaln(good + 1, bad + 1)
     return np.where(share > 0, all_rates + np.log(np.where(share > 0, share, 1.0)), -np.inf)
 
 

@@ -222,7 +222,7 @@ class SuitePlan:
 def plan_suite(scenarios: Sequence[ScenarioTest], settings: Settings, *, true_rate: float | None = None) -> SuitePlan:
     """Forecast a suite: what each requirement accepts, and how it fares at `true_rate`.
 
-    Without a rate, each is forecast half-way between its bar and 100%.
+    Without a rate, each is forecast at the one that it expects, or half-way between its bar and 100%.
     """
     require(true_rate is None or 0 < true_rate <= 1, "plan: true_rate", found=true_rate, do="use a share up to 1")
     requirements = count_requirements(scenarios) if settings.joint else 1
@@ -242,7 +242,7 @@ def plan_suite(scenarios: Sequence[ScenarioTest], settings: Settings, *, true_ra
                 rule = used.rule
                 forecast: tuple[float | None, ...] = (None, None, None)
                 if isinstance(rule, ShareEvaluator):
-                    rate = (1 + rule.required_share) / 2 if true_rate is None else true_rate
+                    rate = true_rate or rule.expected_rate or (1 + rule.required_share) / 2
                     forecast = (rate, *_forecast(rule, size, rate, settings))
                 found.append(
                     RequirementForecast(

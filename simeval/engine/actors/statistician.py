@@ -1,6 +1,5 @@
 """The statistician: takes judgements in the order dealt and concludes on each scenario."""
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
@@ -17,6 +16,7 @@ from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Verdict
 from simeval.engine.actors.empty_answers import EmptyAnswers
 from simeval.engine.actors.tally import Tally, show_found
 from simeval.engine.actors.unanswered import Unanswered
+from simeval.engine.actors.unconcluded import in_error, refused, undecided, without_conclusion
 from simeval.engine.flow.demand import Demand
 from simeval.engine.flow.standing import Requirement, Standing
 from simeval.engine.flow.stop import StopSignal
@@ -321,7 +321,7 @@ class Statistician:
         """Conclude; too many lost trials make an error, unless what is left proves a side against the worst case."""
         verdict = test.verdict()
         if self._unanswered.said:
-            return _without_conclusion(verdict, self._unanswered.said, n=verdict.n, missing=verdict.missing)
+            return without_conclusion(verdict, self._unanswered.said, n=verdict.n, missing=verdict.missing)
         is_cut = bool(tally.undecided_by) and not test.settled
         proven = not verdict.inconclusive and not test.excluded  # worst cases are proven for missing trials only
         trials = tally.plan.sample_size if proven or is_cut else test.index
@@ -362,45 +362,3 @@ class Statistician:
 def is_of_user(result: Score | Failure) -> TypeGuard[Failure]:
     """Return whether a trial is missing because its simulated user did not do its part."""
     return isinstance(result, Failure) and result.is_user_fault
-
-
-def in_error(
-    verdict: Verdict, lost: Sequence[Failure], trials: int, settings: Settings, *, limit: str = "max_error_rate"
-) -> Verdict:
-    """Turn a verdict into an error: more trials than the setting `limit` allows have no score to conclude on."""
-    commonest, times = Counter(f"{failure.stage}: {failure.error}" for failure in lost).most_common(1)[0]
-    explanation = (
-        f"{len(lost)} of {trials} trials have no score, more than the {getattr(settings, limit):.0%} that "
-        f"{limit} allows, so nothing is concluded; most often ({times} x): {commonest}"
-    )
-    return _without_conclusion(verdict, explanation, n=trials, missing=len(lost))
-
-
-def refused(verdict: Verdict, failure: Failure, trials: int) -> Verdict:
-    """Turn a verdict into an error: the expectation cannot be judged, so none of the `trials` is concluded on."""
-    there_are = "the one trial there is" if trials == 1 else f"the {trials} trials there are"
-    so = f"so nothing is concluded on {there_are}" if trials else "so no trial was paid for"
-    return _without_conclusion(verdict, f"{failure.stage}: {failure.error}; {so}", n=0, missing=0)
-
-
-def undecided(verdict: Verdict, decided_by: str) -> Verdict:
-    """Return a verdict that is no pass, of a run that ended with the scenario that is named before it was settled."""
-    why = f"the run ended because {decided_by!r} did not pass (fail-fast)"
-    verdict = replace(verdict, explanation=f"{verdict.explanation}; {why}")
-    if not verdict.inconclusive:
-        return verdict
-    return replace(verdict, reason="suite_settled", why=f"{'not concluded' if verdict.n else 'not run'}: {why}")
-
-
-def _without_conclusion(verdict: Verdict, explanation: str, *, n: int, missing: int) -> Verdict:
-    return replace(
-        verdict,
-        outcome="error",
-        p_value=None,
-        p_value_fail=None,
-        n=n,
-        missing=missing,
-        reason="errors",
-        explanation=explanation,
-        why=explanation,
-    )

@@ -15,7 +15,8 @@ from simeval.core.settings import Settings
 from simeval.core.trial import UNNEEDED, Estimate, Failure, Judgement, Score, Verdict, failure_of
 from simeval.engine.actors.examples import ExampleReader
 from simeval.engine.actors.measured_column import MeasuredColumn
-from simeval.engine.actors.statistician import ROUNDING, in_error, refused
+from simeval.engine.actors.statistician import ROUNDING
+from simeval.engine.actors.unconcluded import in_error, refused
 from simeval.engine.flow.demand import Demand
 from simeval.engine.flow.standing import Standing
 from simeval.engine.plans.dataset_plan import DatasetPlan

@@ -31,7 +31,7 @@ OPTIONS = {  # of what is no setting
 }
 JUDGE_PROMPTS: Mapping[JudgeReply, str] = {"json": "judge", "label": "judge_label"}
 CRITERIA_PROMPTS: Mapping[JudgeReply, str] = {"json": "criteria", "label": "criterion_label"}
-_FROM_THE_FIRST = re.compile(r", min_trials=1(?!\d)")  # not written: older runs know of no other
+_UNSAID = re.compile(r", (min_trials=1|expected_rate=None)(?!\d)")  # not written: older runs know of no other
 _MODULE = re.compile(r" \([\w.]*\)$")
 NOT_OF_THE_ANSWER = frozenset(
     {"api_key", "timeout", "api_base", "base_url", "api_version", "headers", "extra_headers", "organization"}
@@ -229,7 +229,7 @@ def _expectation(measure: Measure) -> Json:
             if not name.startswith("_") and name not in ("direction", "bounds") and _shown_argument(value) is not None
         },
         "score": measure.path,
-        "evaluators": [_FROM_THE_FIRST.sub("", repr(each)) for each in measure.evaluators],
+        "evaluators": [_UNSAID.sub("", repr(each)) for each in measure.evaluators],
     }
 
 

@@ -14,6 +14,7 @@ from simeval.evaluators.base import Bar, Evaluator
 from simeval.results.claims import Claims
 from simeval.results.gates import BaselineGate
 from simeval.results.outcomes import shown_outcome
+from simeval.results.repeatability import Repeatability
 from simeval.results.users import UserConduct
 
 
@@ -145,7 +146,7 @@ class Page:
     seconds: float
     usage: Mapping[str, Usage]
     guarantee: str
-    repeatability: str
+    repeatability: Repeatability | None = None
     scenarios: Sequence[ShownScenario]
     notes: Sequence[str] = ()
     baseline: BaselineGate | None = None

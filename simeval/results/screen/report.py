@@ -221,5 +221,6 @@ def cost_of(page: Page) -> list[str]:
     trials = sum(scenario.trials for scenario in page.scenarios)
     spent = f"{counted_of(trials, 'conversation')}, {show_spent(page.usage, page.seconds)}"
     who = f"run {page.run_id}, seed {page.seed}, {', '.join(map(one_line, page.roles))}"
-    found = (page.guarantee, page.repeatability, spent, show_composite(page.usage), who)
+    repeated = str(page.repeatability or "")
+    found = (page.guarantee, repeated, spent, show_composite(page.usage), who)
     return [each for each in found if each]

@@ -29,8 +29,8 @@ def file(tmp_path: Path) -> Path:
             suite(evaluator="{min_proportion: 0.9}"),
             8,
             "scenarios.0.then.evaluator.type",
-            "the field is missing; add it: one of mean, proportion, quantile, rating_average, rating_proportion, "
-            "success_rate.",
+            "the field is missing; add it: one of mean, not_worse, pass_hat_k, proportion, quantile, "
+            "rating_average, rating_proportion, success_rate.",
         ),
         (
             suite(evaluator="[{min_proportion: 0.9}]"),

@@ -1,0 +1,51 @@
+"""Verdicts of trials that nothing is concluded on, each with why."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from simeval.core.settings import Settings
+from simeval.core.trial import Failure, Verdict
+
+
+def in_error(
+    verdict: Verdict, lost: Sequence[Failure], trials: int, settings: Settings, *, limit: str = "max_error_rate"
+) -> Verdict:
+    """Turn a verdict into an error: more trials than the setting `limit` allows have no score to conclude on."""
+    commonest, times = Counter(f"{failure.stage}: {failure.error}" for failure in lost).most_common(1)[0]
+    explanation = (
+        f"{len(lost)} of {trials} trials have no score, more than the {getattr(settings, limit):.0%} that "
+        f"{limit} allows, so nothing is concluded; most often ({times} x): {commonest}"
+    )
+    return without_conclusion(verdict, explanation, n=trials, missing=len(lost))
+
+
+def refused(verdict: Verdict, failure: Failure, trials: int) -> Verdict:
+    """Turn a verdict into an error: the expectation cannot be judged, so none of the `trials` is concluded on."""
+    there_are = "the one trial there is" if trials == 1 else f"the {trials} trials there are"
+    so = f"so nothing is concluded on {there_are}" if trials else "so no trial was paid for"
+    return without_conclusion(verdict, f"{failure.stage}: {failure.error}; {so}", n=0, missing=0)
+
+
+def undecided(verdict: Verdict, decided_by: str) -> Verdict:
+    """Return a verdict that is no pass, of a run that ended with the scenario that is named before it was settled."""
+    why = f"the run ended because {decided_by!r} did not pass (fail-fast)"
+    verdict = replace(verdict, explanation=f"{verdict.explanation}; {why}")
+    if not verdict.inconclusive:
+        return verdict
+    return replace(verdict, reason="suite_settled", why=f"{'not concluded' if verdict.n else 'not run'}: {why}")
+
+
+def without_conclusion(verdict: Verdict, explanation: str, *, n: int, missing: int) -> Verdict:
+    """Turn a verdict into an error, with why nothing is concluded."""
+    return replace(
+        verdict,
+        outcome="error",
+        p_value=None,
+        p_value_fail=None,
+        n=n,
+        missing=missing,
+        reason="errors",
+        explanation=explanation,
+        why=explanation,
+    )
