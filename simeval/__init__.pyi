@@ -29,6 +29,8 @@ from .core.trial import Scored as Scored
 from .core.trial import Verdict as Verdict
 from .core.usage import Usage as Usage
 from .core.version import __version__ as __version__
+from .core.world import Unmeasured as Unmeasured
+from .core.world import World as World
 from .core.writing_style import WritingStyleAxes as WritingStyleAxes
 from .core.writing_style import WritingStyleConfig as WritingStyleConfig
 from .datasets.dataset import Dataset as Dataset

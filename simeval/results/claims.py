@@ -5,8 +5,12 @@ from dataclasses import dataclass
 from typing import Self
 
 from simeval.core.labelled_examples import PASSING
-from simeval.core.trial import Judgement, Score
+from simeval.core.trial import Failure, Judgement, Score
 from simeval.results.users import named_trials
+
+STATE = "state"  # in the details of a score: what a state was found to be, where it is not as it is to be
+
+Results = Sequence[Score | Failure]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,13 +25,14 @@ class Claims:
     refuted: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, judgements: Sequence[Judgement], judged: Sequence[int]) -> Self:
-        """Return what there is in these trials; a judge rates the expectations in the places of `judged`."""
+    def of(cls, judgements: Sequence[Judgement], results: Sequence[Results], judged: Sequence[Results]) -> Self:
+        """Return what there is in these trials: of all expectations the results, and of those that a judge rates."""
         both, passing, refuted = 0, 0, []
-        for judgement in judgements:
-            scores = {place: each for place, each in enumerate(judgement.results) if isinstance(each, Score)}
-            ratings = [scores[place].value for place in judged if place in scores]
-            states = [each.value >= 1 for each in scores.values() if isinstance(each.details.get("state"), Mapping)]
+        for place, judgement in enumerate(judgements):
+            states = [
+                each.value >= 1 for each in _scores(results, place) if isinstance(each.details.get(STATE), Mapping)
+            ]
+            ratings = [each.value for each in _scores(judged, place)]
             if not ratings or not states:
                 continue
             is_satisfied = all(rating >= PASSING for rating in ratings)
@@ -35,6 +40,10 @@ class Claims:
             if is_satisfied and not all(states):
                 refuted.append(judgement.trial.index)
         return cls(both=both, judged=passing, refuted=tuple(refuted))
+
+
+def _scores(results: Sequence[Results], place: int) -> list[Score]:
+    return [found for each in results if isinstance(found := each[place], Score)]
 
 
 def show_claims(claims: Sequence[tuple[str, Claims]]) -> list[str]:

@@ -222,8 +222,9 @@ class EvaluationResult(Shown):
     @property
     def claims(self) -> Claims:
         """In which trials the judge is satisfied, and the state of the world is not as it is to be."""
-        judged = [place for place, each in enumerate(self.expectations) if each.expected_behavior is not None]
-        return Claims.of(self.judgements, judged)
+        results = [each.results for each in self.expectations]
+        judged = [each.results for each in self.expectations if each.expected_behavior is not None]
+        return Claims.of(self.judgements, results, judged)
 
     @property
     def failures(self) -> tuple[tuple[int, Failure], ...]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simeval.core.conversation import Conversation
+from simeval.core.trial import Score
 from simeval.core.validation import require
 from simeval.errors import NotMeasured
 from simeval.scorers.base import ColumnScorer
@@ -21,8 +22,6 @@ class StateMatch(ColumnScorer):
 
     state: Mapping[str, Any] = field(default_factory=dict)
 
-    default_score = "met"
-    paths = ("met",)
     direction = "higher"
     gives_ratings = False
     quick = True
@@ -37,8 +36,8 @@ class StateMatch(ColumnScorer):
             require(isinstance(path, str) and all(path.split(".")), "state", found=path, do=do)
             require_condition(condition, f"state.{path}")
 
-    def score(self, conversation: Conversation) -> Mapping[str, object]:
-        """Return whether the state is as it is to be, and where it is not; under "state", what was found there.
+    def score(self, conversation: Conversation) -> Score:
+        """Return 1 where the state is as it is to be, else 0; in its details is under "state" what was found instead.
 
         Raises NotMeasured where that is not known.
         """
@@ -51,7 +50,8 @@ class StateMatch(ColumnScorer):
         reason = "; ".join(
             f"{path} is {show_found(value)}, not {show_condition(self.state[path])}" for path, value in wrong.items()
         )
-        return {"met": not wrong, "reason": reason, "state": {path: show_found(each) for path, each in wrong.items()}}
+        details = {"state": {path: show_found(each) for path, each in wrong.items()}}
+        return Score(value=float(not wrong), reasoning=reason, details=details)
 
     def _wrong(self, state: Any, unmeasured: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
         for path, condition in self.state.items():

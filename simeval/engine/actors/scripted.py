@@ -35,10 +35,10 @@ class Checker:
         if check.judged is not None:
             return await self._judged(check.judged, conversation)
         if check.tools is not None:
-            return str(check.tools.score(conversation)["reason"])
+            return check.tools.score(conversation).reasoning
         if check.state is not None:
             seen = await self.look(conversation) if self.look else conversation
-            return str(StateMatch(state=check.state).score(seen)["reason"])
+            return StateMatch(state=check.state).score(seen).reasoning
         return check.misses(said[-1].content)
 
     async def _judged(self, sentence: str, conversation: Conversation) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simeval.core.conversation import Conversation
+from simeval.core.trial import Score
 from simeval.core.validation import require
 from simeval.scorers.base import ColumnScorer
 from simeval.scorers.conditions import holds, require_condition, show_condition, show_found, value_at
@@ -34,8 +35,6 @@ class ToolRules(ColumnScorer):
     max_calls: int | Mapping[str, int] | None = None
     where: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
-    default_score = "met"
-    paths = ("met",)
     direction = "higher"
     gives_ratings = False
     quick = True
@@ -72,14 +71,14 @@ class ToolRules(ColumnScorer):
             for argument, condition in arguments.items():
                 require_condition(condition, f"tools.where.{tool}.{argument}")
 
-    def score(self, conversation: Conversation) -> Mapping[str, object]:
-        """Return whether all rules are kept, and which are not.
+    def score(self, conversation: Conversation) -> Score:
+        """Return 1 where all rules are kept, else 0 and those that are not.
 
         Raises DefinitionError where the app reports as a call what is none.
         """
         calls = calls_made(conversation, scorer=self.name)
         broken = list(self._broken(calls))
-        return {"met": not broken, "reason": "; ".join(broken)}
+        return Score(value=float(not broken), reasoning="; ".join(broken))
 
     def _broken(self, calls: Sequence[ToolCall]) -> Iterator[str]:
         times = Counter(call.name for call in calls)

@@ -92,26 +92,26 @@ def held(*turns: Sequence[Any], said: str = "I refunded it and deleted nothing."
 def test_forty_trajectories_agree_with_answers_by_hand(rules: Any, turns: list[list[Any]], broken: str) -> None:
     found = ToolRules(**rules).score(held(*turns))
 
-    assert found == {"met": broken == "", "reason": broken}
+    assert (found.value, found.reasoning) == (float(broken == ""), broken)
 
 
 def test_what_is_said_is_no_call() -> None:
     claimed = held([], said="refund() called: look_up(order=7), refund(order=7). Done.")
 
-    assert ToolRules(required=["refund"]).score(claimed)["met"] is False
+    assert ToolRules(required=["refund"]).score(claimed).value == 0
 
 
 def test_a_call_that_the_user_made_is_none_of_the_app() -> None:
     user = Message(role="user", content="I did it.", tool_calls=(call("refund"),))
 
-    assert ToolRules(forbidden=["refund"]).score(Conversation(messages=(user,)))["met"] is True
+    assert ToolRules(forbidden=["refund"]).score(Conversation(messages=(user,))).value == 1
 
 
 @pytest.mark.parametrize(
     "form", [{"function": {"name": "f", "arguments": '{"n": 1}'}}, {"tool": "f", "args": {"n": 1}}]
 )
 def test_calls_are_read_in_the_forms_in_use(form: dict[str, Any]) -> None:
-    assert ToolRules(where={"f": {"n": 1}}, required=["f"]).score(held([form]))["met"] is True
+    assert ToolRules(where={"f": {"n": 1}}, required=["f"]).score(held([form])).value == 1
 
 
 def test_what_is_no_call_is_no_score() -> None:

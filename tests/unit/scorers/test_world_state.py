@@ -45,7 +45,7 @@ def ended(unmeasured: dict[str, str] | None = None) -> Conversation:
 def test_a_state_is_held_against_paths(wanted: dict[str, Any], reason: str) -> None:
     found = StateMatch(state=wanted).score(ended())
 
-    assert (found["met"], found["reason"]) == (reason == "", reason)
+    assert (found.value, found.reasoning) == (float(reason == ""), reason)
 
 
 @pytest.mark.parametrize("part", ["", "orders", "orders.F1001.status", "orders.F1001.status.code"])
@@ -57,11 +57,11 @@ def test_what_is_not_known_is_no_score(part: str) -> None:
 def test_what_is_known_to_be_wrong_is_wrong_whatever_else_is_not_known() -> None:
     found = StateMatch(state={"note": "x", "orders.F1001.status": "open"}).score(ended({"orders": "away"}))
 
-    assert found["state"] == {"note": "null"}
+    assert found.details == {"state": {"note": "null"}}
 
 
 def test_another_part_that_is_not_known_does_not_matter() -> None:
-    assert StateMatch(state={"note": None}).score(ended({"orders": "away"}))["met"] is True
+    assert StateMatch(state={"note": None}).score(ended({"orders": "away"})).value == 1
 
 
 def test_without_a_world_there_is_no_score() -> None:

@@ -1,4 +1,4 @@
-"""What the page about suites shows can be read."""
+"""What the pages about suites, worlds and scripts show can be read."""
 
 import re
 from pathlib import Path
@@ -14,10 +14,12 @@ from tests.support.settings_table import page, written
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 [SUITES] = DOCS.rglob("suites.md")
 TEXT = SUITES.read_text(encoding="utf-8")
+[WORLDS] = DOCS.rglob("agents-and-worlds.md")
+FILES = re.findall(r"^```yaml\n(.*?)^```", f"{TEXT}\n{WORLDS.read_text(encoding='utf-8')}", re.MULTILINE | re.DOTALL)
 SCORERS = re.findall(r"`(\{type: [a-z][\w]*,.*?\})`", TEXT)
 
 
-@pytest.mark.parametrize("code", re.findall(r"^```yaml\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL))
+@pytest.mark.parametrize("code", FILES)
 def test_the_suites_of_the_page_are_suites(code: str, tmp_path: Path) -> None:
     (tmp_path / "suite.yaml").write_text(code, encoding="utf-8")
 
