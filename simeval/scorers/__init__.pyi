@@ -60,6 +60,7 @@ from .metrics import total_response_length as total_response_length
 from .metrics import total_response_time as total_response_time
 from .metrics import turn_count as turn_count
 from .metrics import turns_within as turns_within
+from .people import PeoplesFeedback as PeoplesFeedback
 from .text.classification import Classification as Classification
 from .text.context_match import ContextMatch as ContextMatch
 from .text.formats import PydanticScorer as PydanticScorer
