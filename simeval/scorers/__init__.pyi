@@ -33,6 +33,7 @@ from .classifiers.toxicity import ToxicityScorer as ToxicityScorer
 from .each_turn import EachTurn as EachTurn
 from .llm.base import ModelScorer as ModelScorer
 from .llm.embeddings import EmbeddingSimilarity as EmbeddingSimilarity
+from .llm.few_shot import draw_examples as draw_examples
 from .llm.graded import ContextRelevancy as ContextRelevancy
 from .llm.graded import Correctness as Correctness
 from .llm.graded import Criteria as Criteria
