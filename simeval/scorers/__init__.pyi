@@ -62,6 +62,8 @@ from .metrics import total_response_time as total_response_time
 from .metrics import turn_count as turn_count
 from .metrics import turns_within as turns_within
 from .people import PeoplesFeedback as PeoplesFeedback
+from .summaries import SummaryFunction as SummaryFunction
+from .summaries import summary_scorer as summary_scorer
 from .text.classification import Classification as Classification
 from .text.context_match import ContextMatch as ContextMatch
 from .text.formats import PydanticScorer as PydanticScorer
