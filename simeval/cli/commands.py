@@ -78,11 +78,7 @@ def run(context: click.Context, /, **options: Any) -> None:
     show_default=True,
     help="Error on each side of the intervals.",
 )
-@click.option(
-    "--feedback",
-    metavar="KEY[=EXPECTATION]",
-    help="Hold the judge against what people said under KEY, instead of labels.",
-)
+@click.option("--feedback", metavar="KEY[=EXPECTATION]", help="Instead of labels: what people said under KEY.")
 @store_option("Where runs are that are no files, and labels that stand in no file.")
 @json_option("report")
 def agree(**options: Any) -> None:
@@ -329,11 +325,7 @@ def datasets(store: str) -> None:
 @click.option("--score", help="A number, true or false.")
 @click.option("--comment", metavar="TEXT")
 @click.option("--source", metavar="WHO", help="Who says so.")
-@click.option(
-    "--labeller",
-    type=click.Choice(["person", "model", "program"]),
-    help="What kind of source it is; only what a person says counts as people's.",
-)
+@click.option("--labeller", type=click.Choice(["person", "model", "program"]), help="What says so: people alone count.")
 @click.option(
     "--export", "export_path", metavar="PATH", type=click.Path(), help="Write feedback as JSON lines: all, or RUN's."
 )
