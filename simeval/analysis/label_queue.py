@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Protocol
 
-from simeval.analysis.labels import PERSON, drawable_in, first_outcomes
+from simeval.analysis.labels import drawable_in, first_outcomes
 from simeval.analysis.saved_run import read_suite, scenarios_of
 from simeval.core import seeds
 from simeval.core.conversation import Conversation
-from simeval.core.feedback import Feedback
+from simeval.core.feedback import PERSON, Feedback
 from simeval.core.serialization import decode_conversation
 from simeval.core.validation import nearest, require
 from simeval.errors import DefinitionError

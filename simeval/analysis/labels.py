@@ -16,14 +16,13 @@ from simeval.analysis.saved_run import (
     scenarios_of,
 )
 from simeval.core import seeds
-from simeval.core.feedback import Feedback, Labeller
+from simeval.core.feedback import PERSON, Feedback
 from simeval.core.row_files import JSON_LINES, csv_rows, json_objects
 from simeval.core.validation import WORDS
 from simeval.errors import DefinitionError, StoreError
 
 COLUMNS = ("scenario", "index", "expectation", "expected_behavior", "label", "transcript", "run")
 NEEDED = ("scenario", "index", "label")
-PERSON: Labeller = "person"  # the labeller whose labels count
 LOWEST, HIGHEST = 1.0, 10.0
 WHAT_TO_WRITE = "write pass or fail in every row, or a rating from 1 to 10 in every row; leave it empty for no label"
 

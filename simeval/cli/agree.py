@@ -1,13 +1,14 @@
 """What `simeval agree` does: holds a run's judge against people's labels, or draws trials for them to label."""
 
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from simeval.analysis.agreement_report import encode_agreement
 from simeval.analysis.judge_agreement import agreement, load_run
-from simeval.analysis.labels import Label, draw_sample, labels_of, write_sample
+from simeval.analysis.labels import Label, draw_sample, judged_in, labels_of, write_sample
 from simeval.cli.compare import load_result
 from simeval.cli.output import require_writable, show, status_of, write_json
 from simeval.errors import DefinitionError
@@ -29,36 +30,48 @@ def agree(
     alpha: float,
     json_path: str | None,
     store: str,
+    feedback: str | None,
 ) -> int:
     """Hold a run's judge against people's labels, or draw trials for them to label; give the exit status."""
-    if sample is None and out is None:
-        return status_of(partial(_agree, result, labels, alpha, json_path, store))
-    if labels is None and sample is not None and out is not None:
+    if sample is None and out is None and (labels is None or feedback is None):
+        return status_of(partial(_agree, result, labels, alpha, json_path, store, feedback))
+    if labels is None and feedback is None and sample is not None and out is not None:
         return status_of(partial(_draw, result, sample, out, seed, store))
     return status_of(_refuse)
 
 
-def _agree(result: str, labels: Path | None, alpha: float, json_path: str | None, store: str) -> None:
+def _agree(result: str, labels: Path | None, alpha: float, json_path: str | None, store: str, key: str | None) -> None:
     require_writable(json_path)
     document = load_result(result, store, f"result {result!r}")
-    report = agreement(document, labels or _stored_labels(document, store), alpha=alpha)
+    report = agreement(document, labels or _stored_labels(document, store, key), alpha=alpha)
     show(report, json_path)
     write_json(json_path, encode_agreement(report))
 
 
-def _stored_labels(document: Any, store: str) -> list[Label]:
-    """Return what people said of a run in the store. Raises DefinitionError where nobody did."""
+def _stored_labels(document: Any, store: str, key: str | None) -> list[Label]:
+    """Return what people said of a run in the store, on its expectations or under a key, which may name one after "=".
+
+    Raises DefinitionError where nobody did.
+    """
     from simeval.store.feedback import FeedbackBook  # the database takes its time
 
-    run_id = load_run(document).run_id
+    run = load_run(document)
+    run_id = run.run_id
     database = open_database(store, must_exist=True)
     try:
-        found = labels_of(FeedbackBook(database).of_run(run_id))
+        said = FeedbackBook(database).of_run(run_id)
     finally:
         database.close()
+    if key is None:
+        judged = {label for _, label in judged_in(run, reasoned_only=False)}
+        found = [each for each in labels_of(said) if each.expectation in judged]
+    else:
+        name, _, expectation = key.partition("=")
+        found = [replace(each, expectation=expectation or None) for each in labels_of(said, name)]
     if not found:
         do = f"label trials with `simeval label {run_id}`, or give a file of LABELS"
-        raise DefinitionError("labels", found=f"no person has labelled run {run_id} in {store}", do=do)
+        under = "" if key is None else f" under {key.partition('=')[0]!r}"
+        raise DefinitionError("labels", found=f"no person has labelled run {run_id} in {store}{under}", do=do)
     return found
 
 
@@ -70,4 +83,4 @@ def _draw(result: str, sample: int, out: Path, seed: int | None, store: str) -> 
 
 
 def _refuse() -> None:
-    raise DefinitionError("agree", found="it takes either LABELS or --sample", do=HOW_TO_AGREE)
+    raise DefinitionError("agree", found="it takes one of LABELS, --feedback and --sample", do=HOW_TO_AGREE)

@@ -81,6 +81,7 @@ def run(context: click.Context, /, **options: Any) -> None:
     show_default=True,
     help="Error on each side of the intervals.",
 )
+@click.option("--feedback", metavar="KEY[=EXPECTATION]", help="Instead of labels: what people said under KEY.")
 @store_option("Where runs are that are no files, and labels that stand in no file.")
 @json_option("report")
 def agree(**options: Any) -> None:
@@ -191,6 +192,7 @@ def compare(**options: Any) -> None:
 @click.option("--recorded", metavar="COLUMN", help="Of a table: the column with what was answered.")
 @click.option("--output", "outputs", multiple=True, metavar="COLUMN", help="Of a table: a column with a reference.")
 @click.option("--app", help="Answer anew by this app (MODULE:HANDLER, or a model) instead of what was recorded.")
+@click.option("--feedback", multiple=True, metavar="KEY", help="Of a run: what people said of it under KEY, a metric.")
 @click.option(
     "--persona", metavar="YAML", type=click.Path(), help="The brand's persona, for authenticity, safety and alignment."
 )
@@ -222,7 +224,8 @@ def compare(**options: Any) -> None:
 def score(context: click.Context, /, **options: Any) -> None:
     """Measure the recorded conversations of FILE by scorers: any log that `simeval import` reads, a table, or a run.
 
-    A run of the store, by its id, the beginning of it, or "last", is measured anew without asking the app.
+    A run of the store, by its id, the beginning of it, or "last", is measured anew without asking the app. With
+    --feedback KEY only the answers that people scored under KEY are, and KEY is a metric beside the others.
 
     METRIC is a scorer's name, or that and the path of one of its numbers: valid_json.valid. Exit status: 0 every
     --share, --median and --then is proven (or none was given); 1 some is not; 2 the command or a file could not be
@@ -328,6 +331,7 @@ def datasets(store: str) -> None:
 @click.option("--score", help="A number, true or false.")
 @click.option("--comment", metavar="TEXT")
 @click.option("--source", metavar="WHO", help="Who says so.")
+@click.option("--labeller", type=click.Choice(["person", "model", "program"]), help="What says so: people alone count.")
 @click.option(
     "--export", "export_path", metavar="PATH", type=click.Path(), help="Write feedback as JSON lines: all, or RUN's."
 )

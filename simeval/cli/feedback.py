@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from simeval.cli.output import show, status_of
-from simeval.core.feedback import Feedback
+from simeval.core.feedback import Feedback, Labeller
 from simeval.core.tables import printable, render_table
 from simeval.core.validation import WORDS
 from simeval.errors import DefinitionError
@@ -32,6 +32,7 @@ class FeedbackOptions:
     score: str | None
     comment: str | None
     source: str | None
+    labeller: Labeller | None
     export_path: str | None
     import_path: str | None
     remove: str | None
@@ -79,6 +80,7 @@ def _add(database: Database, options: FeedbackOptions) -> str:
         score=_score(options.score),
         comment=options.comment or "",
         source=options.source or "",
+        labeller=options.labeller or "",
         run_id="" if of_example else Runs(database).find(options.run or LAST),
         scenario=options.scenario or "",
         trial=options.trial,

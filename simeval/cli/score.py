@@ -36,6 +36,7 @@ from simeval.evaluators.scores import ProportionEvaluator, QuantileEvaluator
 from simeval.results.encoding import encode_experiment
 from simeval.results.experiment import ExperimentResult
 from simeval.scorers.base import Scorer, as_scorer
+from simeval.scorers.people import PeoplesFeedback
 from simeval.scorers.registry import ScorerOptions, named_scorer
 from simeval.store.opening import open_database
 from simeval.suites.apps.named import app_of
@@ -55,6 +56,7 @@ def score_file(
     format: str,
     recorded: str | None,
     outputs: Sequence[str],
+    feedback: Sequence[str],
     app: str | None,
     judge_model: str | None,
     shares: Sequence[str],
@@ -69,7 +71,8 @@ def score_file(
     configure_logging(log_level.upper())  # type: ignore[arg-type]
 
     def work() -> int:
-        made = _scorers(scorers, ScorerOptions(**chosen)) if scorers or then is None else []
+        made = _scorers(scorers, ScorerOptions(**chosen)) if scorers or (then is None and not feedback) else []
+        made += [PeoplesFeedback(name=key, key=key) for key in feedback]
         expected = [
             *(load_expectations(then) if then is not None else []),
             *(_expectation(each, made, _share) for each in shares),
@@ -79,7 +82,7 @@ def score_file(
         for path in (json_path, html_path):
             require_writable(path)
         engine = Engine(judge_model, settings=DEFAULTS.overridden(overrides(context)))
-        dataset = _dataset(file, engine.settings.store, format, recorded, outputs)
+        dataset = _dataset(file, engine.settings.store, format, recorded, outputs, feedback)
         try:
             result = anyio.run(_evaluate, engine, dataset, app_of(app) if app else None, made, expected)
         except SimevalError as error:
@@ -117,7 +120,9 @@ def _report(result: ExperimentResult, json_path: str | None, html_path: str | No
         result.to_html(html_path)
 
 
-def _dataset(file: Path, store: Any, format: str, recorded: str | None, outputs: Sequence[str]) -> Dataset:
+def _dataset(
+    file: Path, store: Any, format: str, recorded: str | None, outputs: Sequence[str], feedback: Sequence[str]
+) -> Dataset:
     """Read a log, a table of which a column holds what was answered, or a run of the store.
 
     What of a log could not be read is said.
@@ -130,7 +135,9 @@ def _dataset(file: Path, store: Any, format: str, recorded: str | None, outputs:
             do = "name a file, or the store of a run with --store"
             raise DefinitionError(f"{str(file)!r}", found="there is neither such a file nor a store", do=do)
         database = open_database(store, must_exist=True)  # it is read while it is scored: open until the end
-        return answers_of(database, Runs(database).find(str(file)))
+        return answers_of(database, Runs(database).find(str(file)), feedback=feedback)
+    if feedback:
+        raise DefinitionError("--feedback", found=f"{str(file)!r} is a file", do="give a run of the store")
     is_table = file.suffix in TABLES and format == "auto"
     if recorded or outputs or is_table:
         return read_dataset(file, recorded=recorded, outputs=list(outputs) or None)

@@ -11,6 +11,7 @@ from simeval.core.validation import is_number, require, require_one_of
 from simeval.errors import DefinitionError
 
 Labeller = Literal["", "person", "model", "program"]  # who gave a label; what is said otherwise has none
+PERSON: Labeller = "person"  # the labeller whose labels count as people's
 
 
 def _now() -> datetime:

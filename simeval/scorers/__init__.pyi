@@ -33,6 +33,7 @@ from .classifiers.toxicity import ToxicityScorer as ToxicityScorer
 from .each_turn import EachTurn as EachTurn
 from .llm.base import ModelScorer as ModelScorer
 from .llm.embeddings import EmbeddingSimilarity as EmbeddingSimilarity
+from .llm.few_shot import draw_examples as draw_examples
 from .llm.graded import ContextRelevancy as ContextRelevancy
 from .llm.graded import Correctness as Correctness
 from .llm.graded import Criteria as Criteria
@@ -60,6 +61,9 @@ from .metrics import total_response_length as total_response_length
 from .metrics import total_response_time as total_response_time
 from .metrics import turn_count as turn_count
 from .metrics import turns_within as turns_within
+from .people import PeoplesFeedback as PeoplesFeedback
+from .summaries import SummaryFunction as SummaryFunction
+from .summaries import summary_scorer as summary_scorer
 from .text.classification import Classification as Classification
 from .text.context_match import ContextMatch as ContextMatch
 from .text.formats import PydanticScorer as PydanticScorer

@@ -10,3 +10,4 @@ from .opening import open_journal as open_journal
 from .run_summaries import RunSummary as RunSummary
 from .run_summaries import ScenarioProgress as ScenarioProgress
 from .runs import Runs as Runs
+from .stored_rows import answers_of as answers_of

@@ -29,6 +29,13 @@ class Part:
     indexes: Sequence[int] | None = None
 
 
+READ_AT_ONCE = 1_000  # rows of a search
+SEARCHED = (
+    (MESSAGES, ("content", "tool_calls")),
+    (SCORES, ("reasoning", "error")),
+    (TRIALS, ("error",)),
+)
+
 Scores = Mapping[TrialKey, Mapping[int, Score]]
 
 
@@ -97,6 +104,31 @@ def read_failures(
         failure = Failure(stage=each["stage"], error=each["error"], cause=each["cause"])
         found[each["scenario"], each["trial"]][each["expectation"]] = failure
     return dict(found)
+
+
+def find_text(connection: Connection, run_id: str, text: str) -> set[TrialKey]:
+    """Return the trials of a run in which a text stands, whatever its case: said, called, reasoned, or gone wrong."""
+    wanted, found = text.casefold(), set[TrialKey]()
+    for table, names in SEARCHED:
+        columns = [table.c[name] for name in ("scenario", "trial", "exact", *names)]
+        rows = connection.execution_options(yield_per=READ_AT_ONCE).execute(
+            select(*columns).where(table.c.run_id == run_id)
+        )
+        for scenario, index, exact, *texts in rows:
+            if (scenario, index) in found:
+                continue
+            odd = {} if exact is None else exact_values(exact)
+            said = [odd.get(name, each) for name, each in zip(names, texts, strict=True)]
+            if any(each and wanted in _readable(each) for each in said):
+                found.add((scenario, index))
+    return found
+
+
+def _readable(text: str) -> str:
+    """Return a text for a search; JSON of tool calls as it is read, not with its letters as numbers."""
+    if text.startswith("[{") and "\\u" in text:
+        text = json.dumps(json.loads(text), ensure_ascii=False)
+    return text.casefold()
 
 
 def read_begun(connection: Connection, run_id: str) -> dict[TrialKey, Start]:

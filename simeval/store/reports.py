@@ -22,10 +22,15 @@ class StoredSource:
 
     def outlines(self, scenario: int) -> Sequence[Judgement]:
         found = self._trials(scenario, None, in_outline=True)
+        counted = set(self.counted(scenario, [each.trial.index for each in found]))
+        return [each for each in found if each.trial.index in counted]
+
+    def counted(self, scenario: int, indexes: Sequence[int]) -> Sequence[int]:
+        """Return those of some trials that the report is of: what was finished beside them is not shown."""
         if "passed" not in self.document or "metrics" in self.document:  # trials may have any indexes
-            return found
-        counted = self.document["scenarios"][scenario]["trials"]
-        return [each for each in found if each.trial.index < counted]
+            return list(indexes)
+        end = self.document["scenarios"][scenario]["trials"]
+        return [index for index in indexes if index < end]
 
     def read(self, scenario: int, indexes: Sequence[int]) -> Iterable[Judgement]:
         return self._trials(scenario, indexes)

@@ -24,6 +24,7 @@ from simeval.store.owners import describe, is_alive
 from simeval.store.reading import (
     Part,
     Scores,
+    find_text,
     read_begun,
     read_controls,
     read_conversations,
@@ -115,6 +116,13 @@ class Runs:
         """
         part = Part(scenario, indexes=indexes)
         return self._database.read(lambda found: _trials(found, run_id, part, measures, in_outline=in_outline))
+
+    def found(self, run_id: str, text: str) -> Mapping[int, Sequence[int]]:
+        """Return the trials of each scenario in which a text stands, whatever its case, in order."""
+        by_scenario: dict[int, list[int]] = {}
+        for scenario, index in sorted(self._database.read(lambda found: find_text(found, run_id, text))):
+            by_scenario.setdefault(scenario, []).append(index)
+        return by_scenario
 
     def failures(self, run_id: str) -> Mapping[TrialKey, Mapping[int, Failure]]:
         """Return what could not be measured in a run, by the position of the expectation."""

@@ -1,9 +1,10 @@
 """The rows of a run that has ended, read from its store a part at a time."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from sqlalchemy import Connection, func, select
 
@@ -11,6 +12,8 @@ from simeval.core.serialization import Json
 from simeval.datasets.dataset import REFERENCE, Dataset, Example, check_dataset
 from simeval.results.rows import Row, Rows, row_of
 from simeval.store.database import Database
+from simeval.store.feedback import FeedbackBook
+from simeval.store.peoples_feedback import said_by_people
 from simeval.store.reading import Part, read_measured
 from simeval.store.runs import Runs
 from simeval.store.schema import SCENARIOS, TRIALS
@@ -28,26 +31,37 @@ def stored_rows(database: Database, run_id: str) -> Rows:
     return Rows(lambda: iterate(database, run_id, scenarios), sum(each.size for each in scenarios))
 
 
-def answers_of(database: Database, run_id: str) -> Dataset:
+def answers_of(database: Database, run_id: str, *, feedback: Sequence[str] = ()) -> Dataset:
     """Return what was answered in a run as a dataset of recorded conversations, with inputs and references.
 
-    Answers that the app failed on are not among them. Raises DefinitionError as `stored_rows`, and where there is none.
+    Answers that the app failed on are not among them. With keys of `feedback` it has those alone that people scored
+    under all of them, and what they said is the column "feedback". Raises DefinitionError as `stored_rows` and
+    `said_by_people`, and where there is none.
     """
     rows = stored_rows(database, run_id)
-    return check_dataset(lambda: map(_example, filter(_is_whole, rows)), name=f"run {run_id}")
+    said = said_by_people(FeedbackBook(database).of_run(run_id), feedback) if feedback else None
+
+    def source() -> Iterator[Example]:
+        for row in filter(_is_whole, rows):
+            if said is None:
+                yield _example(row)
+            elif (row.title, row.trial) in said:
+                yield _example(row, feedback=said[row.title, row.trial])
+
+    return check_dataset(source, name=f"run {run_id}")
 
 
 def _is_whole(row: Row) -> bool:
     return row.failure is None and bool(row.conversation.responses)
 
 
-def _example(row: Row) -> Example:
+def _example(row: Row, **columns: Any) -> Example:
     where = (row.example, row.repetition) if row.example else (row.title, row.trial)
     return Example(
         inputs=row.inputs if row.example else {},
         outputs={} if row.reference is None else {REFERENCE: row.reference},
         conversation=row.conversation,
-        metadata={} if row.example else {"scenario": row.title},
+        metadata=columns if row.example else {"scenario": row.title, **columns},
         example_id=f"{where[0]} {where[1]}" if where[1] or not row.example else str(where[0]),
     )
 

@@ -1,6 +1,7 @@
 """The viewer in a real browser: what it says is what commands say, it moves, compares, and asks this machine alone."""
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -86,6 +87,8 @@ def test_a_text_is_found_in_conversations_that_were_not_looked_at(browser: Brows
         expect(cards).to_have_count(1)
 
         assert cards.locator("h2").inner_text() == "Bot hands over to a person"
+        assert [each for each in found.requests if each.endswith("/find/waiting%20time%20is%20about")]
+        assert not [each for each in found.requests if re.search(r"/\d+-1\.json$", each)]  # beyond what is shown
 
 
 def test_two_runs_are_chosen_and_compared(browser: Browser, runs: Path) -> None:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import psutil
 import pytest
@@ -113,6 +113,21 @@ def test_a_label_that_is_none_is_refused_in_a_sentence(viewer: Viewer, change: d
 
     assert status == 404
     assert said in json.loads(answer)["error"]
+
+
+@pytest.mark.parametrize("text", ["TRACK ORDERS", "returns", "no such words", "%", "ü/ö?"])
+def test_a_text_is_looked_for_by_the_server(viewer: Viewer, text: str) -> None:
+    start = f"/{viewer.token}/run/{run_of(viewer)}"
+    _, said = viewer.ask(f"{start}/find/{quote(text, safe='')}")
+    parts = [json.loads(viewer.ask(f"{start}/0-{part}.json")[1])["trials"] for part in (0, 1)]
+
+    holding = [
+        trial["index"]
+        for part in parts
+        for trial in part
+        if text.lower() in json.dumps([trial["turns"], trial["scores"]], ensure_ascii=False).lower()
+    ]
+    assert json.loads(said) == {"hits": [sorted(holding)]}
 
 
 def test_what_the_judge_said_is_not_told_before_the_end(viewer: Viewer) -> None:

@@ -17,10 +17,11 @@ from simeval.analysis.agreement_report import encode_agreement
 from simeval.analysis.disagreements import disagreements
 from simeval.analysis.judge_agreement import agreement
 from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items, require_yes_or_no, user_of_machine
-from simeval.analysis.labels import PERSON, drawable_in, labels_of
+from simeval.analysis.labels import drawable_in, labels_of
 from simeval.analysis.saved_run import read_suite
 from simeval.cli.view.run_page import Recent
 from simeval.cli.view.site import HOME, Answer, as_answer
+from simeval.core.feedback import PERSON
 from simeval.core.serialization import Json, encode_message, plain
 from simeval.core.settings import DEFAULTS
 from simeval.errors import DefinitionError

@@ -52,8 +52,8 @@ class _Read:
 class RunPages:
     """Reads what the page of a run shows. Raises DefinitionError for what is not there."""
 
-    def __init__(self, database: Database) -> None:
-        self._runs, self._overview = Runs(database), Overview(database)
+    def __init__(self, database: Database, *, finds: bool) -> None:
+        self._runs, self._overview, self._finds = Runs(database), Overview(database), finds
         self._read = Recent[_Read](4)
 
     def page(self, run_id: str, links: Sequence[tuple[str, str]]) -> str:
@@ -73,6 +73,7 @@ class RunPages:
             "report": as_json(found.report),
             "kept": [each.trials for each in found.report.scenarios],
             "going": found.source.document.get("status") == "running",
+            "finds": self._finds,
         }
 
     def block(self, run_id: str, scenario: int) -> Json:
@@ -96,6 +97,14 @@ class RunPages:
             raise DefinitionError(f"run {run_id}", found=f"scenario {scenario} has no part {number}", do="look again")
         read = {each.trial.index: each for each in found.source.read(scenario, wanted)}
         return {"trials": [asdict(report_trial(read[index], required)) for index in wanted if index in read]}
+
+    def find(self, run_id: str, text: str) -> Json:
+        """Return in which trials of each scenario a text stands."""
+        found = self._at(run_id)
+        hits = self._runs.found(run_id, text)
+        return {
+            "hits": [found.source.counted(place, hits.get(place, ())) for place in range(len(found.report.scenarios))]
+        }
 
     def parts(self, run_id: str) -> Sequence[tuple[int, int]]:
         """Return how many trials each scenario has, with its place."""

@@ -32,11 +32,11 @@ class Answer:
 
 
 class Site:
-    """The pages of a store. Where it `has_labels`, they lead to those on which people label."""
+    """The pages of a store; with `has_labels` they lead to those on which people label, and a server searches."""
 
     def __init__(self, database: Database, name: str, *, has_labels: bool) -> None:
         self._runs, self._has_labels = Runs(database), has_labels
-        self._listing, self._run_pages = Listing(database, name), RunPages(database)
+        self._listing, self._run_pages = Listing(database, name), RunPages(database, finds=has_labels)
         run, compared, number = "(?P<run>[^/]+)", "(?P<baseline>[^/]+)/(?P<candidate>[^/]+)", "[0-9]{1,9}"
         self._made: Mapping[re.Pattern[str], Callable[..., str | Json]] = {
             re.compile(""): self._home,
@@ -45,6 +45,7 @@ class Site:
             re.compile(f"run/{run}/head.json"): self._run_pages.head,
             re.compile(f"run/{run}/(?P<scenario>{number}).json"): self._block,
             re.compile(f"run/{run}/(?P<scenario>{number})-(?P<part>{number}).json"): self._part,
+            re.compile(f"run/{run}/find/(?P<text>.+)", re.DOTALL): self._run_pages.find,
             re.compile(f"compare/{compared}/"): self._compared,
         }
 

@@ -23,10 +23,12 @@ from simeval.errors import DefinitionError
 from simeval.models.protocol.replies import Reply
 from simeval.scorers.base import COLUMNS
 from simeval.scorers.llm.base import ModelScorer, filled, places
+from simeval.scorers.llm.few_shot import LABEL
 from simeval.scorers.llm.replies import Claims, Ruling, Share, rulings_of
 
 R = TypeVar("R", bound=Reply)
 
+EXAMPLES = "What people said of others; grade as they do. Of these you are not asked:"
 _RULING = 'Answer with a JSON object: {"reasoning": a brief explanation, "met": true or false}.'
 RULINGS = (
     'Answer with a JSON object: {"rulings": {NAME: {"reasoning": a brief explanation, "met": true or false}}}, '
@@ -45,15 +47,21 @@ class Graded(ModelScorer):
     """The base: a system prompt, and a user's prompt in which `{column}` stands for what is in that column.
 
     A prompt may name any column there is. A text is put there in a tag of its name; a list of texts as numbered
-    items; what is neither, as JSON.
+    items; what is neither, as JSON. `examples` are rows that people labelled, each with the columns of the prompt and
+    a "label", such as `draw_examples` gives: the model is shown them, so of these very rows it is not asked.
     """
 
     own_places: ClassVar[Sequence[str]] = ()  # of its prompt that need not be columns
     system_prompt: str = ""
     user_prompt: str = ""
+    examples: Sequence[Mapping[str, Any]] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        for number, row in enumerate(self.examples):
+            usable = isinstance(row, Mapping) and LABEL in row and not self._lacking(row)
+            do = f"give {LABEL!r} and {', '.join(self._own_columns)}, as draw_examples does"
+            require(usable, f"scorer {self.name}: examples, {number}", found=row, do=do)
         where, do = f"scorer {self.name}: user_prompt", "name a column in it, such as {output}"
         require(bool(places(self.user_prompt)), where, found=self.user_prompt, do=do)
 
@@ -74,14 +82,35 @@ class Graded(ModelScorer):
         if missing := [name for name in named if name not in columns]:
             raise DefinitionError(f"scorer {self.name}", found=f"no column for {missing}", do="give it a value")
         texts = {name: as_text(columns[name]) for name in named}
+        shown = self._shown(texts)
         quoted_texts = [text for found in texts.values() for text in ([found] if isinstance(found, str) else found)]
         return await self.ask(
             kind,
             system=system or self.system_prompt,
-            user=filled(self.user_prompt, texts),
+            user=shown + filled(self.user_prompt, texts),
             seed=seed,
             quoted_texts=quoted_texts,
         )
+
+    @property
+    def _own_columns(self) -> Sequence[str]:
+        """The columns of the prompt that an example must have itself."""
+        return [name for name in places(self.user_prompt) if name not in self.own_places]
+
+    def _lacking(self, row: Mapping[str, Any]) -> Sequence[str]:
+        return [name for name in self._own_columns if self.column_map.get(name, name) not in row]
+
+    def _shown(self, texts: Mapping[str, str | tuple[str, ...]]) -> str:
+        """Return the examples as the prompt begins with them. Raises ValueError where they are asked about."""
+        lines = []
+        for row in self.examples:
+            mapped = {name: self.column_map.get(name, name) for name in texts}
+            of_row = {name: as_text(row[column]) for name, column in mapped.items() if column in row}
+            if all(of_row.get(name, text) == text for name, text in texts.items()):
+                raise ValueError("it is one of the scorer's own examples, so that what it says of it shows nothing")
+            said = filled("What people said:\n{people}", {"people": as_text(row[LABEL])})
+            lines.append(f"<example>\n{filled(self.user_prompt, {**texts, **of_row})}\n{said}\n</example>")
+        return "\n".join([EXAMPLES, "<examples>", *lines, "</examples>\n\n"]) if lines else ""
 
 
 def as_text(value: object) -> str | tuple[str, ...]:

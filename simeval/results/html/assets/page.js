@@ -299,10 +299,10 @@ function Change({ change, text }) {
   </div></section>`;
 }
 
-function App({ report, kept, mark, links, going }) {
+function App({ report, kept, mark, links, going, finds }) {
   const state = useAddress();
   const text = (state.text || "").trim();
-  const search = useSearch(text, report.scenarios.length);
+  const search = useSearch(text, report.scenarios.length, finds);
   const hits = text && search.text === text ? search.hits : null;
   const [toggled, toggle] = useState({});
   const [shown, show] = useState(MORE);

@@ -1,0 +1,75 @@
+"""Plain functions of a whole dataset: `def accuracy(outputs, references)`, each parameter a column of all rows."""
+
+import inspect
+from collections.abc import Callable, Collection, Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+from simeval.core.serialization import plain
+from simeval.core.trial import Estimate, Scored
+from simeval.core.validation import require
+from simeval.scorers.base import COLUMNS, Scorer
+from simeval.scorers.returned import metrics_of, read_returned
+
+
+class SummaryFunction(Scorer):
+    """A scorer made of a function of all rows together, such as `summary_scorer` makes; it can still be called so.
+
+    Rows that were not answered or not measured are in no column, and the method says how many they are.
+    """
+
+    quick = True
+
+    def __init__(self, function: Callable[..., Any], name: str) -> None:
+        super().__init__()
+        self._summed, self._name = function, name
+        self._parameters = list(inspect.signature(function).parameters)
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def check(self, columns: Collection[str] = COLUMNS) -> None:
+        """Raise DefinitionError where a parameter is no column, and no column in the plural."""
+        strange = [name for name in self._parameters if _column(name, columns) is None]
+        do = f"name columns, in the plural if you like (outputs): {', '.join(columns)}"
+        require(bool(self._parameters) and not strange, f"scorer {self.name}", found=f"parameters {strange}", do=do)
+
+    def score(self, **columns: Any) -> object:
+        """Return what one row has for each parameter; nothing of it is a metric of that row."""
+        return [plain(columns[_column(name, columns) or name]) for name in self._parameters]
+
+    def summarize(self, scored: Sequence[Scored]) -> Mapping[str, Estimate]:
+        """Return the numbers that the function gives of all rows, without an interval: nobody knows what they are.
+
+        Raises DefinitionError for what is no number, text or dict of them, and what the function raises.
+        """
+        rows = [each.measured for each in scored if isinstance(each.measured, list)]
+        missing = len(scored) - len(rows)
+        how = f"of {len(rows)} rows together" + (f"; {missing} missing" if missing else "")
+        if not rows:
+            return {self.name: Estimate(value=None, n=0, method=how)}
+        columns = zip(*rows, strict=True)
+        returned = self._summed(**{name: list(each) for name, each in zip(self._parameters, columns, strict=True)})
+        found = metrics_of(read_returned(returned, name=self.name))
+        return {
+            path or self.name: Estimate(value=float(each) if isfinite(each) else None, n=len(rows), method=how)
+            for path, each in found.items()
+        }
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._summed(*args, **kwargs)
+
+
+def summary_scorer(function: Callable[..., Any]) -> SummaryFunction:
+    """Make a scorer of a function that gives one number, or a dict of them, for all rows of a dataset together.
+
+    Its parameters are the columns that a scorer may name, as lists in the dataset's order: `outputs` holds each
+    `output`, `references` each `reference`, and `inputs` and `reference_outputs` those of each row as a dict.
+    """
+    return SummaryFunction(function, str(getattr(function, "__name__", type(function).__name__)))
+
+
+def _column(parameter: str, columns: Collection[str]) -> str | None:
+    """Return the column that a parameter means; None where there is none."""
+    return next((name for name in (parameter, parameter.removesuffix("s")) if name in columns), None)
