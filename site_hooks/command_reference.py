@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from inspect import cleandoc
-from itertools import groupby
 from typing import Any
 
 import click
@@ -47,8 +46,10 @@ def reference_of(path: str) -> str:
     context = dict(all_commands())[path]
     usage = context.get_usage().removeprefix("Usage: ")
     lines = [_as_text(cleandoc(context.command.help or "")), "", "```text", usage, "```", ""]
-    for group, members in groupby(options_of(context), key=_group):
-        rows = [_row(each, context) for each in members]
+    groups: dict[str, list[str]] = {}
+    for each in options_of(context):
+        groups.setdefault(_group(each), []).append(_row(each, context))
+    for group, rows in groups.items():
         lines += [f"**{group}**", "", "| option | what it does | default |", "| --- | --- | --- |", *rows, ""]
     return "\n".join(lines)
 

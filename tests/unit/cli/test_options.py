@@ -42,7 +42,6 @@ EXAMPLES: dict[str, tuple[list[str], object]] = {
     "audit_users": (["--audit-users", "0.25"], 0.25),
     "seed": (["--seed", "0"], 0),
     "prompts": (["--prompt", "user=a.md", "--prompt", "judge=b/c.md"], {"user": Path("a.md"), "judge": Path("b/c.md")}),
-    "order": (["--order", "history"], "history"),
     "concurrency": (["--concurrency", "3"], 3),
     "model_concurrency": (["--model-concurrency", "3"], 3),
     "app_concurrency": (["--app-concurrency", "3"], 3),
