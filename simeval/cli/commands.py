@@ -367,37 +367,5 @@ def delete(runs: tuple[str, ...], store: str, confirmed: bool) -> None:
     raise SystemExit(delete_runs(store, runs, confirmed=confirmed))
 
 
-@commands.command("judge-test", context_settings=CONTEXT, cls=GroupedCommand)
-@click.option("--judge-model", "--judge", required=True, help="LiteLLM name of the judge to be tested.")
-@click.option(
-    "--allowed",
-    type=click.FloatRange(0.15, 0.5),
-    default=0.2,
-    show_default=True,
-    help="The share of a check's cases that the judge may get wrong.",
-)
-@json_option("result")
-@setting_options(
-    "canary_folder",
-    "prompts",
-    "model_options",
-    "judge_options",
-    "model_concurrency",
-    "model_timeout_seconds",
-    canary_folder="Folder of kept answers: say whether the model behind the name has changed (24 calls more).",
-)
-@click.pass_context
-def judge_test(context: click.Context, /, **options: Any) -> None:
-    """Test a judge on conversations of which it is known what they are worth, in about 310 calls.
-
-    Right and wrong answers, empty words that judges are known to pass, evasions, padding, markdown, orders to the
-    judge, other languages, repeats, and the order of two answers. Exit status: 0 every check passed; 1 one did not, or
-    the model has changed; 2 the command could not be used; 3 the judge could not be asked.
-    """
-    from simeval.cli.judge_test import test_judge
-
-    raise SystemExit(test_judge(context, **options))
-
-
 for _command in (*FIRST_STEPS, *LOOKING, persona, *SCALE):
     commands.add_command(_command)

@@ -1,4 +1,4 @@
-"""The commands by which people look and label: options here, what they do in `view_store` and `label_trials`."""
+"""The commands by which people look, label and test judges: options here, what they do in modules of their own."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from simeval.cli import CONTEXT
-from simeval.cli.options import color_option, store_option
+from simeval.cli.options import GroupedCommand, color_option, json_option, setting_options, store_option
 
 
 @click.command(context_settings=CONTEXT)
@@ -50,4 +50,36 @@ def view(**options: Any) -> None:
     raise SystemExit(view_store(**options))
 
 
-LOOKING = (label, view)
+@click.command("judge-test", context_settings=CONTEXT, cls=GroupedCommand)
+@click.option("--judge-model", "--judge", required=True, help="LiteLLM name of the judge to be tested.")
+@click.option(
+    "--allowed",
+    type=click.FloatRange(0.15, 0.5),
+    default=0.2,
+    show_default=True,
+    help="The share of a check's cases that the judge may get wrong.",
+)
+@json_option("result")
+@setting_options(
+    "canary_folder",
+    "prompts",
+    "model_options",
+    "judge_options",
+    "model_concurrency",
+    "model_timeout_seconds",
+    canary_folder="Folder of kept answers: say whether the model behind the name has changed (24 calls more).",
+)
+@click.pass_context
+def judge_test(context: click.Context, /, **options: Any) -> None:
+    """Test a judge on conversations of which it is known what they are worth, in about 310 calls.
+
+    Right and wrong answers, empty words that judges are known to pass, evasions, padding, markdown, orders to the
+    judge, other languages, repeats, and the order of two answers. Exit status: 0 every check passed; 1 one did not, or
+    the model has changed; 2 the command could not be used; 3 the judge could not be asked.
+    """
+    from simeval.cli.judge_test import test_judge
+
+    raise SystemExit(test_judge(context, **options))
+
+
+LOOKING = (label, view, judge_test)

@@ -41,11 +41,7 @@ def test_what_the_correction_does_not_leave_is_unclear_and_says_so() -> None:
 
     assert [each.changes[0].finding for each in alone] == ["worse", "worse", "not worse"]
     assert [each.changes[0].finding for each in many.comparisons] == ["worse", "unclear", "not worse"]
-    assert (
-        many.comparisons[1]
-        .changes[0]
-        .explanation.endswith("unclear, where Holm's correction counts all runs")
-    )
+    assert many.comparisons[1].changes[0].explanation.endswith("unclear, where Holm's correction counts all runs")
     assert not many.passed
 
 
