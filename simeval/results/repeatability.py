@@ -32,7 +32,7 @@ class Repeatability:
 
     def __str__(self) -> str:
         return (
-            f"repeatability: of {self.always + self.sometimes + self.never} scenarios {self.always} were met in every "
+            f"repeatability: {self.always} of {self.always + self.sometimes + self.never} scenarios met in every "
             f"conversation, {self.sometimes} in some, {self.never} in none; two conversations of one scenario come to "
             f"the same in {self.agreement:.0%}"
         )

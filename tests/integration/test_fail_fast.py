@@ -49,15 +49,15 @@ async def run_of_20(*, seed: int, concurrency: int, **options: Any) -> tuple[int
     return good.started + bad.started, result
 
 
-async def test_a_suite_of_20_with_the_suspects_first_takes_at_most_40_conversations(tmp_path: Path) -> None:
+async def test_a_suite_of_20_with_the_suspects_first_takes_40_conversations_on_average(tmp_path: Path) -> None:
     before = tmp_path / "before.db"
     plain, _ = await run_of_20(seed=1, concurrency=16, store=before)
-    in_rounds, by_history = [], []
-    for seed in (2, 3, 5):
+    in_rounds = [await run_of_20(seed=seed, concurrency=16, fail_fast=True) for seed in (2, 3, 5)]
+    by_history = []
+    for seed in range(2, 10):
         store = shutil.copy(before, tmp_path / f"{seed}.db")
-        in_rounds += [await run_of_20(seed=seed, concurrency=16, fail_fast=True)]
         options: dict[str, Any] = {"store": store, "fail_fast": True, "order": "history"}
-        by_history += [await run_of_20(seed=seed, concurrency=4, **options)]
+        by_history += [await run_of_20(seed=seed, concurrency=1, **options)]
 
     assert {result.outcome for _, result in in_rounds + by_history} <= {"fail", "inconclusive"}
     assert fmean(taken for taken, _ in by_history) <= 40
