@@ -1,12 +1,11 @@
 """A model whose calls are governed: no more at once, and no faster, than it takes; and none while it is down."""
 
-import asyncio
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
 from time import monotonic
-from typing import NamedTuple
+
+import anyio
 
 from simeval.core.logs import log, warn_all
 from simeval.core.waits import Waits
@@ -21,13 +20,6 @@ FOR_GOOD: frozenset[ModelErrorKind] = frozenset({"authentication", "unknown_mode
 LONG_PROMPT = 1_000  # tokens; no server has a smaller context, so that none cuts off what is shorter
 MOST_CHARACTERS = 8  # a token; English has 4 to 5, code and other scripts fewer
 NAP_SECONDS = 0.005  # at the least: waking costs 100 µs of CPU, and the pace catches up
-
-
-class Admission(NamedTuple):
-    """A call that may be made: how it is counted, and whether it probes a model that is down."""
-
-    ticket: Ticket
-    is_probe: bool
 
 
 @dataclass(slots=True)
@@ -48,8 +40,8 @@ class Governed(Wrapped):
     waits: Waits = field(default_factory=Waits, repr=False)
     answers: int = field(default=0, init=False)
     breaker: Breaker = field(default_factory=Breaker, init=False)
-    _line: deque[asyncio.Future[Admission]] = field(default_factory=deque, init=False, repr=False)
-    _alarm: asyncio.Handle | None = field(default=None, init=False, repr=False)  # when the first may be let in
+    _line: anyio.Lock = field(default_factory=lambda: anyio.Lock(fast_acquire=True), init=False)
+    _changed: anyio.Event | None = field(default=None, init=False)
     _last: ModelError | None = field(default=None, init=False)
     _may_cut: bool = field(default=False, init=False)  # whether it was told that prompts may be cut off
     _most_counted: int = field(default=0, init=False)  # tokens of a prompt
@@ -58,7 +50,8 @@ class Governed(Wrapped):
         """Wait in line, then answer."""
         probes = 0
         while True:
-            admission = self._admitted_at_once() or await self._in_line(request)
+            with self.waits.during("line", self.name, request.role):
+                ticket, is_probe = await self._admitted()
             completion: Completion | None = None
             failure: ModelError | None = None
             try:
@@ -70,14 +63,14 @@ class Governed(Wrapped):
                 failure = error
                 if error.kind in FOR_GOOD and not self.answers:
                     raise ModelUnusable(self.name, kind=error.kind, problem=error.problem) from None
-                if not (admission.is_probe and failure.kind in OUTAGE_KINDS):
+                if not (is_probe and failure.kind in OUTAGE_KINDS):
                     raise
                 probes += 1
                 if probes == MOST_PROBES:
                     error.waited_out = True
                     raise
             finally:
-                self._end(admission, completion, failure, request)
+                self._end(ticket, completion, failure, is_probe=is_probe, request=request)
 
     def _look_for_cut(self, request: Request, completion: Completion) -> None:
         """Say once that so few tokens of a long prompt are counted that it may have been cut off, as Ollama does."""
@@ -93,52 +86,17 @@ class Governed(Wrapped):
                 "cut the prompt off; give it a larger context (Ollama: num_ctx)"
             )
 
-    def _admitted_at_once(self) -> Admission | None:
-        """Start a call where nobody waits and it may start now."""
-        return None if self._line or self._wait(now := monotonic()) > 0 else self._start(now)
-
-    async def _in_line(self, request: Request) -> Admission:
-        """Wait until a call may start; whoever lets it in has started it."""
-        place: asyncio.Future[Admission] = asyncio.get_running_loop().create_future()
-        self._line.append(place)
-        self._let_in()
-        try:
-            with self.waits.during("line", self.name, request.role):
-                return await place
-        except asyncio.CancelledError:
-            if not place.cancelled() and place.exception() is None:
-                self._end(place.result(), None, None, request)  # it was let in, and is given up before it is made
-            raise
-
-    def _let_in(self) -> None:
-        """Start the calls that may start now, first come, first served, and look again when the next one may."""
-        while self._line:
-            place = self._line[0]
-            if not place.done():
-                try:
-                    if (seconds := self._wait(now := monotonic())) > 0:
-                        self._look_again(max(seconds, NAP_SECONDS))
-                        return
-                    place.set_result(self._start(now))
-                except ModelUnusable as error:
-                    place.set_exception(error)
-            self._line.popleft()
-
-    def _look_again(self, seconds: float) -> None:
-        """Look after so many seconds, and no sooner, who of the line may start."""
-        if self._alarm is not None:
-            self._alarm.cancel()
-        loop = self._line[0].get_loop()
-        if seconds == 0:
-            self._alarm = loop.call_soon(self._let_in)
-        else:
-            self._alarm = loop.call_later(seconds, self._let_in) if seconds < inf else None
-
-    def _start(self, now: float) -> Admission:
-        is_probe = self.breaker.is_open
-        if is_probe:
-            self.breaker.probe()
-        return Admission(self.traffic.start(now), is_probe)
+    async def _admitted(self) -> tuple[Ticket, bool]:
+        """Wait until a call may start, and start it; nothing is waited for between the two."""
+        async with self._line:
+            while (seconds := self._wait(monotonic())) > 0:
+                self._changed = anyio.Event()
+                with anyio.move_on_after(None if seconds == inf else max(seconds, NAP_SECONDS)):
+                    await self._changed.wait()
+            is_probe = self.breaker.is_open
+            if is_probe:
+                self.breaker.probe()
+            return self.traffic.start(monotonic()), is_probe
 
     def _wait(self, now: float) -> float:
         """Return the seconds until the next call may start. Raises ModelUnusable at the end of an outage's patience."""
@@ -157,19 +115,25 @@ class Governed(Wrapped):
         return ModelUnusable(self.name, kind=last.kind, problem=problem)
 
     def _end(
-        self, admission: Admission, completion: Completion | None, failure: ModelError | None, request: Request
+        self,
+        ticket: Ticket,
+        completion: Completion | None,
+        failure: ModelError | None,
+        *,
+        is_probe: bool,
+        request: Request,
     ) -> None:
-        """Take in how a call ended, and let in who may start now."""
+        """Take in how a call ended, and wake who is first in line."""
         now = monotonic()
         self.answers += completion is not None
         tokens = completion.prompt_tokens + completion.completion_tokens if completion else 0
         retry_after = min(failure.retry_after, LONGEST_RETRY_AFTER) if failure and failure.retry_after else None
         outcome = _outcome(completion, failure)
-        if self.traffic.end(admission.ticket, now, outcome, retry_after=retry_after, tokens=tokens):
+        if self.traffic.end(ticket, now, outcome, retry_after=retry_after, tokens=tokens):
             log.debug("limits cut", model=self.name, why=outcome, **self.traffic.describe())
-        self._tell_breaker(outcome, failure, now, is_probe=admission.is_probe, request=request)
-        if self._line:
-            self._look_again(0.0)  # in the next turn of the loop: more calls may end in this one
+        self._tell_breaker(outcome, failure, now, is_probe=is_probe, request=request)
+        if self._changed is not None:
+            self._changed.set()
 
     def _tell_breaker(
         self, outcome: Outcome, failure: ModelError | None, now: float, *, is_probe: bool, request: Request
