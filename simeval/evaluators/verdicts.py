@@ -188,12 +188,12 @@ def _explain_share(
     if outcome == "pass":
         return "", "", ""
     measured = counts.good + counts.bad
-    crashed = f" (the app failed in {counts.crashes})" if counts.crashes else ""
+    crashed = f" ({counts.crashes} failed in the app or at a check)" if counts.crashes else ""
     lost = f" and {counts.missing} more are missing" if counts.missing else ""
     seen = f"{counts.good} of {measured} trials met the requirement{crashed}{lost}"
     if outcome == "fail":
         so_few = f"an app that meets the bar of {show_share(bar)} gives so few with {say_p(p_fail)}"
-        return "proven_below", f"{seen}: {so_few}", f"the app failed in {counts.crashes} of them" * bool(counts.crashes)
+        return "proven_below", f"{seen}: {so_few}", f"{counts.crashes} of them failed in the app or at a check" * bool(counts.crashes)
     if n_max < least:
         found = f"{seen}; " if measured else ""
         cannot = (
