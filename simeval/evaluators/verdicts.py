@@ -193,7 +193,8 @@ def _explain_share(
     seen = f"{counts.good} of {measured} trials met the requirement{crashed}{lost}"
     if outcome == "fail":
         so_few = f"an app that meets the bar of {show_share(bar)} gives so few with {say_p(p_fail)}"
-        return "proven_below", f"{seen}: {so_few}", f"{counts.crashes} of them failed in the app or at a check" * bool(counts.crashes)
+        why = f"{counts.crashes} of them failed in the app or at a check" if counts.crashes else ""
+        return "proven_below", f"{seen}: {so_few}", why
     if n_max < least:
         found = f"{seen}; " if measured else ""
         cannot = (
