@@ -1,7 +1,7 @@
 """Runs of suites that have ended, read back from a store as the records that they were written from."""
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from math import inf, nan
@@ -98,12 +98,13 @@ def _scenario(
     asked = stored.definition["scenarios"][position]["then"]
     judgements = [_judgement(position, index, stored, failures) for index in range(found["trials"])]
     evaluators = [tuple(map(reader.read, each["evaluators"])) for each in asked]
-    measured = [tuple(judgement.results[place] for judgement in judgements) for place in range(len(asked))]
+    concluded = [tuple(map(_verdict, each["verdicts"])) for each in found["expectations"]]
+    measured = [_concluded_on(judgements, place, verdicts) for place, verdicts in enumerate(concluded)]
     expectations = [
         ExpectationResult(
             label=each["label"],
             evaluators=evaluators[place],
-            verdicts=tuple(map(_verdict, each["verdicts"])),
+            verdicts=concluded[place],
             results=measured[place],
             personas=personas_of(judgements, measured[place], evaluators[place]),
             expected_behavior=each["expected_behavior"],
@@ -123,6 +124,15 @@ def _scenario(
         when=found["when"],
         quarantine=_quarantine(found),
     )
+
+
+def _concluded_on(
+    judgements: Sequence[Judgement], place: int, verdicts: Sequence[Verdict]
+) -> tuple[Score | Failure, ...]:
+    """Return the results of an expectation, without those that came after its verdicts were settled."""
+    taken = max(each.n + each.left_out for each in verdicts) or len(judgements)
+    found = [judgement.results[place] for judgement in judgements]
+    return (*found[:taken], *[UNNEEDED] * len(found[taken:]))
 
 
 def _quarantine(found: Json) -> Quarantine | None:

@@ -137,7 +137,7 @@ def init(folder: Path, app: str | None) -> None:
     "--model", default="offline/judge", show_default=True, help="LiteLLM name of the model that proposes them."
 )
 @click.option(
-    "--scenarios", "count", type=click.IntRange(1, 500), default=10, show_default=True, help="How many are proposed."
+    "--scenarios", "count", type=click.IntRange(1, 500), default=12, show_default=True, help="How many are proposed."
 )
 @click.option("--out", metavar="PATH", help="Where the suite is written.  [default: standard output]")
 @setting_options("seed", "model_options", "model_concurrency", "model_timeout_seconds", "prompts", "secret_patterns")

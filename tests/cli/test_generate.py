@@ -48,7 +48,7 @@ def test_a_model_over_http_is_asked_with_a_schema(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert [each.title for each in suite] == ["Opening hours"]
     assert "# from the description, no quotation" in (tmp_path / "s.yaml").read_text()
-    assert "no more to say than 1 of 10" in done.stderr
+    assert "no more to say than 1 of 12" in done.stderr
 
 
 def test_what_is_there_is_not_written_over_and_nothing_is_asked(tmp_path: Path) -> None:

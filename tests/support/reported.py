@@ -80,7 +80,7 @@ def failing() -> SuiteResult:
     crashed = [(conversation("hi"), Failure(stage="app", error="ConnectionError: refused", cause="app"))] * 30
     good = [(conversation("hi", f"answer {index}"), score(9)) for index in range(100)]
     results = (
-        scenario("Everything fails", 0, tried, bar=0.5),
+        scenario("Everything fails", 0, tried, bar=0.5, early=False),
         scenario("The app crashes", 1, crashed),
         scenario("All is well", 2, good),
     )

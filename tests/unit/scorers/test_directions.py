@@ -33,7 +33,7 @@ from simeval.scorers.registry import SCORERS, direction_by_name
 from simeval.scorers.returned import metrics_of
 from tests.support.classifiers import Written
 
-BASES = {"ColumnScorer", "FunctionScorer", "Gauge", "ModelScorer", "Scorer"}
+BASES = {"ColumnScorer", "FunctionScorer", "Gauge", "ModelScorer", "Scorer", "SummaryFunction"}
 NAMED_BY_WHAT_THEY_MEASURE = {"ConversationMetric", "RubricScorer", "TurnMetric", "TurnsWithin"}
 PUBLIC = [getattr(simeval.scorers, name) for name in dir(simeval.scorers)]
 OWN = [kind for kind in PUBLIC if isinstance(kind, type) and issubclass(kind, Scorer)]
