@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from simeval.core.serialization import opened, plain
@@ -73,6 +73,20 @@ def _known(found: Any, path: str, unmeasured: dict[str, str]) -> Any:
     if isinstance(found, Unmeasured):
         unmeasured[path] = found.reason
         return None
+    inner = _inside(found)
+    if inner is None:
+        return found
+    known = {key: _known(each, f"{path}.{key}" if path else str(key), unmeasured) for key, each in inner.items()}
+    return [*known.values()] if isinstance(found, list | tuple) else known
+
+
+def _inside(found: Any) -> Mapping[Any, Any] | None:
+    """Return what a value holds, by names or places; None where it holds nothing."""
     if isinstance(found, Mapping):
-        return {key: _known(each, f"{path}.{key}" if path else str(key), unmeasured) for key, each in found.items()}
-    return found
+        return found
+    if isinstance(found, list | tuple):
+        return dict(enumerate(found))
+    if is_dataclass(found) and not isinstance(found, type):
+        return {each.name: getattr(found, each.name) for each in fields(found)}
+    named = getattr(type(found), "model_fields", None)  # of a pydantic model
+    return {name: getattr(found, name) for name in named} if isinstance(named, Mapping) else None

@@ -19,7 +19,7 @@ def _contains(found: Any, part: Any) -> bool:
     if isinstance(found, str):
         return isinstance(part, str) and part in found
     if isinstance(found, Mapping):
-        return part in found
+        return isinstance(part, str) and part in found
     return is_array(found) and any(same(each, part) for each in found)
 
 

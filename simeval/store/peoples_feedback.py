@@ -19,7 +19,12 @@ def said_by_people(feedback: Iterable[Feedback], keys: Sequence[str]) -> Mapping
     and where trials were drawn with different probabilities: a mean over these is none over the run.
     """
     counted = [each for each in feedback if each.labeller == PERSON and each.score is not None and each.key in keys]
-    if len({each.inclusion for each in counted}) > 1:
+    drawn = {each.inclusion for each in counted}
+    if None in drawn and len(drawn) > 1:
+        found = "some of its trials were drawn by `simeval label`, and others were chosen by those who scored them"
+        do = "use a key of its own for each, or `simeval agree` for what was drawn"
+        raise DefinitionError("feedback", found=found, do=do)
+    if len(drawn) > 1:
         found = "its trials were drawn with different probabilities, which a plain mean does not know of"
         raise DefinitionError("feedback", found=found, do="use `simeval agree`, which weighs them")
     by_trial: defaultdict[Place, defaultdict[str, list[Feedback]]]

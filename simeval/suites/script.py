@@ -34,8 +34,13 @@ class Check:
         _require_one(self, [each.name for each in fields(self)], "check")
         if self.judged is not None:
             _require_text(self.judged, "check.judged")
+        if self.contains is not None:
+            usable = isinstance(self.contains, Sequence) and len(self.contains) > 0
+            require(usable, "check.contains", found=self.contains, do="give a text, or a list of texts")
         for text in self.texts:
             _require_text(text, "check.contains")
+        do = "give ToolRules, such as ToolRules(required=['refund'])"
+        require(self.tools is None or isinstance(self.tools, ToolRules), "check.tools", found=self.tools, do=do)
         if self.matches is not None:
             try:
                 re.compile(self.matches)
@@ -81,6 +86,8 @@ class Step:
         for name in ("user", "app"):
             if (text := getattr(self, name)) is not None:
                 _require_text(text, f"script.{name}")
+        do = "give a sentence, or a Check"
+        require(isinstance(self.check, Check | str | None), "script.check", found=self.check, do=do)
         turns = self.simulate
         is_number = isinstance(turns, int) and not isinstance(turns, bool) and turns >= 1
         do = "give the number of turns, or to_end"

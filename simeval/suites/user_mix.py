@@ -27,6 +27,8 @@ class UserPersona:
     def __post_init__(self) -> None:
         is_text = isinstance(self.persona, str) and bool(self.persona.strip())
         require(is_text, "UserPersona.persona", found=self.persona, do="say who the user is, in a sentence")
+        do = "give a text, or leave it out"
+        require(isinstance(self.name, str), "UserPersona.name", found=self.name, do=do)
         is_share = isinstance(self.share, int | float) and not isinstance(self.share, bool) and 0 < self.share <= 1
         where = f"UserPersona {self.title!r}"
         require(is_share, f"{where}: share", found=self.share, do="give a number above 0, up to 1")

@@ -10,6 +10,7 @@ from typing import Any, Self
 import anyio
 
 from simeval.core.capture import Caught, capture
+from simeval.core.redaction import clean_values
 from simeval.core.validation import require
 from simeval.core.world import NamedWorld, Unmeasured
 from simeval.errors import DefinitionError
@@ -58,10 +59,8 @@ class Probes:
     async def _probed(self, probe: Mapping[str, Any]) -> Any:
         asked = self._answer if "url" in probe else _output
         with anyio.move_on_after(PROBE_SECONDS):
-            found = await capture(partial(asked, probe))
-            if not isinstance(found, Caught):
-                return found
-            return Unmeasured(hidden(str(found.error), list(probe.values())))
+            found, clean = await capture(partial(asked, probe)), partial(hidden, template=list(probe.values()))
+            return Unmeasured(clean(str(found.error))) if isinstance(found, Caught) else clean_values(found, clean)
         return Unmeasured(f"no answer within {PROBE_SECONDS:g} seconds")
 
     async def _answer(self, probe: Mapping[str, Any]) -> Any:
@@ -96,8 +95,11 @@ def read_world(found: object) -> Any:
     require(callable(kind), "world", found=kind, do="name a class, or a function that makes a world")
     is_context = not isinstance(kind, type) or hasattr(kind, "__aenter__")
     require(is_context, "world", found=name, do="let it be an async context manager: give it __aenter__ and __aexit__")
+    takes = inspect.signature(kind)
+    do = "leave it out: each trial gives its own"
+    require("seed" not in arguments, "world: seed", found=arguments.get("seed"), do=do)
     try:
-        inspect.signature(kind).bind_partial(**arguments)
+        takes.bind(**arguments, **({"seed": 0} if "seed" in takes.parameters else {}))
     except TypeError as error:
         raise DefinitionError("world", found=f"{name}: {error}", do="correct its arguments") from error
     if kind is Probes:

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import sleep
 from typing import Any, Self
 
 import anyio
@@ -29,6 +30,7 @@ from simeval.testing import ScriptedModel, user_reply
 
 pytestmark = pytest.mark.anyio
 SUITE = Path(__file__).resolve().parents[2] / "scenarios" / "telecom.yaml"
+SLOW_SECONDS = 2.0
 SHARE = ProportionEvaluator(min_proportion=0.5, early_stopping=False)
 
 
@@ -281,3 +283,29 @@ def test_a_judge_may_stand_beside_a_state() -> None:
     judged = Expectation(expected_behavior="It counts", evaluator=SuccessRateEvaluator(min_proportion=0.5))
 
     assert suite(then=[judged, Expectation(state={"added": [1, 2]}, evaluator=SHARE)]).labels == ("It counts", "state")
+
+
+class Slow(Counter):
+    """A world that takes long to look at, in a plain function."""
+
+    def state(self) -> Mapping[str, Any]:
+        sleep(SLOW_SECONDS + 0.1)
+        return {"added": self.added}
+
+
+class Demanding(Counter):
+    """A world whose user has a tool that wants arguments."""
+
+    @property
+    def user_tools(self) -> list[Callable[..., Any]]:
+        return [self.add]
+
+
+@pytest.mark.parametrize(
+    ("world", "says"), [(Slow, "no state within 2 seconds"), (Demanding, "calls it without arguments")]
+)
+async def test_worlds_that_cannot_be_used_so_give_no_score(world: Any, says: str) -> None:
+    result = await run(suite(world, sample_size=1), app_timeout_seconds=SLOW_SECONDS, max_error_rate=1)
+
+    [(_, failure)] = result[0].failures
+    assert says in failure.error

@@ -3,12 +3,12 @@
 made ──► opened ──► tools of app and user ──► conversation ──► state ──► closed
 """
 
-import inspect
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from inspect import isawaitable, signature
 from math import inf
 from typing import Any
 
@@ -40,10 +40,12 @@ class OpenWorld:
         """Return a conversation with what is true of the world now; what cannot be looked at says why."""
         if not conversation.messages:
             return conversation
+        began = anyio.current_time()
         with anyio.move_on_after(self.seconds) as limit:
             found = await capture(self._state)
-        record = world_record({} if limit.cancelled_caught or isinstance(found, Caught) else found)
-        if limit.cancelled_caught:
+        is_late = limit.cancelled_caught or anyio.current_time() - began > self.seconds  # plain functions too
+        record = world_record({} if is_late or isinstance(found, Caught) else found)
+        if is_late:
             record["unmeasured"] = {"": f"no state within {self.seconds:g} seconds"}
         elif isinstance(found, Caught):
             record["unmeasured"] = {"": _said(found.error)}
@@ -52,7 +54,7 @@ class OpenWorld:
 
     async def _state(self) -> Any:
         found = self.world.state()
-        return await found if inspect.isawaitable(found) else found
+        return await found if isawaitable(found) else found
 
 
 @asynccontextmanager
@@ -94,6 +96,11 @@ def world_of(world: Any, seconds: float) -> OpenWorld:
     if not isinstance(world, World):
         raise WorldError(f"has no method state(): entering it gave {world!r:.80}")
     app, users = (Toolbox.of(getattr(world, name, None), whose=name) for name in ("tools", "user_tools"))
+    for name, tool in users.tools.items():
+        try:
+            signature(tool).bind()
+        except TypeError as error:
+            raise WorldError(f"has the tool {name} for its user, who calls it without arguments: {error}") from error
     return OpenWorld(world, app, users, seconds)
 
 

@@ -70,7 +70,8 @@ async def propose(
     [asked] = models.panel(model)
     await models.check()
     made = Proposals(model=asked.name, parts=len(parts))
-    read = chosen(parts, count)
+    clean = models.redactor().clean
+    read = [Part(each.name, clean(each.text)) for each in chosen(parts, count)]
     models.open()
     try:
         asking = _Asking(models.caller(asked, ledger, role="judge"), prompt, settings.seed or 0, made)

@@ -1,5 +1,6 @@
 """Scripts as suite files write them, and their mistakes."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -80,3 +81,17 @@ def test_two_scripts_are_told_apart_by_the_rules_of_their_checks() -> None:
 def test_a_check_that_is_no_text_is_refused() -> None:
     with pytest.raises(DefinitionError, match="give a text that is not empty"):
         Check(contains=" ")
+
+
+@pytest.mark.parametrize(
+    ("made", "says"),
+    [
+        (lambda: Check(contains=[]), "check.contains"),
+        (lambda: Check(contains=5), "check.contains"),  # type: ignore[arg-type]
+        (lambda: Check(tools={"required": ["a"]}), "give ToolRules"),  # type: ignore[arg-type]
+        (lambda: Step(check=5), "give a sentence, or a Check"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_check_that_would_check_nothing_or_break_in_the_run_is_refused(made: Callable[[], object], says: str) -> None:
+    with pytest.raises(DefinitionError, match=says):
+        made()

@@ -113,3 +113,32 @@ def test_a_world_is_not_taken_for_another_one() -> None:
 def test_a_probe_with_a_variable_that_is_not_set_is_refused() -> None:
     with pytest.raises(DefinitionError, match="which is not set"):
         Probes(orders={"url": "http://127.0.0.1/${SIMEVAL_NOT_SET}"})
+
+
+@pytest.mark.anyio
+async def test_secrets_that_a_probe_was_given_are_not_in_what_it_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_CODE", "a-long-secret-code")
+
+    state = await Probes(said={"command": "echo {} ${SHOP_CODE}"}).state()
+
+    assert state == {"said": "{} ${SHOP_CODE}"}
+
+
+@pytest.mark.parametrize(
+    ("world", "says"),
+    [
+        ({"type": "scenarios.telecom:Telecom", "seed": 3}, "each trial gives its own"),
+        ({"type": "tests.unit.suites.test_worlds:Needing"}, "plan"),
+    ],
+)
+def test_arguments_that_a_world_cannot_take_or_lacks_are_told_at_once(world: object, says: str) -> None:
+    with pytest.raises(DefinitionError, match=says):
+        read_world(world)
+
+
+class Needing(Telecom):
+    """A world with an argument that must be given."""
+
+    def __init__(self, plan: str) -> None:
+        super().__init__()
+        self.plan = plan
