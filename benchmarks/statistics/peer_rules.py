@@ -53,7 +53,7 @@ def agentassay() -> tuple[str, list[dict[str, Any]]]:
         def state(n: int, misses: int) -> State:
             known = {"prior_successes": successes + n - misses, "prior_trials": trials + n}
             said = WarmStartSPRT(theta_0=BAR, delta=0.15, **known).decision
-            return {"accept_h0": "pass", "accept_h1": "end"}.get(said, "go on")  # type: ignore[return-value]
+            return "pass" if said == "accept_h0" else "end" if said == "accept_h1" else "go on"
 
         return state
 

@@ -47,10 +47,8 @@ def _told(made: Proposals, count: int, out: str | None) -> str:
     told += [f"{made.model} is {NOTICE}"] if is_embedded(made.model) else []
     told += [f"it had no more to say than {found} of {count}"] if found < count else []
     told += [f"{made.alike} said what another said, and were left out"] if made.alike else []
-    left = made.parts - made.parts_read
-    told += [f"{left} of {made.parts} parts of the sources were not read; --scenarios {made.parts} reads all"] * (
-        left > 0
-    )
+    if left := made.parts - made.parts_read:
+        told.append(f"{left} of {made.parts} parts of the sources were not read; --scenarios {made.parts} reads all")
     told += [f"without a reply that can be read: {problem}" for problem in made.problems[:MOST_PROBLEMS]]
     name = out if out not in (None, "-") else "SUITE"
     told += [f"read and edit each, and take its tag {PROPOSED!r} away; simeval try {name} --only TITLE holds one"]

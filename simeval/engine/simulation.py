@@ -22,6 +22,7 @@ from simeval.errors import DefinitionError
 from simeval.evaluators.ratings import SuccessRateEvaluator
 from simeval.scorers.base import Scorer
 from simeval.suites.scenario import Expectation, ScenarioTest
+from simeval.suites.script import Step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +46,8 @@ class Simulation:
             callers=context.scorer_caller,
         )
         target = context.target(app_handler)
-        if not target.app.handler.takes_history:
-            for plan in plans:
-                _require_no_given_answer(plan.scenario)
+        for plan in plans:
+            _require_usable(plan.scenario.script, context, f"ScenarioTest {plan.title!r}: script", target)
         return cls(context=context, plans=plans, scenarios=suite, target=target, auditor=context.auditor())
 
     def only(self, part: ShardPlan | None) -> Self:
@@ -88,9 +88,11 @@ def _judge_of(context: RunContext, sentence: str) -> Scorer:
     return context.judge_scorer(Expectation(criteria=[sentence], evaluator=rule, controls=False))
 
 
-def _require_no_given_answer(scenario: ScenarioTest) -> None:
-    """Raise DefinitionError where a script gives an answer that the app would not know of."""
-    if any(step.app is not None for step in scenario.script):
-        where = f"ScenarioTest {scenario.title!r}: script"
+def _require_usable(script: Sequence[Step], context: RunContext, where: str, target: Target) -> None:
+    """Raise DefinitionError where an app would not know of a given answer, or judges cannot rule on a check."""
+    if not target.app.handler.takes_history and any(step.app is not None for step in script):
         found = "it gives an answer by `app:`, and the app handler takes the last message only"
         raise DefinitionError(where, found=found, do="let the handler take (messages, state), or leave `app:` out")
+    for step in script:
+        if (check := step.checks) is not None and check.judged is not None:
+            _judge_of(context, check.judged)

@@ -9,7 +9,7 @@ from simeval.core.writing_style import PERSONA
 from simeval.evaluators.base import Evaluator
 from simeval.results.text import speaks_against
 
-CONFIDENCE = 0.95
+EACH_SIDE = 0.025
 LEVEL = 0.05
 
 
@@ -17,8 +17,9 @@ LEVEL = 0.05
 class PersonaShare:
     """In how many of its `n` trials a persona's conversation met what is expected, with the exact 95% interval.
 
-    Trials in which the app failed count, and did not meet it; what is missing otherwise does not count. `p_worse` is
-    that of "it is met as often as with the others" (Fisher's test, by Holm's correction over all personas).
+    Trials in which the app, or a check of its script, failed count, and did not meet it; what is missing otherwise does
+    not count. `p_worse` is that of "it is met as often as with the others": Fisher's test, by Holm's correction over
+    all personas.
     """
 
     name: str
@@ -44,7 +45,7 @@ def personas_of(
     met: dict[str, list[bool]] = defaultdict(list)
     for judgement, result in zip(judgements, results, strict=True):
         name = (judgement.conversation.writing_style or {}).get(PERSONA)
-        if name is not None and (isinstance(result, Score) or result.stage == "app"):
+        if name is not None and (isinstance(result, Score) or result.is_of_app):
             met[name].append(not speaks_against(result, evaluators))
     if not met:
         return ()
@@ -61,7 +62,7 @@ def personas_of(
             name=name,
             met=good,
             n=size,
-            interval=clopper_pearson(good, size, 1 - CONFIDENCE),
+            interval=clopper_pearson(good, size, EACH_SIDE),
             p_worse=p_value,
         )
         for name, (good, size), p_value in zip(names, counts, worse, strict=True)

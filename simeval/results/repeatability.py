@@ -62,5 +62,5 @@ def _met(result: "EvaluationResult") -> Iterator[bool | None]:
 
 def _is_met(measured: Score | Failure, required: Sequence[Evaluator]) -> bool | None:
     if isinstance(measured, Failure):
-        return False if measured.stage == "app" and not measured.is_unneeded else None
+        return False if measured.is_of_app and not measured.is_unneeded else None
     return all(evaluator.meets(measured.value) for evaluator in required)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from simeval.core.validation import nearest, require
 from simeval.errors import DefinitionError
@@ -16,9 +16,7 @@ def _is_number(value: object) -> bool:
 
 
 def _contains(found: Any, part: Any) -> bool:
-    if isinstance(found, str):
-        return isinstance(part, str) and part in found
-    if isinstance(found, Mapping):
+    if isinstance(found, str | Mapping):
         return isinstance(part, str) and part in found
     return is_array(found) and any(same(each, part) for each in found)
 
@@ -38,7 +36,7 @@ def require_condition(condition: object, where: str) -> None:
     """Raise DefinitionError for operators that cannot be used; a mapping without any is a value."""
     if not _has_operators(condition):
         return
-    for name, wanted in condition.items():  # type: ignore[attr-defined]
+    for name, wanted in condition.items():
         at = f"{where}.{name}"
         require(name in _OPERATORS, at, found=name, do=f"{nearest(str(name), [*_OPERATORS])}; or write equals: {{...}}")
         if name == "one_of":
@@ -62,14 +60,14 @@ def holds(condition: object, found: object) -> bool:
     value = None if found is ABSENT else found
     if not _has_operators(condition):
         return same(value, condition)
-    return all(_OPERATORS[name](value, wanted) for name, wanted in condition.items())  # type: ignore[attr-defined]
+    return all(_OPERATORS[name](value, wanted) for name, wanted in condition.items())
 
 
 def show_condition(condition: object) -> str:
     """Return a condition in words, for a reason."""
     if not _has_operators(condition):
         return shown(condition)
-    return " and ".join(f"{name} {shown(wanted)}" for name, wanted in condition.items())  # type: ignore[attr-defined]
+    return " and ".join(f"{name} {shown(wanted)}" for name, wanted in condition.items())
 
 
 def show_found(found: object) -> str:
@@ -98,5 +96,5 @@ def _at(found: Any, parts: Sequence[str]) -> Any:
     return ABSENT
 
 
-def _has_operators(condition: object) -> bool:
+def _has_operators(condition: object) -> TypeGuard[Mapping[str, Any]]:
     return isinstance(condition, Mapping) and any(name in _OPERATORS for name in condition)

@@ -147,7 +147,9 @@ class Expectation:
     @property
     def measured_by(self) -> Any:
         """The scorer that measures it; None where a judge does."""
-        return self.scorer or self.tools or (None if self.state is None else StateMatch(state=self.state))
+        if self.state is not None:
+            return StateMatch(state=self.state)
+        return self.scorer if self.tools is None else self.tools
 
     @property
     def evaluators(self) -> "tuple[Evaluator, ...]":

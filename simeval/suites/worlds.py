@@ -87,10 +87,11 @@ def read_world(found: object) -> Any:
     if isinstance(found, NamedWorld):
         return found
     given = {"type": found} if isinstance(found, str) else found
-    usable = isinstance(given, Mapping) and isinstance(given.get("type"), str)
-    require(usable, "world", found=found, do="name a class as MODULE:CLASS, or give {type: MODULE:CLASS, ...}")
-    arguments = {name: each for name, each in given.items() if name != "type"}  # type: ignore[attr-defined]
-    name = given["type"].strip()  # type: ignore[index]
+    if not isinstance(given, Mapping) or not isinstance(given.get("type"), str):
+        do = "name a class as MODULE:CLASS, or give {type: MODULE:CLASS, ...}"
+        raise DefinitionError("world", found=f"found {found!r:.80}", do=do)
+    arguments = {name: each for name, each in given.items() if name != "type"}
+    name = given["type"].strip()
     kind = Probes if name == "probes" else load_object(name, what="world")
     require(callable(kind), "world", found=kind, do="name a class, or a function that makes a world")
     is_context = not isinstance(kind, type) or hasattr(kind, "__aenter__")

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from scenarios import returns_desk, telecom
-from simeval import Engine, EvaluationResult, Expectation, ProportionEvaluator, ScenarioTest
+from simeval import Engine, EvaluationResult, Expectation, ProportionEvaluator, ScenarioTest, UserMix, UserPersona
 from simeval.errors import DefinitionError
+from simeval.models.protocol.model import Request
+from simeval.models.protocol.prompts import CriteriaRequest
 from simeval.scorers import ToolRules
 from simeval.suites import Check, Step
 from simeval.suites.files import load_file
@@ -167,3 +169,35 @@ async def test_the_returns_desk_is_found_out_where_it_is_hasty(app: Any, outcome
     result = await Engine(seed=7, display="none", store=None).evaluate(load_file(SUITE), app)
 
     assert result.outcome == outcome
+
+
+async def test_a_sentence_that_no_judge_could_rule_on_is_refused_before_anything_is_asked() -> None:
+    first, second = (ScriptedModel([user_reply("Hi")], name) for name in ("judge/first", "judge/second"))
+    asked: list[str] = []
+
+    with pytest.raises(DefinitionError, match="takes no ruling on criteria"):
+        await Engine([first, second], store=None, escalate="rating 4..8").evaluate(
+            scripted(Step(user="Hello"), Step(check="Bot is polite")), lambda message: asked.append(message) or "Hi"
+        )
+
+    assert asked == []
+    assert first.calls == second.calls == 0
+
+
+async def test_who_judges_a_check_is_not_told_who_the_user_is() -> None:
+    def ruled(request: Request) -> Mapping[str, Any]:
+        assert isinstance(request, CriteriaRequest)
+        quote = request.conversation[-1].content
+        ruling = {"reasoning": "It does.", "quote": quote, "ruling": "met"}
+        return {"rulings": dict.fromkeys(request.criteria, ruling)}
+
+    judge = ScriptedModel({"judge": ruled, "user": [user_reply("Hi")]})
+    users = UserMix([UserPersona(persona="You are in a hurry.", share=1)])
+    script = (Step(user="Hello"), Step(check="Bot answers"))
+
+    result = await Engine(judge, seed=3, store=None).evaluate(scripted(*script, users=users, sample_size=2), counting)
+
+    assert {request.given for request in judge.requests if isinstance(request, CriteriaRequest)} == {
+        "A customer with order F1001"
+    }
+    assert {each.ended for each in result.conversations} == {"script_over"}

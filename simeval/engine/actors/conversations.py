@@ -37,8 +37,7 @@ class Conversations:
 
     `scenarios` are those of the plans as they were written, where plans hold them clean of secrets: what a user is
     to know and to try, the simulator must be told. Those in `begun` go on where they were. `judge_of` makes what
-    rules on a sentence in the middle of a conversation. An `auditor` looks at some
-    of them, too.
+    rules on a sentence in the middle of a conversation. An `auditor` looks at some of them, too.
     """
 
     plans: Sequence[ScenarioPlan]
@@ -112,26 +111,34 @@ class Conversations:
             writing_style=style if persona is None else {**(style or {}), PERSONA: persona.title},
         )
         if scenario.world is None:
-            return await talk(self._side(simulator)), bookmark
-        return await self._in_world(scenario.world, trial, simulator, talk), bookmark
+            return await talk(self._side(scenario, simulator)), bookmark
+        in_world = partial(self._in_world, scenario, scenario.world)
+        return await in_world(trial, simulator, talk), bookmark
 
     async def _in_world(
-        self, maker: WorldMaker, trial: Trial, simulator: Simulator, talk: Callable[..., Awaitable[TrialConversation]]
+        self,
+        scenario: ScenarioTest,
+        maker: WorldMaker,
+        trial: Trial,
+        simulator: Simulator,
+        talk: Callable[..., Awaitable[TrialConversation]],
     ) -> TrialConversation:
         """Hold a conversation in a world of its own, and look at that afterwards."""
         clean = self.dialogue.clean
         try:
             async with open_world(maker, seed=simulator.seed, seconds=self.settings.app_timeout_seconds) as world:
-                side = self._side(replace(simulator, hands=world.hands()), world.seen)
+                side = self._side(scenario, replace(simulator, hands=world.hands()), world.seen)
                 held = await talk(side, toolbox=world.toolbox)
                 return replace(held, conversation=cleaned(await world.seen(held.conversation), clean))
         except WorldError as error:
             ended = Conversation(ended="world_error")
             return TrialConversation(trial, ended, failure_of(error, "world", clean=clean))
 
-    def _side(self, simulator: Simulator, look: Look | None = None) -> UserSide:
-        """Return who writes the user's messages: the simulator, or a script that lets it talk."""
-        scenario = simulator.scenario
+    def _side(self, scenario: ScenarioTest, simulator: Simulator, look: Look | None = None) -> UserSide:
+        """Return who writes the user's messages: the simulator, or a script that lets it talk.
+
+        Who judges a check is told the scenario as it is for all users, whoever this one is.
+        """
         if not scenario.script:
             return simulator
         situation = {"given": scenario.given, "when": scenario.when, "facts": scenario.facts, "seed": simulator.seed}

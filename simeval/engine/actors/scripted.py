@@ -7,13 +7,13 @@ from simeval.core.conversation import GIVEN, HELD_ANEW, LEFT, Conversation, Endi
 from simeval.engine.actors.dialogue import Exchange
 from simeval.engine.actors.simulator import Simulator
 from simeval.errors import CheckFailed
+from simeval.evaluators.ratings import SUCCESS_RATING
 from simeval.scorers.base import Scorer
 from simeval.scorers.returned import select
 from simeval.scorers.world_state import StateMatch
 from simeval.suites.script import Check, Step
 
 GIVEN_BY_SCRIPT: Mapping[str, bool] = {GIVEN: True}
-MET = 6.0  # a judge's rating from which on a sentence is met
 
 Look = Callable[[Conversation], Awaitable[Conversation]]
 
@@ -44,7 +44,7 @@ class Checker:
     async def _judged(self, sentence: str, conversation: Conversation) -> str:
         columns = {**self.situation, "conversation": conversation, "expected_behavior": sentence}
         score = select(await self.judge(sentence).measure(columns), None, name="check")
-        return "" if score.value >= MET else f"the judge does not find that {sentence!r}"
+        return "" if score.value >= SUCCESS_RATING else f"the judge does not find that {sentence!r}"
 
 
 @dataclass(frozen=True, slots=True)

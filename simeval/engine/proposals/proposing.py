@@ -57,9 +57,7 @@ class Proposals:
             self.found.append(Proposal(scenario, part.name, _quoted(scenario.quote, part.text)))
 
 
-async def propose(
-    parts: Sequence[Part], *, count: int, model: str | Model = "offline/judge", settings: Settings
-) -> Proposals:
+async def propose(parts: Sequence[Part], *, count: int, model: str | Model, settings: Settings) -> Proposals:
     """Return `count` scenarios that a model proposes from parts of a source, or fewer where it has no more to say.
 
     Raises DefinitionError, before any call for what cannot be used, and where the model proposes nothing; ModelUnusable

@@ -69,7 +69,7 @@ def _texts(path: Path) -> Iterable[str]:
 
 
 def _examples(path: Path) -> Iterable[Example]:
-    """Return the examples of a dataset; of a log, where it is none."""
+    """Return the examples of a log; of a dataset, where it is none."""
     try:
         return import_log(path).dataset
     except DefinitionError:

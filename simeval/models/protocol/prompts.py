@@ -196,7 +196,7 @@ class AuditRequest(ModelRequest):
             conversation=render_transcript(self.conversation),
             ended=tagged("ended", self.ended),
         )
-        return _chat(self.prompt.render("system"), user)
+        return chat_of(self.prompt.render("system"), user)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,7 +265,7 @@ class GradeRequest(JudgeRequest):
             expected_behavior=tagged("expected_behavior", self.expected_behavior),
             rubric=_list("rubric", "level", "score", self.levels),
         )
-        return _chat(self.prompt.render("system"), user)
+        return chat_of(self.prompt.render("system"), user)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,7 +279,7 @@ class CriteriaRequest(JudgeRequest):
 
     def first_messages(self) -> list[ChatMessage]:
         criteria = _list("criteria", "criterion", "number", self.criteria)
-        return _chat(self.prompt.render("system"), self.prompt.render("user", **self.texts(), criteria=criteria))
+        return chat_of(self.prompt.render("system"), self.prompt.render("user", **self.texts(), criteria=criteria))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -301,7 +301,7 @@ class LabelGradeRequest(JudgeRequest):
             expected_behavior=tagged("expected_behavior", self.expected_behavior),
             rubric=_list("rubric", "level", "label", self.levels),
         )
-        return _chat(self.prompt.render("system"), user)
+        return chat_of(self.prompt.render("system"), user)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -317,7 +317,7 @@ class LabelRulingRequest(JudgeRequest):
 
     def first_messages(self) -> list[ChatMessage]:
         user = self.prompt.render("user", **self.texts(), criteria=tagged("criterion", self.criterion))
-        return _chat(self.prompt.render("system"), user)
+        return chat_of(self.prompt.render("system"), user)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -340,7 +340,7 @@ class RubricRequest(ModelRequest):
             when=tagged("when", self.when),
             expected_behavior=tagged("expected_behavior", self.expected_behavior),
         )
-        return _chat(self.prompt.render("system"), user)
+        return chat_of(self.prompt.render("system"), user)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -363,5 +363,6 @@ class ChatRequest(ModelRequest):
         return replace(self, seed=self.further_seed(attempt))
 
 
-def _chat(system: str, user: str) -> list[ChatMessage]:
+def chat_of(system: str, user: str) -> list[ChatMessage]:
+    """Return the messages of a chat that begins with these two."""
     return [{"role": "system", "content": system}, {"role": "user", "content": user}]

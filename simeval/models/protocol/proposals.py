@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Annotated, Any, ClassVar, cast
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from simeval.core.conversation import ChatMessage
 from simeval.models.protocol.prompt_texts import Prompt, built_in
-from simeval.models.protocol.prompts import tagged
+from simeval.models.protocol.prompts import chat_of, tagged
 from simeval.models.protocol.replies import Reply, Text, json_object
 from simeval.models.protocol.request import ModelRequest
 
@@ -64,5 +64,4 @@ class ProposalRequest(ModelRequest):
             known=tagged("known", "\n".join(self.known)) if self.known else None,
             count=str(self.count),
         )
-        said = [("system", self.prompt.render("system")), ("user", user)]
-        return cast("list[ChatMessage]", [{"role": role, "content": text} for role, text in said])
+        return chat_of(self.prompt.render("system"), user)

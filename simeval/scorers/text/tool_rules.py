@@ -115,5 +115,6 @@ class ToolRules(ColumnScorer):
 
 
 def _are_names(found: object) -> bool:
-    is_list = not isinstance(found, str) and isinstance(found, Sequence)
-    return is_list and all(isinstance(each, str) and each for each in found)  # type: ignore[attr-defined]
+    if isinstance(found, str) or not isinstance(found, Sequence):
+        return False
+    return all(isinstance(each, str) and each for each in found)
