@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from math import nan
+from typing import Any
 
 import pytest
 
@@ -13,9 +14,9 @@ from simeval.evaluators.stopping import EXCLUDED, Taken
 BAR = ProportionEvaluator(min_proportion=0.5)
 
 
-def not_worse(before: str, **fields: object) -> NotWorseEvaluator:
-    given = {"requirement": BAR, "run_id": "one", "seed": 7, "margin": 0.1, "min_trials": 1, **fields}
-    return NotWorseEvaluator(before=before, **given)  # type: ignore[arg-type]
+def not_worse(before: str, **fields: Any) -> NotWorseEvaluator:
+    given: dict[str, Any] = {"requirement": BAR, "run_id": "one", "seed": 7, "margin": 0.1, "min_trials": 1, **fields}
+    return NotWorseEvaluator(before=before, **given)
 
 
 def after(evaluator: NotWorseEvaluator, outcomes: Sequence[Taken]) -> RunningTest:
@@ -148,9 +149,9 @@ def test_a_fixed_sample_is_tested_in_its_order() -> None:
         ({"before": "+", "margin": 1.5}, "margin"),
     ],
 )
-def test_what_cannot_be_used_is_refused(fields: dict[str, object], said: str) -> None:
+def test_what_cannot_be_used_is_refused(fields: dict[str, Any], said: str) -> None:
     with pytest.raises(DefinitionError, match=said):
-        not_worse(**fields)  # type: ignore[arg-type]
+        not_worse(**fields)
 
 
 def test_so_many_pairs_that_no_design_can_be_worked_out_are_refused() -> None:
