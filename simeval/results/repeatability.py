@@ -53,11 +53,15 @@ def repeatability_of(results: "Iterable[EvaluationResult]") -> Repeatability | N
 
 
 def _met(result: "EvaluationResult") -> Iterator[bool | None]:
-    """Yield of each conversation whether it met all that is required of a share of them; None where it is not known."""
+    """Yield of each conversation whether it met all that is required of a share of them; None where some is not known.
+
+    Where one requirement is settled before another, later conversations do not count: to count those that miss the
+    other, for which one miss is enough, would count bad ones alone.
+    """
     asked = [[one for one in each.evaluators if isinstance(one.rule, ShareEvaluator)] for each in result.expectations]
     for trial in zip(*(each.results for each in result.expectations), strict=True):
         found = [_is_met(measured, required) for measured, required in zip(trial, asked, strict=True) if required]
-        yield False if False in found else None if None in found or not found else True
+        yield None if None in found or not found else False not in found
 
 
 def _is_met(measured: Score | Failure, required: Sequence[Evaluator]) -> bool | None:
