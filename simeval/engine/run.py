@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 import anyio.to_thread
 
 from simeval.core.app_handler import ExampleHandler
+from simeval.core.escalation import judges_said
 from simeval.core.logs import details, log
 from simeval.core.redaction import clean_values
 from simeval.core.run_records import Start, TrialKey
@@ -95,6 +96,7 @@ class _Work(Generic[R]):
 async def simulate(context: RunContext, suite: Sequence[ScenarioTest], app_handler: ExampleHandler) -> SuiteResult:
     """Simulate users of every scenario, judge, and conclude. Raises DefinitionError before any call is made."""
     settings, user, judges = context.settings, context.shared.user, context.judge_names
+    who_judges = judges_said(judges, settings.escalate)
     do = 'use "local": spans are joined where trials are held'
     require(not (settings.trace_in and context.shared.elsewhere), "trace_in", found=settings.executor, do=do)
     if context.shared.elsewhere is not None:
@@ -121,7 +123,7 @@ async def simulate(context: RunContext, suite: Sequence[ScenarioTest], app_handl
             "scenarios": len(plans),
             "trials_at_most": sum(plan.sample_size for plan in plans),
             "app": target.name,
-            "judge": " + ".join(judges),
+            "judge": who_judges,
             "user": user.name,
             "seed": context.seed,
             "in_flight": settings.concurrency,
@@ -137,7 +139,7 @@ async def simulate(context: RunContext, suite: Sequence[ScenarioTest], app_handl
         forecast=partial(foresee, plans, prices=context.models.price),
         executor=partial(_executor, context, simulation, suite, app_handler),
         conclusion=partial(Statistician, plans, settings, stop=context.stop, begun=begun),
-        warnings=pairing_warnings(plans, seed=context.seed, judge=" + ".join(judges), user=user.name),
+        warnings=pairing_warnings(plans, seed=context.seed, judge=who_judges, user=user.name),
     )
     return await _run(context, work)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from simeval import Engine, Expectation, ScenarioTest, SuccessRateEvaluator, SuiteResult
-from simeval.analysis import Label, agreement
+from simeval.analysis import Label, against, agreement
 from simeval.core.trial import Failure, Score
 from simeval.errors import DefinitionError, ModelError, SuiteFileError
 from simeval.models.protocol.model import Request
@@ -228,6 +228,14 @@ class TestDefinition:
         assert values(after) == values(before)
         assert escalations(after) == escalations(before)
         assert second.calls == 0
+
+    async def test_a_run_held_against_another_says_where_the_other_had_another_way_to_judge(self) -> None:
+        before = await run(), await run(escalate=None)
+
+        same, other = [await run(test=against([scenario()], each)[0]) for each in before]
+
+        assert not any("had the judge model" in note for note in same.run.notes)
+        assert any("had the judge model cheap/judge + strong/judge, and this one" in note for note in other.run.notes)
 
     def test_it_takes_two_judges(self) -> None:
         with pytest.raises(DefinitionError, match="escalate: the judges are cheap/judge; name two"):
