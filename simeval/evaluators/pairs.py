@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from simeval.core.trial import Chart, Reason, Verdict
-from simeval.evaluators.stopping import EXCLUDED, Counted, EarlyOutcomes, RunningTest, TrialsNeeded, is_met
+from simeval.evaluators.stopping import EXCLUDED, Counted, EarlyOutcomes, RunningTest, Taken, TrialsNeeded, is_met
 from simeval.evaluators.verdicts import NO_TIME, Ended, decide, say_p
 from simeval.stats.paired import paired_difference_interval
-from simeval.stats.paired_sequential import PairedDesign
+from simeval.stats.paired_sequential import PairedDesign, paired_design
 
 Met = bool | None  # whether a trial met the requirement; None where it is missing
 SEQUENTIAL = "exact group-sequential test of pairs (a look every {step}, spending (n/{n_max})^2 of the level), Tango"
@@ -53,6 +53,22 @@ class PairedTest(RunningTest):
         self.passes = self._worst.has_stopped
         self.settled = self.passes or self._best.has_stopped
 
+    def take(self, outcome: Taken) -> None:
+        is_last = not self.settled and self.index == self.n_max - 1
+        super().take(outcome)
+        if is_last and self.needs_full_sample and self.excluded and self._pairs:
+            self._look_at_fewer()
+
+    def _look_at_fewer(self) -> None:
+        """Look at the pairs of a whole sample that count, by a design of so many: that of all has no look there."""
+        n = len(self._pairs)
+        self._plan = plan = paired_design(n, (n,), margin=self._plan.margin, alpha=self._plan.alpha)
+        self._worst, self._best = _Walk(plan, worse=False), _Walk(plan, worse=True)
+        for pair in self._pairs:
+            self._worst.step(*_against(*pair))
+            self._best.step(*_in_favour(*pair))
+        self.passes = self._worst.has_stopped
+
     def trials_needed(self, later: EarlyOutcomes) -> TrialsNeeded:
         if self.needs_full_sample:
             return TrialsNeeded(self.n_max, ends=False)
@@ -89,7 +105,7 @@ class PairedTest(RunningTest):
             against=self._run_id,
             margin=plan.margin,
             chart=Chart(
-                n_max=plan.n_max,
+                n_max=self.n_max,
                 stop="never" if self.needs_full_sample else "verdict",
                 met=tuple(self._met),
                 excluded=tuple(self.excluded),

@@ -76,6 +76,24 @@ def test_trials_that_do_not_count_take_their_pair_with_them() -> None:
     assert (verdict.n, verdict.estimate, verdict.left_out) == (30, 0, 30)
 
 
+@pytest.mark.parametrize(("now", "outcome"), [(1.0, "pass"), (0.0, "fail")])
+@pytest.mark.parametrize("left_out", [(3,), (0, 59)])
+def test_a_whole_sample_without_trials_that_do_not_count_is_tested(
+    left_out: tuple[int, ...], now: float, outcome: str
+) -> None:
+    counted = 60 - len(left_out)
+    outcomes: list[Taken] = [EXCLUDED if index in left_out else now for index in range(60)]
+    evaluator = not_worse("+" * 60, early_stopping=False)
+
+    test = after(evaluator, outcomes)
+
+    verdict, alone = test.verdict(), evaluator.evaluate([now] * counted)
+    assert (verdict.outcome, test.passes) == (outcome, outcome == "pass")
+    assert (verdict.n, verdict.p_value, verdict.p_value_fail) == (counted, alone.p_value, alone.p_value_fail)
+    assert verdict.chart is not None
+    assert (verdict.chart.n_max, verdict.chart.excluded) == (60, left_out)
+
+
 def test_no_more_trials_are_needed_than_one_of_the_findings_can_take() -> None:
     test = not_worse("+" * 60).running_test(60)
 
