@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from scenarios import returns_desk, telecom
 from simeval import Engine, EvaluationResult, Expectation, ProportionEvaluator, ScenarioTest, UserMix, UserPersona
+from simeval.engine.actors import bookmark
 from simeval.errors import DefinitionError
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompts import CriteriaRequest
@@ -198,3 +200,28 @@ async def test_who_judges_a_check_is_not_told_who_the_user_is() -> None:
         "A customer with order F1001"
     }
     assert {each.ended for each in result.conversations} == {"script_over"}
+
+
+@pytest.mark.parametrize(
+    ("script", "about"), [((Step(user="Hello"), Step(user="Bye")), {}), ((), {"world": telecom.Telecom})]
+)
+async def test_a_conversation_that_was_under_way_before_there_was_a_script_or_a_world_does_not_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Sequence[Step], about: Mapping[str, Any]
+) -> None:
+    monkeypatch.setattr(bookmark, "YOUNG_SECONDS", 0.0)
+    store = tmp_path / "runs.db"
+
+    async def leaves_the_run(request: Request) -> Any:
+        if getattr(request, "history", ()):
+            first.end()
+            await anyio.sleep_forever()
+        return user_reply("Where is it?", goes_on=True)
+
+    first = Engine(ScriptedModel(leaves_the_run), seed=3, store=store, concurrency=1, display="none")
+    await first.evaluate(scripted(sample_size=3), counting)
+
+    changed = scripted(*script, sample_size=3, **about)
+    talker = ScriptedModel({"user": [user_reply("And now?")]})
+    result = await run(changed, store=store, resume="last", accept_changes=True, user_simulator_model=talker)
+
+    assert [each.ended == "cut" for each in result.conversations] == [True, False, False]

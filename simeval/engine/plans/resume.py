@@ -16,7 +16,7 @@ from simeval.core.run_records import ResumableRun, Start, TrialKey
 from simeval.core.setting_choices import OnAppError
 from simeval.core.trial import Score, Trial, TrialConversation, cut_off
 from simeval.engine.plans.fingerprint import changes, is_of_suite, numbered
-from simeval.engine.plans.scenario_plan import RunPlan
+from simeval.engine.plans.scenario_plan import RunPlan, ScenarioPlan
 from simeval.errors import DefinitionError
 
 NO_SUITE = "it is an experiment's (as of `simeval score`), and this is a suite"
@@ -184,6 +184,11 @@ def _first_unfinished(known: RestoredTrials) -> dict[int, int]:
     return found
 
 
+def _begins_anew(plan: RunPlan) -> bool:
+    """Return whether no conversation of a plan can go on in the middle: its script has, or its world, a beginning."""
+    return isinstance(plan, ScenarioPlan) and (plan.scenario.world is not None or bool(plan.scenario.script))
+
+
 def _moved(known: RestoredTrials, definition: Mapping[str, Any], plans: Sequence[RunPlan]) -> RestoredTrials:
     """Return what is known under the places that scenarios and expectations have now, found by title and label."""
     then = numbered(scenario["title"] for scenario in definition["scenarios"])
@@ -207,7 +212,11 @@ def _moved(known: RestoredTrials, definition: Mapping[str, Any], plans: Sequence
             if position == old:
                 kept = {slots[place]: score for place, score in found.items() if place in slots}
                 scores[plan.position, index] = kept
-        begun |= {(plan.position, index): start for (position, index), start in known.begun.items() if position == old}
+        begun |= {
+            (plan.position, index): Start(start.trial) if _begins_anew(plan) else start
+            for (position, index), start in known.begun.items()
+            if position == old
+        }
         if old in known.cuts:
             cuts[plan.position] = known.cuts[old]
     return replace(known, held=held, scores=scores, begun=begun, cuts=cuts)
