@@ -1,7 +1,7 @@
 """What an evaluation found: records with everything in them, printed as a table with explanations."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from html import escape
 from pathlib import Path
@@ -228,8 +228,11 @@ class EvaluationResult(Shown):
 
     @property
     def failures(self) -> tuple[tuple[int, Failure], ...]:
-        """What went wrong, with the index of its trial."""
-        return tuple((j.trial.index, failure) for j in self.judgements for failure in j.failures)
+        """What went wrong, with the index of its trial; not with an expectation that was settled before."""
+        measured = zip(self.judgements, zip(*(each.results for each in self.expectations), strict=True), strict=True)
+        return tuple(
+            (j.trial.index, failure) for j, found in measured for failure in replace(j, results=found).failures
+        )
 
     @property
     def rows(self) -> Rows:

@@ -11,12 +11,12 @@ import anyio.from_thread
 import anyio.lowlevel
 import pytest
 
-from simeval import Engine, Expectation, scorer
+from simeval import Engine, Expectation, ProportionEvaluator, scorer
 from simeval.core.trial import Judgement
 from simeval.models.protocol.model import Request
 from simeval.results.encoding import encode_suite
 from simeval.testing import MemoryJournal, ScriptedModel
-from tests.support.early_stopping import AT_90, SeededApp, engine, scenario, trial_seeds
+from tests.support.early_stopping import AT_90, SeededApp, engine, is_good, scenario, trial_seeds
 from tests.support.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.anyio
@@ -147,3 +147,22 @@ async def test_a_crash_that_comes_after_the_verdict_does_not_stop_the_run() -> N
 
     assert (result.outcome, result.trials, measured) == ("fail", 5, 5)
     assert len(result.extras) >= 5
+
+
+async def test_what_goes_wrong_with_a_requirement_after_it_is_settled_is_told_at_no_concurrency() -> None:
+    @scorer
+    def breaks_late(output: str, seed: int) -> bool:
+        if Random(seed).random() < 0.2:
+            raise ValueError("unreadable")
+        return True
+
+    then = [
+        Expectation(scorer=breaks_late, evaluator=ProportionEvaluator(min_proportion=0.1), label="settled soon"),
+        Expectation(scorer=is_good, evaluator=AT_90, label="goes on"),
+    ]
+    told = []
+    for concurrency in (1, 64):
+        made = engine(concurrency=concurrency, stop="verdict", max_error_rate=0.9)
+        told.append((await made.evaluate(scenario(*then), SeededApp(0.99))).failures)
+
+    assert told[0] == told[1]
