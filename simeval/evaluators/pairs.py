@@ -74,8 +74,9 @@ class PairedTest(RunningTest):
             return TrialsNeeded(self.n_max, ends=False)
         passes_at = self._earliest(self._worst, later, _against, unknown=True)
         fails_at = self._earliest(self._best, later, _in_favour, unknown=False)
-        if passes_at is None and fails_at is None and not later:
-            return TrialsNeeded(self.index, ends=True)
+        if passes_at is None and fails_at is None:
+            known = max(later, default=-1) + 1  # by then it is known in order, too
+            return TrialsNeeded(max(self.first_look(later), known), ends=not later)
         return TrialsNeeded(min(at for at in (passes_at, fails_at, self.n_max) if at is not None), ends=False)
 
     def conclude(self, ended: Ended) -> Verdict:

@@ -63,6 +63,17 @@ async def test_a_worse_app_fails_after_few_pairs_the_same_at_any_concurrency() -
     assert max(trials for _, trials in ends(found[0])) <= 50
 
 
+@pytest.mark.parametrize("concurrency", [1, 16, 64])
+async def test_where_neither_can_be_proven_from_the_start_it_ends_at_the_first_look(concurrency: int) -> None:
+    suite, app = [scenario(sample_size=40)], SeededApp(0.9)
+    before = await engine(early_stopping=False, max_calls=10).evaluate(suite, SeededApp(0.9))
+
+    result = await engine(concurrency=concurrency).evaluate(against(suite, before), app)
+
+    assert before[0].verdicts[0].missing >= 30
+    assert (ends(result), app.started) == ([("inconclusive", 5)], 5)
+
+
 async def test_it_finds_what_a_comparison_of_whole_samples_does() -> None:
     before = await baseline()
     app = Worse(0.9, 0.3)
