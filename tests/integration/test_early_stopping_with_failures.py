@@ -13,7 +13,7 @@ from simeval import (
     ProportionEvaluator,
     scorer,
 )
-from tests.support.early_stopping import AT_90, SeededApp, engine, is_good, is_said, scenario
+from tests.support.early_stopping import AT_90, SeededApp, engine, is_good, is_said, scenario, trial_seeds
 
 pytestmark = pytest.mark.anyio
 
@@ -88,3 +88,26 @@ async def test_what_comes_after_a_verdict_does_not_turn_it_into_an_error() -> No
     )
 
     assert [verdict.outcome for verdict in result.verdicts] == ["pass", "error"]
+
+
+@pytest.mark.parametrize("outcomes", ["----++x+++", "---------x", "--+-++x+x+"])
+async def test_a_crash_that_is_left_out_after_no_pass_can_be_reached_takes_one_trial_more(outcomes: str) -> None:
+    test, found = scenario(), []
+    options: dict[str, Any] = {"on_app_error": "exclude", "min_trials": 10, "stop": None, "max_error_rate": 0.5}
+
+    for concurrency in (1, 5, 64):
+        made = engine(concurrency=concurrency, **options)
+        becomes = dict(zip(map(str, trial_seeds(made, test)), outcomes.ljust(100, "-"), strict=True))
+
+        async def app(message: str, state: dict[str, Any], becomes: dict[str, str] = becomes) -> str:
+            await anyio.sleep({"-": 0.001, "+": 0.005, "x": 0.02}[becomes[message]])
+            if becomes[message] == "x":
+                raise ValueError("no")
+            return "good" if becomes[message] == "+" else "bad"
+
+        with anyio.fail_after(10):
+            found.append(await made.evaluate(test, app))
+
+    assert [each.verdicts for each in found] == [found[0].verdicts] * 3
+    [verdict] = found[0].verdicts
+    assert (verdict.n, verdict.missing, verdict.left_out) == (10, 0, outcomes.count("x"))

@@ -148,11 +148,15 @@ class Statistician:
         return self._demand.is_closed(tally.plan.position)
 
     def _grant(self, tally: Tally) -> None:
-        """Grant as many trials as the verdicts can need by what is known now."""
+        """Grant as many trials as the verdicts can need by what is known now.
+
+        Those beyond a sure end are ended, unless trials may be left out: one more is needed then for each that is.
+        """
         if self._is_closed(tally) or self._stop.reason or self._needs_no_more(tally):
             return
         needed = self._trials_needed(tally)
-        change = self._demand.end_beyond if needed.ends else self._demand.grant
+        is_sure = needed.ends and self._settings.on_app_error != "exclude"
+        change = self._demand.end_beyond if is_sure else self._demand.grant
         change(tally.plan.position, needed.trials)
 
     def _trials_needed(self, tally: Tally) -> TrialsNeeded:
