@@ -106,7 +106,9 @@ def _scenario(
             evaluators=evaluators[place],
             verdicts=concluded[place],
             results=measured[place],
-            personas=personas_of(judgements, measured[place], evaluators[place]),
+            personas=personas_of(
+                judgements, measured[place], evaluators[place], leaves_out_crashes=run.leaves_out_crashes
+            ),
             expected_behavior=each["expected_behavior"],
             **_prepared(each, stored),
         )

@@ -18,8 +18,8 @@ class PersonaShare:
     """In how many of its `n` trials a persona's conversation met what is expected, with the exact 95% interval.
 
     Trials in which the app, or a check of its script, failed count, and did not meet it; what is missing otherwise does
-    not count. `p_worse` is that of "it is met as often as with the others": Fisher's test, by Holm's correction over
-    all personas.
+    not count, nor do failures of the app that were to be left out. `p_worse` is that of "it is met as often as with the
+    others": Fisher's test, by Holm's correction over all personas.
     """
 
     name: str
@@ -39,13 +39,17 @@ class PersonaShare:
 
 
 def personas_of(
-    judgements: Sequence[Judgement], results: Sequence[Score | Failure], evaluators: Sequence[Evaluator]
+    judgements: Sequence[Judgement],
+    results: Sequence[Score | Failure],
+    evaluators: Sequence[Evaluator],
+    *,
+    leaves_out_crashes: bool = False,
 ) -> tuple[PersonaShare, ...]:
     """Return how each persona of these trials fared, in the order of names; none where there are no personas."""
     met: dict[str, list[bool]] = defaultdict(list)
     for judgement, result in zip(judgements, results, strict=True):
         name = (judgement.conversation.writing_style or {}).get(PERSONA)
-        if name is not None and (isinstance(result, Score) or result.is_of_app):
+        if name is not None and _counts(result, leaves_out_crashes=leaves_out_crashes):
             met[name].append(not speaks_against(result, evaluators))
     if not met:
         return ()
@@ -67,6 +71,10 @@ def personas_of(
         )
         for name, (good, size), p_value in zip(names, counts, worse, strict=True)
     )
+
+
+def _counts(result: Score | Failure, *, leaves_out_crashes: bool) -> bool:
+    return isinstance(result, Score) or result.stage == "check" or (result.stage == "app" and not leaves_out_crashes)
 
 
 def show_personas(shares: Sequence[PersonaShare]) -> str | None:

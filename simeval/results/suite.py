@@ -74,6 +74,11 @@ class RunRecord:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     baseline: BaselineGate | None = None
 
+    @property
+    def leaves_out_crashes(self) -> bool:
+        """Whether trials on which the app failed count neither for nor against it."""
+        return self.definition.get("settings", {}).get("on_app_error") == "exclude"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectationResult:

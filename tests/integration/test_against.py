@@ -1,5 +1,6 @@
 """A run held against another one, through the whole engine: its pairs, where it ends, and how it goes on."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -161,8 +162,17 @@ async def test_a_run_can_be_held_against_one_that_was_held_against_another() -> 
     assert [each.title for each in second] == ["s0", "s1", "s2"]
 
 
-async def test_merged_shards_are_what_one_process_finds(tmp_path: Path) -> None:
-    suite = against(SUITE, await baseline())
+@dataclass(frozen=True)
+class OwnShare(ProportionEvaluator):
+    """A requirement of somebody's own."""
+
+
+@pytest.mark.parametrize("rule", [ProportionEvaluator, OwnShare])
+async def test_merged_shards_are_what_one_process_finds(tmp_path: Path, rule: type[ProportionEvaluator]) -> None:
+    then = Expectation(scorer=is_good, evaluator=rule(min_proportion=0.9))
+    tests = [scenario(then, title=f"s{number}") for number in range(3)]
+    before = await engine(early_stopping=False).evaluate(tests, SeededApp(0.9))
+    suite = against(tests, before)
     whole = await engine().evaluate(suite, Worse(0.9, 0.1))
     stores = [Database(tmp_path / f"{number}.db") for number in (1, 2, 0)]
     try:

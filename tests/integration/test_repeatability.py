@@ -1,5 +1,7 @@
 """How far conversations come to the same, where requirements of one scenario end at different trials."""
 
+from typing import Any
+
 import pytest
 
 from simeval import Expectation, ProportionEvaluator, Score
@@ -28,6 +30,20 @@ async def test_conversations_after_one_requirement_is_settled_do_not_count_as_ba
         sum(min(each) == 0 for each in both),
     )
     assert found.agreement == pytest.approx(sum(map(same, both)) / 2)
+
+
+@pytest.mark.parametrize(("on_app_error", "always"), [("fail", 0), ("exclude", 2)])
+async def test_failures_of_the_app_that_are_left_out_do_not_count(on_app_error: str, always: int) -> None:
+    async def breaking(message: str, state: dict[str, Any]) -> str:
+        if int(message) % 5 == 0:
+            raise ValueError("no")
+        return "good"
+
+    made = engine(on_app_error=on_app_error, early_stopping=False, max_error_rate=1.0)
+    result = await made.evaluate([scenario(title=title) for title in ("a", "b")], breaking)
+
+    assert result.repeatability is not None
+    assert result.repeatability.always == always
 
 
 def same(values: list[float]) -> float:

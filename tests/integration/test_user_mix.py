@@ -101,3 +101,20 @@ async def test_who_is_held_anew_stays_who_it_is() -> None:
     assert [each.writing_style["persona"] for each in again.conversations] == [
         each.writing_style["persona"] for each in once.conversations
     ]
+
+
+@pytest.mark.parametrize(("on_app_error", "of_all"), [("fail", 60), ("exclude", None)])
+async def test_failures_of_the_app_that_are_left_out_are_no_figures_of_personas(
+    on_app_error: str, of_all: int | None
+) -> None:
+    async def breaking(message: str, state: dict[str, Any]) -> AppResponse:
+        if "train" in message:
+            raise ValueError("no trains")
+        return AppResponse("I track orders.", state)
+
+    made = Engine(model(), seed=7, on_app_error=on_app_error, max_error_rate=1.0)
+    result = await made.evaluate(MIXED, breaking)
+
+    [verdict], personas = result.verdicts, result.expectations[0].personas
+    assert sum(each.n for each in personas) == verdict.n == (of_all or 60 - verdict.left_out)
+    assert ("commuter" in [each.name for each in personas]) == (of_all is not None)

@@ -285,7 +285,9 @@ class Statistician:
             expected_behavior=measure.expected_behavior,
             prepared=tally.prepared.get(position),
             signs=self._signs(tally, position, results, run),
-            personas=personas_of(tally.judgements, results, measure.evaluators),
+            personas=personas_of(
+                tally.judgements, results, measure.evaluators, leaves_out_crashes=run.leaves_out_crashes
+            ),
         )
 
     def _results(self, tally: Tally, position: int) -> tuple[Score | Failure, ...]:

@@ -17,6 +17,7 @@ from simeval.core.usage import total
 from simeval.engine.plans.cost_forecast import CostForecast
 from simeval.engine.plans.scenario_plan import ScenarioPlan
 from simeval.errors import DefinitionError
+from simeval.evaluators.not_worse import NotWorseEvaluator
 
 WHAT = "shard"  # the entry of a definition that says which it is
 SHARED = ("max_cost_usd", "max_calls", "max_tokens", "requests_per_minute", "tokens_per_minute")
@@ -57,7 +58,9 @@ class ShardPlan:
 
     def _own_evaluators(self) -> Mapping[str, str]:
         """Return where the classes of evaluators are that are not simeval's, by their names."""
-        used = {type(each) for plan in self.plans for measure in plan.measures for each in measure.evaluators}
+        all_of_them = [each for plan in self.plans for measure in plan.measures for each in measure.evaluators]
+        compared = [each.requirement for each in all_of_them if isinstance(each, NotWorseEvaluator)]
+        used = {type(each) for each in (*all_of_them, *compared)}
         return {
             each.__qualname__: f"{each.__module__}:{each.__qualname__}"
             for each in sorted(used, key=lambda each: each.__qualname__)
