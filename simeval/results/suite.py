@@ -77,7 +77,7 @@ class RunRecord:
     @property
     def leaves_out_crashes(self) -> bool:
         """Whether trials on which the app failed count neither for nor against it."""
-        return self.definition.get("settings", {}).get("on_app_error") == "exclude"
+        return bool(self.definition.get("settings", {}).get("on_app_error") == "exclude")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -105,7 +105,7 @@ async def test_who_is_held_anew_stays_who_it_is() -> None:
 
 @pytest.mark.parametrize(("on_app_error", "of_all"), [("fail", 60), ("exclude", None)])
 async def test_failures_of_the_app_that_are_left_out_are_no_figures_of_personas(
-    on_app_error: str, of_all: int | None
+    on_app_error: Any, of_all: int | None
 ) -> None:
     async def breaking(message: str, state: dict[str, Any]) -> AppResponse:
         if "train" in message:
