@@ -42,6 +42,7 @@ from .engine.engine import Engine as Engine
 from .engine.engine import ExperimentOptions as ExperimentOptions
 from .engine.evaluation_logger import EvaluationLogger as EvaluationLogger
 from .engine.online.evaluator import OnlineEvaluator as OnlineEvaluator
+from .engine.populations.fitting import fit_users as fit_users
 from .evaluators.in_a_row import PassHatKEvaluator as PassHatKEvaluator
 from .evaluators.ratings import RatingAverageEvaluator as RatingAverageEvaluator
 from .evaluators.ratings import RatingProportionEvaluator as RatingProportionEvaluator
@@ -89,6 +90,9 @@ from .core.trial import TrialConversation as TrialConversation
 from .core.trial import TurnCounts as TurnCounts
 from .engine.online.running_estimate import RunningEstimate as RunningEstimate
 from .engine.online.scorer_queue import ScorerCounts as ScorerCounts
+from .engine.populations.fitting import FittedPersona as FittedPersona
+from .engine.populations.fitting import FittedUsers as FittedUsers
+from .engine.populations.goals import Goal as Goal
 from .engine.rubrics import ExpectationRubric as ExpectationRubric
 
 # isort: split

@@ -251,6 +251,7 @@ def score(context: click.Context, /, **options: Any) -> None:
 )
 @click.option("--name", help="The dataset's name.  [default: the file's]")
 @click.option("--store", metavar="URL", help="Keep the dataset there too, so that its examples can have feedback.")
+@click.option("--fit-users", is_flag=True, help="Write how users write as a mix of personas, too: DATASET.users.yaml.")
 def import_(**options: Any) -> None:
     """Read logs of conversations (FILE...) and write them as one dataset, a JSON object a line.
 

@@ -16,6 +16,7 @@ from simeval.errors import DefinitionError
 from simeval.store.opening import open_database
 
 ENDING = ".simeval.jsonl"
+USERS_ENDING = ".users.yaml"
 MOST_SHOWN = 20  # problems that are written out
 MOST_MODELS = 8
 _NO_STATUS = 0
@@ -39,6 +40,14 @@ class _Tally:
                 self.tokens[name] += int(message.metadata.get(name) or 0)
 
 
+@dataclass(frozen=True, slots=True)
+class _Users:
+    """Fitted users as YAML, and in rows."""
+
+    text: str
+    rows: Sequence[tuple[str, str]]
+
+
 def import_logs(
     *,
     files: Sequence[Path],
@@ -47,25 +56,37 @@ def import_logs(
     name: str | None,
     store: str | None = None,
     form: Form = "simeval",
+    fit_users: bool = False,
 ) -> int:
-    """Write the logs in `files` as one dataset, keep it in a `store` too, and give the exit status."""
-    return status_of(partial(_import, files, format, out, name, store, form))
+    """Write the logs in `files` as one dataset, keep it in a `store` too, fit its users, and give the exit status."""
+    return status_of(partial(_import, files, format, out, name, store, form, fit_users))
 
 
 def _import(
-    files: Sequence[Path], format: str, out: Path | None, name: str | None, store: str | None, form: Form
+    files: Sequence[Path],
+    format: str,
+    out: Path | None,
+    name: str | None,
+    store: str | None,
+    form: Form,
+    fit_users: bool,
 ) -> int:
     target = _target(files, out, name)
     require_writable(str(target))
+    users_target = _users_target(target) if fit_users else None
     logs = [import_log(path, format=format, name=name) for path in files]
     dataset = logs[0].dataset
     if len(logs) > 1:
         dataset = check_dataset(partial(_joined, logs), name=name or plain_name(target))
+    users = _fitted(dataset) if users_target is not None else None
     kept = [("kept in", _keep(dataset, store))] if store is not None else []
     tally = _Tally()
     write_dataset(replace(dataset, source=partial(_counted, dataset, tally)), target, form=form)
     problems = [f"{path}, {problem}" for path, log in zip(files, logs, strict=True) for problem in log.problems]
     rows = [*_summary(logs, dataset, tally), ("written to", str(target)), *kept]
+    if users is not None and users_target is not None:
+        users_target.write_text(users.text, encoding="utf-8")
+        rows += [*users.rows, ("users in", str(users_target))]
     show("\n".join(f"{label:<15}{value}" for label, value in rows), None)
     for problem in problems[:MOST_SHOWN]:
         say(problem, _NO_STATUS)
@@ -86,6 +107,32 @@ def _target(files: Sequence[Path], out: Path | None, name: str | None) -> Path:
     if not target.name.lower().removesuffix(".gz").endswith(JSON_LINES):
         raise DefinitionError(f"--out {str(target)!r}", found="a dataset is JSON lines", do="name a file *.jsonl")
     return target
+
+
+def _users_target(target: Path) -> Path:
+    """Return the file for the users of a dataset. Raises DefinitionError where it is there: people edit it."""
+    bare = target.name.removesuffix(".gz").removesuffix(ENDING)
+    users = target.with_name(f"{Path(bare).stem if bare == target.name.removesuffix('.gz') else bare}{USERS_ENDING}")
+    if users.exists():
+        do = "move it, or name another dataset with --out"
+        raise DefinitionError(str(users), found="this file is there already, and may have been edited", do=do)
+    require_writable(str(users))
+    return users
+
+
+def _fitted(dataset: Dataset) -> _Users:
+    """Fit the users of a dataset. Raises DefinitionError where none of them wrote a word."""
+    from simeval.engine.populations.fitting import fit_users  # loads SciPy
+    from simeval.engine.populations.users_text import users_text
+
+    fitted = fit_users(each.conversation for each in dataset if each.conversation is not None)
+    shown = [
+        f"{each.persona.share:.0%} ({each.interval[0]:.0%} to {each.interval[1]:.0%}) {each.persona.name}"
+        for each in fitted.personas
+    ]
+    rests_on = f"{fitted.dialogues:,} conversations" + f", {fitted.left_out:,} without a word" * bool(fitted.left_out)
+    labels = ["users", *[""] * (len(shown) - 1)]
+    return _Users(users_text(fitted), [*zip(labels, shown, strict=True), ("fitted to", rests_on)])
 
 
 def _is_same(target: Path, path: Path) -> bool:

@@ -15,14 +15,15 @@ LONGEST_NAME = 40
 class UserPersona:
     """One kind of user: who it is, in a sentence or more, and its share of all users, from 0 to 1.
 
-    `style` says how it writes, by the names of the writing styles' axes or of others, such as language; what it leaves
-    out is drawn as always. Reports call it by its `name`, by default the beginning of the sentence.
+    `style` says how it writes, by the names of the writing styles' axes or of others, such as language: a text, or
+    texts with their shares, of which one is drawn for each trial. What it leaves out is drawn as always. Reports call
+    it by its `name`, by default the beginning of the sentence.
     """
 
     persona: str
     share: float
     name: str = ""
-    style: Mapping[str, str] = field(default_factory=dict)
+    style: Mapping[str, str | Mapping[str, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         is_text = isinstance(self.persona, str) and bool(self.persona.strip())
@@ -33,15 +34,36 @@ class UserPersona:
         where = f"UserPersona {self.title!r}"
         require(is_share, f"{where}: share", found=self.share, do="give a number above 0, up to 1")
         usable = isinstance(self.style, Mapping) and all(
-            isinstance(text, str) and text for pair in self.style.items() for text in pair
+            isinstance(name, str) and name and _is_drawable(value) for name, value in self.style.items()
         )
-        require(usable, f"{where}: style", found=self.style, do="give texts by names, such as {tone: Impatient.}")
+        do = "give texts by names, such as {tone: Impatient.}, or texts with shares that add up to 1"
+        require(usable, f"{where}: style", found=self.style, do=do)
 
     @property
     def title(self) -> str:
         """What reports call it."""
         flat = " ".join(self.persona.split()).rstrip(".")
         return self.name or (flat if len(flat) <= LONGEST_NAME else f"{flat[: LONGEST_NAME - 1].rstrip()}…")
+
+    def drawn_style(self, seed: int) -> dict[str, str]:
+        """Return how this persona writes in the trial that has this seed."""
+        from simeval.core import seeds  # loads hashlib, which a command that only says its help need not
+
+        def drawn(name: str, value: str | Mapping[str, float]) -> str:
+            if isinstance(value, str):
+                return value
+            return seeds.generator(seed, "persona", name).choices([*value], [*value.values()])[0]
+
+        return {name: drawn(name, value) for name, value in self.style.items()}
+
+
+def _is_drawable(value: object) -> bool:
+    """Return whether a value of a style is a text, or texts with shares that add up to 1."""
+    if not isinstance(value, Mapping):
+        return isinstance(value, str) and bool(value)
+    texts = all(isinstance(text, str) and text for text in value)
+    shares = all(isinstance(share, int | float) and share > 0 for share in value.values())
+    return texts and shares and isclose(sum(value.values()), 1, abs_tol=SHARES_OFF)
 
 
 @dataclass(frozen=True, slots=True)

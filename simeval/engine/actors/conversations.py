@@ -86,7 +86,7 @@ class Conversations:
         scenario = self.scenarios[trial.scenario]
         persona = _persona(scenario, trial)
         if persona is not None and (style or persona.style):
-            style = {**(style or {}), **persona.style}
+            style = {**(style or {}), **persona.drawn_style(seed)}
         memory = Memory(json.loads(state) if state else app.first_state(seed))
         hides = app.handler.hides or scenario.world is not None or bool(scenario.script)  # they begin anew
         bookmark = Bookmark(trial, self.recorder, self.dialogue.clean, hides=hides, memory=memory)

@@ -50,6 +50,12 @@ _OF_WORD = {
 }
 _NO_WORDS = re.compile(r"\S*[@/\d]\S*")  # addresses and codes
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_CALLED = {
+    "en": "English", "de": "German", "fr": "French", "es": "Spanish", "it": "Italian", "pt": "Portuguese",
+    "nl": "Dutch", "pl": "Polish", "sv": "Swedish", "da": "Danish", "tr": "Turkish",
+    "Cyrillic": "Russian or another language in Cyrillic letters", "Arabic": "Arabic or another language of its script",
+    "Devanagari": "Hindi or another language of its script", "Chinese or Japanese": "Chinese",
+}  # fmt: skip
 ANY = "any"  # the language of whoever speaks of languages
 _LEAST_WORDS = 5  # of a message whose language its words tell
 _LEAST_SHARE = 0.2  # of its words, that are among the commonest of its language
@@ -115,6 +121,16 @@ def _script(text: str) -> str:
     if found["Japanese"]:
         return "Japanese"  # with Chinese signs among it
     return found.most_common(1)[0][0]
+
+
+def is_common(word: str) -> bool:
+    """Return whether a word, in small letters, is among the commonest of a language in Latin letters."""
+    return word in _OF_WORD
+
+
+def called(language: str) -> str:
+    """Return what a person calls a language that was told; "" where none was."""
+    return _CALLED.get(language, language)
 
 
 @lru_cache(maxsize=10_000)  # what a scenario says is read again with every conversation

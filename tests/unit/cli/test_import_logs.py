@@ -21,6 +21,13 @@ PAIR = {
         "usage": {"prompt_tokens": 1200, "completion_tokens": 3},
     },
 }
+SCENARIO = """\
+scenarios:
+  - title: Parcel
+    given: A customer
+    when: They ask where their parcel is.
+    then: {expected_behavior: It says where the parcel is, evaluator: {type: success_rate, min_proportion: 0.1}}
+"""
 TABLE = {"inputs": {"question": "2+2"}}
 
 
@@ -84,6 +91,28 @@ def test_an_imported_dataset_that_is_kept_can_have_feedback(tmp_path: Path) -> N
     assert imported.returncode == 0
     assert imported.stdout.splitlines()[-1] == "kept in        s.db"
     assert after.returncode == 0, after.stderr
+
+
+def test_the_users_of_a_log_become_a_mix_that_a_run_takes(tmp_path: Path) -> None:
+    said = [
+        {"messages": [{"role": "user", "content": text}]}
+        for text in ["where is it"] * 30 + ["Dear Sir, I am lost."] * 20
+    ]
+    log = written(tmp_path, *said)
+
+    done = simeval(tmp_path, "import", log.name, "--fit-users")
+    again = simeval(tmp_path, "import", log.name, "--fit-users")
+    users = (tmp_path / "log.users.yaml").read_text(encoding="utf-8")
+    (tmp_path / "suite.yaml").write_text(f"{users}sample_size: 30\napp: offline/app\n{SCENARIO}", encoding="utf-8")
+    run = simeval(tmp_path, "run", "suite.yaml", "--seed", "7", "--json", "-")
+
+    assert done.returncode == 0, done.stderr
+    assert "users          60% (45% to 74%) terse" in done.stdout
+    assert done.stdout.splitlines()[-2:] == ["fitted to      50 conversations", "users in       log.users.yaml"]
+    assert again.returncode == 2
+    assert "log.users.yaml: this file is there already" in again.stderr
+    styles = {talk["writing_style"]["typing"] for talk in json.loads(run.stdout)["scenarios"][0]["conversations"]}
+    assert styles == {"Small letters, no full stops.", "With capitals and full stops, as in print."}
 
 
 def test_a_store_that_cannot_be_used_is_told_before_anything_is_written(tmp_path: Path) -> None:

@@ -37,6 +37,19 @@ def test_shares_of_ten_thousand_personas_lie_within_exact_bounds() -> None:
         assert lower <= share <= upper
 
 
+def test_texts_of_a_style_are_drawn_by_their_shares_and_the_seed() -> None:
+    persona = UserPersona(
+        persona="You type.", share=1, style={"tone": "Polite.", "typing": {"Small.": 0.8, "BIG.": 0.2}}
+    )
+
+    drawn = [persona.drawn_style(seeds.derive(7, index)) for index in range(10_000)]
+
+    lower, upper = clopper_pearson(sum(each["typing"] == "BIG." for each in drawn), 10_000, 0.0001)
+    assert lower <= 0.2 <= upper
+    assert {each["tone"] for each in drawn} == {"Polite."}
+    assert drawn == [persona.drawn_style(seeds.derive(7, index)) for index in range(10_000)]
+
+
 def test_a_trial_has_the_persona_of_its_seed() -> None:
     assert [MIX.draw(seed) for seed in range(50)] == [MIX.draw(seed) for seed in range(50)]
 
@@ -61,6 +74,7 @@ def test_a_file_gives_a_mix_to_all_of_its_scenarios_but_for_those_with_their_own
         ("persona: You are deaf.", "persona: 5", 1, "users.mix.1.persona"),
         (", name: deaf", ", name: You are in a hurry", 1, "two personas are called"),
         ("style: {language: Danish}", "style: {language: 5}", 10, "style"),
+        ("language: Danish", "language: {Danish: 0.5, German: 0.4}", 10, "texts with shares that add up to 1"),
     ],
 )
 def test_mistakes_are_told_with_their_line(tmp_path: Path, before: str, now: str, line: int, says: str) -> None:

@@ -1,0 +1,1 @@
+"""How the users of logs write, as a mix of personas that simulated users have."""
