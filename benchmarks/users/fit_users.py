@@ -9,7 +9,7 @@ far two distributions are apart is half the sum of their differences (total vari
 import argparse
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from math import log2
+from math import isnan, log2, nan
 from pathlib import Path
 from random import Random
 from statistics import mean, quantiles
@@ -27,7 +27,7 @@ LEAST = 60  # dialogues of a data set that is split
 NOISE = 41  # random halves, and one
 SMOOTHED = 0.01  # of a distribution, that is spread over all traits: one that was not seen may be there
 SAMPLE, SAMPLES = 100, 200  # dialogues drawn from a population that is known, and how often
-HEADER = f"{'':<20}" + "".join(f"{axis.name:>12}" for axis in AXES)
+HEADER = f"{'':<20}" + "".join(f"{axis.name:>12}" for axis in AXES) + f"{'mean':>12}"
 Shares = Mapping[str, float]
 
 
@@ -63,13 +63,20 @@ def describe(source: str, talks: Sequence[Recorded], splits: int) -> None:
         for name, cost in costs(fitted, seen, found).items():
             bits[name].append(cost)
     print(f"\n{source}: {len(talks)} dialogues, {splits} splits; apart from the other half, by axis:\n{HEADER}")
-    for name, rows in {**apart, "random halves, 95%": [[bound(each) for each in zip(*noise, strict=True)]]}.items():
-        print(f"{name:<20}" + "".join(f"{mean(column):>12.3f}" for column in zip(*rows, strict=True)))
+    noisiest = [bound(each) for each in zip(*noise, strict=True)]
+    for name, rows in {**apart, "random halves, 95%": [noisiest]}.items():
+        print(f"{name:<20}{row([mean(column) for column in zip(*rows, strict=True)])}")
     over = sum(found > most for found, most in zip(personas, personas_noise, strict=True))
     print(
         f"personas' shares: {mean(personas):.3f} apart (random halves, 95%: {mean(personas_noise):.3f}; beyond: {over})"
     )
     print("bits for a dialogue's traits: " + ", ".join(f"{name} {mean(each):.2f}" for name, each in bits.items()))
+
+
+def row(found: Sequence[float]) -> str:
+    """Return figures by axis with their mean; an axis of which users are told nothing has none."""
+    told = [each for each in found if not isnan(each)]
+    return "".join(f"{each:>12.3f}".replace("nan", "  -") for each in [*found, mean(told)])
 
 
 def by_axis(one: Sequence[Habits], other: Sequence[Habits]) -> list[float]:
@@ -96,7 +103,7 @@ def bound(found: Sequence[float]) -> float:
 
 
 def halves(talks: Sequence[Recorded], random: Random) -> tuple[list[Recorded], list[Recorded]]:
-    """Return two halves of each data set, where dialogues of one task are in one."""
+    """Return two halves, where dialogues of one task are in one."""
     groups: dict[tuple[str, str], list[Recorded]] = defaultdict(list)
     for talk in talks:
         task = talk.scenario.given + talk.scenario.when
@@ -128,6 +135,9 @@ def rates(found: Sequence[object]) -> dict[object, float]:
 
 
 def distance(one: Mapping[object, float], other: Mapping[object, float]) -> float:
+    """Return the total variation between two distributions; NaN where one of them is none."""
+    if not (one and other):
+        return nan
     return sum(abs(one.get(each, 0) - other.get(each, 0)) for each in {*one, *other}) / 2
 
 
@@ -135,7 +145,7 @@ def candidates(fitted: FittedUsers, seen: Sequence[Habits]) -> dict[str, dict[st
     """Return what users are told on each axis: by the fitted mix, by other mixes, and the half that it is fitted to."""
     even = {axis.name: rates([axis.told(word) for word in traits(axis.name, seen)]) for axis in AXES}
     default = WritingStyleAxes()
-    drawn = {axis.name: rates(getattr(default, axis.name, ["(nothing)"])) for axis in AXES}
+    drawn = {axis.name: rates(getattr(default, axis.name, [])) for axis in AXES}
     personas = [(each.persona.share, each.persona.style) for each in fitted.personas]
     alike = [(1 / len(personas), style) for _, style in personas]
     return {
@@ -194,7 +204,7 @@ def elsewhere(one: Sequence[Recorded], other: Sequence[Recorded]) -> None:
     """Fit to one data set and measure on another: a mix describes the traffic that it is fitted to."""
     told = mixed([(each.persona.share, each.persona.style) for each in fit_users(conversations(one)).personas])
     found = habits(other)
-    apart = "".join(f"{distance(told[axis.name], shares(found, place)):>12.3f}" for place, axis in enumerate(AXES))
+    apart = row([distance(told[axis.name], shares(found, place)) for place, axis in enumerate(AXES)])
     print(f"\nfitted to {one[0].source}, apart from {other[0].source}:\n{HEADER}\n{'fitted mix':<20}{apart}")
 
 

@@ -10,10 +10,12 @@ from zlib import crc32
 import pytest
 
 import simeval
+from scenarios import telecom
 from simeval import Expectation, MeanEvaluator, RayExecutor, ScenarioTest
 from simeval.errors import DefinitionError, ModelUnusable
 from simeval.store.database import Database
 from simeval.store.runs import Runs
+from simeval.suites.files import load_file
 from simeval.testing import ScriptedModel, judge_reply
 from tests.support.ending_early import findings
 from tests.support.suites import scenario
@@ -75,6 +77,17 @@ async def test_actors_come_to_what_one_process_comes_to() -> None:
 
     assert findings(found) == findings(alone)
     assert found.run.usage == alone.run.usage
+
+
+async def test_worlds_of_actors_come_to_what_they_come_to_here() -> None:
+    suite = load_file(Path(telecom.__file__).with_suffix(".yaml")).scenarios
+    alone = await engine().evaluate(suite, telecom.claimer)
+
+    found = await engine(executor=RayExecutor(actors=2)).evaluate(suite, telecom.claimer)
+
+    assert findings(found) == findings(alone)
+    assert found[0].claims == alone[0].claims
+    assert not found.passed
 
 
 async def test_of_an_actor_that_dies_the_trials_under_way_are_missing_and_it_is_replaced(

@@ -16,7 +16,7 @@ def users_text(fitted: FittedUsers) -> str:
     """Return the YAML of a mix, as the first fields of a suite file."""
     head = [
         f"How users write, fitted to {fitted.dialogues:,} logged conversations. Put this at the beginning of a suite,",
-        "and name and edit the personas. Shares have exact 95% intervals, as if no two conversations were of one person.",
+        "and name and edit the personas. Shares have exact 95% intervals, as if each conversation had its own person.",
         f"19 of 20 users wrote at most {fitted.messages} messages: max_turns: {fitted.messages} has room for those.",
     ]
     if fitted.goals:

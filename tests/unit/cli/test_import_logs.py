@@ -107,7 +107,7 @@ def test_the_users_of_a_log_become_a_mix_that_a_run_takes(tmp_path: Path) -> Non
     run = simeval(tmp_path, "run", "suite.yaml", "--seed", "7", "--json", "-")
 
     assert done.returncode == 0, done.stderr
-    assert "users          60% (45% to 74%) terse" in done.stdout
+    assert "users          60% (45% to 74%) neutral" in done.stdout
     assert done.stdout.splitlines()[-2:] == ["fitted to      50 conversations", "users in       log.users.yaml"]
     assert again.returncode == 2
     assert "log.users.yaml: this file is there already" in again.stderr
