@@ -13,6 +13,7 @@ from math import isnan, log2, nan
 from pathlib import Path
 from random import Random
 from statistics import mean, quantiles
+from typing import Any, TypeVar
 
 from benchmarks.users.transcripts import Recorded, load
 from simeval.core.conversation import Conversation
@@ -29,6 +30,7 @@ SMOOTHED = 0.01  # of a distribution, that is spread over all traits: one that w
 SAMPLE, SAMPLES = 100, 200  # dialogues drawn from a population that is known, and how often
 HEADER = f"{'':<20}" + "".join(f"{axis.name:>12}" for axis in AXES) + f"{'mean':>12}"
 Shares = Mapping[str, float]
+T = TypeVar("T")
 
 
 def main() -> None:
@@ -50,7 +52,8 @@ def describe(source: str, talks: Sequence[Recorded], splits: int) -> None:
     """Fit to one half and measure on the other, several times; print the means, beside the noise of random halves."""
     apart: dict[str, list[list[float]]] = defaultdict(list)
     bits: dict[str, list[float]] = defaultdict(list)
-    personas, personas_noise = [], []
+    personas: list[float] = []
+    personas_noise: list[float] = []
     noise = [by_axis(habits(one), habits(other)) for one, other in (halves(talks, Random(-n)) for n in range(1, NOISE))]
     for seed in range(splits):
         one, other = halves(talks, Random(seed))
@@ -130,11 +133,11 @@ def shares(users: Sequence[Habits], place: int) -> Shares:
     return rates([AXES[place].told(each.traits[place]) for each in users if each.traits[place] != UNKNOWN])
 
 
-def rates(found: Sequence[object]) -> dict[object, float]:
+def rates(found: Sequence[T]) -> dict[T, float]:
     return {each: count / len(found) for each, count in Counter(found).items()}
 
 
-def distance(one: Mapping[object, float], other: Mapping[object, float]) -> float:
+def distance(one: Mapping[Any, float], other: Mapping[Any, float]) -> float:
     """Return the total variation between two distributions; NaN where one of them is none."""
     if not (one and other):
         return nan
@@ -163,12 +166,12 @@ def traits(name: str, seen: Sequence[Habits]) -> list[str]:
 
 def mixed(personas: Sequence[tuple[float, Mapping[str, str | Shares]]]) -> dict[str, Shares]:
     """Return what a mix tells its users, with shares, on each axis; of those who are told something there."""
-    told: dict[str, Counter[str]] = {axis.name: Counter() for axis in AXES}
+    told: dict[str, dict[str, float]] = {axis.name: defaultdict(float) for axis in AXES}
     for share, style in personas:
         for name, value in style.items():
             for text, within in ({value: 1.0} if isinstance(value, str) else value).items():
                 told[name][text] += share * within
-    return {name: {text: each / counts.total() for text, each in counts.items()} for name, counts in told.items()}
+    return {name: {text: each / sum(counts.values()) for text, each in counts.items()} for name, counts in told.items()}
 
 
 def costs(fitted: FittedUsers, seen: Sequence[Habits], found: Sequence[Habits]) -> dict[str, float]:
@@ -193,7 +196,7 @@ def bits(people: Sequence[tuple[float, Sequence[Habits]]], found: Sequence[Habit
     return -mean(log2(sum(share * chance(table, each) for share, table in tables)) for each in found)
 
 
-def chance(table: Sequence[Mapping[object, float]], user: Habits) -> float:
+def chance(table: Sequence[Shares], user: Habits) -> float:
     product = 1.0
     for axis, rate, word in zip(AXES, table, user.traits, strict=True):
         product *= (1 - SMOOTHED) * rate.get(word, 0.0) + SMOOTHED / (len(axis.traits) or 30)

@@ -2,67 +2,33 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from functools import partial
 from itertools import islice
-from typing import Any
 
-from simeval.core.conversation import Message
 from simeval.core.settings import Settings
-from simeval.core.trial import MOST_ANEW
 from simeval.core.usage import Usage, total
 from simeval.engine.plans.budget import Cost, show_dollars
 from simeval.engine.plans.dataset_plan import DatasetPlan
 from simeval.engine.plans.rounding import about, short
-from simeval.engine.plans.scenario_plan import Measure, ScenarioPlan, rubric_requests
+from simeval.engine.plans.scenario_plan import ScenarioPlan
+from simeval.engine.plans.trial_work import (
+    ESCALATED,
+    FRAME_TOKENS,
+    MESSAGE_TOKENS,
+    REASONING_TOKENS,
+    TYPICAL_MESSAGES,
+    Cast,
+    Work,
+    judge_calls,
+    tokens_of,
+)
 from simeval.models.prices import Price, price_of
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompt_texts import Prompt
-from simeval.models.protocol.prompts import AuditRequest, CriteriaRequest, GradeRequest, UserTurn
-from simeval.models.protocol.replies import LEVELS, Reply
 from simeval.models.provider_table import is_embedded
 from simeval.suites.planning import plan_suite
 from simeval.suites.scenario import ScenarioTest
 
-CHARACTERS_A_TOKEN = 4
-TYPICAL_MESSAGES = 3  # of a user in one trial
-MESSAGE_TOKENS = 60
-LEVEL_TOKENS = 35  # one level of a rubric
-REASONING_TOKENS = 80  # of a judge, as far as it is written into the reply
-FRAME_TOKENS = 15  # the JSON around what a model has to say
-ESCALATED = 0.3  # of conversations, where one judge leaves some to another: a guess
 CALL_TOKENS = 800  # of a scorer's call, prompt and reply: a guess for the first trials of a run with a budget
-
-_BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)
-_LEVELS = dict.fromkeys(LEVELS, "x" * LEVEL_TOKENS * CHARACTERS_A_TOKEN)
-
-
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """The calls of one role to one model."""
-
-    role: str
-    model: str
-    calls: float
-    prompt_tokens: float
-    completion_tokens: float
-    longest: float = 0.0  # tokens of the longest prompt with its reply
-
-    def times(self, times: float) -> "_Work":
-        return replace(
-            self,
-            calls=times * self.calls,
-            prompt_tokens=times * self.prompt_tokens,
-            completion_tokens=times * self.completion_tokens,
-        )
-
-    def usage(self, price: Price | None) -> Usage:
-        return Usage(
-            calls=round(self.calls),
-            prompt_tokens=round(self.prompt_tokens),
-            completion_tokens=round(self.completion_tokens),
-            cost_usd=price.of(self.prompt_tokens, self.completion_tokens) if price else None,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,12 +93,12 @@ def forecast(
     """
     names = dict.fromkeys([*judges, user_model, *([app_model] if app_model else [])])
     price = {name: prices(name) for name in names}
-    cast = _Cast(settings, prompts, judges, user_model, app_model)
+    cast = Cast(settings, prompts, judges, user_model, app_model)
     rubrics, controls = cast.rubrics(plans), cast.controls(plans)
     flown = _canaries(canaries, judges)
     expected = _expected_trials([plan.scenario for plan in plans], settings)
     longest = [cast.longest(plan) for plan in plans]
-    usual = [cast.trial(plan, min(TYPICAL_MESSAGES, plan.scenario.max_turns)) for plan in plans]
+    usual = [cast.usual(plan) for plan in plans]
     at_most = [work.times(plan.sample_size) for plan, trial in zip(plans, longest, strict=True) for work in trial]
     typical = [
         work.times(plan.sample_size if trials is None else trials)
@@ -205,139 +171,6 @@ def forecast_experiment(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Cast:
-    """Who plays what, and so what a trial takes of whom."""
-
-    settings: Settings
-    prompts: Mapping[str, Prompt]
-    judges: Sequence[str]
-    user: str
-    app: str | None
-
-    def trial(self, plan: ScenarioPlan, turns: int) -> list[_Work]:
-        """Return the work of one trial in which the user writes so many messages."""
-        works = [self._user(plan, turns)]
-        if self.settings.audit_users:
-            works.append(self._audit(plan, turns))
-        for measure in plan.judged:
-            calls, parts = judge_calls(measure, self.settings), len(measure.criteria or [""])
-            prompt = _grown(partial(_judging, plan.scenario, measure, self.prompts), 2 * turns)
-            reply = parts * REASONING_TOKENS + calls * FRAME_TOKENS
-            works += [
-                _Work(role, judge, calls, calls * prompt, reply, prompt + reply).times(ratings)
-                for judge, role, ratings in self._judging()
-            ]
-        if self.app is not None:  # its prompts are the messages so far: 1, 3, 5, ...
-            sizes = (turns**2 * MESSAGE_TOKENS, turns * MESSAGE_TOKENS, 2 * turns * MESSAGE_TOKENS)
-            works.append(_Work("app", self.app, turns, *sizes))
-        return works
-
-    def _judging(self) -> list[tuple[str, str, float]]:
-        """Return each judge with the role that its calls are counted in, and its ratings of a conversation."""
-        later = ("judge", 1.0) if self.settings.escalate is None else ("escalation", ESCALATED)
-        cast = zip(self.judges, [("judge", 1.0), *[later] * len(self.judges)], strict=False)
-        return [(judge, role, share * self.settings.judge_repeats) for judge, (role, share) in cast]
-
-    def longest(self, plan: ScenarioPlan) -> list[_Work]:
-        """Return the most work of one trial: held anew as often as may be, and looked at each time."""
-        held = 1 + (MOST_ANEW if self.settings.on_user_fault == "retry" else 0)
-        audited = held / (self.settings.audit_users or 1)
-        times = {"user": held, "app": held, "audit": audited, "escalation": 1 / ESCALATED}
-        return [work.times(times.get(work.role, 1)) for work in self.trial(plan, plan.scenario.max_turns)]
-
-    def rubrics(self, plans: Sequence[ScenarioPlan]) -> list[_Work]:
-        """Return the work of each rubric; the first judge writes them, each once."""
-        reply = len(LEVELS) * LEVEL_TOKENS + FRAME_TOKENS
-        requests = rubric_requests(plans, self.prompts["rubric"])
-        return [_Work("rubric", self.judges[0], 1, _tokens(request), reply) for request in requests]
-
-    def controls(self, plans: Sequence[ScenarioPlan]) -> list[_Work]:
-        """Return the work of each call for a control, which every judge is shown once."""
-        return [
-            _Work("control", judge, 1, prompt, reply, prompt + reply)
-            for plan in plans
-            for measure in plan.judged
-            if measure.controls is not None
-            for prompt in [_judging(plan.scenario, measure, self.prompts, 2)]
-            for reply in [REASONING_TOKENS + FRAME_TOKENS]
-            for _ in measure.controls.kinds * judge_calls(measure, self.settings)
-            for judge in self.judges
-        ]
-
-    def _user(self, plan: ScenarioPlan, turns: int) -> _Work:
-        """Return the work of the user, whose prompts grow by two messages with each turn after the first."""
-        style = self.settings.writing_style.draw(plan.seed)
-        users = plan.scenario.users
-        scenario = plan.scenario.played_by(users.draw(plan.seed) if users else None)
-
-        def size(messages: int) -> float:
-            turn = UserTurn(
-                given=scenario.given,
-                when=scenario.when,
-                writing_style=style,
-                history=_talk(messages),
-                seed=0,
-                prompt=self.prompts["user"],
-            )
-            return _tokens(turn)
-
-        calls = min(turns + 1, plan.scenario.max_turns)  # by the last one it leaves
-        later = calls - 1
-        with_talk = later * size(2) + (size(4) - size(2)) * later * (later - 1) / 2
-        said = turns * MESSAGE_TOKENS + calls * FRAME_TOKENS
-        return _Work("user", self.user, calls, size(0) + with_talk, said, size(2 * later) + MESSAGE_TOKENS)
-
-    def _audit(self, plan: ScenarioPlan, turns: int) -> _Work:
-        """Return the work of the auditor, which looks at a share of the conversations."""
-
-        def size(messages: int) -> float:
-            told: dict[str, Any] = {"given": plan.scenario.given, "when": plan.scenario.when, "ended": "turn_limit"}
-            return _tokens(AuditRequest(**told, conversation=_talk(messages), prompt=self.prompts["audit"]))
-
-        prompt, reply = _grown(size, 2 * turns), REASONING_TOKENS + FRAME_TOKENS
-        return _Work("audit", self.judges[0], 1, prompt, reply, prompt + reply).times(self.settings.audit_users)
-
-
-def _grown(size: Callable[[int], float], messages: int) -> float:
-    """Return the size of a prompt with so many messages, each of which adds the same."""
-    return size(0) + (size(2) - size(0)) * messages / 2
-
-
-def judge_calls(measure: Measure, settings: Settings) -> int:
-    """Return the calls that one judge's rating of a conversation takes."""
-    asks_each = settings.criteria_calls == "each" or settings.judge_reply == "label"
-    return len(measure.criteria) if measure.criteria and asks_each else 1
-
-
-def _judging(scenario: ScenarioTest, measure: Measure, prompts: Mapping[str, Prompt], messages: int) -> float:
-    asked: dict[str, Any] = {
-        "given": scenario.given,
-        "when": scenario.when,
-        "facts": scenario.facts or "",
-        "reference": measure.reference or "",
-        "conversation": _talk(messages),
-        "seed": 0,
-    }
-    if measure.criteria is not None:
-        criteria = {str(number): text for number, text in enumerate(measure.criteria, 1)}
-        return _tokens(CriteriaRequest(criteria=criteria, reply=Reply, prompt=prompts["criteria"], **asked))
-    behaviour = measure.expected_behavior or ""
-    return _tokens(GradeRequest(expected_behavior=behaviour, levels=_LEVELS, prompt=prompts["judge"], **asked))
-
-
-def _talk(messages: int) -> list[Message]:
-    text = "x" * MESSAGE_TOKENS * CHARACTERS_A_TOKEN
-    return [
-        Message(role="assistant" if place % 2 else "user", content=text, started=_BEGINNING, seconds=0.0)
-        for place in range(messages)
-    ]
-
-
-def _tokens(request: Request) -> float:
-    return sum(len(message["content"]) for message in request.messages()) / CHARACTERS_A_TOKEN
-
-
 def _expected_trials(scenarios: Sequence[ScenarioTest], settings: Settings) -> list[float | None]:
     """Return the trials each scenario takes on average, as many as its longest requirement; None if unknown."""
     forecasts = iter(plan_suite(scenarios, settings).forecasts)
@@ -350,27 +183,27 @@ def _expected_trials(scenarios: Sequence[ScenarioTest], settings: Settings) -> l
     return found
 
 
-def _canaries(requests: Sequence[Request], judges: Sequence[str]) -> list[_Work]:
+def _canaries(requests: Sequence[Request], judges: Sequence[str]) -> list[Work]:
     """Return the work of the canaries of each judge that is no heuristic."""
-    sizes = sum(map(_tokens, requests)), len(requests) * (REASONING_TOKENS + FRAME_TOKENS)
-    return [_Work("canary", judge, len(requests), *sizes) for judge in judges if requests and not is_embedded(judge)]
+    sizes = sum(map(tokens_of, requests)), len(requests) * (REASONING_TOKENS + FRAME_TOKENS)
+    return [Work("canary", judge, len(requests), *sizes) for judge in judges if requests and not is_embedded(judge)]
 
 
-def _longest(works: Iterable[_Work]) -> Mapping[str, float]:
+def _longest(works: Iterable[Work]) -> Mapping[str, float]:
     found: dict[str, float] = {}
     for work in works:
         found[work.model] = max(found.get(work.model, 0.0), work.longest)
     return found
 
 
-def _by_role(works: Iterable[_Work], price: Mapping[str, Price | None]) -> Mapping[str, Usage]:
+def _by_role(works: Iterable[Work], price: Mapping[str, Price | None]) -> Mapping[str, Usage]:
     found: dict[str, Usage] = {}
     for work in works:
         found[work.role] = found.get(work.role, Usage()) + work.usage(price[work.model])
     return dict(sorted(found.items()))
 
 
-def _dearest(jobs: Iterable[Sequence[_Work]], price: Mapping[str, Price | None]) -> Cost:
+def _dearest(jobs: Iterable[Sequence[Work]], price: Mapping[str, Price | None]) -> Cost:
     """Return the most that any of these takes of each, calls, tokens and dollars."""
     costs = [Cost.of(total(_by_role(job, price))) for job in jobs]
     return Cost(

@@ -1,65 +1,24 @@
 """What a run will come to, before the first call."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from simeval.core.settings import Settings
 from simeval.core.usage import Usage, total
-from simeval.core.writing_style import WritingStyleConfig
 from simeval.engine.plans.budget import Cost
-from simeval.engine.plans.cost_forecast import LEVEL_TOKENS, MESSAGE_TOKENS, CostForecast, forecast
-from simeval.engine.plans.scenario_plan import ScenarioPlan, make_plans
+from simeval.engine.plans.cost_forecast import CostForecast, forecast
+from simeval.engine.plans.trial_work import LEVEL_TOKENS, MESSAGE_TOKENS
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.ratings import SuccessRateEvaluator
 from simeval.evaluators.scores import MeanEvaluator
 from simeval.models.prices import Price
 from simeval.models.protocol.prompt_texts import all_prompts
 from simeval.models.protocol.prompts import GradeRequest, RubricRequest, UserTurn
-from simeval.scorers.llm.judge import RubricScorer
 from simeval.scorers.metrics import response_latency
 from simeval.suites.planning import plan_suite
-from simeval.suites.scenario import Expectation, ScenarioTest
-from tests.support.doubles import no_caller
+from simeval.suites.scenario import Expectation
+from tests.support.forecasts import BAR, PLAIN, TOKEN, forecast_of, plans, scenario
 from tests.support.records import conversation
-
-PLAIN = Settings(writing_style_config=WritingStyleConfig(enabled=False), early_stopping=False)
-TOKEN = "x" * 4
-BAR = SuccessRateEvaluator(min_proportion=0.9)
-
-
-def scenario(title: str = "One", *, behaviours: Sequence[str] = ("it greets",), **fields: Any) -> ScenarioTest:
-    then = [Expectation(expected_behavior=each, evaluator=BAR) for each in behaviours]
-    base = ScenarioTest(title=title, given="A new user", when="They ask for help", then=then, sample_size=40)
-    return replace(base, **fields)
-
-
-def plans(*scenarios: ScenarioTest, settings: Settings = PLAIN) -> tuple[ScenarioPlan, ...]:
-    def scorer(expectation: Expectation) -> RubricScorer:
-        return RubricScorer((), None, expectation.expected_behavior or "")  # type: ignore[arg-type]
-
-    return make_plans(scenarios, settings=settings, seed=1, judge_scorer=scorer, callers=no_caller)
-
-
-def forecast_of(
-    *scenarios: ScenarioTest,
-    settings: Settings = PLAIN,
-    judges: Sequence[str] = ("judge/a",),
-    app_model: str | None = None,
-    prices: Callable[[str], Price | None] = lambda _: None,
-) -> CostForecast:
-    made = plans(*scenarios, settings=settings)
-    return forecast(
-        made,
-        settings,
-        prompts=all_prompts(),
-        judges=judges,
-        user_model="user/u",
-        app_model=app_model,
-        prices=prices,
-    )
 
 
 def test_calls_at_most_are_those_of_every_trial_of_users_who_never_leave() -> None:

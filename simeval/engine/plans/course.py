@@ -1,0 +1,51 @@
+"""How far a trial goes: what its user writes, what the app is asked, and when judges rule on a check."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from simeval.suites.scenario import ScenarioTest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """One conversation: its `turns`, each a message and an answer.
+
+    A simulated user is asked for `simulated` messages: after so many turns, so many, by the last of which it may leave;
+    it says `said` of all messages. Answers in the turns of `given` are a script's; judges rule on each sentence of
+    `checked` after so many turns.
+    """
+
+    turns: int
+    simulated: tuple[tuple[int, int], ...]
+    given: tuple[int, ...] = ()
+    checked: tuple[tuple[int, str], ...] = ()
+    said: int = 0
+
+    @classmethod
+    def of(cls, scenario: ScenarioTest, typical: int | None = None) -> Self:
+        """Return the longest course, or that of a user who leaves after a `typical` number of messages at a time."""
+        if not scenario.script:
+            turns, calls = _said(scenario.max_turns, typical)
+            return cls(turns=turns, said=turns, simulated=((0, calls),))
+        simulated: list[tuple[int, int]] = []
+        checked: list[tuple[int, str]] = []
+        given: list[int] = []
+        turns = by_user = 0
+        for step in scenario.script:
+            if step.user is not None:
+                turns += 1
+            elif step.app is not None:
+                given.append(turns - 1)
+            elif step.simulate is not None:
+                most = scenario.max_turns - turns if step.simulate == "to_end" else step.simulate
+                said, calls = _said(max(0, most), typical)
+                simulated.append((turns, calls))
+                turns, by_user = turns + said, by_user + said
+            elif step.checks is not None and step.checks.judged is not None:
+                checked.append((turns, step.checks.judged))
+        return cls(turns=turns, said=by_user, simulated=tuple(simulated), given=tuple(given), checked=tuple(checked))
+
+
+def _said(most: int, typical: int | None) -> tuple[int, int]:
+    """Return how many messages a user writes who may write so many, and how often it is asked for one."""
+    return (most, most) if typical is None else (min(typical, most), min(typical + 1, most))
