@@ -22,7 +22,6 @@ from simeval.engine.populations.axes import AXES, UNKNOWN
 from simeval.engine.populations.fitting import FittedUsers, fit_users, read_habits
 from simeval.engine.populations.habits import Habits
 from simeval.engine.populations.nearest import distances
-from simeval.stats.binomial import clopper_pearson
 
 LEAST = 60  # dialogues of a data set that is split
 NOISE = 41  # random halves, and one
@@ -113,7 +112,7 @@ def halves(talks: Sequence[Recorded], random: Random) -> tuple[list[Recorded], l
         groups[talk.source, task if len(task) > 40 else str(talk.place)].append(talk)
     parts: tuple[list[Recorded], list[Recorded]] = ([], [])
     for _, group in sorted(groups.items(), key=lambda _: random.random()):
-        parts[sum(map(len, parts)) and len(parts[1]) < len(parts[0])].extend(group)
+        parts[len(parts[1]) < len(parts[0])].extend(group)
     return parts
 
 
@@ -145,10 +144,10 @@ def distance(one: Mapping[Any, float], other: Mapping[Any, float]) -> float:
 
 
 def candidates(fitted: FittedUsers, seen: Sequence[Habits]) -> dict[str, dict[str, Shares]]:
-    """Return what users are told on each axis: by the fitted mix, by other mixes, and the half that it is fitted to."""
-    even = {axis.name: rates([axis.told(word) for word in traits(axis.name, seen)]) for axis in AXES}
+    """Return what users are told on each axis: by the fitted mix, and by others to hold it against."""
+    even: dict[str, Shares] = {axis.name: rates([axis.told(word) for word in traits(axis.name, seen)]) for axis in AXES}
     default = WritingStyleAxes()
-    drawn = {axis.name: rates(getattr(default, axis.name, [])) for axis in AXES}
+    drawn: dict[str, Shares] = {axis.name: rates(getattr(default, axis.name, [])) for axis in AXES}
     personas = [(each.persona.share, each.persona.style) for each in fitted.personas]
     alike = [(1 / len(personas), style) for _, style in personas]
     return {
@@ -225,7 +224,6 @@ def coverage(talks: Sequence[Recorded]) -> None:
         for place, each in enumerate(fitted.personas):
             lower, upper = each.interval
             held, n = held + (lower <= true.get(place, 0.0) <= upper), n + 1
-    lower, upper = clopper_pearson(held, n, 0.025)
     print(f"\nintervals of samples of {SAMPLE} that hold the share of all {len(talks)}: {held} of {n} = {held / n:.1%}")
 
 

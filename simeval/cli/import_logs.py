@@ -111,8 +111,8 @@ def _target(files: Sequence[Path], out: Path | None, name: str | None) -> Path:
 
 def _users_target(target: Path) -> Path:
     """Return the file for the users of a dataset. Raises DefinitionError where it is there: people edit it."""
-    bare = target.name.removesuffix(".gz").removesuffix(ENDING)
-    users = target.with_name(f"{Path(bare).stem if bare == target.name.removesuffix('.gz') else bare}{USERS_ENDING}")
+    name = target.name.removesuffix(".gz")
+    users = target.with_name(f"{name.removesuffix(ENDING) if name.endswith(ENDING) else Path(name).stem}{USERS_ENDING}")
     if users.exists():
         do = "move it, or name another dataset with --out"
         raise DefinitionError(str(users), found="this file is there already, and may have been edited", do=do)

@@ -39,6 +39,8 @@ class Course:
             elif step.simulate is not None:
                 most = scenario.max_turns - turns if step.simulate == "to_end" else step.simulate
                 said, calls = _said(max(0, most), typical)
+                if step.simulate == "to_end" and typical is None:  # who left before without a word has turns left
+                    calls += len(simulated)
                 simulated.append((turns, calls))
                 turns, by_user = turns + said, by_user + said
             elif step.checks is not None and step.checks.judged is not None:

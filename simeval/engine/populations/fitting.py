@@ -4,7 +4,7 @@ conversations ──rules──► habits of each user ──medoids──► fe
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import median
@@ -45,14 +45,13 @@ class FittedUsers:
     """The users of some logged conversations, as a mix of personas, the commonest first.
 
     It rests on `dialogues` of them; in `left_out` the user wrote no word. Intervals take every dialogue for another
-    person's: they are too narrow where a few people wrote many. `shares` has the share of each trait by the names of
-    the axes; `messages` is a number of messages that 95% of users did not exceed; `goals` are what they came for.
+    person's: they are too narrow where a few people wrote many. `messages` is a number of messages that 95% of users
+    did not exceed; `goals` are what they came for.
     """
 
     personas: tuple[FittedPersona, ...]
     dialogues: int
     left_out: int
-    shares: Mapping[str, Mapping[str, float]]
     messages: int
     goals: tuple[Goal, ...]
 
@@ -87,7 +86,6 @@ def fit_users(conversations: Iterable[Conversation], *, most_personas: int = MOS
         ),
         dialogues=len(habits),
         left_out=len(talks) - len(habits),
-        shares={axis.name: _shares([each.traits[place] for each in habits]) for place, axis in enumerate(AXES)},
         messages=sorted(each.messages for each in habits)[-(-95 * len(habits) // 100) - 1],
         goals=goals_of(talks),
     )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from simeval.engine.populations.axes import AXES
 
 MOST_ROUNDS = 20  # of exchanges; a handful are needed
+MOST_LOOKED_AT = 1_000  # of the commonest kinds, of which medoids are chosen
 
 
 def distances(some: Sequence[tuple[str, ...]], others: Sequence[tuple[str, ...]]) -> NDArray[np.float64]:
@@ -29,10 +30,11 @@ def _codes(users: Sequence[tuple[str, ...]], place: int, words: Sequence[str]) -
 
 
 def medoids(kinds: Sequence[tuple[str, ...]], counts: Sequence[int], *, most: int) -> list[int]:
-    """Return the places of at most `most` kinds to which all users are nearest in sum, the commonest first."""
-    apart, weights = distances(kinds, kinds), np.array(counts, dtype=float)
+    """Return the places of at most `most` kinds to which all users are nearest in sum."""
+    places = sorted(range(len(kinds)), key=lambda place: -counts[place])[:MOST_LOOKED_AT]
+    apart, weights = distances(kinds, [kinds[place] for place in places]), np.array(counts, dtype=float)
     chosen: list[int] = []
-    for _ in range(min(most, len(kinds))):
+    for _ in range(min(most, len(places))):
         chosen.append(int(np.argmin(_costs(apart, weights, chosen))))
     for _ in range(MOST_ROUNDS):
         before = list(chosen)
@@ -43,7 +45,7 @@ def medoids(kinds: Sequence[tuple[str, ...]], counts: Sequence[int], *, most: in
             chosen[place] = best if costs[best] < costs[kind] - 1e-9 else kind
         if chosen == before:
             break
-    return sorted(set(chosen), key=chosen.index)
+    return [places[place] for place in dict.fromkeys(chosen)]
 
 
 def _costs(apart: NDArray[np.float64], weights: NDArray[np.float64], chosen: Sequence[int]) -> NDArray[np.float64]:

@@ -70,6 +70,12 @@ def test_a_user_is_asked_for_no_more_messages_than_a_step_has() -> None:
     )
 
 
+def test_who_leaves_a_step_without_a_word_can_be_asked_once_more_to_the_end() -> None:
+    steps = (Step(simulate=2), GIVEN, Step(simulate="to_end"))
+
+    assert calls(forecast_of(scripted(*steps, max_turns=6)))["user"] == (2 + 3 + 1, 2 + 3)
+
+
 def test_a_simulated_user_alone_is_forecast_as_by_a_script_to_the_end() -> None:
     alone, by_script = forecast_of(scenario()), forecast_of(scripted(Step(simulate="to_end")))
 

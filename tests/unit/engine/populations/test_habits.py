@@ -13,9 +13,8 @@ NAMES = [axis.name for axis in AXES]
 
 
 def talk(*said: str) -> Conversation:
-    messages = [
-        Message(role=role, content=text) for text in said for role, text in (("user", text), ("assistant", "OK"))
-    ]
+    answer = Message(role="assistant", content="OK")
+    messages = [each for text in said for each in (Message(role="user", content=text), answer)]
     return Conversation(messages=tuple(messages), ended="recorded")
 
 
