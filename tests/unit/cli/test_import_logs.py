@@ -3,11 +3,14 @@
 import json
 from pathlib import Path
 
+import anyio
 import pytest
 
+from simeval import Engine
 from simeval.cli.import_logs import import_logs
 from simeval.datasets.files import read_dataset
 from simeval.datasets.importers.registry import import_log
+from simeval.suites import load_suite
 from tests.support.command_line import simeval
 from tests.support.samples import said, written
 
@@ -93,26 +96,32 @@ def test_an_imported_dataset_that_is_kept_can_have_feedback(tmp_path: Path) -> N
     assert after.returncode == 0, after.stderr
 
 
-def test_the_users_of_a_log_become_a_mix_that_a_run_takes(tmp_path: Path) -> None:
-    said = [
-        {"messages": [{"role": "user", "content": text}]}
-        for text in ["where is it"] * 30 + ["Dear Sir, I am lost."] * 20
-    ]
-    log = written(tmp_path, *said)
+def test_the_users_of_a_log_become_a_mix_that_a_run_takes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = ["where is it"] * 30 + ["Dear Sir, I am lost."] * 20
+    log = written(tmp_path, *[{"messages": [{"role": "user", "content": text}]} for text in said])
 
-    done = simeval(tmp_path, "import", log.name, "--fit-users")
-    again = simeval(tmp_path, "import", log.name, "--fit-users")
+    statuses = [import_logs(files=[log], format="auto", out=None, name=None, fit_users=True) for _ in range(2)]
     users = (tmp_path / "log.users.yaml").read_text(encoding="utf-8")
-    (tmp_path / "suite.yaml").write_text(f"{users}sample_size: 30\napp: offline/app\n{SCENARIO}", encoding="utf-8")
-    run = simeval(tmp_path, "run", "suite.yaml", "--seed", "7", "--json", "-")
+    (tmp_path / "suite.yaml").write_text(f"{users}sample_size: 30\n{SCENARIO}", encoding="utf-8")
+    suite = load_suite(str(tmp_path / "suite.yaml"))
+    found = anyio.run(Engine(seed=7, store=None, display="none").evaluate, suite, lambda message: "It is in Leeds.")
 
-    assert done.returncode == 0, done.stderr
-    assert "users          60% (45% to 74%) neutral" in done.stdout
-    assert done.stdout.splitlines()[-2:] == ["fitted to      50 conversations", "users in       log.users.yaml"]
-    assert again.returncode == 2
-    assert "log.users.yaml: this file is there already" in again.stderr
-    styles = {talk["writing_style"]["typing"] for talk in json.loads(run.stdout)["scenarios"][0]["conversations"]}
+    shown = capsys.readouterr()
+    assert statuses == [0, 2]
+    assert "users          60% (45% to 74%) neutral\n               40% (26% to 55%) very formal\n" in shown.out
+    assert "fitted to      50 conversations" in shown.out
+    assert "log.users.yaml: this file is there already" in shown.err
+    styles = {(talk.writing_style or {})["typing"] for talk in found[0].conversations}
     assert styles == {"Small letters, no full stops.", "With capitals and full stops, as in print."}
+
+
+def test_users_without_a_word_are_refused_before_anything_is_written(tmp_path: Path) -> None:
+    log = written(tmp_path, {"messages": [{"role": "user", "content": "..."}]})
+
+    status = import_logs(files=[log], format="auto", out=None, name=None, fit_users=True)
+
+    assert status == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["log.jsonl"]
 
 
 def test_a_store_that_cannot_be_used_is_told_before_anything_is_written(tmp_path: Path) -> None:
