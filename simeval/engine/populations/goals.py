@@ -47,7 +47,7 @@ class Goal:
 def goals_of(conversations: Sequence[Conversation]) -> tuple[Goal, ...]:
     """Return what most users of conversations came for, the commonest first; what few came for is left out."""
     openings = sorted(filter(None, map(_opening, _spread(conversations))), key=lambda opening: sorted(opening.items()))
-    counts = Counter(stem for opening in openings for stem in opening)
+    counts = Counter(found for opening in openings for found in opening)
     groups = [each for each in _grouped(openings, counts) if len(each) >= LEAST_PEOPLE]
     named = [(_name(group, counts), len(group)) for group in sorted(groups, key=len, reverse=True)]
     return tuple(
