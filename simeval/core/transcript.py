@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from simeval.core.tables import printable
 from simeval.core.terminal import PLAIN, Style, Terminal
+from simeval.core.tool_calls import called_tool
 
 if TYPE_CHECKING:
     from simeval.core.conversation import Conversation, Message
@@ -54,18 +55,11 @@ def _more(message: "Message", terminal: Terminal, margin: str) -> list[str]:
 
 def show_call(call: Mapping[str, Any]) -> str:
     """Write a tool call, in whatever form the app reports it: its name, its arguments, what it gave."""
-    inner = call.get("function")
-    parts = {**call, **(inner if isinstance(inner, Mapping) else {})}
-    name = next((str(parts[key]) for key in ("name", "tool", "tool_name") if parts.get(key)), "tool call")
-    if isinstance(inner, str):
-        name = inner
-    shown = [
-        _brief(parts[key]) for key in ("arguments", "args", "input", "parameters") if parts.get(key) not in (None, "")
-    ]
-    gave = [f"→ {_brief(parts[key])}" for key in ("result", "output", "response") if parts.get(key) is not None]
-    if not shown and not gave and name == "tool call":
+    called = called_tool(call)
+    shown, gave = [_brief(each) for each in called.arguments], [f"→ {_brief(each)}" for each in called.results]
+    if not shown and not gave and not called.name:
         shown = [_brief(call)]
-    return printable(" ".join([name, *shown, *gave]))
+    return printable(" ".join([called.name or "tool call", *shown, *gave]))
 
 
 def _brief(value: object) -> str:

@@ -4,13 +4,19 @@ import json
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from opentelemetry import trace
+from aiohttp import web
+from jsonschema import Draft202012Validator
+from opentelemetry import _logs, trace
 from opentelemetry.context import Context
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.sdk._logs import LoggerProvider
+from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -23,10 +29,15 @@ from tests.support.experiments import sums
 from tests.support.suites import Engine, good_app, scenario
 
 pytestmark = pytest.mark.anyio
-GOLDEN = Path(__file__).parents[1] / "data" / "span_tree.json"
+DATA = Path(__file__).parents[1] / "data"
+GOLDEN = DATA / "span_tree.json"
+EVALUATION = "gen_ai.evaluation.result"
+SIDES = ("input", "output")
+PARTS = {"text": "TextPart", "tool_call": "ToolCallRequestPart", "tool_call_response": "ToolCallResponsePart"}
 CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 SECRET = "sk-0123456789abcdef0123456789abcdef"
 EXPORTER = InMemorySpanExporter()
+EVENTS: InMemoryLogRecordExporter = InMemoryLogRecordExporter()  # type: ignore[no-untyped-call]
 
 
 class Breaking(SpanProcessor):
@@ -43,19 +54,66 @@ BREAKING = Breaking()
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _provider() -> None:
-    """Be a program with a provider of its own, which a process has once."""
+def _providers() -> None:
+    """Be a program with providers of its own, which a process has once."""
     provider = TracerProvider()
     provider.add_span_processor(BREAKING)
     provider.add_span_processor(SimpleSpanProcessor(EXPORTER))
     trace.set_tracer_provider(provider)
+    logs = LoggerProvider()
+    logs.add_log_record_processor(SimpleLogRecordProcessor(EVENTS))
+    _logs.set_logger_provider(logs)
 
 
 @pytest.fixture
 def spans() -> Iterator[InMemorySpanExporter]:
     EXPORTER.clear()
+    EVENTS.clear()
     yield EXPORTER
     EXPORTER.clear()
+    EVENTS.clear()
+
+
+class Collector:
+    """Takes what is exported to it, and answers requests to paths in `refused` with 404."""
+
+    def __init__(self) -> None:
+        self.refused: set[str] = set()
+        self.spans: dict[bytes, str] = {}  # names by id
+        self.events: list[Any] = []
+
+    async def take(self, request: web.Request) -> web.Response:
+        body = await request.read()
+        if request.path in self.refused:
+            return web.Response(status=404)
+        if request.path == "/v1/traces":
+            for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
+                self.spans |= {each.span_id: each.name for scope in resource.scope_spans for each in scope.spans}
+        if request.path == "/v1/logs":
+            for logs in ExportLogsServiceRequest.FromString(body).resource_logs:
+                self.events += [each for scope in logs.scope_logs for each in scope.log_records]
+        return web.Response(content_type="application/x-protobuf")
+
+
+@pytest.fixture
+async def collector(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Collector]:
+    """A collector at the address that the environment names."""
+    found, app = Collector(), web.Application()
+    app.router.add_post("/{path:.*}", found.take)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{runner.addresses[0][1]}")
+    yield found
+    await runner.cleanup()
+
+
+def events_of(span: ReadableSpan) -> list[tuple[str, Mapping[str, Any] | None]]:
+    """Return the events of a span by name: those that stand in it, and the log records that belong to it."""
+    told = [each.log_record for each in EVENTS.get_finished_logs()]
+    own = [each for each in told if span.context and each.span_id == span.context.span_id]
+    inside = [(each.name, each.attributes) for each in span.events]
+    return [*inside, *((str(each.event_name), each.attributes) for each in own)]
 
 
 def tree(spans: Sequence[ReadableSpan], run_id: str) -> Any:
@@ -77,7 +135,7 @@ def tree(spans: Sequence[ReadableSpan], run_id: str) -> Any:
             "kind": span.kind.name,
             "status": span.status.status_code.name,
             "attributes": attributes(span.attributes),
-            "events": [{"name": each.name, **attributes(each.attributes)} for each in span.events],
+            "events": [{"name": name, **attributes(known)} for name, known in events_of(span)],
             "spans": [node(each) for each in inner],
         }
 
@@ -126,8 +184,10 @@ async def test_texts_stand_in_spans_only_where_the_environment_asks_for_them(
 
     async def told() -> str:
         spans.clear()
+        EVENTS.clear()
         await Engine(seed=7, trace_out="global").evaluate([scenario(sample_size=2)], careless)
-        return "".join(each.to_json() for each in spans.get_finished_spans())
+        told = [each.to_json() for each in spans.get_finished_spans()]
+        return "".join([*told, *(each.to_json() for each in EVENTS.get_finished_logs())])
 
     without = await told()
     monkeypatch.setenv(CONTENT, "true")
@@ -138,20 +198,95 @@ async def test_texts_stand_in_spans_only_where_the_environment_asks_for_them(
     assert SECRET not in without + with_content
 
 
-async def test_messages_have_the_form_of_the_conventions(
+def messages_by_side(told: Sequence[ReadableSpan]) -> list[tuple[str, list[Any]]]:
+    """Return all messages that stand in spans, with the side of the conversation that they are of."""
+    found = [dict(each.attributes or {}) for each in told]
+    sides = [
+        (side, each[f"gen_ai.{side}.messages"]) for each in found if "gen_ai.operation.name" in each for side in SIDES
+    ]
+    return [(side, json.loads(str(messages))) for side, messages in sides]
+
+
+async def test_content_is_valid_by_the_schemas_of_the_conventions(
     spans: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    async def with_tools(message: str, state: dict[str, Any]) -> AppResponse:
+        calls = [
+            {"id": "call-1", "name": "find_order", "arguments": {"order": 7}, "result": {"status": "sent"}},
+            {"type": "function", "function": {"name": "tell_time", "arguments": "{}"}},
+        ]
+        return AppResponse("I can track orders and start returns.", state, tool_calls=calls)
+
     monkeypatch.setenv(CONTENT, "true")
+    await Engine(seed=7, trace_out="global").evaluate([scenario(sample_size=2)], with_tools)
+
+    kinds = set()
+    for side, messages in messages_by_side(spans.get_finished_spans()):
+        schema = json.loads((DATA / "genai_conventions" / f"gen-ai-{side}-messages.json").read_text("utf-8"))
+        Draft202012Validator(schema).validate(messages)
+        for part in (part for message in messages for part in message["parts"]):
+            kinds.add(part["type"])  # as a part of an unknown kind anything is valid, so each is held against its own
+            own = {"$defs": schema["$defs"], "$ref": f"#/$defs/{PARTS[part['type']]}"}
+            Draft202012Validator(own).validate(part)
+    assert kinds == set(PARTS)
+
+
+async def test_events_are_log_records_of_the_span_that_they_tell_of(spans: InMemorySpanExporter) -> None:
+    await Engine(seed=7, trace_out="global").evaluate([scenario(sample_size=2)], good_app)
+
+    told = [each.log_record for each in EVENTS.get_finished_logs()]
+    names = {each.context.span_id: each.name.split(" ")[0] for each in spans.get_finished_spans() if each.context}
+    assert [(each.event_name, names[each.span_id or 0]) for each in told] == [
+        (EVALUATION, "simeval.trial"),
+        (EVALUATION, "simeval.trial"),
+        (EVALUATION, "test_case"),
+    ]
+    assert not any(each.events for each in spans.get_finished_spans())
+
+
+async def test_events_stand_in_spans_where_logs_are_not_wanted(
+    spans: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_LOGS_EXPORTER", "none")
 
     await Engine(seed=7, trace_out="global").evaluate([scenario(sample_size=2)], good_app)
 
-    told = [dict(each.attributes or {}) for each in spans.get_finished_spans()]
-    for attributes in (each for each in told if "gen_ai.operation.name" in each):
-        asked, answered = (json.loads(str(attributes[f"gen_ai.{side}.messages"])) for side in ("input", "output"))
-        assert [each["finish_reason"] for each in answered] == ["stop"]
-        for message in (*asked, *answered):
-            assert message["role"] in ("system", "user", "assistant")
-            assert [set(part) for part in message["parts"]] == [{"type", "content"}]
+    assert not EVENTS.get_finished_logs()
+    assert [event.name for each in spans.get_finished_spans() for event in each.events] == [EVALUATION] * 3
+
+
+async def test_events_stand_in_spans_where_the_program_has_no_provider_of_logs(
+    spans: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_logs, "get_logger_provider", _logs.NoOpLoggerProvider)
+
+    await Engine(seed=7, trace_out="global").evaluate([scenario(sample_size=2)], good_app)
+
+    assert [event.name for each in spans.get_finished_spans() for event in each.events] == [EVALUATION] * 3
+
+
+async def test_a_collector_gets_events_and_the_spans_that_they_belong_to(collector: Collector) -> None:
+    await Engine(seed=7, trace_out="otlp").evaluate([scenario(sample_size=2)], good_app)
+
+    assert {each.event_name for each in collector.events} == {EVALUATION}
+    assert sorted(collector.spans[each.span_id].split(" ")[0] for each in collector.events) == [
+        "simeval.trial",
+        "simeval.trial",
+        "test_case",
+    ]
+
+
+async def test_a_collector_without_logs_is_told_of_with_what_to_do(
+    collector: Collector, caplog: pytest.LogCaptureFixture
+) -> None:
+    collector.refused.add("/v1/logs")
+
+    await Engine(seed=7, trace_out="otlp").evaluate([scenario(sample_size=30)], good_app)
+
+    assert collector.spans
+    assert [event_of(record) for record in caplog.records if record.levelname == "WARNING"] == [
+        "the collector took no events of this run (scores, verdicts); OTEL_LOGS_EXPORTER=none puts them into the spans"
+    ]
 
 
 async def test_an_experiment_is_a_trace_too(spans: InMemorySpanExporter) -> None:

@@ -3,6 +3,8 @@
 Those of generative AI are still in development; they stand as of November 2026.
 """
 
+from collections.abc import Mapping
+
 SUITE_RUN, SUITE_NAME, SUITE_STATUS, SUITE_ID = (
     "test_suite_run",
     "test.suite.name",
@@ -37,3 +39,22 @@ TRIAL, TRIAL_INDEX, SEED, ROLE, ENDED = (
 )
 VERDICT = "simeval.verdict"
 CAPTURE_CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"  # of the environment
+LOGS_EXPORTER = "OTEL_LOGS_EXPORTER"  # of the environment
+
+_PROVIDERS: Mapping[str, str] = {  # LiteLLM's names, and those of the conventions
+    "azure": "azure.ai.openai",
+    "azure_ai": "azure.ai.inference",
+    "bedrock": "aws.bedrock",
+    "gemini": "gcp.gemini",
+    "mistral": "mistral_ai",
+    "moonshot": "moonshot_ai",
+    "vertex_ai": "gcp.vertex_ai",
+    "watsonx": "ibm.watsonx.ai",
+    "xai": "x_ai",
+}
+
+
+def provider_and_model(name: str) -> tuple[str, str]:
+    """Return what the conventions call a model's provider, and the model without it."""
+    provider, slash, model = name.partition("/")
+    return (_PROVIDERS.get(provider, provider), model) if slash else ("openai", name)

@@ -6,14 +6,16 @@ test_suite_run                      the run
     └── simeval.trial               a trial; events: its scores
         ├── chat MODEL              of the simulated user, the judge, by role
         └── invoke_agent APP        a turn of the app; its link is to the trace that the app's own spans are in
+
+Events are log records that belong to a span or, where logs go nowhere, stand in it.
 """
 
-import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from math import isnan
+from time import time_ns
 from typing import TYPE_CHECKING, Any
 
 from simeval.core.conversation import Conversation, Message
@@ -21,13 +23,14 @@ from simeval.core.trace_context import SentTrace
 from simeval.core.trial import Failure, Judgement, Score, Verdict
 from simeval.core.usage import ModelCall
 from simeval.engine.plans.scenario_plan import RunPlan
-from simeval.engine.telemetry import names
+from simeval.engine.telemetry import content, names
+from simeval.engine.telemetry.sending import Outlet
 from simeval.results.outcomes import combine
 from simeval.results.suite import ExpectationResult, RunRecord, SuiteResult
 from simeval.store.journal import RunResult
 
 if TYPE_CHECKING:
-    from opentelemetry.trace import Link, Span, Tracer
+    from opentelemetry.trace import Link, Span
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -48,7 +51,7 @@ class Traced:
 class RunSpans:
     """The spans of one run. Texts stand in them only where the environment asks for content."""
 
-    tracer: "Tracer"
+    outlet: Outlet
     run: RunRecord
     plans: Sequence[RunPlan]
     clean: Callable[[str], str]
@@ -63,7 +66,7 @@ class RunSpans:
             names.SUITE_ID: self.run.run_id,
             names.SEED: self.run.seed,
         }
-        self._suite = self.tracer.start_span(names.SUITE_RUN, attributes=known)
+        self._suite = self.outlet.tracer.start_span(names.SUITE_RUN, attributes=known)
 
     def begin(self, scenario: int) -> None:
         """Begin the span of a scenario, where it has not begun."""
@@ -120,7 +123,7 @@ class RunSpans:
     def _conclude(self, case: "Span", expectations: Sequence[ExpectationResult]) -> None:
         for each in expectations:
             for verdict in each.verdicts:
-                case.add_event(names.EVALUATION, _of_verdict(each.label, verdict))
+                self._tell(case, _of_verdict(each.label, verdict))
         if expectations:
             case.set_attribute(names.CASE_STATUS, combine([each.outcome for each in expectations]))
 
@@ -136,7 +139,7 @@ class RunSpans:
     ) -> "Span":
         from opentelemetry.trace import SpanKind, set_span_in_context
 
-        return self.tracer.start_span(
+        return self.outlet.tracer.start_span(
             name,
             set_span_in_context(parent),
             SpanKind.CLIENT if is_call else SpanKind.INTERNAL,
@@ -149,10 +152,11 @@ class RunSpans:
         return f"{self.run.run_id}/{judgement.trial.scenario}/{judgement.trial.index}"
 
     def _add_call(self, parent: "Span", call: ModelCall) -> None:
+        provider, model = names.provider_and_model(call.model)
         attributes: dict[str, Any] = {
             names.OPERATION: names.CHAT,
-            names.PROVIDER: call.model.partition("/")[0] if "/" in call.model else "openai",
-            names.MODEL: call.model,
+            names.PROVIDER: provider,
+            names.MODEL: model,
             names.ROLE: call.role,
         }
         if call.error:
@@ -161,11 +165,8 @@ class RunSpans:
             finish = "length" if call.is_cut else "stop"
             attributes |= {names.TOKENS_IN: call.prompt_tokens, names.TOKENS_OUT: call.completion_tokens}
             attributes[names.FINISH_REASONS] = [finish]
-            if self._with_content:
-                asked = [_message(each["role"], self.clean(each["content"])) for each in call.asked()]
-                answered = _message("assistant", self.clean(call.answered), finish_reason=finish)
-                attributes |= {names.MESSAGES_IN: json.dumps(asked), names.MESSAGES_OUT: json.dumps([answered])}
-        span = self._child(parent, f"{names.CHAT} {call.model}", call.started, attributes, is_call=True)
+            attributes |= content.of_call(call, finish, self.clean) if self._with_content else {}
+        span = self._child(parent, f"{names.CHAT} {model}", call.started, attributes, is_call=True)
         self._fail(span, call.error)
         span.end(call.ended)
 
@@ -175,7 +176,7 @@ class RunSpans:
         started = nanoseconds(answer.started)
         attributes = self._of_turn(traced.judgement)
         if self._with_content:
-            attributes |= _content(traced.judgement.conversation, turn)
+            attributes |= content.of_turn(traced.judgement.conversation, answer)
         links = _links(sent for sent in traced.sent if turn_of(sent.at, traced.judgement.conversation) == turn)
         name = f"{names.INVOKE_AGENT} {self.run.app}"
         span = self._child(parent, name, started, attributes, is_call=True, links=links)
@@ -203,12 +204,26 @@ class RunSpans:
     def _add_result(self, span: "Span", label: str, result: Score | Failure, at: int) -> None:
         if isinstance(result, Failure):
             if not result.is_unneeded:
-                span.add_event(names.EVALUATION, {names.EVALUATION_NAME: label, names.ERROR: result.cause}, at)
+                self._tell(span, {names.EVALUATION_NAME: label, names.ERROR: result.cause}, at)
             return
         attributes: dict[str, Any] = {names.EVALUATION_NAME: label, names.EVALUATION_VALUE: result.value}
         if self._with_content and result.reasoning:
             attributes[names.EVALUATION_WHY] = result.reasoning
-        span.add_event(names.EVALUATION, attributes, at)
+        self._tell(span, attributes, at)
+
+    def _tell(self, span: "Span", attributes: Mapping[str, Any], at: int | None = None) -> None:
+        """Tell the result of an evaluation as an event of a span."""
+        from opentelemetry.trace import set_span_in_context
+
+        if self.outlet.logger is None:
+            span.add_event(names.EVALUATION, attributes, at)
+            return
+        self.outlet.logger.emit(
+            event_name=names.EVALUATION,
+            context=set_span_in_context(span),
+            timestamp=at or time_ns(),
+            attributes=attributes,
+        )
 
     def _fail(self, span: "Span", why: str) -> None:
         from opentelemetry.trace import Status, StatusCode
@@ -234,21 +249,6 @@ def _links(sent: Iterable[SentTrace]) -> "list[Link]":
 
     sampled = TraceFlags(TraceFlags.SAMPLED)
     return [Link(SpanContext(int(each.trace_id, 16), int(each.span_id, 16), True, sampled)) for each in sent]
-
-
-def _message(role: str, text: str, **more: str) -> dict[str, Any]:
-    """Return a message in the form of the conventions."""
-    return {"role": role, "parts": [{"type": "text", "content": text}], **more}
-
-
-def _content(conversation: Conversation, turn: int) -> dict[str, str]:
-    """Return what was said before an answer of the app's, and the answer."""
-    places = [place for place, each in enumerate(conversation.messages) if each.role == "assistant"]
-    before, answer = conversation.messages[: places[turn]], conversation.messages[places[turn]]
-    return {
-        names.MESSAGES_IN: json.dumps([_message(each.role, each.content) for each in before]),
-        names.MESSAGES_OUT: json.dumps([_message("assistant", answer.content, finish_reason="stop")]),
-    }
 
 
 def _of_verdict(label: str, verdict: Verdict) -> dict[str, Any]:

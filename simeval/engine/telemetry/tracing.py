@@ -17,7 +17,7 @@ from simeval.core.trial import Judgement, Score, Trial, TrialConversation
 from simeval.core.usage import Ledger, ModelCall
 from simeval.engine.executors.executor import Executor
 from simeval.engine.plans.scenario_plan import RunPlan
-from simeval.engine.telemetry.sending import open_tracer
+from simeval.engine.telemetry.sending import open_outlet
 from simeval.engine.telemetry.spans import RunSpans, Traced
 from simeval.errors import SimevalError
 from simeval.results.suite import RunRecord
@@ -130,8 +130,8 @@ async def tracing(
     if out is None:
         yield None
         return
-    async with open_tracer(out) as tracer:
-        spans = attempt(partial(RunSpans, tracer, run, plans, clean))
+    async with open_outlet(out) as outlet:
+        spans = attempt(partial(RunSpans, outlet, run, plans, clean))
         if isinstance(spans, Caught):
             _warn(spans.error)
             yield None
