@@ -1,6 +1,7 @@
 """The baseline of `simeval run`: read before anything is run, and what the run is held against after it."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,9 +15,11 @@ from simeval.core.logs import log
 from simeval.core.markdown import Part
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.validation import require_share
-from simeval.errors import DefinitionError
+from simeval.errors import DefinitionError, SimevalError
 from simeval.results.gates import BaselineGate
 from simeval.results.suite import SuiteResult
+from simeval.store.opening import open_database
+from simeval.store.runs import Runs
 from simeval.suites.files import Suite
 
 ALPHA = DEFAULTS.significance_level
@@ -90,6 +93,14 @@ class Baseline:
         else:
             gate, parts = gate_against(comparison), [changes_part(comparison)]
         return replace(result, run=replace(result.run, baseline=gate)), parts
+
+    def keep(self, result: SuiteResult, store: str) -> None:
+        """Keep what came of it with the run, where it is in that store."""
+        try:
+            with closing(open_database(store)) as database:
+                Runs(database).amend(result)
+        except SimevalError as error:  # all that is lost is one sentence of the report
+            log.warning("--baseline: what came of it is not in the store", why=str(error))
 
 
 def _deciding(comparison: Comparison, result: SuiteResult) -> Comparison:

@@ -79,8 +79,10 @@ class _Reports:
             require_writable(path)
 
     def write(self, result: SuiteResult, settings: Settings) -> SuiteResult:
-        """Write all reports; return the result with what came of the baseline."""
+        """Write all reports; return the result with what came of the baseline, which the store has then, too."""
         result, changes = self.baseline.held_against(result) if self.baseline else (result, ())
+        if self.baseline and is_kept(settings):
+            self.baseline.keep(result, str(settings.store))
         page, terminal = page_of(result.results, result.run), terminal_of(reader(self.json_path), self.color)
         show(run_text(page, terminal, detailed=self.verbose, brief=self.quiet, told=self.told), self.json_path)
         for line in [] if self.quiet else next_steps(page, settings, terminal, _cleaner(settings)):

@@ -71,17 +71,12 @@ def beat(
 def end(connection: Connection, backend: Backend, result: RunResult, attempt: RunAttempt | None) -> None:
     """Keep what a run came to. Raises StoreError where it belongs to another by now."""
     run = result.run
-    if isinstance(result, SuiteResult):
-        encoded = encode_head(result, version=__version__)  # its scenarios have rows of their own
-    else:
-        encoded = encode_experiment(result, version=__version__)
     values = {
         "status": "stopped" if run.stopped else "finished",
         "outcome": result.outcome,
         "stopped": run.stopped,
         "heartbeat": datetime.now(UTC).isoformat(),
-        "result": to_json(encoded),
-        "report": str(result),
+        **_told(result),
     }
     _update_own(connection, backend, run.run_id, attempt, values)
     connection.execute(delete(VERDICTS).where(VERDICTS.c.run_id == run.run_id))
@@ -92,6 +87,23 @@ def end(connection: Connection, backend: Backend, result: RunResult, attempt: Ru
         backend.write(connection, _suite_rows(connection, result))
     else:
         backend.write(connection, {VERDICTS: verdict_rows(run.run_id, 0, result)})
+
+
+def amend(connection: Connection, result: RunResult) -> None:
+    """Keep what is said of a run that has ended, where more of it is known by now; of one that goes on, nothing."""
+    ended = (RUNS.c.run_id == result.run.run_id, RUNS.c.status != "running")
+    there = connection.execute(select(RUNS.c.exact).where(*ended).with_for_update()).one_or_none()
+    if there is not None:
+        _set(connection, result.run.run_id, _told(result), there.exact)
+
+
+def _told(result: RunResult) -> Json:
+    """Return what is said of a run as a whole, for machines and in words."""
+    if isinstance(result, SuiteResult):
+        encoded = encode_head(result, version=__version__)  # its scenarios have rows of their own
+    else:
+        encoded = encode_experiment(result, version=__version__)
+    return {"result": to_json(encoded), "report": str(result)}
 
 
 def _suite_rows(connection: Connection, suite: SuiteResult) -> Batch:
@@ -171,9 +183,14 @@ def _update_own(
     if there is None or attempt is None or there.owner != attempt.owner:
         by = "deleted" if there is None else f"taken over by {describe(there.owner)}"
         raise StoreError(backend.name, problem=f"run {run_id} was {by}", do="see `simeval runs`")
+    _set(connection, run_id, values, there.exact)
+
+
+def _set(connection: Connection, run_id: str, values: Mapping[str, Any], exact: str | None) -> None:
+    """Change values of a run, of which `exact` keeps what its columns cannot hold."""
     new = storable(values)
-    if "exact" in new and there.exact:
-        new["exact"] = to_json({**json.loads(there.exact), **json.loads(new["exact"])})
+    if "exact" in new and exact:
+        new["exact"] = to_json({**json.loads(exact), **json.loads(new["exact"])})
     connection.execute(update(RUNS).where(RUNS.c.run_id == run_id).values(new))
 
 

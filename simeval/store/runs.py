@@ -20,6 +20,8 @@ from simeval.errors import DefinitionError
 from simeval.results.encoding import encode_trial
 from simeval.store.cuts import count_set_aside
 from simeval.store.database import Database
+from simeval.store.journal import RunResult
+from simeval.store.lifecycle import amend
 from simeval.store.owners import describe, is_alive
 from simeval.store.reading import (
     Part,
@@ -135,6 +137,10 @@ class Runs:
     def progress_of(self, run_id: str) -> list[ScenarioProgress]:
         """Return how far each scenario of a run has come, in the suite's order."""
         return self._database.read(lambda connection: _progress(connection, run_id))
+
+    def amend(self, result: RunResult) -> None:
+        """Keep what is said of a run that has ended, where more of it is known by now. Raises StoreError."""
+        self._database.write(lambda connection: amend(connection, result))
 
     def delete(self, run_id: str) -> None:
         """Remove everything of a run. Raises DefinitionError where a process is at it, or there is none."""

@@ -59,6 +59,21 @@ def test_an_app_within_its_bars_that_got_worse_fails_at_the_baseline_in_every_re
     assert (folder / "now.md").read_text().startswith("## simeval: ✅ PASS, ❌ not proven to be no worse")
 
 
+def test_what_came_of_the_baseline_is_shown_again_by_the_store(folder: Path) -> None:
+    now = ("--baseline", "last", "--json", "now.json")
+    simeval(folder, "run", "suite.yaml", "--app", "shop:worse", *ALL, *now)
+
+    reports = ("--json", "again.json", "--html", "again.html", "--markdown", "again.md")
+    done = simeval(folder, "show", "last", *reports)
+    then, again = (json.loads((folder / name).read_text()) for name in ("now.json", "again.json"))
+
+    said = "gates: the bars are met, the baseline is not met: not proven to be no worse than run"
+    assert said in " ".join(done.stdout.split())
+    assert said in (folder / "again.html").read_text()
+    assert "❌ not proven to be no worse" in (folder / "again.md").read_text()
+    assert (again["baseline"], again["gate_met"]) == (then["baseline"], False)
+
+
 def test_what_does_not_fit_the_baseline_is_said(folder: Path) -> None:
     options = ("--samples", "10", "--seed", "6", "--baseline", "main.json", "--margin", "0.05")
 

@@ -4,6 +4,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import aiohttp
 import pytest
@@ -79,6 +80,18 @@ async def test_of_an_app_that_gets_no_trace_it_is_said_so(address: str) -> None:
     result = await Engine(trace_in=address).evaluate([scenario(sample_size=2)], good_app)
 
     assert "2 trials sent no trace" in result.run.notes[-1]
+
+
+async def test_a_run_with_the_apps_spans_does_not_go_on_without_them(address: str, tmp_path: Path) -> None:
+    store, suite = tmp_path / "runs.db", [scenario(sample_size=2)]
+    await Engine(store=store, trace_in=address, seed=7).evaluate(suite, good_app)
+
+    with pytest.raises(DefinitionError, match=r"trace_in was True and is nothing \(--trace-in\)"):
+        await Engine(store=store, resume="last").evaluate(suite, good_app)
+    elsewhere = address.replace("127.0.0.1", "localhost")
+    result = await Engine(store=store, resume="last", trace_in=elsewhere).evaluate(suite, good_app)
+
+    assert "resumed: 2 conversations and 2 scores were there" in result.run.notes
 
 
 async def test_spans_in_json_are_kept_by_trace_and_foreign_ones_counted(inbox: SpanInbox, address: str) -> None:

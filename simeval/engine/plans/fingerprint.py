@@ -72,9 +72,12 @@ def define(
 
 
 def _settings(settings: Settings, *, with_users: bool) -> Json:
-    """Return the settings that results depend on; `fail_fast` where it is set only: runs that are older have none."""
+    """Return the settings that results depend on; what is off in older runs only where it is on.
+
+    Of `trace_in` it is whether: at which address spans come says nothing of them.
+    """
     found = {name: getattr(settings, name) for name in (*_OF_VERDICTS, *(_OF_USERS if with_users else ()))}
-    return found | ({"fail_fast": True} if settings.fail_fast else {})
+    return found | {name: True for name in ("fail_fast", "trace_in") if getattr(settings, name)}
 
 
 def _options(settings: Settings) -> Json:
