@@ -29,7 +29,7 @@ class PeoplesFeedback(ColumnScorer):
         usable = isinstance(self.key, str) and bool(self.key)
         require(usable, f"scorer {self.name}: key", found=self.key, do="name a key of feedback, such as helpful")
 
-    def score(self, feedback: Mapping[str, Any]) -> Mapping[str, object]:
+    def score(self, feedback: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the `score`, how many `people` gave it, and as `reasoning` who said what.
 
         Raises ValueError where nobody did.

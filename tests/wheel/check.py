@@ -31,24 +31,8 @@ EXAMPLES = (
     "README.md",
     "docs/index.md",
     "docs/explanation/statistics.md",
-    *(
-        f"docs/guides/{name}.md"
-        for name in (
-            "apps",
-            "choosing",
-            "comparing",
-            "datasets",
-            "feedback",
-            "online",
-            "pairwise",
-            "reports",
-            "scale",
-            "scorers",
-            "store",
-            "telemetry",
-            "testing",
-        )
-    ),
+    # one of pytest's goes on with the file before it
+    *(f"docs/guides/{page.name}" for page in sorted(ROOT.glob("docs/guides/*.md")) if page.stem != "pytest"),
 )
 CALL = """\
 from simeval import Engine, EvaluationResult, ScenarioTest

@@ -108,7 +108,7 @@ class Alignment(ColumnScorer):
             if self.weights.get(name):
                 await part.prepare(columns)
 
-    async def score(self, output: Any = None, conversation: Any = None, seed: int = 0) -> dict[str, object]:
+    async def score(self, output: Any = None, conversation: Any = None, seed: int = 0) -> dict[str, Any]:
         """Return the score, its letter, and all that each part gives.
 
         Raises ValueError where the app said nothing, and what the parts raise.

@@ -87,7 +87,7 @@ class Authenticity(ColumnScorer):
         """Load a local encoder before the first trial. Raises ModelUnusable where that cannot be done."""
         await load_local(self._encoder)
 
-    async def score(self, output: Any = None, conversation: Any = None) -> dict[str, object]:
+    async def score(self, output: Any = None, conversation: Any = None) -> dict[str, Any]:
         """Return the score, its parts, their weights, and all that was found in each response.
 
         Raises ValueError where the app said nothing, and what the encoder raises.
@@ -99,7 +99,7 @@ class Authenticity(ColumnScorer):
         """Return the unit vectors of responses; None where the style is not measured."""
         return await unit_vectors(self._encoder, texts) if self._encoder else None
 
-    async def measured(self, texts: Sequence[str], vectors: "NDArray[np.float64] | None") -> dict[str, object]:
+    async def measured(self, texts: Sequence[str], vectors: "NDArray[np.float64] | None") -> dict[str, Any]:
         """Return what `score` does of responses whose vectors are known."""
         shares, styles = self.shares, await self._styles(texts, vectors)
         responses = [self._response(text, style, shares) for text, style in zip(texts, styles, strict=True)]

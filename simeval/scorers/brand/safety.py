@@ -104,7 +104,7 @@ Answer with a JSON object: {"reasoning": a brief explanation, "score": a number 
         if self.classifier is not None:
             await self.classifier.prepare(columns)
 
-    async def score(self, output: Any = None, conversation: Any = None, seed: int = 0) -> dict[str, object]:
+    async def score(self, output: Any = None, conversation: Any = None, seed: int = 0) -> dict[str, Any]:
         """Return the score, what it is the least of, and what was found where.
 
         Raises ValueError where the app said nothing, ModelError where the judge could not answer, and what the

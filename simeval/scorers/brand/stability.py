@@ -55,7 +55,7 @@ class Stability(ColumnScorer):
         """Load a local encoder before the first trial. Raises ModelUnusable where that cannot be done."""
         await load_local(self._encoder)
 
-    async def score(self, output: Any = None, conversation: Any = None) -> dict[str, object]:
+    async def score(self, output: Any = None, conversation: Any = None) -> dict[str, Any]:
         """Return what `measured` does. Raises ValueError where the app said nothing, and what the encoder raises."""
         return self.measured(await self.vectors(responses_of(output, conversation)))
 
@@ -63,7 +63,7 @@ class Stability(ColumnScorer):
         """Return the unit vectors of responses; None for one, which is not encoded."""
         return None if len(texts) == 1 else await unit_vectors(self._encoder, texts)
 
-    def measured(self, vectors: "NDArray[np.float64] | None") -> dict[str, object]:
+    def measured(self, vectors: "NDArray[np.float64] | None") -> dict[str, Any]:
         """Return the stability of responses by their unit vectors, with what it was worked out from; None is for one.
 
         `drift` is the mean distance between the first and the second half, less that within the halves: above 0 where

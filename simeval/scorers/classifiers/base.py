@@ -115,7 +115,7 @@ class ClassProbability(Gauge):
         """Load a local model before the first trial. Raises ModelUnusable where that cannot be done."""
         await load_local(self._asked)
 
-    async def score(self, output: Any) -> dict[str, object]:
+    async def score(self, output: Any) -> dict[str, Any]:
         """Return the probability, the `label`, the `distribution` of that window, the `windows` and the `model`.
 
         Raises ValueError where there is no text, DefinitionError where the model has no such label, and ModelError.

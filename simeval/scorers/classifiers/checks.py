@@ -85,7 +85,7 @@ class Check(ColumnScorer):
         do = f"give {column}, or name its column: column_map={{{column!r}: ...}}"
         require(given is not None or mapped, self.where, found=f"no {column}", do=do)
 
-    async def gauged(self, output: Any) -> tuple[float, dict[str, object]]:
+    async def gauged(self, output: Any) -> tuple[float, dict[str, Any]]:
         """Return the number of the output, and all that the gauge says.
 
         Raises what the gauge raises, or TimeoutError.
@@ -93,7 +93,7 @@ class Check(ColumnScorer):
         measured: dict[str, object] = await self.by.measure({"output": output})
         return cast("float", measured[self.by.metric]), measured
 
-    def verdict(self, number: float, middle: float, half: float) -> dict[str, object]:
+    def verdict(self, number: float, middle: float, half: float) -> dict[str, Any]:
         """Return whether a number lies within `half` of the middle, the borders included, and why."""
         lowest = -inf if self.side == "at_most" else middle - half
         highest = inf if self.side == "at_least" else middle + half
@@ -140,7 +140,7 @@ class ScoreMatch(Check):
         super().check(columns)
         self.needs(self.expected, "expected_score", columns)
 
-    async def score(self, output: Any, expected_score: Any = None) -> dict[str, object]:
+    async def score(self, output: Any, expected_score: Any = None) -> dict[str, Any]:
         """Return the number, the texts and bounds it was checked with, and whether it passed.
 
         Raises DefinitionError where the expected score is none the gauge could give, and what the gauge raises.
@@ -191,7 +191,7 @@ class ScoreConsistency(Check):
         super().check(columns)
         self.needs(self.references, "references", columns)
 
-    async def score(self, output: Any, references: Any = None) -> dict[str, object]:
+    async def score(self, output: Any, references: Any = None) -> dict[str, Any]:
         """Return the number, the references with theirs, the interval, and whether it passed.
 
         Raises DefinitionError for fewer than three references, and what the gauge raises, also of a reference.

@@ -62,7 +62,7 @@ class SentimentScorer(Gauge):
         """Load a local model before the first trial. Raises ModelUnusable where that cannot be done."""
         await load_local(self._asked)
 
-    async def score(self, output: Any) -> dict[str, object]:
+    async def score(self, output: Any) -> dict[str, Any]:
         """Return {"sentiment", "spread", "distribution", "label_map", "windows", "truncated", "model"}.
 
         `distribution` holds the probability of each label, and `spread` is the standard deviation of what the labels

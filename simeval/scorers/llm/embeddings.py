@@ -65,7 +65,7 @@ class EmbeddingSimilarity(ModelScorer):
         """Load a local model before the first trial. Raises ModelUnusable where that cannot be done."""
         await load_local(self._local)
 
-    async def score(self, output: Any, reference: Any) -> dict[str, object]:
+    async def score(self, output: Any, reference: Any) -> dict[str, Any]:
         """Return {"similarity_score": from -1 to 1, "is_similar": bool}.
 
         Raises ValueError where a text is empty or its vector is zero, and ModelError.

@@ -155,7 +155,7 @@ know. "met" is true if the output has no hallucination. In "reasoning" quote eac
 {_RULING}"""
     user_prompt: str = "The context:\n{context}\n\nThe answer to grade:\n{output}"
 
-    async def score(self, output: Any, context: Any, seed: int = 0, **columns: Any) -> dict[str, object]:
+    async def score(self, output: Any, context: Any, seed: int = 0, **columns: Any) -> dict[str, Any]:
         """Return {"hallucination_free": bool, "reasoning": str}. Raises ValueError for an empty context, ModelError."""
         needed(context, "context")
         return await self.rule(seed, {**columns, "output": output, "context": context})
@@ -179,7 +179,7 @@ nowhere. Something left out that the input asks for makes it false; something ad
 
     async def score(
         self, output: Any, reference: Any, input: Any = "", seed: int = 0, **columns: Any
-    ) -> dict[str, object]:
+    ) -> dict[str, Any]:
         """Return {"correct": bool, "reasoning": str}. Raises ValueError for an empty reference, ModelError."""
         needed(reference, "reference")
         return await self.rule(seed, {**columns, "output": output, "reference": reference, "input": input})
@@ -198,7 +198,7 @@ much that is beside the point. An answer that evades, refuses without cause, or 
 {_RULING}"""
     user_prompt: str = "The input:\n{input}\n\nThe answer to grade:\n{output}"
 
-    async def score(self, output: Any, input: Any, seed: int = 0, **columns: Any) -> dict[str, object]:
+    async def score(self, output: Any, input: Any, seed: int = 0, **columns: Any) -> dict[str, Any]:
         """Return {"helpful": bool, "reasoning": str}. Raises ValueError for an empty input, ModelError."""
         needed(input, "input")
         return await self.rule(seed, {**columns, "output": output, "input": input})
@@ -231,7 +231,7 @@ inferred from the context alone, whatever else you know.
 {_CLAIMS}"""
     user_prompt: str = "The context:\n{context}\n\nThe answer to grade:\n{output}"
 
-    async def score(self, output: Any, context: Any, seed: int = 0, **columns: Any) -> dict[str, object]:
+    async def score(self, output: Any, context: Any, seed: int = 0, **columns: Any) -> dict[str, Any]:
         """Return {"faithfulness": number, "claims": list}.
 
         Raises ValueError for an empty context or an output without claims, and ModelError.
@@ -254,7 +254,7 @@ with the same persons, numbers, dates, conditions and certainty; one that is dis
 {_CLAIMS}"""
     user_prompt: str = "The source:\n{input}\n\nThe summary to grade:\n{output}"
 
-    async def score(self, output: Any, input: Any, seed: int = 0, **columns: Any) -> dict[str, object]:
+    async def score(self, output: Any, input: Any, seed: int = 0, **columns: Any) -> dict[str, Any]:
         """Return {"factual_accuracy": number, "claims": list}.
 
         Raises ValueError for an empty source or a summary without claims, and ModelError.
@@ -277,7 +277,7 @@ NAME is the number of a document; a document without a number is number 1.
 {RULINGS}"""
     user_prompt: str = "The input:\n{input}\n\nThe documents:\n{context}"
 
-    async def score(self, context: Any, input: Any, seed: int = 0, **columns: Any) -> dict[str, object]:
+    async def score(self, context: Any, input: Any, seed: int = 0, **columns: Any) -> dict[str, Any]:
         """Return {"relevant_share": number, "relevant": list of bool, "reasoning": list of str}.
 
         Raises ValueError for an empty input and where there is no document, and ModelError.
@@ -309,7 +309,7 @@ fractions between.
 {_SHARE}"""
     user_prompt: str = "The question:\n{input}\n\nThe context:\n{context}"
 
-    async def score(self, context: Any, input: Any, seed: int = 0, **columns: Any) -> dict[str, object]:
+    async def score(self, context: Any, input: Any, seed: int = 0, **columns: Any) -> dict[str, Any]:
         """Return {"relevancy_score": number, "reasoning": str}.
 
         Raises ValueError where one is empty, and ModelError.
@@ -340,7 +340,7 @@ output; judge each by itself, strictly by its text. NAME is the name of a criter
         require(bool(usable), where, found=self.criteria, do=do)
         require("reasoning" not in self.criteria, where, found="reasoning", do="name that criterion otherwise")
 
-    async def score(self, output: Any, input: Any = "", seed: int = 0, **columns: Any) -> dict[str, object]:
+    async def score(self, output: Any, input: Any = "", seed: int = 0, **columns: Any) -> dict[str, Any]:
         """Return {name: bool for each criterion, "reasoning": {name: str}}. Raises ModelError."""
         listed = [f"{name}: {text}" for name, text in self.criteria.items()]
         found = {**columns, "output": output, "input": input, "criteria": listed}

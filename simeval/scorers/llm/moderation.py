@@ -29,7 +29,7 @@ class Moderation(ModelScorer):
     def asked(self) -> Model | ModelKind:
         return ModerationEndpoint(self.model) if isinstance(self.model, str) else self.model
 
-    async def score(self, output: Any) -> dict[str, object]:
+    async def score(self, output: Any) -> dict[str, Any]:
         """Return {"flagged", "passed", "categories": {name: bool}, "scores": {name: from 0 to 1}}.
 
         Categories are named as in self_harm_intent. Raises ValueError for an empty output, and ModelError.

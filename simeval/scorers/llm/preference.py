@@ -114,7 +114,7 @@ Answer with a JSON object: {"reasoning": a brief explanation, "preferred": "firs
 
     async def score(
         self, output: Any, baseline: Any = None, input: Any = "", seed: int = 0, **columns: Any
-    ) -> dict[str, object]:
+    ) -> dict[str, Any]:
         """Return {"preference": 1 (output), 0.5 or 0, "consistent", "first_order", "second_order", "reasoning"}.
 
         `first_order` is the version preferred where the output was shown first, `second_order` where it was shown

@@ -33,7 +33,7 @@ class ContextEntityRecall(ModelScorer):
     def calls(self) -> int:
         return 2
 
-    async def score(self, context: Any, reference: Any, seed: int = 0) -> dict[str, object]:
+    async def score(self, context: Any, reference: Any, seed: int = 0) -> dict[str, Any]:
         """Return {"context_entity_recall", "context_entity_precision", "found", "missing"}.
 
         There is no precision where the context has no entity. Raises ValueError where the reference has none, or one

@@ -49,7 +49,7 @@ Answer with a JSON object: {"noncommittal": true or false, "questions": [text, .
         """Load a local encoder before the first trial. Raises ModelUnusable where that cannot be done."""
         await load_local(self._encoder)
 
-    async def score(self, output: Any, input: Any, seed: int = 0, **columns: Any) -> dict[str, object]:
+    async def score(self, output: Any, input: Any, seed: int = 0, **columns: Any) -> dict[str, Any]:
         """Return {"response_relevancy": from -1 to 1, "noncommittal": bool, "questions": list of str}.
 
         Raises ValueError where one is empty, ModelError, and what the encoder raises.
@@ -93,7 +93,7 @@ NAME is the number of a document; a document without a number is number 1.
 
     async def score(
         self, context: Any, reference: Any, input: Any = "", seed: int = 0, **columns: Any
-    ) -> dict[str, object]:
+    ) -> dict[str, Any]:
         """Return {"context_precision": number, "relevant": list of bool, "reasoning": list of str}.
 
         Raises ValueError for an empty reference and where there is no document, and ModelError.
@@ -126,7 +126,7 @@ Answer with a JSON object: {"reasoning": a brief explanation, "score": a whole n
 
     async def score(
         self, output: Any, reference: Any, input: Any = "", seed: int = 0, **columns: Any
-    ) -> dict[str, object]:
+    ) -> dict[str, Any]:
         """Return {"answer_similarity": 1 to 5, "reasoning": str}. Raises ValueError for an empty text, ModelError."""
         needed(output, "output")
         needed(reference, "reference")

@@ -49,7 +49,7 @@ Answer with a JSON object: {"reasoning": a brief explanation, "grade": "poor", "
     def calls(self) -> int:
         return 2
 
-    async def score(self, output: Any, input: Any, seed: int = 0, **columns: Any) -> dict[str, object]:
+    async def score(self, output: Any, input: Any, seed: int = 0, **columns: Any) -> dict[str, Any]:
         """Return {"quality", "grade", "reasoning", "entity_density", "is_entity_dense", "entities"}.
 
         Raises ValueError for an empty summary or source, and ModelError.

@@ -78,7 +78,7 @@ class Classification(ColumnScorer):
         known = self.positive is None or self._compared(self.positive) in self._classes
         require(known, "Classification.positive", found=self.positive, do="give one of the labels")
 
-    def score(self, output: Any, reference: Any) -> Mapping[str, object]:
+    def score(self, output: Any, reference: Any) -> Mapping[str, Any]:
         """Return whether the answer is right, and both labels. Raises DefinitionError for a reference that is none."""
         actual = self._actual(reference)
         predicted = self._answered(output, actual) if self.lenient else self._spelled(output)

@@ -31,7 +31,7 @@ class ContextMatch(ColumnScorer):
         within = is_number(self.threshold) and 0 < self.threshold <= 1
         require(within, f"scorer {self.name}: threshold", found=self.threshold, do="give a number above 0, at most 1")
 
-    def score(self, context: Any, reference_contexts: Any) -> dict[str, object]:
+    def score(self, context: Any, reference_contexts: Any) -> dict[str, Any]:
         """Return {"precision", "recall", "relevant": whether each passage is in the reference}.
 
         Raises ValueError where there is no passage on one of the sides.

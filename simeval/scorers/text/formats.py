@@ -33,7 +33,7 @@ class FormatScorer(ColumnScorer, ABC):
     quick = True  # the parsers hold Python's lock anyway; 1 MB takes 5 to 20 ms
     language: ClassVar[str] = ""
 
-    def score(self, output: Any) -> Mapping[str, object]:
+    def score(self, output: Any) -> Mapping[str, Any]:
         """Return whether the output is valid, and why not."""
         problem = self.problem(self._unfenced(output) if self.fenced and isinstance(output, str) else output)
         return {"valid": not problem, "reason": problem}

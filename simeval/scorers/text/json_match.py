@@ -35,7 +35,7 @@ class JSONMatch(ColumnScorer):
         super().__post_init__()
         require_one_of(self.lists, get_args(Order), "JSONMatch.lists")
 
-    def score(self, output: Any, reference: Any) -> Mapping[str, object]:
+    def score(self, output: Any, reference: Any) -> Mapping[str, Any]:
         """Return whether `all` members match, the `share` of them that do, and why not all; of an object, which do.
 
         The share is 1 where nothing counts. Raises DefinitionError for a reference that is no object or array.

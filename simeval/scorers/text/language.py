@@ -46,7 +46,7 @@ class Language(ColumnScorer):
         fits = not self.among or self.expected is None or self.expected in self.among
         require(fits, f"{where}: among", found=list(self.among), do=f"let it hold {self.expected!r}, too")
 
-    def score(self, output: object, input: object = "") -> dict[str, object]:
+    def score(self, output: object, input: object = "") -> dict[str, Any]:
         """Return {"matches": bool, "language", "probability", "expected"}.
 
         Raises ValueError where the output, or the input that it is held against, is too short to tell.

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from simeval.core.bounds import COUNT
 from simeval.core.conversation import Conversation
@@ -100,7 +100,7 @@ class PersonalData(ColumnScorer):
         known = not isinstance(self.kinds, str) and bool(self.kinds) and not unknown
         require(known, f"scorer {self.name}: kinds", found=self.kinds, do=f"give a list of {', '.join(KINDS)}")
 
-    def score(self, output: object, conversation: Conversation | None = None) -> dict[str, object]:
+    def score(self, output: object, conversation: Conversation | None = None) -> dict[str, Any]:
         """Return {"clean": bool, "findings": number, "kinds": {kind: number}, "places": [...]}."""
         said = [message.content for message in conversation.responses] if conversation else []
         texts = said or [text_of(output)]

@@ -58,7 +58,7 @@ class ToolCallMatch(ColumnScorer):
             if isinstance(rule, str):
                 require_one_of(rule, get_args(Arguments), f"ToolCallMatch.overrides[{tool!r}]")
 
-    def score(self, conversation: Conversation, reference: Any) -> Mapping[str, object]:
+    def score(self, conversation: Conversation, reference: Any) -> Mapping[str, Any]:
         """Return whether they match, and the first that does not.
 
         Raises DefinitionError for what is no list of calls.
