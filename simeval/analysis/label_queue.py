@@ -74,7 +74,8 @@ def label_items(
     """
     run = read_suite(document, "run")
     drawable = drawable_in(run)
-    require(bool(drawable), "run", found="it has no judged trial", do="give a run with judged trials")
+    if not drawable:
+        raise DefinitionError("run", found="it has no judged trial", do="give a run with judged trials")
     names = list(dict.fromkeys(name for labels in drawable.values() for name in labels))
     wanted = _chosen(label, names)
     keys = [key for key, labels in drawable.items() if wanted in labels]

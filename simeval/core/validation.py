@@ -17,6 +17,10 @@ _WORD = re.compile(r"[^\W\d_]+|\d+")
 LARGEST_SAMPLE = 10_000  # trials of one scenario; boundaries of larger designs would take many seconds
 
 
+class UnknownField(DefinitionError):
+    """A mapping has a field that it cannot have: its name is wrong, and not its value."""
+
+
 def require(condition: bool, where: str, *, found: object, do: str) -> None:
     """Raise a DefinitionError unless `condition` holds."""
     if not condition:
@@ -72,6 +76,7 @@ _PLAIN: Mapping[str, str] = {  # what to do about a mistake of each kind that py
     "list": "give a list, such as [one, two]",
     "tuple": "give a list, such as [one, two]",
     "dict": "give names with values, such as {name: value}",
+    "date": "give a date, such as 2027-01-31",
 }
 
 

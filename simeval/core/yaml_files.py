@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from simeval.core.validation import plain
+from simeval.core.validation import UnknownField, plain
 from simeval.errors import DefinitionError, SuiteFileError
 
 if TYPE_CHECKING:
@@ -111,7 +111,8 @@ def _located(path: Path, node: yaml.Node | None, first: "ErrorDetails", skip: in
         place, found, do = (*place, last), "the field is missing", "add it"
     elif first["type"] == "string_type" and isinstance(first["input"], bool):
         do = _WORDS
-    return SuiteFileError(str(path), line=_line(node, place), field=".".join(map(str, place)), found=found, do=do)
+    line = (_line_of_name if isinstance(cause, UnknownField) else _line)(node, place)
+    return SuiteFileError(str(path), line=line, field=".".join(map(str, place)), found=found, do=do)
 
 
 def _way_out(problem: str) -> str:
@@ -202,6 +203,13 @@ def _place(node: yaml.Node | None, location: Sequence[int | str]) -> tuple[int |
 def _line(node: yaml.Node | None, place: Sequence[int | str]) -> int:
     found = _at(node, place)
     return found.start_mark.line + 1 if found is not None else 1
+
+
+def _line_of_name(node: yaml.Node | None, place: Sequence[int | str]) -> int:
+    """Return the line on which the name of a field stands; its value may begin below."""
+    around = _at(node, place[:-1])
+    fields = around.value if isinstance(around, yaml.MappingNode) else []
+    return next((key.start_mark.line + 1 for key, _ in fields if key.value == place[-1]), _line(node, place))
 
 
 def _at(node: yaml.Node | None, place: Sequence[int | str]) -> yaml.Node | None:

@@ -12,12 +12,20 @@ from operator import or_
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, PlainValidator, StrictInt, ValidationError
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    PlainValidator,
+    StrictInt,
+    ValidationError,
+    WrapValidator,
+)
 from pydantic_core import InitErrorDetails
 from typing_extensions import TypedDict
 
 from simeval.core.setting_field import choices
-from simeval.core.validation import nearest
+from simeval.core.validation import UnknownField, nearest
 from simeval.errors import DefinitionError
 
 NO_CONFIG = ConfigDict()
@@ -60,7 +68,7 @@ def with_known_fields(found: Any, names: Sequence[str]) -> Any:
             (
                 key,
                 found[key],
-                DefinitionError(
+                UnknownField(
                     key, found=f"there is no field {key!r}", do=nearest(key, names, see="`simeval schema` has them")
                 ),
             )
@@ -76,7 +84,33 @@ def mapping(
     fields = {key: (Required if key in required else NotRequired)[form] for key, form in forms.items()}
     made = _make_typed_dict(name, fields)
     made.__pydantic_config__ = config
-    return Annotated[made, BeforeValidator(partial(with_known_fields, names=list(forms)))]
+    return Annotated[made, WrapValidator(partial(_validated, names=list(forms)))]
+
+
+def _validated(found: Any, validate: Callable[[Any], Any], *, names: Sequence[str]) -> Any:
+    """Return what a mapping becomes. Raises ValidationError for all that is wrong in it, unknown names among it.
+
+    Where names are unknown, none is told to be missing: it may be one of them, misspelt.
+    """
+    try:
+        with_known_fields(found, names)
+    except ValidationError as unknown:
+        try:
+            validate({key: value for key, value in found.items() if key in names})
+        except ValidationError as error:
+            raise _both(unknown, error) from error
+        raise
+    return validate(found)
+
+
+def _both(unknown: ValidationError, other: ValidationError) -> ValidationError:
+    """Return two errors of one mapping as one."""
+    others = [each for each in other.errors() if not (each["type"] == "missing" and len(each["loc"]) == 1)]
+    details = [
+        InitErrorDetails(type=each["type"], loc=each["loc"], input=each["input"], ctx=each.get("ctx", {}))
+        for each in (*unknown.errors(), *others)
+    ]
+    return ValidationError.from_exception_data("mapping", details)
 
 
 def one_or_more(form: Form) -> Form:

@@ -1,6 +1,6 @@
 """The engine: checks a suite, wires the line of one run, keeps what it finds, and gives the results."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -115,7 +115,8 @@ class Engine:
         do = "give them with a Dataset; scenarios bring their own"
         require(not options, "evaluate", found=sorted(options), do=do)
         do = "give ScenarioTests; simeval.suites.load_suite(PATH) reads a file of them"
-        require(not isinstance(scenarios, (str, Mapping)), "evaluate", found=scenarios, do=do)
+        are_several = isinstance(scenarios, Iterable) and not isinstance(scenarios, (str, Mapping))
+        require(are_several or isinstance(scenarios, ScenarioTest), "evaluate", found=scenarios, do=do)
         suite = [scenarios] if isinstance(scenarios, ScenarioTest) else list(scenarios)
         async with _open(app_handler) as app:
             result = await self._run(partial(simulate, suite=suite, app_handler=app))

@@ -224,5 +224,5 @@ def _file(path: Path) -> SqliteFile:
         raise DefinitionError(
             "store",
             found=f"the folder of {str(path)!r} cannot be made ({error.strerror})",
-            do="check the path of the store (--store); none keeps nothing",
+            do="check the path of the store (--store PATH; --store none keeps nothing)",
         ) from error

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.yaml_files import located, mistake_at, read_yaml
 from simeval.errors import DefinitionError, SuiteFileError
+from simeval.suites.apps.remote_app import RemoteApp
 from simeval.suites.definitions import DEFAULTS_OF_SCENARIOS, EXPECTATIONS, FILE, SCENARIOS, Cast, composite
 from simeval.suites.objects import import_from, load_object
 from simeval.suites.scenario import Expectation, ScenarioTest
@@ -175,6 +176,11 @@ def _with(defaults: Mapping[str, Any], scenario: Any) -> Any:
     }
 
 
+def _named(value: object) -> str:
+    """Return a setting as an error shows it; of an app that a file describes its name."""
+    return value.name if isinstance(value, RemoteApp) else repr(value)
+
+
 def _joined(files: Mapping[Path, tuple[Sequence[ScenarioTest], Mapping[str, Any]]], base: Settings) -> Suite:
     """Return what files have as one suite. Raises DefinitionError where two give a setting different values."""
     settings: dict[str, Any] = {}
@@ -182,7 +188,7 @@ def _joined(files: Mapping[Path, tuple[Sequence[ScenarioTest], Mapping[str, Any]
     for file, (_, brought) in files.items():
         for name, value in brought.items():
             if name in where and settings[name] != value:
-                found = f"found {value!r}, and {name} is {settings[name]!r} in {where[name]}"
+                found = f"found {_named(value)}, and {name} is {_named(settings[name])} in {where[name]}"
                 do = "give both the same value, or run them by themselves: a run has one"
                 raise DefinitionError(f"{file}: settings: {name}", found=found, do=do)
             settings[name], where[name] = value, file

@@ -233,6 +233,7 @@ class ScenarioTest:
             _require_text(self.facts, "ScenarioTest.facts")
         where = f"ScenarioTest {self.title!r}"
         require(bool(self.expectations), f"{where}: then", found=self.then, do="give one or more Expectations")
+        require(not isinstance(self.then, str), f"{where}: then", found=self.then, do="give one or more Expectations")
         for expectation in self.expectations:
             require(
                 isinstance(expectation, Expectation),

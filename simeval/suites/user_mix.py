@@ -6,6 +6,7 @@ from math import isclose
 
 from simeval.core.redaction import clean_values
 from simeval.core.validation import require
+from simeval.errors import DefinitionError
 
 SHARES_OFF = 0.005  # by which shares may miss 1: they are often rounded
 LONGEST_NAME = 40
@@ -81,10 +82,12 @@ class UserMix:
         require(usable and all(isinstance(each, UserPersona) for each in self.mix), "UserMix", found=self.mix, do=do)
         titles = [each.title for each in self.mix]
         twins = sorted({title for title in titles if titles.count(title) > 1})
-        require(not twins, "UserMix", found=f"two personas are called {twins}", do="give each its own name")
+        if twins:
+            raise DefinitionError("UserMix", found=f"two personas are called {twins}", do="give each its own name")
         total = sum(each.share for each in self.mix)
         fits = isclose(total, 1, abs_tol=SHARES_OFF)
-        require(fits, "UserMix", found=f"the shares add up to {total:g}", do="let them add up to 1")
+        if not fits:
+            raise DefinitionError("UserMix", found=f"the shares add up to {total:g}", do="let them add up to 1")
 
     def draw(self, seed: int) -> UserPersona:
         """Return the persona of the trial that has this seed."""

@@ -76,7 +76,7 @@ class ScriptedModel:
         require(not unknown, "ScriptedModel", found=f"roles {unknown}", do=f"the roles are {', '.join(_ROLES)}")
         for script in scripts.values():
             do = "give a list of answers, or a function of the request"
-            require(_is_usable(script), "ScriptedModel", found=f"found {script!r}", do=do)
+            require(_is_usable(script), "ScriptedModel", found=script, do=do)
 
     @property
     def calls(self) -> int:

@@ -65,7 +65,19 @@ QUIET: dict[str, tuple[str, tuple[str, ...], str]] = {
     "several fields are misspelt": (
         SUITE.replace("given", "givn").replace("success_rate", "succes_rate"),
         RUN,
-        "suite.yaml, line 3, field scenarios.0.givn: there is no field 'givn'; did you mean 'given'?",
+        "suite.yaml, line 3, field scenarios.0.givn: there is no field 'givn'; did you mean 'given'?\n"
+        "suite.yaml, line 7, field scenarios.0.then.evaluator.type: found the type 'succes_rate'; did you mean "
+        "'success_rate'?",
+    ),
+    "a misspelt field has its value in the lines below": (
+        SUITE.replace("then:", "thne:"),
+        RUN,
+        "suite.yaml, line 5, field scenarios.0.thne: there is no field 'thne'; did you mean 'then'?",
+    ),
+    "a quarantine ends at no date": (
+        SUITE.replace("    when", "    quarantine: {reason: flaky, until: tomorrow}\n    when"),
+        RUN,
+        "suite.yaml, line 4, field scenarios.0.quarantine.until: found 'tomorrow'; give a date, such as 2027-01-31.",
     ),
     "mistakes are in several scenarios": (
         SUITE.replace("when", "wen") + SCENARIO.replace("First", "Second").replace("0.9", "90"),

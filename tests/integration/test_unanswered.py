@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from simeval.core.logs import event_of
+from simeval.suites.apps.remote_app import AppFailure
 from tests.support.suites import Engine, scenario
 
 pytestmark = pytest.mark.anyio
@@ -49,6 +50,22 @@ async def test_the_traceback_is_in_the_log_at_debug(caplog: pytest.LogCaptureFix
     [fields] = [record.fields for record in caplog.records if event_of(record) == "traceback"]  # type: ignore[attr-defined]
     assert "json.loads" in fields["text"]
     assert "JSONDecodeError" in fields["text"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "HTTP 422: {'detail': 'no question in %s'} (it wants another request)",
+        "there is nothing at $.text of its answer {'reply': '%s'}",
+        "no text is found in its answer {'heard': '%s'}; say where with `reply:`",
+        "it answered with a page of HTML and not with JSON or text: <p>%s</p>",
+    ],
+)
+async def test_errors_that_differ_in_what_an_app_sent_are_one(said: str) -> None:
+    async def echoes(message: str, state: dict[str, Any]) -> str:
+        raise AppFailure(said % message)
+
+    assert (await Engine(seed=1).evaluate(SUITE, echoes)).outcome == "error"
 
 
 async def test_errors_that_differ_in_a_number_are_one() -> None:

@@ -152,7 +152,7 @@ def _reader_of(path: Path, format: str | LogReader) -> LogReader:
     """Return the reader that is meant, or the first format that knows one of the records that the file begins with."""
     if not isinstance(format, str):
         is_reader = isinstance(getattr(format, "NAME", None), str) and callable(getattr(format, "read", None))
-        require(is_reader, "log format", found=f"found {format!r}", do="give a name, or what has a NAME and read(path)")
+        require(is_reader, "log format", found=format, do="give a name, or what has a NAME and read(path)")
         return format
     if format == AUTO:
         tried = ((each, opening) for opening in openings(path) for each in FORMATS)

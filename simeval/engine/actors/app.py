@@ -57,7 +57,10 @@ class Handler:
     def of(cls, function: object) -> "Handler":
         """Read the signature. Raises DefinitionError where it cannot be an app handler."""
         do = "give a function of (message, state) or (messages, state), sync or async"
-        if not callable(function) or isinstance(function, type):
+        if isinstance(function, type):
+            made = f"give an object of it, such as {function.__name__}()"
+            raise DefinitionError("app handler", found=f"found the class {function.__name__}", do=made)
+        if not callable(function):
             raise DefinitionError("app handler", found=f"found {function!r}", do=do)
         signature = inspect.signature(function)
         names = [

@@ -12,7 +12,8 @@ from importlib.util import find_spec
 from typing import Any, ClassVar
 
 from simeval.core.bounds import UNIT, BoundsByPath
-from simeval.core.validation import require, require_whole
+from simeval.core.validation import require_whole
+from simeval.errors import DefinitionError
 from simeval.scorers.base import ColumnScorer
 from simeval.scorers.text.similarity import overlap, words_of
 from simeval.scorers.values import given, is_array, normalised
@@ -28,7 +29,8 @@ class NgramScorer(ColumnScorer, ABC):
     def __post_init__(self) -> None:
         super().__post_init__()
         do = "install it: pip install 'simeval[texts]'"
-        require(find_spec("nltk") is not None, f"scorer {self.name}", found="NLTK is not installed", do=do)
+        if find_spec("nltk") is None:
+            raise DefinitionError(f"scorer {self.name}", found="NLTK is not installed", do=do)
 
     def score(self, output: Any, reference: Any) -> float:
         """Return the score. Raises DefinitionError without a reference, ValueError for one without a word."""

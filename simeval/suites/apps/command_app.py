@@ -11,7 +11,7 @@ from tempfile import TemporaryFile
 import anyio
 
 from simeval.core.conversation import ChatMessage
-from simeval.core.validation import require
+from simeval.errors import DefinitionError
 from simeval.suites.apps.protocol_app import ProtocolApp
 from simeval.suites.apps.remote_app import AppFailure, Session, quoted
 from simeval.suites.apps.replies import Reading, Reply, value_of
@@ -67,5 +67,7 @@ class CommandApp(ProtocolApp):
 def require_program(command: str, form: str) -> None:
     """Raise DefinitionError where the program of a command line is not there; `form` says how to write one."""
     program = (shlex.split(command) or [""])[0]
-    do = f"write {form}, with a program that is on the PATH"
-    require(which(program) is not None, f"app {form.partition(':')[0]}:{command}", found=program, do=do)
+    if which(program) is None:
+        do = f"write {form}, with a program that is on the PATH"
+        found = f"there is no program {program!r}"
+        raise DefinitionError(f"app {form.partition(':')[0]}:{command}", found=found, do=do)

@@ -11,7 +11,7 @@ from simeval.core.conversation import ChatMessage
 from simeval.core.validation import require, require_one_of
 from simeval.suites.apps.addressed_app import require_address
 from simeval.suites.apps.described_app import DescribedApp
-from simeval.suites.apps.http_wire import Request, values_of, with_cookies
+from simeval.suites.apps.http_wire import HINTS, Request, values_of, with_cookies
 from simeval.suites.apps.remote_app import AppFailure, Session
 from simeval.suites.apps.replies import Reply
 from simeval.suites.apps.templates import written
@@ -55,7 +55,7 @@ class HttpApp(DescribedApp):
 
     async def _turn(self, messages: Sequence[ChatMessage], kept: Session, reply: Reply) -> Session:
         async with self._wire.sent(self._request(messages, kept), kept, reply, where=self.url) as answer:
-            async for value in values_of(answer, reply):
+            async for value in values_of(answer, reply, HINTS):
                 reply.take(value, streamed=reply.is_stream)
             if not reply.texts:
                 raise AppFailure("no text is found in any event of its stream; say where with `reply:`")

@@ -18,6 +18,17 @@ if TYPE_CHECKING:
 SERVER_SENT, JSON_LINES = "text/event-stream", ("application/x-ndjson", "application/jsonl")
 NO_ANSWER = 300  # the status from which on there is none
 LONGEST_LINE = 2**23  # bytes of one event of a stream
+_KEY, _BODY = "it wants a key: `headers:` sends one", "it wants another request: `request:` says what is sent"
+HINTS: Mapping[int, str] = {  # for an app that a suite describes, by the status
+    400: _BODY,
+    401: _KEY,
+    403: _KEY,
+    404: "check the path of its URL",
+    405: "check the path of its URL, or set `method:`",
+    415: _BODY,
+    422: _BODY,
+    429: "it takes fewer requests at a time: lower --concurrency",
+}
 
 
 @dataclass(slots=True)
@@ -98,8 +109,11 @@ class Request:
     query: Mapping[str, str] | None = None
 
 
-async def values_of(answer: aiohttp.ClientResponse, reply: Reply) -> AsyncIterator[Any]:
-    """Yield the events of a stream, or the one value that is no stream. Raises AppFailure for what is no answer."""
+async def values_of(answer: aiohttp.ClientResponse, reply: Reply, hints: Mapping[int, str] = {}) -> AsyncIterator[Any]:
+    """Yield the events of a stream, or the one value that is no stream. Raises AppFailure for what is no answer.
+
+    `hints` say what to do about a status.
+    """
     kind = answer.content_type
     if answer.status < NO_ANSWER and (kind == SERVER_SENT or kind in JSON_LINES):
         reply.is_stream = True
@@ -112,7 +126,8 @@ async def values_of(answer: aiohttp.ClientResponse, reply: Reply) -> AsyncIterat
     if answer.status >= NO_ANSWER:
         elsewhere = answer.headers.get("Location")
         said = f"it redirects to {elsewhere}" if elsewhere else quoted(body) or answer.reason
-        raise AppFailure(f"HTTP {answer.status}: {said}", body=body)
+        hint = f" ({hints[answer.status]})" if answer.status in hints else ""
+        raise AppFailure(f"HTTP {answer.status}: {said}{hint}", body=body)
     if kind == "text/html":
         raise AppFailure(f"it answered with a page of HTML and not with JSON or text: {quoted(body)}")
     yield value_of(body)

@@ -75,7 +75,8 @@ def _speaking_completions(rest: str) -> HttpApp:
     url, _, model = rest.partition("#")
     do = "write openai:URL#MODEL, such as openai:http://localhost:8000/v1#support"
     is_named = bool(model) and url.startswith("http")
-    require(is_named, f"app {f'openai:{rest}'!r}", found="this names no URL or no model", do=do)
+    if not is_named:
+        raise DefinitionError(f"app {f'openai:{rest}'!r}", found="this names no URL or no model", do=do)
     return HttpApp(
         url=f"{url.rstrip('/')}/chat/completions",
         request={"model": model, "messages": "{messages}"},

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from simeval.core.validation import require
+from simeval.errors import DefinitionError
 
 PLACES = ("message", "messages", "session")
 _PLACE = re.compile(r"\{(" + "|".join(PLACES) + r")\}")
@@ -51,7 +52,9 @@ def places_in(template: Any) -> set[str]:
 def require_variables(template: Any, where: str) -> None:
     """Raise DefinitionError where a template names an environment variable that is not set."""
     for name in {name for text in _texts(template) for name in _VARIABLE.findall(text)}:
-        require(name in os.environ, where, found=f"${{{name}}}, which is not set", do=f"set {name} in the environment")
+        if name not in os.environ:
+            do = f"set it (export {name}=...)"
+            raise DefinitionError(where, found=f"the environment variable {name} is not set", do=do)
 
 
 def hidden(text: str, template: Any) -> str:

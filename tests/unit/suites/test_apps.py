@@ -211,7 +211,7 @@ async def test_what_a_program_writes_is_its_answer_or_why_there_is_none(
     [
         (lambda: app_of("http://"), "write one that begins with http:// or https://"),
         (lambda: app_of("openai:http://127.0.0.1/v1"), "this names no URL or no model"),
-        (lambda: app_of("cmd:no-such-program --fast"), "found 'no-such-program'"),
+        (lambda: app_of("cmd:no-such-program --fast"), "there is no program 'no-such-program'"),
         (lambda: HttpApp(url="http://a", request={"text": "hi"}), "put {message}"),
         (lambda: HttpApp(url="http://a", method="GET", request="{message}"), "the names and values of the query"),
         (lambda: HttpApp(url="http://a", reply="a..b"), "write a path such as"),
@@ -231,7 +231,7 @@ def test_what_cannot_be_an_app_is_refused_before_it_is_asked(make: Any, message:
 async def test_a_variable_that_is_not_set_is_told_before_anything_is_sent() -> None:
     app = HttpApp(url="http://127.0.0.1:9/", headers={"X": "${NOT_SET}"})
 
-    with pytest.raises(DefinitionError, match=r"\$\{NOT_SET\}, which is not set'; set NOT_SET in the environment"):
+    with pytest.raises(DefinitionError, match=r"the environment variable NOT_SET is not set; set it \(export NOT_SET="):
         await said(app)
 
 

@@ -294,7 +294,7 @@ def test_a_patch_changes_a_copy(operations: Any, expected: Any) -> None:
         ("agui:ftp://a", "write agui:URL"),
         ("openai-responses:http://a", "write openai-responses:URL#MODEL"),
         ("mcp:http://a/mcp", "write mcp:URL#TOOL"),
-        ("mcp:no-such-program --fast#ask", "found 'no-such-program'"),
+        ("mcp:no-such-program --fast#ask", "there is no program 'no-such-program'"),
         ("ws://", "write one that begins with ws:// or wss://"),
     ],
 )

@@ -111,7 +111,7 @@ def test_a_world_is_not_taken_for_another_one() -> None:
 
 
 def test_a_probe_with_a_variable_that_is_not_set_is_refused() -> None:
-    with pytest.raises(DefinitionError, match="which is not set"):
+    with pytest.raises(DefinitionError, match="SIMEVAL_NOT_SET is not set"):
         Probes(orders={"url": "http://127.0.0.1/${SIMEVAL_NOT_SET}"})
 
 
