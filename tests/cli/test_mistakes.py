@@ -272,6 +272,19 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
         "app handler: found the signature (message, state, more); give a function of (message, state) or (messages, "
         "state), sync or async.",
     ),
+    "the handler is a class": (
+        evaluated(FIRST, handler=Path),
+        "app handler: found the class Path; give an object of it, such as Path().",
+    ),
+    "the scenarios are a function": (
+        lambda: Engine(store=None).evaluate_sync(cast("Any", len), str),
+        "evaluate: found <built-in function len>; give ScenarioTests; simeval.suites.load_suite(PATH) reads a file of "
+        "them.",
+    ),
+    "what is expected is a text": (
+        lambda: ScenarioTest(title="t", given="g", when="w", then=cast("Any", "It answers")),
+        "ScenarioTest 't': then: found 'It answers'; give one or more Expectations.",
+    ),
     "the handler is called already": (
         evaluated(FIRST, handler={"response": "hello"}),
         "app handler: found {'response': 'hello'}; give a function of (message, state) or (messages, state), sync or "
