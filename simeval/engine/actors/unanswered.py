@@ -8,7 +8,8 @@ from simeval.core.trial import Judgement
 
 FIRST_FEW = 5  # conversations after which it is told
 _CHANGING = re.compile(r"\d+")  # what may differ between errors that are one
-_SAID = re.compile(r"(?<=HTTP \d{3}): .*|(?<= of its answer) .*|(?<= in its answer) .*|(?<= JSON or text): .*")  # by it
+# what an app sent, which its failure quotes: it may repeat what it was asked
+_SENT = re.compile(r"(?<=HTTP \d{3}): .*|(?<= of its answer) .*|(?<= in its answer) .*|(?<= JSON or text): .*")
 _LINE = re.compile(r":\d+ in ")  # of a file of the app, where it raised
 _TURN = re.compile(r"^the app failed at turn \d+: ")
 
@@ -28,7 +29,7 @@ class Unanswered:
         if failure is None or failure.stage != "app" or judgement.conversation.responses:
             self.has_answered = True
             return
-        self.causes.setdefault(_CHANGING.sub("#", _SAID.sub("", failure.error)), failure.error)
+        self.causes.setdefault(_CHANGING.sub("#", _SENT.sub("", failure.error)), failure.error)
         if self.taken == FIRST_FEW and self.said:
             warn_all(f"your app has not answered once in {self.taken} conversations: {self._cause}")
 
