@@ -4,7 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from simeval.core.serialization import Json
 from simeval.core.trial import Judgement
-from simeval.results.html.source import Rubrics
+from simeval.results.html.heads import scenarios_of
+from simeval.results.html.source import Outline, Rubrics
+from simeval.results.html.trials import required_of
 from simeval.store.runs import Runs
 
 
@@ -20,10 +22,12 @@ class StoredSource:
     def labels(self, scenario: int) -> Sequence[str]:
         return self._labels[scenario]
 
-    def outlines(self, scenario: int) -> Sequence[Judgement]:
-        found = self._trials(scenario, None, in_outline=True)
-        counted = set(self.counted(scenario, [each.trial.index for each in found]))
-        return [each for each in found if each.trial.index in counted]
+    def outlines(self, scenario: int) -> Sequence[Outline]:
+        measured = required_of(self._labels[scenario], scenarios_of(self.document)[scenario]["expectations"])
+        required = [place for place, each in enumerate(measured) if each.is_required]
+        found = self._runs.outlines(self._run_id, scenario, measures=len(measured), required=required)
+        counted = set(self.counted(scenario, [each.index for each in found]))
+        return [each for each in found if each.index in counted]
 
     def counted(self, scenario: int, indexes: Sequence[int]) -> Sequence[int]:
         """Return those of some trials that the report is of: what was finished beside them is not shown."""
@@ -33,8 +37,4 @@ class StoredSource:
         return [index for index in indexes if index < end]
 
     def read(self, scenario: int, indexes: Sequence[int]) -> Iterable[Judgement]:
-        return self._trials(scenario, indexes)
-
-    def _trials(self, scenario: int, indexes: Sequence[int] | None, *, in_outline: bool = False) -> list[Judgement]:
-        measures = len(self._labels[scenario])
-        return self._runs.trials(self._run_id, scenario, indexes, measures=measures, in_outline=in_outline)
+        return self._runs.trials(self._run_id, scenario, indexes, measures=len(self._labels[scenario]))

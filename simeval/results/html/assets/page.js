@@ -171,7 +171,8 @@ function Conversations({ block, place, text, hits }) {
   const groups = new Map();
   for (const trial of trials) {
     const name = trial.reason || "Nothing speaks against these";
-    groups.set(name, [...(groups.get(name) || []), trial]);
+    if (!groups.has(name)) groups.set(name, []);
+    groups.get(name).push(trial);
   }
   const sorted = [...groups].sort(([, one], [, other]) => other[0].worst - one[0].worst);
   return html`<div class="conversations">
