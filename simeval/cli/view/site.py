@@ -60,7 +60,7 @@ class Site:
         """Return every path, of comparisons those of a run with the one before it."""
         yield from ("", "list.json")
         for group in self._listing.groups():
-            ended = [each.run_id for each in group.runs if each.outcome]
+            ended = [each.run_id for each in group.runs if each.status in ("finished", "stopped")]
             for run in group.runs:
                 yield from self._paths_of(run.run_id)
             for newer, older in pairwise(ended):
