@@ -173,7 +173,7 @@ def _require_pairs(runs: Sequence[Path], store: Any) -> None:
 
 
 def _against(dataset: Dataset, baseline: Dataset, *, is_answered_anew: bool) -> Dataset:
-    """Give each example the other's answer; examples of one alone are left out, which is said."""
+    """Return a dataset with the other's answers as its baselines; examples of one alone are left out, which is said."""
     if (dataset.name, dataset.version) == (baseline.name, baseline.version) and not is_answered_anew:
         do = "name another, or answer anew with --app"
         raise DefinitionError("--against", found="both are one", do=do)

@@ -1,23 +1,26 @@
 """A run of a store as a report reads it: its head at once, its conversations a few at a time."""
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 from simeval.core.serialization import Json
 from simeval.core.trial import Judgement
 from simeval.results.html.heads import scenarios_of
 from simeval.results.html.source import Outline, Rubrics
 from simeval.results.html.trials import required_of
+from simeval.store.database import Database
+from simeval.store.outlines import read_outlines
 from simeval.store.runs import Runs
 
 
 class StoredSource:
     """A run that a store keeps, whether it has ended or not."""
 
-    def __init__(self, runs: Runs, run_id: str) -> None:
-        self._runs, self._run_id = runs, run_id
-        self._labels = runs.labels(run_id)
-        self.document: Json = runs.head(run_id)
-        self.rubrics: Rubrics = runs.rubrics(run_id)
+    def __init__(self, database: Database, run_id: str) -> None:
+        self._database, self._runs, self._run_id = database, Runs(database), run_id
+        self._labels = self._runs.labels(run_id)
+        self.document: Json = self._runs.head(run_id)
+        self.rubrics: Rubrics = self._runs.rubrics(run_id)
 
     def labels(self, scenario: int) -> Sequence[str]:
         return self._labels[scenario]
@@ -25,7 +28,9 @@ class StoredSource:
     def outlines(self, scenario: int) -> Sequence[Outline]:
         measured = required_of(self._labels[scenario], scenarios_of(self.document)[scenario]["expectations"])
         required = [place for place, each in enumerate(measured) if each.is_required]
-        found = self._runs.outlines(self._run_id, scenario, measures=len(measured), required=required)
+        size, run_id = len(measured), self._run_id
+        read = partial(read_outlines, run_id=run_id, scenario=scenario, measures=size, required=required)
+        found = self._database.read(read)
         counted = set(self.counted(scenario, [each.index for each in found]))
         return [each for each in found if each.index in counted]
 

@@ -18,10 +18,8 @@ from simeval.core.usage import total
 from simeval.core.version import __version__
 from simeval.errors import DefinitionError
 from simeval.results.encoding import encode_trial
-from simeval.results.html.source import Outline
 from simeval.store.cuts import count_set_aside
 from simeval.store.database import Database
-from simeval.store.outlines import read_outlines
 from simeval.store.owners import describe, is_alive
 from simeval.store.reading import (
     Part,
@@ -116,11 +114,6 @@ class Runs:
         """
         part = Part(scenario, indexes=indexes)
         return self._database.read(lambda found: _trials(found, run_id, part, measures))
-
-    def outlines(self, run_id: str, scenario: int, *, measures: int, required: Sequence[int]) -> list[Outline]:
-        """Return the trials of a scenario in outline, with the scores of those measures that are `required`."""
-        read = partial(read_outlines, run_id=run_id, scenario=scenario, measures=measures, required=required)
-        return self._database.read(read)
 
     def found(self, run_id: str, text: str) -> Mapping[int, Sequence[int]]:
         """Return the trials of each scenario in which a text stands, whatever its case, in order."""

@@ -52,7 +52,7 @@ class RunPages:
     """Reads what the page of a run shows. Raises DefinitionError for what is not there."""
 
     def __init__(self, database: Database, *, finds: bool) -> None:
-        self._runs, self._overview, self._finds = Runs(database), Overview(database), finds
+        self._database, self._runs, self._overview, self._finds = database, Runs(database), Overview(database), finds
         self._read = Recent[_Read](4)
 
     def page(self, run_id: str, links: Sequence[tuple[str, str]]) -> str:
@@ -114,7 +114,7 @@ class RunPages:
         return self._read.get((run_id, self._overview.stamp(run_id)), lambda: self._new(run_id))
 
     def _new(self, run_id: str) -> _Read:
-        source = StoredSource(self._runs, run_id)
+        source = StoredSource(self._database, run_id)
         return _Read(source, head_of(source.document, source.rubrics))
 
     def _required(self, found: _Read, scenario: int) -> tuple[Sequence[Required], Sequence[Json]]:

@@ -33,7 +33,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 @pytest.mark.parametrize("run_id", [KILLED, FINISHED, STOPPED, EXPERIMENT, UNFINISHED])
 def test_every_run_of_an_older_store_has_a_report(database: Database, tmp_path: Path, run_id: str) -> None:
-    write_report(tmp_path / "report.html", StoredSource(Runs(database), run_id))
+    write_report(tmp_path / "report.html", StoredSource(database, run_id))
 
     assert run_id in (tmp_path / "report.html").read_text("utf-8")
 
@@ -44,12 +44,12 @@ def test_the_head_of_a_run_is_its_result_without_conversations(database: Databas
     for scenario in document["scenarios"]:
         del scenario["conversations"]
 
-    assert StoredSource(runs, FINISHED).document == document
+    assert StoredSource(database, FINISHED).document == document
 
 
 def test_trials_are_read_as_they_were_kept(database: Database) -> None:
-    runs, document = Runs(database), Runs(database).document(FINISHED)
-    source = StoredSource(runs, FINISHED)
+    document = Runs(database).document(FINISHED)
+    source = StoredSource(database, FINISHED)
 
     found = list(source.read(1, [2, 0]))
     outlines = source.outlines(1)
@@ -61,7 +61,7 @@ def test_trials_are_read_as_they_were_kept(database: Database) -> None:
 
 
 def test_a_run_that_was_killed_says_so_and_has_what_was_held(database: Database) -> None:
-    source = StoredSource(Runs(database), KILLED)
+    source = StoredSource(database, KILLED)
 
     assert source.document["stopped"] == "it was interrupted: nothing is concluded yet"
     assert source.outlines(0)
