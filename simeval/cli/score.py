@@ -58,6 +58,7 @@ def score_file(
     outputs: Sequence[str],
     feedback: Sequence[str],
     app: str | None,
+    against: str | None,
     judge_model: str | None,
     shares: Sequence[str],
     medians: Sequence[str],
@@ -71,7 +72,8 @@ def score_file(
     configure_logging(log_level.upper())  # type: ignore[arg-type]
 
     def work() -> int:
-        made = _scorers(scorers, ScorerOptions(**chosen)) if scorers or (then is None and not feedback) else []
+        named = scorers or ("preference" if against else "")
+        made = _scorers(named, ScorerOptions(**chosen)) if named or (then is None and not feedback) else []
         made += [PeoplesFeedback(name=key, key=key) for key in feedback]
         expected = [
             *(load_expectations(then) if then is not None else []),
@@ -83,6 +85,10 @@ def score_file(
             require_writable(path)
         engine = Engine(judge_model, settings=DEFAULTS.overridden(overrides(context)))
         dataset = _dataset(file, engine.settings.store, format, recorded, outputs, feedback)
+        if against is not None:
+            _require_pairs([each for each in (file, Path(against)) if _is_run(each)], engine.settings.store)
+            baseline = _dataset(Path(against), engine.settings.store, format, recorded, outputs, ())
+            dataset = _against(dataset, baseline, is_answered_anew=app is not None)
         try:
             result = anyio.run(_evaluate, engine, dataset, app_of(app) if app else None, made, expected)
         except SimevalError as error:
@@ -127,7 +133,7 @@ def _dataset(
 
     What of a log could not be read is said.
     """
-    if not file.exists() and not file.suffix:
+    if _is_run(file):
         from simeval.store.runs import Runs  # SQLAlchemy takes a while to load
         from simeval.store.stored_rows import answers_of
 
@@ -145,6 +151,37 @@ def _dataset(
     for problem in found.problems:
         say(f"{file}, {problem}", 0)
     return found.dataset
+
+
+def _is_run(file: Path) -> bool:
+    return not file.exists() and not file.suffix
+
+
+def _require_pairs(runs: Sequence[Path], store: Any) -> None:
+    """Raise DefinitionError for runs of suites with different seeds: their trials are no pairs."""
+    from simeval.store.runs import Runs
+
+    if len(runs) < 2 or store is None:
+        return
+    database = open_database(store, must_exist=True)
+    heads = [Runs(database).head(Runs(database).find(str(each))) for each in runs]
+    database.close()
+    seeds = {each["seed"] for each in heads if "metrics" not in each}
+    if len(seeds) > 1:
+        found = f"the runs have the seeds {' and '.join(map(str, sorted(seeds)))}, so their trials are no pairs"
+        raise DefinitionError("--against", found=found, do="give two runs with the same --seed")
+
+
+def _against(dataset: Dataset, baseline: Dataset, *, is_answered_anew: bool) -> Dataset:
+    """Return a dataset with the other's answers as its baselines; examples of one alone are left out, which is said."""
+    if (dataset.name, dataset.version) == (baseline.name, baseline.version) and not is_answered_anew:
+        do = "name another, or answer anew with --app"
+        raise DefinitionError("--against", found="both are one", do=do)
+    found = dataset.against(baseline)
+    for each in (dataset, baseline):
+        if left_out := each.size - found.size:
+            say(f"{left_out} of {each.size} in {each.name} have no answer in the other: left out", 0)
+    return found
 
 
 def _scorers(names: str, chosen: ScorerOptions) -> list[Scorer]:

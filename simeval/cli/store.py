@@ -70,7 +70,7 @@ def show_run(store: str, run: str, written: Written, wanted: Wanted, rows: Mappi
         if json_path is not None:
             write_json(json_path, runs.document(run_id))
         if written.html_path is not None:
-            write_report(written.html_path, StoredSource(runs, run_id))
+            write_report(written.html_path, StoredSource(database, run_id))
         if written.markdown_path is not None:
             write_text(written.markdown_path, _markdown(runs, run_id, store, written.baseline))
         if json_path != "-":

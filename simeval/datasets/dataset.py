@@ -7,7 +7,7 @@ import hashlib
 import json
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Literal, TypeGuard, get_args
 
@@ -18,6 +18,7 @@ from simeval.errors import DefinitionError
 
 Kind = Literal["kv", "llm", "chat"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+BASELINE = "baseline"  # the column of another version's answer
 REFERENCE = "reference"  # the column of the reference output, where there is one
 RETURNED = "returned"  # the key under which a message's metadata keeps what an app answered that is no text
 RESERVED = ("output", "conversation", "seed")  # columns that a dataset cannot give: they are of the trial
@@ -134,6 +135,27 @@ class Dataset:
         if not any(wanted(example) for example in source()):
             raise DefinitionError(f"dataset {self.name!r}", found=f"no example for {what}", do="see what it has")
         return check_dataset(lambda: filter(wanted, source()), name=self.name, kind=self.kind)
+
+    def against(self, other: "Dataset") -> "Dataset":
+        """Return the examples that were recorded in `other` too, with what was answered there as the column "baseline".
+
+        That is the last answer or, where the user said more than one thing, all messages. What was recorded in `other`
+        is held in memory. Raises DefinitionError where no example is in common, or there is a column "baseline".
+        """
+        where = f"dataset {self.name!r} against {other.name!r}"
+        if BASELINE in self.columns:
+            raise DefinitionError(where, found='it has a column "baseline" of its own', do="name that column otherwise")
+        answered = {each.key: _answered(each.conversation) for each in other if each.conversation is not None}
+        source = self.source
+        if not any(each.key in answered for each in source()):
+            raise DefinitionError(where, found="they have no example in common", do="give two records of one dataset")
+
+        def paired() -> Iterator[Example]:
+            for each in source():
+                if each.key in answered:
+                    yield replace(each, metadata={**each.metadata, BASELINE: answered[each.key]})
+
+        return check_dataset(paired, name=self.name, kind=self.kind)
 
     def _marked(self, what: str, wanted: str, marks: Callable[[Example], Sequence[str]]) -> "Dataset":
         there = sorted({mark for example in self for mark in marks(example) if mark})
@@ -272,6 +294,13 @@ def text_of(message: Mapping[str, Any]) -> str:
     parts = content if isinstance(content, list) else [content]
     texts = [part.get("text") if isinstance(part, Mapping) else part for part in parts]
     return "\n".join(str(text) for text in texts if text is not None)
+
+
+def _answered(conversation: Conversation) -> str | list[dict[str, str]]:
+    """Return the last answer of a conversation or, where the user said more than one thing, all messages."""
+    if sum(message.role == "user" for message in conversation.messages) < 2:
+        return conversation.output
+    return [{"role": message.role, "content": message.content} for message in conversation.messages]
 
 
 def _kind_of(example: Example) -> Kind:

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
-from simeval.core.tables import indent
 from simeval.core.trial import Judgement
 
 HOW_THEY_ENDED = {
@@ -56,7 +55,9 @@ class UserConduct:
 
 def show_conduct(conducts: Sequence[tuple[str, UserConduct]]) -> list[str]:
     """Write what simulated users did, each scenario's with its title: how all ended, and whose faults there were."""
-    ends = sum((Counter(conduct.ends) for _, conduct in conducts), Counter[str]())
+    ends = Counter[str]()
+    for _, conduct in conducts:
+        ends.update(conduct.ends)
     lines = []
     if any(ends[each] for each in _OF_USERS):
         lines.append("users: " + ", ".join(f"{ends[each]} {HOW_THEY_ENDED[each]}" for each in _OF_USERS if ends[each]))
@@ -67,7 +68,7 @@ def show_conduct(conducts: Sequence[tuple[str, UserConduct]]) -> list[str]:
     if faulty:
         lines.append(f"simulated users' faults: {faulty} of {trials} trials ({faulty / trials:.1%})")
         lines += [f"{title}: {_show_faults(conduct)}" for title, conduct in conducts if conduct.faulty][:MOST_SCENARIOS]
-    return [indent(line, 0) for line in lines]
+    return lines
 
 
 def _show_faults(conduct: UserConduct) -> str:

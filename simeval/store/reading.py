@@ -8,7 +8,7 @@ from datetime import datetime
 from math import nan
 from typing import Any
 
-from sqlalchemy import Connection, Table, and_, select
+from sqlalchemy import Connection, Table, and_, or_, select
 
 from simeval.core.controls import ControlRecord
 from simeval.core.conversation import Conversation, Message
@@ -40,13 +40,10 @@ Scores = Mapping[TrialKey, Mapping[int, Score]]
 
 
 def read_conversations(
-    connection: Connection, run_id: str, *, part: Part | None = None, in_outline: bool = False
+    connection: Connection, run_id: str, *, part: Part | None = None
 ) -> dict[TrialKey, TrialConversation]:
-    """Return the conversations of a run, or of a part of it, also those that were broken off.
-
-    In outline they are without what was said, in which style, and by which example.
-    """
-    messages = {} if in_outline else _messages(connection, run_id, part)
+    """Return the conversations of a run, or of a part of it, also those that were broken off."""
+    messages = _messages(connection, run_id, part)
     columns = [TRIALS.c[name] for name in ("trial", "scenario", "seed", "ended")]
     texts = [TRIALS.c[name] for name in ("writing_style", "stage", "error", "cause", "exact", "example")]
     query = _of_run(TRIALS, run_id, [*columns, *texts], part)
@@ -55,39 +52,45 @@ def read_conversations(
         example = shown
         if exact is not None:
             odd = exact_values(exact)
-            style, error, cause = odd.get("writing_style", style), odd.get("error", error), odd.get("cause", cause)
-            example = odd.get("example", shown)
+            style, example = odd.get("writing_style", style), odd.get("example", shown)
         key = (scenario, index)
         conversation = Conversation(
             messages=tuple(messages.get(key, ())),
-            writing_style=None if style is None or in_outline else json.loads(style),
+            writing_style=None if style is None else json.loads(style),
             ended=ended,
         )
-        failure = None if stage is None else Failure(stage=stage, error=error, cause=cause)
-        of_example = {} if example is None or in_outline else json.loads(example)
+        failure = read_failure(stage, error, cause, exact)
+        of_example = {} if example is None else json.loads(example)
         found[key] = TrialConversation(Trial(scenario, index, seed), conversation, failure, of_example)
     return found
 
 
-def read_scores(connection: Connection, run_id: str, *, part: Part | None = None, in_outline: bool = False) -> Scores:
-    """Return the scores of a run, by the position of their expectation; failures are left out.
+def read_failure(stage: Any, error: str, cause: str, exact: str | None) -> Failure | None:
+    """Return the failure in these columns of a row; None where there is none."""
+    if stage is None:
+        return None
+    odd = {} if exact is None else exact_values(exact)
+    return Failure(stage=stage, error=odd.get("error", error), cause=odd.get("cause", cause))
 
-    In outline they are without their reasons and details.
-    """
+
+def read_number(number: float, exact: str | None) -> float:
+    """Return the number in the column `value` of a row of scores, as it was measured."""
+    odd = {} if exact is None else exact_values(exact)
+    found: float = json.loads(odd["value"]) if "value" in odd else number
+    return found
+
+
+def read_scores(connection: Connection, run_id: str, *, part: Part | None = None) -> Scores:
+    """Return the scores of a run, by the position of their expectation; failures are left out."""
     names = ("trial", "scenario", "expectation", "value", "reasoning", "details", "exact")
     query = _of_run(SCORES, run_id, [SCORES.c[name] for name in names], part).where(SCORES.c.stage.is_(None))
     found: defaultdict[TrialKey, dict[int, Score]] = defaultdict(dict)
     for index, scenario, expectation, number, reasoning, details, exact in connection.execute(query):
-        if in_outline and number is not None and exact is None:
-            found[scenario, index][expectation] = Score(value=number)
-            continue
-        value = number
         if exact is not None:
             odd = exact_values(exact)
             reasoning, details = odd.get("reasoning", reasoning), odd.get("details", details)
-            value = json.loads(odd["value"]) if "value" in odd else number
         found[scenario, index][expectation] = Score.of(
-            value, reasoning=reasoning, details=None if details is None else json.loads(details)
+            read_number(number, exact), reasoning=reasoning, details=None if details is None else json.loads(details)
         )
     return dict(found)
 
@@ -99,10 +102,9 @@ def read_failures(
     names = ("trial", "scenario", "expectation", "stage", "error", "cause", "exact")
     query = _of_run(SCORES, run_id, [SCORES.c[name] for name in names], part).where(SCORES.c.stage.is_not(None))
     found: defaultdict[TrialKey, dict[int, Failure]] = defaultdict(dict)
-    for row in connection.execute(query).mappings():
-        each = as_written(row)
-        failure = Failure(stage=each["stage"], error=each["error"], cause=each["cause"])
-        found[each["scenario"], each["trial"]][each["expectation"]] = failure
+    for index, scenario, expectation, *failed in connection.execute(query):
+        if failure := read_failure(*failed):
+            found[scenario, index][expectation] = failure
     return dict(found)
 
 
@@ -111,15 +113,16 @@ def find_text(connection: Connection, run_id: str, text: str) -> set[TrialKey]:
     wanted, found = text.casefold(), set[TrialKey]()
     for table, names in SEARCHED:
         columns = [table.c[name] for name in ("scenario", "trial", "exact", *names)]
-        rows = connection.execution_options(yield_per=READ_AT_ONCE).execute(
-            select(*columns).where(table.c.run_id == run_id)
-        )
+        has_text = or_(*(table.c[name].is_not(None) for name in names))
+        query = select(*columns).where(table.c.run_id == run_id, has_text)
+        rows = connection.execution_options(yield_per=READ_AT_ONCE).execute(query)
         for scenario, index, exact, *texts in rows:
             if (scenario, index) in found:
                 continue
-            odd = {} if exact is None else exact_values(exact)
-            said = [odd.get(name, each) for name, each in zip(names, texts, strict=True)]
-            if any(each and wanted in _readable(each) for each in said):
+            if exact is not None:
+                odd = exact_values(exact)
+                texts = [odd.get(name, each) for name, each in zip(names, texts, strict=True)]
+            if any(each and wanted in _readable(each) for each in texts):
                 found.add((scenario, index))
     return found
 
@@ -171,11 +174,11 @@ def read_controls(connection: Connection, run_id: str) -> dict[str, ControlRecor
 
 
 def read_measured(
-    connection: Connection, run_id: str, *, part: Part | None = None, in_outline: bool = False
+    connection: Connection, run_id: str, *, part: Part | None = None
 ) -> Iterator[tuple[TrialConversation, Mapping[int, Score | Failure]]]:
     """Yield the trials of a run, or a part of it, in order, with what was measured by the position of its measure."""
-    held = read_conversations(connection, run_id, part=part, in_outline=in_outline)
-    scores = read_scores(connection, run_id, part=part, in_outline=in_outline)
+    held = read_conversations(connection, run_id, part=part)
+    scores = read_scores(connection, run_id, part=part)
     failures = read_failures(connection, run_id, part=part)
     for key, each in sorted(held.items()):
         yield each, {**failures.get(key, {}), **scores.get(key, {})}

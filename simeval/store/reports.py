@@ -1,29 +1,38 @@
 """A run of a store as a report reads it: its head at once, its conversations a few at a time."""
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 from simeval.core.serialization import Json
 from simeval.core.trial import Judgement
-from simeval.results.html.source import Rubrics
+from simeval.results.html.heads import scenarios_of
+from simeval.results.html.source import Outline, Rubrics
+from simeval.results.html.trials import required_of
+from simeval.store.database import Database
+from simeval.store.outlines import read_outlines
 from simeval.store.runs import Runs
 
 
 class StoredSource:
     """A run that a store keeps, whether it has ended or not."""
 
-    def __init__(self, runs: Runs, run_id: str) -> None:
-        self._runs, self._run_id = runs, run_id
-        self._labels = runs.labels(run_id)
-        self.document: Json = runs.head(run_id)
-        self.rubrics: Rubrics = runs.rubrics(run_id)
+    def __init__(self, database: Database, run_id: str) -> None:
+        self._database, self._runs, self._run_id = database, Runs(database), run_id
+        self._labels = self._runs.labels(run_id)
+        self.document: Json = self._runs.head(run_id)
+        self.rubrics: Rubrics = self._runs.rubrics(run_id)
 
     def labels(self, scenario: int) -> Sequence[str]:
         return self._labels[scenario]
 
-    def outlines(self, scenario: int) -> Sequence[Judgement]:
-        found = self._trials(scenario, None, in_outline=True)
-        counted = set(self.counted(scenario, [each.trial.index for each in found]))
-        return [each for each in found if each.trial.index in counted]
+    def outlines(self, scenario: int) -> Sequence[Outline]:
+        measured = required_of(self._labels[scenario], scenarios_of(self.document)[scenario]["expectations"])
+        required = [place for place, each in enumerate(measured) if each.is_required]
+        size, run_id = len(measured), self._run_id
+        read = partial(read_outlines, run_id=run_id, scenario=scenario, measures=size, required=required)
+        found = self._database.read(read)
+        counted = set(self.counted(scenario, [each.index for each in found]))
+        return [each for each in found if each.index in counted]
 
     def counted(self, scenario: int, indexes: Sequence[int]) -> Sequence[int]:
         """Return those of some trials that the report is of: what was finished beside them is not shown."""
@@ -33,8 +42,4 @@ class StoredSource:
         return [index for index in indexes if index < end]
 
     def read(self, scenario: int, indexes: Sequence[int]) -> Iterable[Judgement]:
-        return self._trials(scenario, indexes)
-
-    def _trials(self, scenario: int, indexes: Sequence[int] | None, *, in_outline: bool = False) -> list[Judgement]:
-        measures = len(self._labels[scenario])
-        return self._runs.trials(self._run_id, scenario, indexes, measures=measures, in_outline=in_outline)
+        return self._runs.trials(self._run_id, scenario, indexes, measures=len(self._labels[scenario]))

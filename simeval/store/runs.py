@@ -95,7 +95,7 @@ class Runs:
     def labels(self, run_id: str) -> list[list[str]]:
         """Return what the scores of each scenario are called, by their positions."""
         return self._database.read(
-            lambda connection: [json.loads(each["labels"]) for each in _rows(connection, run_id)]
+            lambda connection: [json.loads(each["labels"]) for each in _rows(connection, run_id, "labels")]
         )
 
     def rubrics(self, run_id: str) -> Mapping[str, Mapping[str, str]]:
@@ -109,15 +109,13 @@ class Runs:
         indexes: Sequence[int] | None = None,
         *,
         measures: int,
-        in_outline: bool = False,
     ) -> list[Judgement]:
         """Return the trials of a scenario with their `measures`, in the order dealt, by default all.
 
-        A measure that is not there was not needed, or is not there yet. In outline they are without what was said,
-        and scores without their reasons.
+        A measure that is not there was not needed, or is not there yet.
         """
         part = Part(scenario, indexes=indexes)
-        return self._database.read(lambda found: _trials(found, run_id, part, measures, in_outline=in_outline))
+        return self._database.read(lambda found: _trials(found, run_id, part, measures))
 
     def found(self, run_id: str, text: str) -> Mapping[int, Sequence[int]]:
         """Return the trials of each scenario in which a text stands, whatever its case, in order."""
@@ -305,9 +303,10 @@ def _progress(connection: Connection, run_id: str) -> list[ScenarioProgress]:
     ]
 
 
-def _rows(connection: Connection, run_id: str) -> list[Mapping[str, Any]]:
-    """Return the rows of a run's scenarios, in the suite's order."""
-    query = select(SCENARIOS).where(SCENARIOS.c.run_id == run_id).order_by(SCENARIOS.c.scenario)
+def _rows(connection: Connection, run_id: str, *names: str) -> list[Mapping[str, Any]]:
+    """Return the rows of a run's scenarios, in the suite's order; all columns where none are named."""
+    columns = [SCENARIOS.c[each] for each in (*names, "exact")] if names else SCENARIOS.c
+    query = select(*columns).where(SCENARIOS.c.run_id == run_id).order_by(SCENARIOS.c.scenario)
     return [as_written(row) for row in connection.execute(query).mappings()]
 
 
@@ -343,7 +342,7 @@ def _begun(connection: Connection, run: Mapping[str, Any], *, is_going: bool) ->
     }
 
 
-def _trials(connection: Connection, run_id: str, part: Part, measures: int, *, in_outline: bool) -> list[Judgement]:
+def _trials(connection: Connection, run_id: str, part: Part, measures: int) -> list[Judgement]:
     return [
         Judgement(
             trial=each.trial,
@@ -351,7 +350,7 @@ def _trials(connection: Connection, run_id: str, part: Part, measures: int, *, i
             results=tuple(each.failure or measured.get(place, UNNEEDED) for place in range(measures)),
             failure=each.failure,
         )
-        for each, measured in read_measured(connection, run_id, part=part, in_outline=in_outline)
+        for each, measured in read_measured(connection, run_id, part=part)
     ]
 
 

@@ -26,6 +26,12 @@ def test_without_a_key_a_first_look_is_in_order_and_nothing_is_left_behind(tmp_p
     assert not list(tmp_path.iterdir())
 
 
+def test_it_says_that_no_model_of_toxicity_and_bias_comes_with_simeval(tmp_path: Path) -> None:
+    told = MARGIN.sub(" ", simeval(tmp_path, "doctor", **NO_KEYS).stdout)
+
+    assert "toxicity and bias: none comes with simeval, their models are downloaded" in told
+
+
 def test_what_is_missing_is_told_together_and_ends_with_1(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 

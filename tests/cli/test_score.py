@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import simeval
+from tests.support.command_line import SHOP, SUITE, simeval
 
 SCORER = """
 from simeval import scorer
+from simeval.scorers import Preference
 
 
 @scorer
@@ -18,6 +19,15 @@ def thanks(output):
 
 def again(message):
     return '{"answer": "thank you"}'
+
+
+def more(input, first, second):
+    if len(first) == len(second):
+        return "tie"
+    return "first" if len(first) > len(second) else "second"
+
+
+longer = Preference(name="longer", prefer=more)
 """
 
 
@@ -166,3 +176,47 @@ class TestRuns:
 
         assert found.returncode == 2
         assert found.stderr.startswith("simeval: 'last': there is neither such a file nor a store; ")
+
+
+class TestAgainst:
+    def test_a_new_version_is_preferred_to_what_was_recorded_by_example(self, folder: Path) -> None:
+        arguments = ("--against", "chat.jsonl", "--app", "mine:again", "--scorers", "mine:longer", "--seed", "1")
+        done = simeval(folder, "score", "chat.jsonl", *arguments, "--store", "none", "--json", "out.json")
+
+        found = json.loads((folder / "out.json").read_text("utf-8"))["summaries"]["longer"]
+        assert done.returncode == 0, done.stderr
+        assert {name: found[name]["value"] for name in ("won", "lost", "prefers_first")} == {
+            "won": 1.0,
+            "lost": 0.0,
+            "prefers_first": 0.5,
+        }
+        assert found["p_output_better"]["value"] == pytest.approx(0.5**20)
+
+    def test_two_runs_are_held_against_each_other(self, folder: Path) -> None:
+        simeval(folder, "score", "chat.jsonl", "--scorers", "turn_count", "--json", "old.json")
+        simeval(folder, "score", "chat.jsonl", "--scorers", "turn_count", "--app", "mine:again")
+        old = json.loads((folder / "old.json").read_text("utf-8"))["run_id"]
+
+        done = simeval(folder, "score", "last", "--against", old, "--scorers", "mine:longer", "--json", "out.json")
+
+        assert done.returncode == 0, done.stderr
+        assert json.loads((folder / "out.json").read_text("utf-8"))["summaries"]["longer"]["won"]["value"] == 1.0
+
+    def test_runs_of_suites_with_other_seeds_are_no_pairs(self, folder: Path) -> None:
+        (folder / "suite.yaml").write_text(SUITE)
+        (folder / "shop.py").write_text(SHOP)
+        runs = [
+            simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--seed", seed, "--json", f"{seed}.json")
+            for seed in ("1", "2")
+        ]
+        first = json.loads((folder / "1.json").read_text("utf-8"))["run_id"]
+
+        done = simeval(folder, "score", "last", "--against", first, "--scorers", "mine:longer")
+
+        assert [each.returncode for each in runs] == [0, 0]
+        assert (done.returncode, "the seeds 1 and 2" in done.stderr) == (2, True)
+
+    def test_what_is_held_against_itself_is_refused(self, folder: Path) -> None:
+        arguments = ("--against", "chat.jsonl", "--scorers", "mine:longer", "--store", "none")
+
+        assert "both are one" in simeval(folder, "score", "chat.jsonl", *arguments).stderr

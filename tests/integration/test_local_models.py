@@ -262,7 +262,10 @@ async def test_a_folder_with_a_broken_model_is_unusable(folder: Path, tmp_path: 
         (" ", "found an empty name"),
         ("./nowhere", "there is no such folder"),
         ("/a/b/c", "there is no such folder"),
-        ("someone/never-downloaded", "downloads are switched off; allow downloads, give a folder, or use 'minilm'"),
+        (
+            "someone/never-downloaded",
+            "downloads are switched off; allow the download or give a folder with the model; without",
+        ),
         ("simeval", r"no config.json in .*simeval'; name a folder"),
     ],
 )

@@ -2,17 +2,16 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from simeval.core.serialization import Json
-from simeval.core.trial import Judgement
 from simeval.errors import DefinitionError
-from simeval.results.html.blocks import as_json, charts_of
+from simeval.results.html.blocks import charts_of
 from simeval.results.html.heads import head_of, scenarios_of
 from simeval.results.html.page import mark_of, served_page
 from simeval.results.html.record import Report
-from simeval.results.html.trials import Required, outline_of, report_trial, required_of, worst_first
+from simeval.results.html.trials import Required, in_short, report_trial, required_of, worst_first
 from simeval.store.database import Database
 from simeval.store.overview import Overview
 from simeval.store.reports import StoredSource
@@ -46,14 +45,14 @@ class _Read:
 
     source: StoredSource
     report: Report
-    orders: Recent[tuple[Sequence[int], Sequence[Json]]] = field(default_factory=Recent)
+    orders: Recent[tuple[Sequence[int], Json]] = field(default_factory=Recent)
 
 
 class RunPages:
     """Reads what the page of a run shows. Raises DefinitionError for what is not there."""
 
     def __init__(self, database: Database, *, finds: bool) -> None:
-        self._runs, self._overview, self._finds = Runs(database), Overview(database), finds
+        self._database, self._runs, self._overview, self._finds = database, Runs(database), Overview(database), finds
         self._read = Recent[_Read](4)
 
     def page(self, run_id: str, links: Sequence[tuple[str, str]]) -> str:
@@ -70,7 +69,7 @@ class RunPages:
         found = self._at(run_id)
         return {
             "mark": mark_of(found.report.outcome),
-            "report": as_json(found.report),
+            "report": found.report,
             "kept": [each.trials for each in found.report.scenarios],
             "going": found.source.document.get("status") == "running",
             "finds": self._finds,
@@ -83,7 +82,7 @@ class RunPages:
         return {
             "labels": [each.label for each in required],
             "charts": [charts_of(each) for each in expectations],
-            "trials": self._order(found, scenario)[1],
+            **self._order(found, scenario)[1],
             "at_once": AT_ONCE,
         }
 
@@ -96,7 +95,7 @@ class RunPages:
         if not wanted:
             raise DefinitionError(f"run {run_id}", found=f"scenario {scenario} has no part {number}", do="look again")
         read = {each.trial.index: each for each in found.source.read(scenario, wanted)}
-        return {"trials": [asdict(report_trial(read[index], required)) for index in wanted if index in read]}
+        return {"trials": [report_trial(read[index], required) for index in wanted if index in read]}
 
     def find(self, run_id: str, text: str) -> Json:
         """Return in which trials of each scenario a text stands."""
@@ -115,7 +114,7 @@ class RunPages:
         return self._read.get((run_id, self._overview.stamp(run_id)), lambda: self._new(run_id))
 
     def _new(self, run_id: str) -> _Read:
-        source = StoredSource(self._runs, run_id)
+        source = StoredSource(self._database, run_id)
         return _Read(source, head_of(source.document, source.rubrics))
 
     def _required(self, found: _Read, scenario: int) -> tuple[Sequence[Required], Sequence[Json]]:
@@ -125,11 +124,11 @@ class RunPages:
         expectations = scenarios[scenario]["expectations"]
         return required_of(found.source.labels(scenario), expectations), expectations
 
-    def _order(self, found: _Read, scenario: int) -> tuple[Sequence[int], Sequence[Json]]:
-        def read() -> tuple[Sequence[int], Sequence[Json]]:
+    def _order(self, found: _Read, scenario: int) -> tuple[Sequence[int], Json]:
+        def read() -> tuple[Sequence[int], Json]:
             required, _ = self._required(found, scenario)
-            outlines: dict[int, Judgement] = {each.trial.index: each for each in found.source.outlines(scenario)}
+            outlines = {each.index: each for each in found.source.outlines(scenario)}
             order = worst_first(list(outlines.values()), required)
-            return order, [outline_of(outlines[index], required) for index in order]
+            return order, in_short([outlines[index] for index in order], required)
 
         return found.orders.get(scenario, read)

@@ -18,6 +18,7 @@ from aiohttp.typedefs import Handler, Middleware
 
 from simeval.cli.view.label_page import LabelPages
 from simeval.cli.view.site import Answer, Site
+from simeval.engine.garbage import collected_seldom
 from simeval.errors import DefinitionError, SimevalError
 
 HOST = "127.0.0.1"
@@ -46,7 +47,8 @@ def listening(port: int) -> socket.socket:
 def serve(site: Site, labels: LabelPages, listener: socket.socket, token: str) -> None:
     """Answer until Ctrl-C."""
     app = viewer(site, labels, port=listener.getsockname()[1], token=token)
-    web.run_app(app, sock=listener, print=None, access_log=None)
+    with collected_seldom():
+        web.run_app(app, sock=listener, print=None, access_log=None)
 
 
 def viewer(site: Site, labels: LabelPages, *, port: int, token: str) -> web.Application:

@@ -1,6 +1,5 @@
 """The pages of a store and what they ask for, by their paths: the same for a server and for a folder of files."""
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from simeval.cli.view.listing import Listing
 from simeval.cli.view.run_page import AT_ONCE, RunPages
 from simeval.core.serialization import Json
 from simeval.errors import DefinitionError
-from simeval.results.html.blocks import as_json
+from simeval.results.html.blocks import as_text
 from simeval.results.html.page import app_page
 from simeval.store.database import Database
 from simeval.store.runs import Runs
@@ -61,7 +60,7 @@ class Site:
         """Return every path, of comparisons those of a run with the one before it."""
         yield from ("", "list.json")
         for group in self._listing.groups():
-            ended = [each.run_id for each in group.runs if each.outcome]
+            ended = [each.run_id for each in group.runs if each.status in ("finished", "stopped")]
             for run in group.runs:
                 yield from self._paths_of(run.run_id)
             for newer, older in pairwise(ended):
@@ -78,8 +77,7 @@ class Site:
         return app_page("simeval", "list.js", self._listed())
 
     def _listed(self) -> Json:
-        found: Json = as_json({**self._listing.data(), "has_labels": self._has_labels})
-        return found
+        return {**self._listing.data(), "has_labels": self._has_labels}
 
     def _run(self, run_id: str) -> str:
         can_label = self._has_labels and self._run_pages.is_judged(run_id)
@@ -100,4 +98,4 @@ class Site:
 
 def as_answer(data: object) -> Answer:
     """Return data as a page asks for it."""
-    return Answer("json", json.dumps(data))
+    return Answer("json", as_text(data))

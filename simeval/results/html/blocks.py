@@ -54,10 +54,10 @@ def block_of(
 ) -> Block:
     """Return the block of a scenario with as many of its trials as there is room for."""
     writer = _Writer()
-    writer.write(json.dumps({"labels": labels, "charts": charts})[:-1] + ', "trials": [')
+    writer.write(as_text({"labels": labels, "charts": charts})[:-1] + ', "trials": [')
     kept = 0
     for trial in trials:
-        writer.write((", " if kept else "") + json.dumps(trial, default=_fields))
+        writer.write((", " if kept else "") + as_text(trial))
         kept += 1
         if writer.size >= room and kept >= LEAST_KEPT:
             break
@@ -115,21 +115,32 @@ class _Writer:
 def packed(value: object) -> str:
     """Return a value as compressed JSON, in letters that end no element of a page."""
     writer = _Writer()
-    writer.write(json.dumps(as_json(value)))
+    writer.write(as_text(value))
     return writer.text()
 
 
-def _fields(record: Any) -> Mapping[str, Any]:
-    """Return what a record holds, which is in the form JSON has: `as_json` would look at each word of it."""
-    return {each.name: getattr(record, each.name) for each in fields(record)}
+def as_text(value: object) -> str:
+    """Write records as JSON. What they hold is in its form already, but for numbers that are none: these are null."""
+    try:
+        return json.dumps(value, default=_opened, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(value))
 
 
-def as_json(value: object) -> Any:
-    """Return records in the form JSON has; what they hold is in that form already, but for numbers that are none."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {each.name: as_json(getattr(value, each.name)) for each in fields(value)}
+def _opened(value: Any) -> object:
+    """Return what JSON has no form for in one that it has."""
+    if is_dataclass(value):
+        return {each.name: getattr(value, each.name) for each in fields(value)}
     if isinstance(value, Mapping):
-        return {str(name): as_json(each) for name, each in value.items()}
-    if isinstance(value, Iterable) and not isinstance(value, str):
-        return [as_json(each) for each in value]
-    return plain(value)
+        return dict(value)
+    return list(value) if isinstance(value, Iterable) else plain(value)
+
+
+def _finite(value: object) -> object:
+    if value is None or isinstance(value, (str, int, float)):
+        return plain(value)
+    if isinstance(value, (list, tuple)):
+        return list(map(_finite, value))
+    if isinstance(value, dict):
+        return {name: _finite(each) for name, each in value.items()}
+    return _finite(_opened(value))

@@ -209,7 +209,7 @@ def _users(found: Json) -> list[str]:
     if not conduct:
         return []
     known = {name: conduct[name] for name in UserConduct.__dataclass_fields__ if name in conduct}
-    said = show_conduct([("which", UserConduct(**known))])
+    said = show_conduct([("faults", UserConduct(**known))])
     return [f"{line[:1].upper()}{line[1:]}" for line in said]
 
 

@@ -1,12 +1,11 @@
 """Where a report is read from: the result without its conversations, and these a few at a time."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from simeval.core.conversation import Conversation
 from simeval.core.serialization import Json
-from simeval.core.trial import Judgement, Trial
+from simeval.core.trial import Failure, Judgement, Score
 from simeval.core.version import __version__
 from simeval.results.encoding import encode_experiment, encode_head, encode_scenario
 
@@ -15,6 +14,20 @@ if TYPE_CHECKING:  # results write themselves by what is here
     from simeval.results.suite import ExpectationResult, SuiteResult
 
 Rubrics = Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What a trial came to, without what was said in it; reasons of scores may be missing."""
+
+    index: int
+    results: tuple[Score | Failure, ...]
+    failure: Failure | None = None
+
+    @classmethod
+    def of(cls, judgement: Judgement) -> "Outline":
+        """Return the outline of a trial."""
+        return cls(judgement.trial.index, judgement.results, judgement.failure)
 
 
 class Source(Protocol):
@@ -34,8 +47,8 @@ class Source(Protocol):
     def labels(self, scenario: int) -> Sequence[str]:
         """Return what the results of its trials are called, in their order."""
 
-    def outlines(self, scenario: int) -> Sequence[Judgement]:
-        """Return all its trials, in the order dealt; what was said in them, and reasons of scores, may be missing."""
+    def outlines(self, scenario: int) -> Sequence[Outline]:
+        """Return all its trials in outline, in the order dealt."""
 
     def read(self, scenario: int, indexes: Sequence[int]) -> Iterable[Judgement]:
         """Return some of its trials with what was said, in any order."""
@@ -55,8 +68,8 @@ class SuiteSource:
     def labels(self, scenario: int) -> Sequence[str]:
         return [each.label for each in self._results[scenario].expectations]
 
-    def outlines(self, scenario: int) -> Sequence[Judgement]:
-        return self._results[scenario].judgements
+    def outlines(self, scenario: int) -> Sequence[Outline]:
+        return list(map(Outline.of, self._results[scenario].judgements))
 
     def read(self, scenario: int, indexes: Sequence[int]) -> Iterable[Judgement]:
         found = {each.trial.index: each for each in self._results[scenario].judgements}
@@ -74,18 +87,15 @@ class ExperimentSource:
     def labels(self, scenario: int) -> Sequence[str]:  # noqa: ARG002  (there is one)
         return [each.label for each in self._result.expectations]
 
-    def outlines(self, scenario: int) -> Sequence[Judgement]:  # noqa: ARG002
-        worst = {each.trial.index: each for each in self._result.worst.values()}
-        return [self._judged(index, worst.get(index)) for index in range(self._result.answers)]
+    def outlines(self, scenario: int) -> Sequence[Outline]:  # noqa: ARG002
+        return [Outline(index, self._results(index)) for index in range(self._result.answers)]
 
-    def read(self, scenario: int, indexes: Sequence[int]) -> Iterable[Judgement]:
-        return [each for each in self.outlines(scenario) if each.trial.index in indexes and each.conversation.messages]
+    def read(self, scenario: int, indexes: Sequence[int]) -> Iterable[Judgement]:  # noqa: ARG002
+        held = {each.trial.index: each for each in self._result.worst.values() if each.conversation.messages}
+        return [replace(held[index], results=self._results(index)) for index in indexes if index in held]
 
-    def _judged(self, index: int, held: Judgement | None) -> Judgement:
-        results = tuple(each.results[index] for each in self._result.expectations if index < len(each.results))
-        if held is None:
-            return Judgement(trial=Trial(0, index, 0), conversation=Conversation(), results=results)
-        return replace(held, results=results)
+    def _results(self, index: int) -> tuple[Score | Failure, ...]:
+        return tuple(each.results[index] for each in self._result.expectations if index < len(each.results))
 
 
 def _rubrics(expectations: Sequence["ExpectationResult"]) -> Rubrics:

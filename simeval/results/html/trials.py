@@ -9,9 +9,11 @@ from simeval.core.conversation import FIRST_TEXT, STATUS, USER_FAULTS, Message
 from simeval.core.serialization import encode_message, plain
 from simeval.core.trial import CANNOT_TELL, Failure, Judgement, Score
 from simeval.results.html.record import ReportTrial
+from simeval.results.html.source import Outline
 from simeval.results.screen.page import ShownCut
 
 SHOWN_METADATA = (STATUS, USER_FAULTS, FIRST_TEXT, "model")  # of a message
+FAULTS = "the simulated user: "  # before the kinds of faults, in the failure of a trial
 LONGEST_CAUSE = 140  # characters of what went wrong, as the name of a group
 MET, MISSED, MISSING, UNNEEDED, MEASURED = "met", "missed", "missing", "unneeded", "measured"
 STAGES = {
@@ -60,18 +62,16 @@ class Required:
         return (2 if state == MISSED else 0), beyond
 
 
-def worst_first(outlines: Sequence[Judgement], required: Sequence[Required]) -> list[int]:
+def worst_first(outlines: Sequence[Outline], required: Sequence[Required]) -> list[int]:
     """Return the indexes of trials: the worst of each requirement in turn, then those that speak against nothing."""
     columns = [list(_against(outlines, place, each)) for place, each in enumerate(required) if each.is_required]
     in_turn = chain.from_iterable(zip_longest(*columns))
     first = dict.fromkeys(index for index in in_turn if index is not None)
-    return [*first, *(each.trial.index for each in outlines if each.trial.index not in first)]
+    return [*first, *(each.index for each in outlines if each.index not in first)]
 
 
-def _against(outlines: Sequence[Judgement], place: int, required: Required) -> Iterator[int]:
-    found = [
-        (required.badness(each.results[place]), each.trial.index) for each in outlines if place < len(each.results)
-    ]
+def _against(outlines: Sequence[Outline], place: int, required: Required) -> Iterator[int]:
+    found = [(required.badness(each.results[place]), each.index) for each in outlines if place < len(each.results)]
     found.sort(key=lambda each: (-each[0][0], -each[0][1], each[1]))
     return (index for (rank, _), index in found if rank)
 
@@ -81,7 +81,8 @@ def report_trial(judgement: Judgement, required: Sequence[Required]) -> ReportTr
     found = zip(required, judgement.results, strict=False)
     talk = judgement.conversation
     return ReportTrial(
-        **outline_of(judgement, required),
+        index=judgement.trial.index,
+        **_stands(*_standing(Outline.of(judgement), required)),
         scores={each.label: _score(result) for each, result in found if isinstance(result, Score)},
         turns=[_turn(message) for message in talk.messages],
         ended=talk.ended,
@@ -91,34 +92,39 @@ def report_trial(judgement: Judgement, required: Sequence[Required]) -> ReportTr
     )
 
 
-def outline_of(judgement: Judgement, required: Sequence[Required]) -> dict[str, Any]:
+def in_short(outlines: Iterable[Outline], required: Sequence[Required]) -> dict[str, Any]:
+    """Return many trials, each as its index and the place of what it has `alike` with others."""
+    places: dict[tuple[str, ...], int] = {}
+    trials = [(each.index, places.setdefault(_standing(each, required), len(places))) for each in outlines]
+    return {"alike": [_stands(*standing) for standing in places], "trials": trials}
+
+
+def _standing(outline: Outline, required: Sequence[Required]) -> tuple[str, ...]:
+    """Return the reason of a trial, and its states."""
+    states = [each.state(result) for each, result in zip(required, outline.results, strict=False)]
+    return _reason(outline, required, states), *states
+
+
+def _stands(reason: str, *states: str) -> dict[str, Any]:
     """Return what is known of a trial before what was said in it is read."""
-    states = [each.state(result) for each, result in zip(required, judgement.results, strict=False)]
-    return {
-        "index": judgement.trial.index,
-        "reason": reason_of(judgement, required),
-        "worst": _is_worst(states),
-        "states": states,
-    }
+    return {"reason": reason, "worst": MISSED in states or MISSING in states, "states": states}
 
 
-def _is_worst(states: Sequence[str]) -> bool:
-    return MISSED in states or MISSING in states
-
-
-def reason_of(judgement: Judgement, required: Sequence[Required]) -> str:
+def _reason(outline: Outline, required: Sequence[Required], states: Sequence[str]) -> str:
     """Say why a trial speaks against what is required, in the words of its group; empty where it does not."""
-    for failure in judgement.failures:
-        if failure.is_user_fault:
-            kinds = ", ".join(dict.fromkeys(judgement.conversation.user_faults)) or failure.error
-            return f"The simulated user did not do its part: {kinds.replace('_', ' ')}"
-        if failure.cause == CANNOT_TELL:
-            return "The judge could not tell"
-        return _cut(f"{STAGES.get(failure.stage, failure.stage)}: {failure.error}")
-    missed = [
-        each.label for each, result in zip(required, judgement.results, strict=False) if each.state(result) == MISSED
-    ]
+    failures = (each for each in outline.results if isinstance(each, Failure) and not each.is_unneeded)
+    if failure := outline.failure or next(failures, None):
+        return _why(failure)
+    missed = [each.label for each, state in zip(required, states, strict=False) if state == MISSED]
     return f"Not met: {' · '.join(missed)}" if missed else ""
+
+
+def _why(failure: Failure) -> str:
+    if failure.is_user_fault:
+        return f"The simulated user did not do its part: {failure.error.removeprefix(FAULTS).replace('_', ' ')}"
+    if failure.cause == CANNOT_TELL:
+        return "The judge could not tell"
+    return _cut(f"{STAGES.get(failure.stage, failure.stage)}: {failure.error}")
 
 
 def _cut(text: str) -> str:

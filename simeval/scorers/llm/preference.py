@@ -7,7 +7,7 @@ A judge that goes by the place of an answer, and not by its content, so comes to
 """
 
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Literal
@@ -17,11 +17,12 @@ import anyio.to_thread
 
 from simeval.core import seeds
 from simeval.core.bounds import UNIT, BoundsByPath
-from simeval.core.conversation import AppResponse
+from simeval.core.conversation import AppResponse, Conversation
 from simeval.core.direction import by_path
 from simeval.core.settings import DEFAULTS
 from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import is_number, require
+from simeval.datasets.dataset import is_chat, text_of
 from simeval.models.protocol.replies import Reasoning, Reply
 from simeval.scorers.base import COLUMNS, Callers, Scorer
 from simeval.scorers.llm.graded import Graded, needed
@@ -64,6 +65,8 @@ class Preference(Graded):
     sync or async, that is asked with the example's input. An LLM prefers one by `criteria`, or `prefer` does: a
     function of (input, first, second), sync or async, that returns "first", "second" or "tie"; a plain one runs in a
     thread. Neither function may take longer than `function_timeout_seconds`; None is for people.
+
+    A baseline of messages is a whole conversation, and so is what it is held against.
 
     Both orders are asked, one after the other; which is asked first depends on the seed. Answers that differ make a
     tie, which is not `consistent`. An app that failed on an example has lost it; where anything else failed, the
@@ -113,7 +116,13 @@ Answer with a JSON object: {"reasoning": a brief explanation, "preferred": "firs
         return self if self.prefer else super().bind(callers)
 
     async def score(
-        self, output: Any, baseline: Any = None, input: Any = "", seed: int = 0, **columns: Any
+        self,
+        output: Any,
+        baseline: Any = None,
+        input: Any = "",
+        seed: int = 0,
+        conversation: Conversation | None = None,
+        **columns: Any,
     ) -> dict[str, Any]:
         """Return {"preference": 1 (output), 0.5 or 0, "consistent", "first_order", "second_order", "reasoning"}.
 
@@ -126,6 +135,9 @@ Answer with a JSON object: {"reasoning": a brief explanation, "preferred": "firs
             baseline = await self._answer(self.baseline, input)
         if baseline is None:
             raise ValueError("there is no baseline, so nothing can be preferred to it")
+        if is_chat(baseline) and conversation is not None:
+            output = _said((each.role, each.content) for each in conversation.messages)
+            baseline = _said((each["role"], text_of(each)) for each in baseline)
         asked = {**columns, "input": input, "criteria": self.criteria}
         found, reasons = {}, {}
         orders = ["first_order", "second_order"]
@@ -175,7 +187,7 @@ Answer with a JSON object: {"reasoning": a brief explanation, "preferred": "firs
         """Return the win rate of the output with its interval, what it proves, and how far the order swayed the judge.
 
         An example with repetitions counts once, by their mean, and is `won` above 1/2. What is missing is in no value,
-        and counts against both ends of the interval (2.5% error on each side, by examples) and both p-values. Those are
+        and counts against both ends of the interval (5% error on each side, by examples) and both p-values. Those are
         of sign tests, whose n is without ties: `p_output_better` has the hypothesis that the output wins at most as
         many examples as it loses. `consistent` is the share of pairs of answers that agree, `prefers_first` the share
         of the answers that are no tie which name the one shown first: 1/2 without position bias.
@@ -184,6 +196,10 @@ Answer with a JSON object: {"reasoning": a brief explanation, "preferred": "firs
         for each in scored:
             examples.setdefault(each.example, []).append(_score_of(each))
         return {**_concluded(list(examples.values())), **_swayed(scored)}
+
+
+def _said(messages: Iterable[tuple[str, str]]) -> str:
+    return "\n\n".join(f"{role}: {content}" for role, content in messages)
 
 
 def _score_of(scored: Scored) -> float | None:

@@ -330,3 +330,35 @@ def test_a_recorded_conversation_is_read_as_it_was_written() -> None:
     example = Example(conversation=Conversation(messages=(*conversation("hi").messages, spoken), ended="recorded"))
 
     assert decode_example(encode_example(example)) == example
+
+
+def recorded(*answers: str, question: str = "q") -> list[Example]:
+    talks = [conversation(f"{question}{n}", answer) for n, answer in enumerate(answers)]
+    return [Example(conversation=talk) for talk in talks]
+
+
+def test_what_was_answered_elsewhere_is_the_baseline_of_the_same_example() -> None:
+    found = dataset(*recorded("new 0", "new 1")).against(dataset(*recorded("old 0", "old 1", "old 2")))
+
+    assert [(each.conversation and each.conversation.output, each.columns()["baseline"]) for each in found] == [
+        ("new 0", "old 0"),
+        ("new 1", "old 1"),
+    ]
+
+
+def test_the_baseline_of_a_longer_conversation_is_all_that_was_said() -> None:
+    [found] = dataset(Example(conversation=conversation("a", "b", "c", "d"), example_id="one")).against(
+        dataset(Example(conversation=conversation("a", "B", "c", "D"), example_id="one"))
+    )
+
+    assert [each["content"] for each in found.columns()["baseline"]] == ["a", "B", "c", "D"]
+
+
+def test_records_without_a_common_example_are_not_held_against_each_other() -> None:
+    with pytest.raises(DefinitionError, match="no example in common"):
+        dataset(*recorded("a")).against(dataset(*recorded("a", question="other ")))
+
+
+def test_a_baseline_that_is_there_is_not_replaced() -> None:
+    with pytest.raises(DefinitionError, match='a column "baseline" of its own'):
+        dataset(*asked("q", metadata={"baseline": "mine"})).against(dataset(*recorded("a")))

@@ -10,6 +10,7 @@ from simeval.core.conversation import AppResponse
 from simeval.errors import DefinitionError
 from simeval.models.caller import Caller
 from simeval.scorers.llm.preference import Preference
+from tests.support.records import conversation
 
 pytestmark = pytest.mark.anyio
 
@@ -55,6 +56,19 @@ async def test_an_async_function_prefers_too_and_sees_values_as_they_are() -> No
 
     question, one, other = [{"role": "user", "content": "hi"}], {"answer": 1}, ["two"]
     assert sorted(seen, key=str) == sorted([(question, one, other), (question, other, one)], key=str)
+
+
+async def test_a_baseline_of_messages_is_held_against_the_whole_conversation() -> None:
+    seen: list[str] = []
+
+    def prefer(_input: str, first: str, second: str) -> Place:
+        seen.extend([first, second])
+        return "tie"
+
+    said = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "old"}]
+    await Preference(prefer=prefer).score("new", said, "hi", conversation=conversation("hi", "new"))
+
+    assert set(seen) == {"user: hi\n\nassistant: new", "user: hi\n\nassistant: old"}
 
 
 async def test_which_order_is_asked_first_depends_on_the_seed_alone() -> None:

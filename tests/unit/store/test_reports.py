@@ -8,6 +8,7 @@ import pytest
 
 from simeval.core.trial import Judgement, Score
 from simeval.results.html.page import write_report
+from simeval.results.html.source import Outline
 from simeval.store.database import Database
 from simeval.store.opening import open_database
 from simeval.store.reports import StoredSource
@@ -18,9 +19,9 @@ KILLED, FINISHED, STOPPED = "20261122-035728-657e64", "20261122-035729-e5be20", 
 EXPERIMENT, UNFINISHED = "20261122-035729-1cf4a1", "20261122-035730-f0d360"
 
 
-def values_of(judgement: Judgement) -> list[float | None]:
+def values_of(trial: Judgement | Outline) -> list[float | None]:
     """Return the numbers that a trial was given; None where there is none."""
-    return [each.value if isinstance(each, Score) else None for each in judgement.results]
+    return [each.value if isinstance(each, Score) else None for each in trial.results]
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 @pytest.mark.parametrize("run_id", [KILLED, FINISHED, STOPPED, EXPERIMENT, UNFINISHED])
 def test_every_run_of_an_older_store_has_a_report(database: Database, tmp_path: Path, run_id: str) -> None:
-    write_report(tmp_path / "report.html", StoredSource(Runs(database), run_id))
+    write_report(tmp_path / "report.html", StoredSource(database, run_id))
 
     assert run_id in (tmp_path / "report.html").read_text("utf-8")
 
@@ -43,25 +44,24 @@ def test_the_head_of_a_run_is_its_result_without_conversations(database: Databas
     for scenario in document["scenarios"]:
         del scenario["conversations"]
 
-    assert StoredSource(runs, FINISHED).document == document
+    assert StoredSource(database, FINISHED).document == document
 
 
 def test_trials_are_read_as_they_were_kept(database: Database) -> None:
-    runs, document = Runs(database), Runs(database).document(FINISHED)
-    source = StoredSource(runs, FINISHED)
+    document = Runs(database).document(FINISHED)
+    source = StoredSource(database, FINISHED)
 
     found = list(source.read(1, [2, 0]))
     outlines = source.outlines(1)
 
     said = [[turn["content"] for turn in document["scenarios"][1]["conversations"][index]["turns"]] for index in (0, 2)]
     assert [[message.content for message in each.conversation.messages] for each in found] == said
-    assert [each.trial.index for each in outlines] == list(range(document["scenarios"][1]["trials"]))
-    assert not any(each.conversation.messages for each in outlines)
+    assert [each.index for each in outlines] == list(range(document["scenarios"][1]["trials"]))
     assert list(map(values_of, found)) == [values_of(outlines[index]) for index in (0, 2)]
 
 
 def test_a_run_that_was_killed_says_so_and_has_what_was_held(database: Database) -> None:
-    source = StoredSource(Runs(database), KILLED)
+    source = StoredSource(database, KILLED)
 
     assert source.document["stopped"] == "it was interrupted: nothing is concluded yet"
     assert source.outlines(0)

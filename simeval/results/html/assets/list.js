@@ -1,6 +1,7 @@
 "use strict";
 const ROWS = 8; // requirements of a suite that are shown at once
 const RUNS = 5; // runs of a suite that are listed at once
+const STATUS_OPEN = ["running", "interrupted"]; // of a run that has no result to compare
 const STATUS = { running: "Under way", interrupted: "Interrupted", stopped: "Stopped" };
 
 const Outcome = ({ run }) => run.status === "running" || run.status === "interrupted"
@@ -22,11 +23,11 @@ function Courses({ suite }) {
   const rows = all ? suite.rows : suite.rows.slice(0, ROWS);
   const more = suite.rows.length - rows.length;
   return html`<div class="scroll"><table class="courses">
-    <thead><tr><th scope="col"><span class="hidden">Outcome</span></th><th scope="col">Requirement</th><th scope="col">Last run</th><th scope="col" class="nowrap">Run by run →</th></tr></thead>
+    <thead><tr><th scope="col"><span class="hidden">Outcome</span></th><th scope="col">${suite.is_of_examples ? "Requirement or metric" : "Requirement"}</th><th scope="col">Last run</th><th scope="col" class="nowrap">Run by run →</th></tr></thead>
     <tbody>${rows.map((row) => html`<${Course} key=${`${row.scenario} ${row.label} ${row.evaluator}`} row=${row} />`)}</tbody>
   </table></div>
   ${more > 0 && html`<button class="more" onClick=${() => show(true)}>Show ${more} more</button>`}
-  ${(all || more <= 0) && suite.left_out > 0 && html`<p class="soft small">${many(suite.left_out, "more requirement")} of the last run are on its page.</p>`}`;
+  ${(all || more <= 0) && suite.left_out > 0 && html`<p class="soft small">${many(suite.left_out, suite.is_of_examples ? "more metric" : "more requirement")} of the last run are on its page.</p>`}`;
 }
 
 function Runs({ suite, hasLabels }) {
@@ -37,7 +38,7 @@ function Runs({ suite, hasLabels }) {
   return html`<div class="scroll"><table class="runs">
     <thead><tr><th scope="col"><span class="hidden">Compare</span></th><th scope="col">Run</th><th scope="col">Outcome</th><th scope="col">Started (UTC)</th><th scope="col">App</th><th scope="col">Conversations</th><th scope="col">Cost</th><th scope="col">Time</th><th></th></tr></thead>
     <tbody>${suite.runs.slice(0, shown).map((run) => html`<tr key=${run.run_id} data-run=${run.run_id}>
-      <td>${run.outcome && html`<input type="checkbox" aria-label="Compare ${run.run_id}" checked=${chosen.includes(run.run_id)} onChange=${() => mark(run.run_id)} />`}</td>
+      <td>${!STATUS_OPEN.includes(run.status) && html`<input type="checkbox" aria-label="Compare ${run.run_id}" checked=${chosen.includes(run.run_id)} onChange=${() => mark(run.run_id)} />`}</td>
       <td><a class="mono" href="run/${encodeURIComponent(run.run_id)}/">${run.run_id}</a></td>
       <td><${Outcome} run=${run} /></td>
       <td class="nowrap">${run.started}</td>
@@ -47,7 +48,7 @@ function Runs({ suite, hasLabels }) {
     </tr>`)}</tbody>
   </table></div>
   <div class="row">
-    ${shown < suite.runs.length && html`<button class="more" onClick=${() => show(shown + MORE_RUNS)}>Show ${Math.min(MORE_RUNS, suite.runs.length - shown)} more of ${suite.runs.length - shown}</button>`}
+    ${shown < suite.runs.length && html`<button class="more" onClick=${() => show(shown + MORE_RUNS)}>Show ${Math.min(MORE_RUNS, suite.runs.length - shown)} more</button>`}
     ${inOrder.length === 2 && html`<a class="more" href="compare/${inOrder.map(encodeURIComponent).join("/")}/">Compare the two chosen runs</a>`}
     ${inOrder.length === 1 && html`<span class="soft small">choose another to compare it with</span>`}
   </div>`;
@@ -69,7 +70,7 @@ function List({ store, suites, has_labels, going, most }) {
   return html`<main>
     <header class="top-of-list"><h1>Runs</h1><span class="soft small mono">${store}</span>${going && html`<span class="soft small" role="status"><i class="pulse"></i>under way</span>`}</header>
     ${!runs && html`<p class="empty">No run is in this store yet: see <code class="mono">simeval run</code>.</p>`}
-    ${runs > 0 && html`<p class="soft small">Each point is a run: a dot for what was seen, a band for where the true value lies, a line for what is required. Choose one to open its run.</p>`}
+    ${runs > 0 && html`<p class="soft small">Each point is a run: a dot for what was seen, a band for where the true value lies, a line for what is required, if anything is. Choose one to open its run.</p>`}
     ${suites.map((suite) => html`<${Suite} key=${suite.runs[suite.runs.length - 1].run_id} suite=${suite} hasLabels=${has_labels} />`)}
     ${runs >= most && html`<p class="soft small">The newest ${most} runs are shown; <code class="mono">simeval runs</code> has the others.</p>`}
   </main>`;

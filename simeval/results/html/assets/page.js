@@ -170,8 +170,9 @@ function Conversations({ block, place, text, hits }) {
   const trials = hits ? block.trials.filter((trial) => hits.has(trial.index)) : block.trials;
   const groups = new Map();
   for (const trial of trials) {
-    const name = trial.reason || "Nothing speaks against these";
-    groups.set(name, [...(groups.get(name) || []), trial]);
+    const name = trial.reason || (trial.states.some((each) => each === "met") ? "Nothing speaks against these" : "What was said");
+    if (!groups.has(name)) groups.set(name, []);
+    groups.get(name).push(trial);
   }
   const sorted = [...groups].sort(([, one], [, other]) => other[0].worst - one[0].worst);
   return html`<div class="conversations">
@@ -182,7 +183,7 @@ function Conversations({ block, place, text, hits }) {
 function Group({ name, trials, place, block, text }) {
   const [shown, show] = useState(FEW);
   return html`<section class="group">
-    <h3><${Sign} of=${trials[0].worst ? "missed" : "met"} /> ${name} <span class="soft">· ${many(trials.length, "conversation")}</span></h3>
+    <h3><${Sign} of=${trials[0].worst ? "missed" : trials[0].states.some((each) => each === "met") ? "met" : "measured"} /> ${name} <span class="soft">· ${many(trials.length, "conversation")}</span></h3>
     ${trials.slice(0, shown).map((trial) => html`<${Row} key=${trial.index} trial=${trial} block=${block} place=${place} text=${text} />`)}
     ${shown < trials.length && html`<button class="more" onClick=${() => show(shown + MORE)}>Show ${Math.min(MORE, trials.length - shown)} more of ${trials.length - shown}</button>`}
   </section>`;

@@ -34,8 +34,9 @@ async function asked(path, options) {
 // The two places where conversations come from: blocks of this file, or files (or a server) beside it.
 const load = (scenario) => kept(`${scenario}`, () => {
   const isHere = document.getElementById(`block-${scenario}`);
-  return isHere ? unpack(`block-${scenario}`) : asked(`${scenario}.json`);
+  return isHere ? unpack(`block-${scenario}`) : asked(`${scenario}.json`).then(spread);
 });
+const spread = (block) => ({ ...block, trials: block.trials.map(([index, place]) => ({ index, ...block.alike[place] })) });
 const part = (scenario, block, at) => kept(`${scenario}-${Math.floor(at / block.at_once)}`, () => asked(`${scenario}-${Math.floor(at / block.at_once)}.json`));
 
 // What comes later: null until it is there, and again what was there while the same is asked for anew.

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from simeval.core.conversation import Conversation
-from simeval.core.trial import CANNOT_TELL, UNNEEDED, Failure, Judgement, Score, Trial
-from simeval.results.html.trials import Required, reason_of, required_of, worst_first
+from simeval.core.trial import CANNOT_TELL, UNNEEDED, Failure, Score
+from simeval.results.html.source import Outline
+from simeval.results.html.trials import Required, in_short, required_of, worst_first
 from simeval.results.screen.page import ShownCut
 
 HIGH = Required("helps", [ShownCut(">=", 6)])
@@ -15,10 +15,8 @@ CRASH = Failure(stage="app", error="refused", cause="app")
 LOST = Failure(stage="judge", error="no answer", cause="server")
 
 
-def tried(*results: Sequence[Score | Failure]) -> list[Judgement]:
-    return [
-        Judgement(trial=Trial(0, n, n), conversation=Conversation(), results=(*each,)) for n, each in enumerate(results)
-    ]
+def tried(*results: Sequence[Score | Failure]) -> list[Outline]:
+    return [Outline(n, (*each,)) for n, each in enumerate(results)]
 
 
 def given(value: float) -> Score:
@@ -47,7 +45,7 @@ def test_a_crash_of_the_app_is_worse_than_a_bad_score_and_a_missing_one_is_bette
     ],
 )
 def test_a_reason_is_that_of_what_speaks_against_the_app(result: Score | Failure, reason: str) -> None:
-    assert reason_of(tried([result])[0], [HIGH]) == reason
+    assert in_short(tried([result]), [HIGH])["alike"][0]["reason"] == reason
 
 
 def test_a_number_of_an_experiment_of_which_nothing_is_required_speaks_against_nothing() -> None:
