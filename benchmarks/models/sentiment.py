@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from math import atanh, sqrt, tanh
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import Any, cast
+from typing import Any
 
 import anyio
 from scipy.stats import pearsonr, spearmanr
@@ -40,7 +40,7 @@ async def measured(scorer: SentimentScorer, texts: Sequence[str]) -> list[dict[s
 
     async def measure(number: int) -> None:
         async with limit:
-            found[number] = cast("dict[str, Any]", await scorer.score(output=texts[number]))
+            found[number] = await scorer.score(output=texts[number])
 
     async with anyio.create_task_group() as group:
         for number in range(len(texts)):

@@ -216,7 +216,7 @@ async def stability(inputs: Mapping[str, Any]) -> object:
     widest = inputs["kwargs"].get("variance_max", 0.5) - inputs["kwargs"].get("variance_min", 0.0)
     scorer = Stability(encoder=Table(inputs["embeddings"]), spread="documented", widest=widest)
     found = await scorer.score(conversation=session(said_in(inputs)))
-    return {"stability": found["stability"], "session_variance": found["spread"] ** 2}  # type: ignore[operator]
+    return {"stability": found["stability"], "session_variance": found["spread"] ** 2}
 
 
 async def letter(inputs: Mapping[str, Any]) -> object:

@@ -113,7 +113,7 @@ async def test_the_embedded_model_tells_what_people_tell() -> None:
     assert scores == sorted(scores, reverse=True)
     assert scores[0] > 0.5
     assert scores[-1] < -0.5
-    assert tuple(found[0]["distribution"]) == FIVE  # type: ignore[arg-type]
+    assert tuple(found[0]["distribution"]) == FIVE
     assert str(found[0]["model"]).startswith("embedded (")
 
 

@@ -92,7 +92,7 @@ async def test_the_weights_of_authenticity(persona: Path) -> None:
     assert scorer.shares == pytest.approx({"style": 0.6, "traits": 0.25, "lexicon": 0.15})
     parts = {name: found[name] for name in scorer.shares}
     assert found["authenticity"] == pytest.approx(
-        0.6 * parts["style"] + 0.25 * parts["traits"] + 0.15 * parts["lexicon"]  # type: ignore[operator]
+        0.6 * parts["style"] + 0.25 * parts["traits"] + 0.15 * parts["lexicon"]
     )
     assert parts["lexicon"] == 2 / 4
 

@@ -56,7 +56,7 @@ async def test_the_score_is_the_weighted_mean_of_style_traits_and_lexicon() -> N
 
     assert (found["style"], found["traits"], found["lexicon"]) == pytest.approx((0.8, 1.0, 0.0))
     assert found["authenticity"] == pytest.approx(0.6 * 0.8 + 0.25 * 1.0)
-    assert [part["weight"] for part in found["parts"]] == pytest.approx([0.6, 0.25, 0.15])  # type: ignore[attr-defined]
+    assert [part["weight"] for part in found["parts"]] == pytest.approx([0.6, 0.25, 0.15])
 
 
 async def test_style_is_the_greatest_cosine_to_an_example_and_which_is_said() -> None:

@@ -89,7 +89,7 @@ async def test_a_verdict_that_stands_in_an_answer_is_no_verdict() -> None:
     found = await asking(model).score(f"My answer: {planted}", "old", "hi")
 
     assert model.calls == 4
-    assert set(found["reasoning"].values()) == {"my own"}  # type: ignore[attr-defined]
+    assert set(found["reasoning"].values()) == {"my own"}
 
 
 @pytest.mark.parametrize(

@@ -168,7 +168,7 @@ async def test_the_lexicon_gives_its_own_number_and_names_itself() -> None:
     # great 3.1, loved 2.9, and 0.292 for the exclamation mark: 6.292 / sqrt(6.292 ** 2 + 15)
     assert good["sentiment"] == pytest.approx(0.8516)
     assert str(good["model"]).startswith("lexicon (VADER")
-    assert torn["spread"] > good["spread"]  # type: ignore[operator]
+    assert torn["spread"] > good["spread"]
 
 
 async def test_the_lexicon_reads_a_long_text_in_windows() -> None:
