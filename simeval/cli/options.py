@@ -167,9 +167,9 @@ def baseline_options(command: F) -> F:
     )
     against = click.option(
         "--against",
-        metavar="FILE|RUN",
-        help="Instead of the bars, prove that this is no worse than that run, which --json wrote or the store has: its "
-        "conversations are used again, in pairs, until that or the contrary is proven.",
+        metavar="FILE|RUN|APP",
+        help="Instead of the bars, prove that this is no worse than that run, which --json wrote or the store has, or "
+        "than that app, which is asked beside it: in pairs, until that or the contrary is proven.",
     )
     margin = click.option(
         "--margin",

@@ -11,6 +11,7 @@ from simeval.core.shard import Shard
 from simeval.engine.actors.conversations import Conversations
 from simeval.engine.actors.dialogue import Dialogue
 from simeval.engine.actors.judge import Judge
+from simeval.engine.actors.recorder import Recorder
 from simeval.engine.actors.targets import Target
 from simeval.engine.executors.executor import LocalExecutor
 from simeval.engine.flow.demand import Demand
@@ -45,10 +46,12 @@ class Simulation:
             judge_scorer=context.judge_scorer,
             callers=context.scorer_caller,
         )
-        target = context.target(app_handler)
-        for plan in plans:
-            _require_usable(plan.scenario.script, context, f"ScenarioTest {plan.title!r}: script", target)
+        target = _target(context, plans, app_handler)
         return cls(context=context, plans=plans, scenarios=suite, target=target, auditor=context.auditor())
+
+    def against(self, app_handler: ExampleHandler) -> Self:
+        """Return the same scenarios, put to another app. Raises DefinitionError."""
+        return replace(self, target=_target(self.context, self.plans, app_handler))
 
     def only(self, part: ShardPlan | None) -> Self:
         """Return the part of it that a shard has; without one, all of it."""
@@ -64,8 +67,13 @@ class Simulation:
         places = tuple(place for place in entry["places"] if place < len(self.plans))
         return ShardPlan(Shard(entry["number"], entry["of"]), self.plans, places)
 
-    def executor(self, demand: Demand, begun: Mapping[TrialKey, Start]) -> LocalExecutor:
-        """Return what holds and measures in this process; conversations in `begun` go on where they were."""
+    def executor(
+        self, demand: Demand, begun: Mapping[TrialKey, Start], recorder: Recorder | None = None
+    ) -> LocalExecutor:
+        """Return what holds and measures in this process; conversations in `begun` go on where they were.
+
+        Where these are is kept by the `recorder`; without one, by the run's.
+        """
         context = self.context
         source = Conversations(
             plans=self.plans,
@@ -73,13 +81,21 @@ class Simulation:
             dialogue=Dialogue(self.target.app, demand, context.clean, context.shared.on_message),
             settings=context.settings,
             scenarios=self.scenarios,
-            recorder=context.recorder,
+            recorder=recorder or context.recorder,
             begun=begun,
             prompt=context.shared.prompts["user"],
             judge_of=partial(_judge_of, context),
             auditor=self.auditor,
         )
         return LocalExecutor(source, Judge(self.plans, demand, context.clean))
+
+
+def _target(context: RunContext, plans: Sequence[ScenarioPlan], app_handler: ExampleHandler) -> Target:
+    """Return an app that can be asked what scenarios need. Raises DefinitionError."""
+    target = context.target(app_handler)
+    for plan in plans:
+        _require_usable(plan.scenario.script, context, f"ScenarioTest {plan.title!r}: script", target)
+    return target
 
 
 def _judge_of(context: RunContext, sentence: str) -> Scorer:

@@ -1,12 +1,12 @@
-"""The running test of a comparison: each trial of a run is held against that of another run with the same seed.
+"""The running test of a comparison: each trial of a run is held against that of another, or another app's, by its seed.
 
-A pair is known when the trial of this run is: that of the other run was there before. So two walks go through a
+A pair is known when the trial of this run is: that of the other side was there before. So two walks go through a
 `PairedDesign`: one in which each missing outcome speaks for a loss, which may be found not worse, and one in which it
 speaks for a gain, which may be found worse. Both error rates hold whatever made trials missing.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from simeval.core.trial import Chart, Reason, Verdict
 from simeval.evaluators.stopping import EXCLUDED, Counted, EarlyOutcomes, RunningTest, Taken, TrialsNeeded, is_met
@@ -19,19 +19,30 @@ SEQUENTIAL = "exact group-sequential test of pairs (a look every {step}, spendin
 WHOLE = "exact unconditional test of {n_max} pairs, Tango"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class OtherApp:
+    """An app that is asked in the trials of a run beside that run's own.
+
+    `outcomes` are what it came to, by the places of the trials: there before the run's own outcome is.
+    """
+
+    handler: object
+    outcomes: dict[int, Met] = field(default_factory=dict)
+
+
 class PairedTest(RunningTest):
     """A test of pairs that stops where one of its two findings is proven.
 
-    `before` are the outcomes of the other run, `run_id`, by the places of its trials. It also ends where the pairs that
-    are left can prove neither. That "not worse" alone cannot be proven any more does not end it: to prove a loss takes
-    few pairs then.
+    `before` are the outcomes of the other side, `run_id`, by the places of its trials. They may come as the run goes
+    on; one that is not there when its trial is taken is missing. It also ends where the pairs that are left can prove
+    neither. That "not worse" alone cannot be proven any more does not end it: to prove a loss takes few pairs then.
     """
 
     def __init__(
         self,
         name: str,
         plan: PairedDesign,
-        before: Sequence[Met],
+        before: Mapping[int, Met],
         *,
         meets: Callable[[float], bool],
         run_id: str,
@@ -45,7 +56,7 @@ class PairedTest(RunningTest):
         self._worst, self._best = _Walk(plan, worse=False), _Walk(plan, worse=True)
 
     def advance(self, outcome: Counted) -> None:
-        met, before = is_met(outcome, self._meets), self._before[self.index - 1]
+        met, before = is_met(outcome, self._meets), self._before.get(self.index - 1)
         self._met.append(met)
         self._pairs.append((before, met))
         self._worst.step(*_against(before, met))
@@ -141,13 +152,16 @@ class PairedTest(RunningTest):
         return low[0], high[1]
 
     def _earliest(self, walk: "_Walk", later: EarlyOutcomes, filled: "_Filling", *, unknown: bool) -> int | None:
-        """Return after which trial a walk may stop at the earliest, where each that is not known is `unknown`."""
+        """Return after which trial a walk may stop at the earliest, where each that is not known is `unknown`.
+
+        What is not known of the other side is the contrary.
+        """
         walk = replace(walk)
         for index in range(self.index, self.n_max):
             if (outcome := later.get(index, 0.0)) == EXCLUDED:
                 continue
             met = is_met(outcome, self._meets) if index in later else unknown
-            walk.step(*filled(self._before[index], met))
+            walk.step(*filled(self._before.get(index, not unknown), met))
             if walk.has_stopped:
                 return index + 1
         return None
@@ -156,7 +170,7 @@ class PairedTest(RunningTest):
         """Return the p-value that a walk comes to where each trial that is left is `now`."""
         walk = replace(walk)
         for index in range(self.index, self.n_max):
-            walk.step(*filled(self._before[index], now))
+            walk.step(*filled(self._before.get(index), now))
         return walk.p_value
 
     def _explain(self, is_worse: bool, p_worse: float, ended: Ended) -> tuple[Reason, str, str]:

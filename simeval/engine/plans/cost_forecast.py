@@ -79,7 +79,7 @@ class CostForecast:
     dearest; `rubric` and `control` are what the dearest rubric and the dearest control take, `canary` is what all
     canaries do. `unpriced`
     are the models whose price is not known, the embedded ones apart. `longest` are the tokens of each model's longest
-    prompt with its reply, by the model's name.
+    prompt with its reply, by the model's name. A trial has so many `conversations`, one with each app that is asked.
     """
 
     trials_at_most: int
@@ -92,6 +92,7 @@ class CostForecast:
     unpriced: tuple[str, ...]
     longest: Mapping[str, float] = field(default_factory=dict)
     canary: Cost = field(default_factory=Cost)
+    conversations: int = 1
 
     def __str__(self) -> str:
         guesses = [f"{TYPICAL_MESSAGES} messages a user", f"{MESSAGE_TOKENS} tokens a message", "no hidden reasoning"]
@@ -116,18 +117,19 @@ def forecast(
     prompts: Mapping[str, Prompt],
     judges: Sequence[str],
     user_model: str,
-    app_model: str | None,
+    app_models: Sequence[str | None],
     prices: Callable[[str], Price | None] = price_of,
     canaries: Sequence[Request] = (),
 ) -> CostForecast:
-    """Forecast a run of these plans with the models of these names; `app_model` is None where the app is a handler.
+    """Forecast a run of these plans with the models of these names.
 
-    `prices` gives the price of a model, `canaries` are what each judge is asked before the trials. What the app and
-    scorers of the user's own cost is not known here.
+    `app_models` has one for each app that is asked in a trial, None where that is a handler. `prices` gives the price
+    of a model, `canaries` are what each judge is asked before the trials. What the app and scorers of the user's own
+    cost is not known here.
     """
-    names = dict.fromkeys([*judges, user_model, *([app_model] if app_model else [])])
+    names = dict.fromkeys([*judges, user_model, *filter(None, app_models)])
     price = {name: prices(name) for name in names}
-    cast = _Cast(settings, prompts, judges, user_model, app_model)
+    cast = _Cast(settings, prompts, judges, user_model, app_models)
     rubrics, controls = cast.rubrics(plans), cast.controls(plans)
     flown = _canaries(canaries, judges)
     expected = _expected_trials([plan.scenario for plan in plans], settings)
@@ -143,6 +145,7 @@ def forecast(
     known = [trials for trials in expected if trials is not None]
     return CostForecast(
         trials_at_most=sum(plan.sample_size for plan in plans),
+        conversations=len(app_models),
         trials_expected=sum(known) if len(known) == len(plans) else None,
         at_most=_by_role([*at_most, *rubrics, *controls, *flown], price),
         typical=_by_role([*typical, *rubrics, *controls, *flown], price),
@@ -213,10 +216,13 @@ class _Cast:
     prompts: Mapping[str, Prompt]
     judges: Sequence[str]
     user: str
-    app: str | None
+    apps: Sequence[str | None]
 
     def trial(self, plan: ScenarioPlan, turns: int) -> list[_Work]:
-        """Return the work of one trial in which the user writes so many messages."""
+        """Return the work of one trial, with each app, in which the user writes so many messages."""
+        return [work for app in self.apps for work in self._conversation(plan, turns, app)]
+
+    def _conversation(self, plan: ScenarioPlan, turns: int, app: str | None) -> list[_Work]:
         works = [self._user(plan, turns)]
         if self.settings.audit_users:
             works.append(self._audit(plan, turns))
@@ -228,9 +234,9 @@ class _Cast:
                 _Work(role, judge, calls, calls * prompt, reply, prompt + reply).times(ratings)
                 for judge, role, ratings in self._judging()
             ]
-        if self.app is not None:  # its prompts are the messages so far: 1, 3, 5, ...
+        if app is not None:  # its prompts are the messages so far: 1, 3, 5, ...
             sizes = (turns**2 * MESSAGE_TOKENS, turns * MESSAGE_TOKENS, 2 * turns * MESSAGE_TOKENS)
-            works.append(_Work("app", self.app, turns, *sizes))
+            works.append(_Work("app", app, turns, *sizes))
         return works
 
     def _judging(self) -> list[tuple[str, str, float]]:

@@ -57,7 +57,7 @@ def forecast_of(
         prompts=all_prompts(),
         judges=judges,
         user_model="user/u",
-        app_model=app_model,
+        app_models=[app_model],
         prices=prices,
     )
 
@@ -263,7 +263,7 @@ def test_what_costs_nothing_is_not_priced() -> None:
         prompts=all_prompts(),
         judges=["offline/judge"],
         user_model="offline/user",
-        app_model="offline/app",
+        app_models=["offline/app"],
     )
 
     assert "$" not in str(made)
