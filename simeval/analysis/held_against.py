@@ -19,7 +19,7 @@ from simeval.core.app_handler import AppHandler
 from simeval.core.logs import log
 from simeval.core.settings import MARGIN
 from simeval.errors import DefinitionError
-from simeval.evaluators.base import Evaluator, ShareEvaluator
+from simeval.evaluators.base import Evaluator
 from simeval.evaluators.not_worse import OUTCOMES, NotWorseEvaluator
 from simeval.evaluators.pairs import OtherApp
 from simeval.results.experiment import ExperimentResult
@@ -86,10 +86,10 @@ def _held_against_app(scenario: ScenarioTest, app: OtherApp, name: str, margin: 
                 **_as_it_is_tested(each),
             )
             for each in expectation.evaluators
-            if isinstance(each.rule, ShareEvaluator)
+            if each.has_outcomes
         ]
         for each in expectation.evaluators:
-            if not isinstance(each.rule, ShareEvaluator):
+            if not each.has_outcomes:
                 why = "it has no yes or no for each trial"
                 log.warning(f"left out, against app {name}: {scenario.title}: {label}: {each.describe()}: {why}")
         if held:

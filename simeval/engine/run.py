@@ -22,6 +22,7 @@ from simeval.core.validation import require
 from simeval.engine.actors.dialogue import Dialogue
 from simeval.engine.actors.examples import ExampleReader, Examples
 from simeval.engine.actors.judge import Judge
+from simeval.engine.actors.selector import Selector
 from simeval.engine.actors.statistician import Statistician
 from simeval.engine.actors.tabulator import Tabulator, record_of
 from simeval.engine.actors.targets import Target
@@ -38,7 +39,7 @@ from simeval.engine.plans.budget import Spending
 from simeval.engine.plans.cost_forecast import CostForecast, ExperimentForecast, forecast, forecast_experiment
 from simeval.engine.plans.dataset_plan import Experiment, make_dataset_plan
 from simeval.engine.plans.order import ranks_of
-from simeval.engine.plans.pairing import pairing_warnings
+from simeval.engine.plans.pairing import comparisons, pairing_warnings
 from simeval.engine.plans.preview import preview, warnings_of
 from simeval.engine.plans.resume import RestoredTrials
 from simeval.engine.plans.run_notes import embedded_notes, replaced_notes, too_long
@@ -95,14 +96,24 @@ class _Work(Generic[R]):
     warnings: Sequence[str] = ()
 
 
-async def simulate(context: RunContext, suite: Sequence[ScenarioTest], app_handler: ExampleHandler) -> SuiteResult:
-    """Simulate users of every scenario, judge, and conclude. Raises DefinitionError before any call is made."""
+async def simulate(
+    context: RunContext,
+    suite: Sequence[ScenarioTest],
+    app_handler: ExampleHandler,
+    others: Sequence[ExampleHandler] = (),
+) -> SuiteResult:
+    """Simulate users of every scenario, judge, and conclude; with `others`, which of the apps is the best.
+
+    Raises DefinitionError before any call is made.
+    """
     settings = context.settings
     do = 'use "local": spans are joined where trials are held'
     require(not (settings.trace_in and context.shared.elsewhere), "trace_in", found=settings.executor, do=do)
     if context.shared.elsewhere is not None:
         context.shared.elsewhere.check(settings, context.store)
     simulation = Simulation.of(context, suite, app_handler)
+    if others:
+        simulation = _among(context, simulation, others)
     async with other_run(context, simulation) as other:
         work = await _work_of(context, simulation, suite, app_handler, other)
         try:
@@ -114,6 +125,19 @@ async def simulate(context: RunContext, suite: Sequence[ScenarioTest], app_handl
         if other is not None:
             await other.end(result)
     return result
+
+
+def _among(context: RunContext, simulation: Simulation, others: Sequence[ExampleHandler]) -> Simulation:
+    """Return scenarios put to several apps. Raises DefinitionError where these cannot be asked in one run."""
+    do = "leave it out: apps are asked in this process, each in every round"
+    require(context.shared.elsewhere is None, "select: executor", found=context.settings.executor, do=do)
+    require(context.settings.shard is None, "select: shard", found=context.settings.shard, do=do)
+    do = "require a share of the trials in each scenario"
+    evaluators = [[one for each in plan.measures for one in each.evaluators] for plan in simulation.plans]
+    is_counted = all(any(one.has_outcomes for one in each) for each in evaluators)
+    require(is_counted, "select", found="a scenario has no requirement with a yes or no for each trial", do=do)
+    require(not any(comparisons(simulation.plans)), "select", found="requirements of a comparison", do="give its bars")
+    return simulation.among(others)
 
 
 async def _work_of(
@@ -161,9 +185,13 @@ async def _work_of(
         part=part,
         forecast=partial(foresee, plans, prices=context.models.price),
         executor=partial(_executor, context, simulation, suite, app_handler, other),
-        conclusion=partial(Statistician, plans, settings, stop=context.stop, begun=begun),
+        conclusion=partial(_conclusion(simulation), plans, settings, stop=context.stop, begun=begun),
         warnings=pairing_warnings(plans, seed=context.seed, judge=who_judges, user=user.name),
     )
+
+
+def _conclusion(simulation: Simulation) -> Callable[..., Statistician]:
+    return partial(Selector, apps=len(simulation.entrants)) if simulation.entrants else Statistician
 
 
 @asynccontextmanager
@@ -180,10 +208,13 @@ async def _executor(
     """Have trials held and measured where the settings say; beside those of another app, where there is one."""
     elsewhere = context.shared.elsewhere
     if elsewhere is None:
-        executor = simulation.executor(demand, known.begun)
-        if other is not None:
+        if simulation.entrants:
+            yield simulation.executors(demand, known.begun)
+        elif other is None:
+            yield simulation.executor(demand, known.begun)
+        else:
             await other.begin(run, demand, known)
-        yield executor if other is None else PairedExecutor(executor, other)
+            yield PairedExecutor(simulation.executor(demand, known.begun), other)
         return
     task = RemoteRun(run, context.store, context.shared, suite, app_handler)
     async with elsewhere.open(task) as workers:

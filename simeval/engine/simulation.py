@@ -8,11 +8,13 @@ from typing import Any, Self
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.run_records import Start, TrialKey
 from simeval.core.shard import Shard
+from simeval.core.validation import require
 from simeval.engine.actors.conversations import Conversations
 from simeval.engine.actors.dialogue import Dialogue
 from simeval.engine.actors.judge import Judge
 from simeval.engine.actors.recorder import Recorder
 from simeval.engine.actors.targets import Target
+from simeval.engine.executors.by_app import ByApp
 from simeval.engine.executors.executor import LocalExecutor
 from simeval.engine.flow.demand import Demand
 from simeval.engine.plans.scenario_plan import ScenarioPlan, make_plans
@@ -28,13 +30,17 @@ from simeval.suites.script import Step
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Simulation:
-    """The plans of scenarios, these as they were written, and the app that they are put to."""
+    """The plans of scenarios, these as they were written, and the app that they are put to.
+
+    Where there are `entrants`, the scenarios of each stand together, and the target names them all.
+    """
 
     context: RunContext
     plans: tuple[ScenarioPlan, ...]
     scenarios: Sequence[ScenarioTest]
     target: Target
     auditor: Auditor | None
+    entrants: tuple[Target, ...] = ()
 
     @classmethod
     def of(cls, context: RunContext, suite: Sequence[ScenarioTest], app_handler: ExampleHandler) -> Self:
@@ -52,6 +58,20 @@ class Simulation:
     def against(self, app_handler: ExampleHandler) -> Self:
         """Return the same scenarios, put to another app. Raises DefinitionError."""
         return replace(self, target=_target(self.context, self.plans, app_handler))
+
+    def among(self, others: Sequence[ExampleHandler]) -> Self:
+        """Return the same scenarios, put to several apps, under their names. Raises DefinitionError."""
+        entrants = (self.target, *(_target(self.context, self.plans, each) for each in others))
+        names = [each.name for each in entrants]
+        require(len({*names}) == len(names), "select: apps", found=", ".join(names), do="give each a name of its own")
+        plans = [_put_to(plan, name) for name in names for plan in self.plans]
+        return replace(
+            self,
+            plans=tuple(replace(plan, position=position) for position, plan in enumerate(plans)),
+            scenarios=[*self.scenarios] * len(entrants),
+            target=replace(self.target, name=", ".join(names)),
+            entrants=entrants,
+        )
 
     def only(self, part: ShardPlan | None) -> Self:
         """Return the part of it that a shard has; without one, all of it."""
@@ -74,11 +94,21 @@ class Simulation:
 
         Where these are is kept by the `recorder`; without one, by the run's.
         """
+        return self._executor(self.target, demand, begun, recorder)
+
+    def executors(self, demand: Demand, begun: Mapping[TrialKey, Start]) -> ByApp:
+        """Return the same of several apps."""
+        found = [self._executor(each, demand, begun, None) for each in self.entrants]
+        return ByApp(found, len(self.plans) // len(found))
+
+    def _executor(
+        self, target: Target, demand: Demand, begun: Mapping[TrialKey, Start], recorder: Recorder | None
+    ) -> LocalExecutor:
         context = self.context
         source = Conversations(
             plans=self.plans,
             caller=context.caller(context.shared.user, "user"),
-            dialogue=Dialogue(self.target.app, demand, context.clean, context.shared.on_message),
+            dialogue=Dialogue(target.app, demand, context.clean, context.shared.on_message),
             settings=context.settings,
             scenarios=self.scenarios,
             recorder=recorder or context.recorder,
@@ -96,6 +126,15 @@ def _target(context: RunContext, plans: Sequence[ScenarioPlan], app_handler: Exa
     for plan in plans:
         _require_usable(plan.scenario.script, context, f"ScenarioTest {plan.title!r}: script", target)
     return target
+
+
+def _put_to(plan: ScenarioPlan, app: str) -> ScenarioPlan:
+    """Return a plan under an app's name, of whole samples."""
+    measures = tuple(
+        replace(each, evaluators=tuple(replace(one, early_stopping=False) for one in each.evaluators))
+        for each in plan.measures
+    )
+    return replace(plan, scenario=replace(plan.scenario, title=f"{plan.title} [{app}]"), measures=measures)
 
 
 def _judge_of(context: RunContext, sentence: str) -> Scorer:

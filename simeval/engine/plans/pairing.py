@@ -14,7 +14,7 @@ def pairing_warnings(plans: Sequence[RunPlan], *, seed: int, judge: str, user: s
     Raises DefinitionError where trials are no pairs, because the seed is another.
     """
     said: dict[str, None] = {}
-    for each in _comparisons(plans):
+    for each in comparisons(plans):
         if each.other is not None:
             continue
         if each.seed != seed:
@@ -34,7 +34,7 @@ def other_app(plans: Sequence[RunPlan]) -> object | None:
 
     Raises DefinitionError where it is not one and the same for all requirements.
     """
-    compared = list(_comparisons(plans))
+    compared = list(comparisons(plans))
     if not any(each.other for each in compared):
         return None
     found = {id(each.other and each.other.handler): each.run_id for each in compared}
@@ -65,7 +65,8 @@ def _by_itself(measure: Measure) -> Measure:
     return replace(measure, evaluators=own)
 
 
-def _comparisons(plans: Sequence[RunPlan]) -> Iterator[NotWorseEvaluator]:
+def comparisons(plans: Sequence[RunPlan]) -> Iterator[NotWorseEvaluator]:
+    """Yield the comparisons among the requirements of plans."""
     for plan in plans:
         for measure in plan.measures:
             yield from (each for each in measure.evaluators if isinstance(each, NotWorseEvaluator))
