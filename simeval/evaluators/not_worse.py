@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from math import nan
 from typing import Self, overload
 
@@ -13,11 +14,11 @@ from simeval.core.setting_choices import EarlyStopping, StopAt
 from simeval.core.settings import MARGIN
 from simeval.core.trial import Verdict
 from simeval.core.validation import require, require_share
-from simeval.errors import DefinitionError
 from simeval.evaluators.base import Bar, Cut, Evaluator
 from simeval.evaluators.pairs import Met, OtherApp, PairedTest
 from simeval.evaluators.stopping import RunningTest
-from simeval.stats.paired_sequential import MOST_PAIRS, look_times, paired_design
+from simeval.stats.paired_open import OpenPairedDesign, pairs_evalue
+from simeval.stats.paired_sequential import MOST_PAIRS, PairedDesign, look_times, paired_design
 
 OUTCOMES: dict[str, Met] = {"+": True, "-": False, "?": None}
 
@@ -109,23 +110,28 @@ class NotWorseEvaluator(Evaluator):
         taken = [*map(float, values), *[None] * misses]
         most = self._pairs(len(taken))
         require(len(taken) <= most, "values", found=len(taken), do=f"give {most} at most")
-        test = self._test((max(1, len(taken)),))
+        n = max(1, len(taken))
+        test = self._test(paired_design(n, (n,), margin=self.margin, alpha=self.alpha))
         for value in taken:
             test.take(value)
         return test.verdict()
 
     def running_test(self, n_max: int, *, stop: StopAt | None = None) -> RunningTest:  # noqa: ARG002
-        if self.early_stopping == "anytime":
-            do = "use early_stopping=True: comparisons have as many pairs as the other run has trials"
-            raise DefinitionError(f"{type(self).__name__}.early_stopping", found="anytime", do=do)
         pairs = self._pairs(n_max)
+        if self.early_stopping == "anytime":
+            return self._test(OpenPairedDesign(pairs, self.margin, self.alpha, first=self.first_verdict))
         do = f"use at most {MOST_PAIRS} samples"
         require(pairs <= MOST_PAIRS, f"{type(self).__name__}: pairs", found=pairs, do=do)
         looks = (pairs,) if self.early_stopping is False else look_times(pairs, least=self.first_verdict)
-        return self._test(looks)
+        return self._test(paired_design(pairs, looks, margin=self.margin, alpha=self.alpha))
 
     def minimum_trials(self) -> int:
-        """Return the smallest number of pairs that can prove it: if no pair loses, (1 - margin)^n <= alpha."""
+        """Return the smallest number of pairs that can prove it: if no pair loses, (1 - margin)^n <= alpha.
+
+        By betting it is the smallest that does so where all pairs are the same on both sides.
+        """
+        if self.early_stopping == "anytime":
+            return next(n for n in count(1) if pairs_evalue(0, 0, n, margin=self.margin) * self.alpha >= 1)
         return int(np.ceil(np.log(self.alpha) / np.log1p(-self.margin) * (1 - 1e-12)))
 
     def warnings(self, sample_size: int) -> list[str]:
@@ -176,7 +182,6 @@ class NotWorseEvaluator(Evaluator):
         """Return how many pairs so many trials make."""
         return trials if self._asks_app else min(trials, len(self.before))
 
-    def _test(self, looks: tuple[int, ...]) -> PairedTest:
-        plan = paired_design(looks[-1], looks, margin=self.margin, alpha=self.alpha)
+    def _test(self, plan: PairedDesign | OpenPairedDesign) -> PairedTest:
         before = self.other.outcomes if self.other else {i: OUTCOMES[each] for i, each in enumerate(self.before)}
         return PairedTest(self.requirement.describe(), plan, before, meets=self.meets, run_id=self.run_id)

@@ -12,10 +12,12 @@ from simeval.core.trial import Chart, Reason, Verdict
 from simeval.evaluators.stopping import EXCLUDED, Counted, EarlyOutcomes, RunningTest, Taken, TrialsNeeded, is_met
 from simeval.evaluators.verdicts import NO_TIME, Ended, decide, say_p
 from simeval.stats.paired import paired_difference_interval
+from simeval.stats.paired_open import OpenPairedDesign, smallest_difference
 from simeval.stats.paired_sequential import PairedDesign, paired_design
 
 Met = bool | None  # whether a trial met the requirement; None where it is missing
 SEQUENTIAL = "exact group-sequential test of pairs (a look every {step}, spending (n/{n_max})^2 of the level), Tango"
+OPEN = "test of pairs by betting (proven; holds however the run is stopped)"
 WHOLE = "exact unconditional test of {n_max} pairs, Tango"
 
 
@@ -41,7 +43,7 @@ class PairedTest(RunningTest):
     def __init__(
         self,
         name: str,
-        plan: PairedDesign,
+        plan: PairedDesign | OpenPairedDesign,
         before: Mapping[int, Met],
         *,
         meets: Callable[[float], bool],
@@ -93,17 +95,19 @@ class PairedTest(RunningTest):
     def conclude(self, ended: Ended) -> Verdict:
         """Conclude by stages; what might still have come counts against both findings."""
         plan, pairs = self._plan, self._pairs
-        p_not_worse = self._completed(self._worst, _against, now=False)
-        p_worse = self._completed(self._best, _in_favour, now=True)
+        if plan.is_open:
+            p_not_worse, p_worse = self._worst.least, self._best.least
+        else:
+            p_not_worse = self._completed(self._worst, _against, now=False)
+            p_worse = self._completed(self._best, _in_favour, now=True)
         outcome = decide(p_not_worse, p_worse, plan.alpha)
         known = [(old, new) for old, new in pairs if old is not None and new is not None]
         gains, losses = known.count((False, True)), known.count((True, False))
-        step = plan.looks[0] if len(plan.looks) > 1 else plan.n_max
         reason, explanation, why = self._explain(outcome == "fail", p_worse, ended)
         return Verdict(
             outcome=outcome,
             evaluator=self.name,
-            method=(WHOLE if self.needs_full_sample else SEQUENTIAL).format(step=step, n_max=plan.n_max),
+            method=self._method(),
             n=len(pairs),
             significance_level=plan.alpha,
             p_value=p_not_worse,
@@ -124,6 +128,10 @@ class PairedTest(RunningTest):
             ),
         )
 
+    def _method(self) -> str:
+        kind = OPEN if self._plan.is_open else WHOLE if self.needs_full_sample else SEQUENTIAL
+        return kind.format(step=self._plan.looks[0], n_max=self.n_max)
+
     def so_far(self, evaluate: Callable[..., Verdict]) -> Verdict:  # noqa: ARG002
         return self.conclude("cut")
 
@@ -136,13 +144,18 @@ class PairedTest(RunningTest):
 
     def acceptance(self) -> str:
         plan = self._plan
-        found = ((n, plan.stops(place, worse=False)[0]) for place, n in enumerate(plan.looks))
-        first = next((n for n, stops in found if stops[0]), None)
-        looks = "" if self.needs_full_sample else f", looking every {plan.looks[0]}"
-        said = f"no loss in {first} of at most {plan.n_max} pairs proves it{looks}"
+        looks = enumerate(plan.looks)
+        first = next((n for place, n in looks if plan.proves(plan.p_not_worse(place, 0, 0), place)), None)
+        often = "" if self.needs_full_sample else f", looking every {plan.looks[0]}"
+        often = ", looking after each" if plan.is_open else often
+        said = f"no loss in {first} of at most {plan.n_max} pairs proves it{often}"
         return said if first else f"{plan.n_max} pairs cannot prove it even without any loss"
 
     def _interval(self) -> tuple[float, float]:
+        if self._plan.is_open:
+            alpha, worst, best = self._plan.alpha, self._worst, self._best
+            low = smallest_difference(worst.gains, worst.losses, worst.n, alpha=alpha)
+            return low, -smallest_difference(best.losses, best.gains, best.n, alpha=alpha)
         counts = []
         for filled in (_against, _in_favour):
             pairs = [filled(*pair) for pair in self._pairs]
@@ -210,13 +223,14 @@ def _in_favour(before: Met, now: Met) -> tuple[bool, bool]:
 class _Walk:
     """A sequence of pairs on its way to one of the two findings, `worse` or not worse, until it stops there."""
 
-    plan: PairedDesign
+    plan: PairedDesign | OpenPairedDesign
     worse: bool
     n: int = 0
     gains: int = 0
     losses: int = 0
     look: int = 0  # which comes next
     p_value: float = 1.0  # at the last look
+    least: float = 1.0  # of all looks
     has_stopped: bool = False
 
     def step(self, before: bool, now: bool) -> None:
@@ -228,5 +242,6 @@ class _Walk:
         if self.n == self.plan.looks[self.look]:
             p_of = self.plan.p_worse if self.worse else self.plan.p_not_worse
             self.p_value = p_of(self.look, self.gains, self.losses)
+            self.least = min(self.least, self.p_value)
             self.has_stopped = self.plan.proves(self.p_value, self.look)
             self.look += self.n < self.plan.n_max
