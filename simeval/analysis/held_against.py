@@ -145,6 +145,7 @@ class _Side:
             seed=self.run.seed,
             judge=self.run.models.get("judge", ""),
             user=self.run.models.get("user", ""),
+            conditions=self.run.conditions,
             before="".join(SIGN[met] for met in _in_order(requirement)),
             margin=self.margin,
             stopped_early=requirement.stopped_early,

@@ -186,7 +186,13 @@ async def _work_of(
         forecast=partial(foresee, plans, prices=context.models.price),
         executor=partial(_executor, context, simulation, suite, app_handler, other),
         conclusion=partial(_conclusion(simulation), plans, settings, stop=context.stop, begun=begun),
-        warnings=pairing_warnings(plans, seed=context.seed, judge=who_judges, user=user.name),
+        warnings=pairing_warnings(
+            plans,
+            seed=context.seed,
+            judge=who_judges,
+            user=user.name,
+            definition=context.define(plans, target.name, user=user.name),
+        ),
     )
 
 

@@ -1,10 +1,10 @@
 """The evaluator of a comparison: a requirement is met no less often than by another run, or app, but for a margin."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from math import nan
-from typing import Self, overload
+from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,8 @@ class NotWorseEvaluator(Evaluator):
     the significance level. It fails when the share is proven to be smaller at all. `run_id` names the other run, `seed`
     is its seed, `before` has a "+" for each of its trials that met the requirement, a "-" for one that did not, a "?"
     for one that is missing, in their order. Trials are pairs by their places; there are no more than the other run has.
-    `judge` and `user` are its models; where it `stopped_early` on its data, these are no fair sample.
+    `judge` and `user` are its models, `conditions` what else its outcomes depend on beside its app; where it
+    `stopped_early` on its data, these are no fair sample.
 
     Held against an `other` app, which is asked in the same trials, `run_id` is its name, and there is no `seed` and
     nothing `before`.
@@ -46,6 +47,7 @@ class NotWorseEvaluator(Evaluator):
     user: str = ""
     stopped_early: bool = False
     other: OtherApp | None = field(default=None, repr=False, compare=False)
+    conditions: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
 
     def check(self) -> None:
         name = type(self).__name__

@@ -3,8 +3,9 @@
 A gambler starts with 1 and bets, pair by pair, that the new version gains more than it loses, but for the margin: a
 gain multiplies the wealth by 1 + bet (1 + margin), a loss by 1 - bet (1 - margin), any other pair by 1 + bet margin. If
 the new rate is no more than the old one less the margin, the wealth of any fixed bet, and so the mean of many, ever
-reaches 1/alpha with probability alpha at most (J. Ville 1939), whatever share of pairs ends differently. Bets are spread
-evenly from nothing to what a loss would cost all: no number of pairs enters them, so it may be chosen by what was seen.
+reaches 1/alpha with probability alpha at most (J. Ville 1939), whatever share of pairs ends differently. Bets are
+spread evenly from nothing to what a loss would cost all: no number of pairs enters them, so it may be chosen by what
+was seen.
 
 References: I. Waudby-Smith and A. Ramdas (2024), as of `betting`; mixtures of bets: T. M. Cover (1991), "Universal
 portfolios", Mathematical Finance 1.
