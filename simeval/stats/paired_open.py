@@ -4,8 +4,8 @@ A gambler starts with 1 and bets, pair by pair, that the new version gains more 
 gain multiplies the wealth by 1 + bet (1 + margin), a loss by 1 - bet (1 - margin), any other pair by 1 + bet margin. If
 the new rate is no more than the old one less the margin, the wealth of any fixed bet, and so the mean of many, ever
 reaches 1/alpha with probability alpha at most (J. Ville 1939), whatever share of pairs ends differently. Bets are
-spread evenly from nothing to what a loss would cost all: no number of pairs enters them, so it may be chosen by what
-was seen.
+spread from nothing to what a loss would cost all, large ones more densely, as most pairs end alike: no number of pairs
+enters them, so it may be chosen by what was seen.
 
 References: I. Waudby-Smith and A. Ramdas (2024), as of `betting`; mixtures of bets: T. M. Cover (1991), "Universal
 portfolios", Mathematical Finance 1.
@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from simeval.core.arrays import Floats
 from simeval.stats.two_sample import check_margin
 
 BETS = 24
@@ -24,19 +26,23 @@ _HALVINGS = 40  # of the range in which a bound is sought
 _LARGEST_LOG = 700.0
 
 
-def pairs_evalue(gains: int, losses: int, n: int, *, margin: float) -> float:
-    """Return the e-value of "not worse by more than the margin" after n pairs.
+def pairs_evalue(gains: ArrayLike, losses: ArrayLike, n: ArrayLike, *, margin: float) -> Floats:
+    """Return the e-value of "not worse by more than the margin" after n pairs, of each of several counts.
 
     Hypothesis: new rate - old rate <= -margin, where the margin lies between -1 and 1. Holds at every moment; at most
     1e304, and 1 before the first pair.
     """
-    if not -1 < margin < 1 or min(gains, losses, n - gains - losses) < 0:
+    gained, lost, pairs = (np.asarray(each, dtype=float)[..., None] for each in (gains, losses, n))
+    same = pairs - gained - lost
+    if not -1 < margin < 1 or min(gained.min(), lost.min(), same.min()) < 0:
         found = f"{gains!r} gains and {losses!r} losses in {n!r} pairs, margin {margin!r}"
         raise ValueError(f"{found}: give counts of these pairs, and a margin between -1 and 1")
-    bets = (np.arange(BETS) + 0.5) / (BETS * (1 - margin))
-    logs = gains * np.log1p(bets * (1 + margin)) + losses * np.log1p(-bets * (1 - margin))
-    logs = np.minimum(logs + (n - gains - losses) * np.log1p(bets * margin), _LARGEST_LOG)
-    return float(np.exp(logs).mean())
+    bets = np.sqrt((np.arange(BETS) + 0.5) / BETS) / (1 - margin)
+    logs = (
+        gained * np.log1p(bets * (1 + margin)) + lost * np.log1p(-bets * (1 - margin)) + same * np.log1p(bets * margin)
+    )
+    found: Floats = np.exp(np.minimum(logs, _LARGEST_LOG)).mean(axis=-1)
+    return found
 
 
 def smallest_difference(gains: int, losses: int, n: int, *, alpha: float) -> float:
@@ -44,7 +50,7 @@ def smallest_difference(gains: int, losses: int, n: int, *, alpha: float) -> flo
     low, high = -1.0, 1.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        is_proven = pairs_evalue(gains, losses, n, margin=-middle) * alpha >= 1
+        is_proven = bool(pairs_evalue(gains, losses, n, margin=-middle) * alpha >= 1)
         low, high = (middle, high) if is_proven else (low, middle)
     return low
 
@@ -86,4 +92,4 @@ class OpenPairedDesign:
 
 @lru_cache(maxsize=4096)
 def _p_value(gains: int, losses: int, n: int, margin: float) -> float:
-    return min(1.0, 1 / pairs_evalue(gains, losses, n, margin=margin))
+    return min(1.0, 1 / float(pairs_evalue(gains, losses, n, margin=margin)))

@@ -8,7 +8,7 @@ from simeval.stats.paired_sequential import PairedWalk, pair_chances
 
 
 def test_it_is_the_mean_wealth_of_fixed_bets() -> None:
-    bets = [(place + 0.5) / (BETS * 0.95) for place in range(BETS)]
+    bets = [((place + 0.5) / BETS) ** 0.5 / 0.95 for place in range(BETS)]
     wealth = [(1 + bet * 1.05) ** 2 * (1 - bet * 0.95) ** 3 * (1 + bet * 0.05) ** 10 for bet in bets]
 
     assert pairs_evalue(2, 3, 15, margin=0.05) == pytest.approx(sum(wealth) / BETS)
