@@ -30,7 +30,7 @@ def first_finding(discordance: float, loss: float, margin: float, *, worse: bool
     differ = (draws < discordance).cumsum(axis=1)
     counts = (differ - gains, gains) if worse else (gains, differ - gains)
     n = np.arange(1, shape[1] + 1)
-    found = (pairs_evalue(*counts, n, margin=margin) * ALPHA >= 1) & (n >= FIRST)
+    found = (pairs_evalue(counts[0], counts[1], n, margin=margin) * ALPHA >= 1) & (n >= FIRST)
     return np.where(found.any(axis=1), found.argmax(axis=1) + 1, np.inf)
 
 

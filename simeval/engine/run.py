@@ -39,7 +39,7 @@ from simeval.engine.plans.budget import Spending
 from simeval.engine.plans.cost_forecast import CostForecast, ExperimentForecast, forecast, forecast_experiment
 from simeval.engine.plans.dataset_plan import Experiment, make_dataset_plan
 from simeval.engine.plans.order import ranks_of
-from simeval.engine.plans.pairing import comparisons, pairing_warnings
+from simeval.engine.plans.pairing import pairing_warnings
 from simeval.engine.plans.preview import preview, warnings_of
 from simeval.engine.plans.resume import RestoredTrials
 from simeval.engine.plans.run_notes import embedded_notes, replaced_notes, too_long
@@ -112,8 +112,7 @@ async def simulate(
     if context.shared.elsewhere is not None:
         context.shared.elsewhere.check(settings, context.store)
     simulation = Simulation.of(context, suite, app_handler)
-    if others:
-        simulation = _among(context, simulation, others)
+    simulation = simulation.among(others) if others else simulation
     async with other_run(context, simulation) as other:
         work = await _work_of(context, simulation, suite, app_handler, other)
         try:
@@ -125,19 +124,6 @@ async def simulate(
         if other is not None:
             await other.end(result)
     return result
-
-
-def _among(context: RunContext, simulation: Simulation, others: Sequence[ExampleHandler]) -> Simulation:
-    """Return scenarios put to several apps. Raises DefinitionError where these cannot be asked in one run."""
-    do = "leave it out: apps are asked in this process, each in every round"
-    require(context.shared.elsewhere is None, "select: executor", found=context.settings.executor, do=do)
-    require(context.settings.shard is None, "select: shard", found=context.settings.shard, do=do)
-    do = "require a share of the trials in each scenario"
-    evaluators = [[one for each in plan.measures for one in each.evaluators] for plan in simulation.plans]
-    is_counted = all(any(one.has_outcomes for one in each) for each in evaluators)
-    require(is_counted, "select", found="a scenario has no requirement with a yes or no for each trial", do=do)
-    require(not any(comparisons(simulation.plans)), "select", found="requirements of a comparison", do="give its bars")
-    return simulation.among(others)
 
 
 async def _work_of(

@@ -17,6 +17,7 @@ from simeval.engine.actors.targets import Target
 from simeval.engine.executors.by_app import ByApp
 from simeval.engine.executors.executor import LocalExecutor
 from simeval.engine.flow.demand import Demand
+from simeval.engine.plans.pairing import comparisons
 from simeval.engine.plans.scenario_plan import ScenarioPlan, make_plans
 from simeval.engine.plans.shards import ShardPlan
 from simeval.engine.run_context import RunContext
@@ -61,6 +62,7 @@ class Simulation:
 
     def among(self, others: Sequence[ExampleHandler]) -> Self:
         """Return the same scenarios, put to several apps, under their names. Raises DefinitionError."""
+        self._require_comparable()
         entrants = (self.target, *(_target(self.context, self.plans, each) for each in others))
         names = [each.name for each in entrants]
         require(len({*names}) == len(names), "select: apps", found=", ".join(names), do="give each a name of its own")
@@ -72,6 +74,18 @@ class Simulation:
             target=replace(self.target, name=", ".join(names)),
             entrants=entrants,
         )
+
+    def _require_comparable(self) -> None:
+        """Raise DefinitionError where several apps cannot be asked in one run, or not by what each trial came to."""
+        context = self.context
+        do = "leave it out: apps are asked in this process, each in every round"
+        require(context.shared.elsewhere is None, "select: executor", found=context.settings.executor, do=do)
+        require(context.settings.shard is None, "select: shard", found=context.settings.shard, do=do)
+        do = "require a share of the trials in each scenario"
+        evaluators = [[one for each in plan.measures for one in each.evaluators] for plan in self.plans]
+        is_counted = all(any(one.has_outcomes for one in each) for each in evaluators)
+        require(is_counted, "select", found="a scenario has no requirement with a yes or no for each trial", do=do)
+        require(not any(comparisons(self.plans)), "select", found="requirements of a comparison", do="give its bars")
 
     def only(self, part: ShardPlan | None) -> Self:
         """Return the part of it that a shard has; without one, all of it."""

@@ -154,8 +154,8 @@ class PairedTest(RunningTest):
     def _interval(self) -> tuple[float, float]:
         if self._plan.is_open:
             alpha, worst, best = self._plan.alpha, self._worst, self._best
-            low = smallest_difference(worst.gains, worst.losses, worst.n, alpha=alpha)
-            return low, -smallest_difference(best.losses, best.gains, best.n, alpha=alpha)
+            least = smallest_difference(worst.gains, worst.losses, worst.n, alpha=alpha)
+            return least, -smallest_difference(best.losses, best.gains, best.n, alpha=alpha)
         counts = []
         for filled in (_against, _in_favour):
             pairs = [filled(*pair) for pair in self._pairs]

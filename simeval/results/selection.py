@@ -74,8 +74,7 @@ class Selection:
 
     def __str__(self) -> str:
         left = [each.app for each in self.candidates if each.is_left]
-        most = self.rounds_at_most * self.conversations // max(1, sum(each.rounds for each in self.candidates))
-        used = f"{self.conversations:,} conversations of {most * len(self.candidates):,}"
+        used = f"{self.conversations:,} conversations of {self.rounds_at_most * len(self.run):,}"
         said = f"the best is {left[0]}" if self.best else f"cannot tell {' from '.join(left)}"
         stopped = f"; the run stopped: {self.run.run.stopped}" if self.run.run.stopped else ""
         rows = [_row(each) for each in sorted(self.candidates, key=lambda each: (not each.is_left, -each.share))]

@@ -35,8 +35,8 @@ def pairs_evalue(gains: ArrayLike, losses: ArrayLike, n: ArrayLike, *, margin: f
     gained, lost, pairs = (np.asarray(each, dtype=float)[..., None] for each in (gains, losses, n))
     same = pairs - gained - lost
     if not -1 < margin < 1 or min(gained.min(), lost.min(), same.min()) < 0:
-        found = f"{gains!r} gains and {losses!r} losses in {n!r} pairs, margin {margin!r}"
-        raise ValueError(f"{found}: give counts of these pairs, and a margin between -1 and 1")
+        said = f"{gains!r} gains and {losses!r} losses in {n!r} pairs, margin {margin!r}"
+        raise ValueError(f"{said}: give counts of these pairs, and a margin between -1 and 1")
     bets = np.sqrt((np.arange(BETS) + 0.5) / BETS) / (1 - margin)
     logs = (
         gained * np.log1p(bets * (1 + margin)) + lost * np.log1p(-bets * (1 - margin)) + same * np.log1p(bets * margin)

@@ -48,7 +48,7 @@ def _changed(before: Mapping[str, Any] | None, definition: Mapping[str, Any]) ->
     """Say what has changed of how trials are measured, and what of all else; nothing where it is not known."""
     if before is None:
         return [], []
-    then, now = _in_common(before, conditions_of(definition))
+    then, now = _in_common(dict(before), conditions_of(definition))
     measuring, others = ([part(each) for each in (then, now)] for part in (_measuring, _others))
     return changes(*measuring), changes(*others)
 
