@@ -48,6 +48,7 @@ NOT_OF_USERS = {
     "ExpectationControls",
     "LabelledExample",
     "Ledger",
+    "OtherApp",
     "Redactor",
     "ReplyCache",
     "Waits",

@@ -1,31 +1,52 @@
-"""A suite held against another run of it: it is concluded whether it is worse, and not whether it meets its bars."""
+"""A suite held against another run, or app: it is concluded whether it is worse, and not whether it meets its bars."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from simeval.analysis.comparison import require_measured
 from simeval.analysis.evidence import Outcomes
-from simeval.analysis.saved_run import Requirement, SavedRun, Source, read_suite, requirements_of, scenarios_of
+from simeval.analysis.saved_run import (
+    Requirement,
+    SavedExperiment,
+    SavedRun,
+    Source,
+    read_suite,
+    requirements_of,
+    scenarios_of,
+)
+from simeval.core.app_handler import AppHandler
 from simeval.core.logs import log
 from simeval.core.settings import MARGIN
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.not_worse import OUTCOMES, NotWorseEvaluator
+from simeval.evaluators.pairs import OtherApp
+from simeval.results.experiment import ExperimentResult
+from simeval.results.suite import EvaluationResult, SuiteResult
+from simeval.suites.apps.named import app_of, name_of
 from simeval.suites.scenario import Expectation, ScenarioTest
 
 SIGN = {met: sign for sign, met in OUTCOMES.items()}
 
 
-def against(scenarios: Sequence[ScenarioTest], baseline: Source, *, margin: float = MARGIN) -> tuple[ScenarioTest, ...]:
+def against(
+    scenarios: Sequence[ScenarioTest], baseline: Source | AppHandler, *, margin: float = MARGIN
+) -> tuple[ScenarioTest, ...]:
     """Return scenarios whose requirements are to be met no less often than in the `baseline`, but for a margin.
 
-    An engine that runs them asks the new app alone: what the baseline found stays, and trials with the same place and
-    seed are pairs. So its seed has to be the baseline's. Each requirement ends as soon as it is proven not to be worse
-    by the `margin`, which is a pass, or to be worse, which is a fail. What the baseline does not have, or has no yes or
-    no for each trial (a mean), is left out; the log says so.
+    The baseline is a run or an app. Held against a run, an engine that runs them asks the new app alone: what the
+    baseline found stays, and trials with the same place and seed are pairs. So its seed has to be the baseline's. Held
+    against an app, an engine asks both in each trial, and keeps what the baseline came to as a run of its own.
+
+    Each requirement ends as soon as it is proven not to be worse by the `margin`, which is a pass, or to be worse,
+    which is a fail. What the baseline does not have, or has no yes or no for each trial (a mean), is left out; the log
+    says so.
 
     Raises DefinitionError where nothing is in common, or a scenario has another user now.
     """
+    if not isinstance(baseline, (SavedRun, SavedExperiment, SuiteResult, EvaluationResult, ExperimentResult, Mapping)):
+        return _against_app(scenarios, app_of(baseline), margin)
     run = read_suite(baseline, "against")
     require_measured(run, "against")
     side = _Side(run, margin)
@@ -37,6 +58,48 @@ def against(scenarios: Sequence[ScenarioTest], baseline: Source, *, margin: floa
             do="give a run of this suite",
         )
     return found
+
+
+def _against_app(
+    scenarios: Sequence[ScenarioTest], app: Callable[..., Any] | str, margin: float
+) -> tuple[ScenarioTest, ...]:
+    name = app if isinstance(app, str) else name_of(app)
+    found = [_held_against_app(each, OtherApp(app), name, margin) for each in scenarios]
+    if not any(found):
+        do = "require a share of the trials, such as a success rate"
+        raise DefinitionError(f"against app {name}", found="no requirement has a yes or no for each trial", do=do)
+    return tuple(filter(None, found))
+
+
+def _held_against_app(scenario: ScenarioTest, app: OtherApp, name: str, margin: float) -> ScenarioTest | None:
+    """Return a scenario as it is to be run; None where none of its requirements has a yes or no for each trial."""
+    then = []
+    for label, expectation in zip(scenario.labels, scenario.expectations, strict=True):
+        held = [
+            NotWorseEvaluator(
+                requirement=each,
+                run_id=name,
+                seed=None,
+                before="",
+                margin=margin,
+                other=app,
+                **_as_it_is_tested(each),
+            )
+            for each in expectation.evaluators
+            if each.has_outcomes
+        ]
+        for each in expectation.evaluators:
+            if not each.has_outcomes:
+                why = "it has no yes or no for each trial"
+                log.warning(f"left out, against app {name}: {scenario.title}: {label}: {each.describe()}: {why}")
+        if held:
+            then.append(replace(expectation, evaluator=tuple(held), label=label))
+    return replace(scenario, then=tuple(then)) if then else None
+
+
+def _as_it_is_tested(evaluator: Evaluator) -> dict[str, Any]:
+    """Return the settings of an evaluator that a comparison takes over."""
+    return {name: getattr(evaluator, name) for name in ("significance_level", "early_stopping", "min_trials")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +145,11 @@ class _Side:
             seed=self.run.seed,
             judge=self.run.models.get("judge", ""),
             user=self.run.models.get("user", ""),
+            conditions=self.run.conditions,
             before="".join(SIGN[met] for met in _in_order(requirement)),
             margin=self.margin,
             stopped_early=requirement.stopped_early,
-            significance_level=evaluator.significance_level,
-            early_stopping=evaluator.early_stopping,
-            min_trials=evaluator.min_trials,
+            **_as_it_is_tested(evaluator),
         )
 
 

@@ -101,6 +101,7 @@ class SavedRun(_Saved):
     models: dict[str, str]
     judge_repeats: int = 1
     judge_examples: frozenset[str] = frozenset()
+    conditions: dict[str, Any] | None = None  # older results have none
     scenarios: tuple[SavedScenario, ...]
 
 

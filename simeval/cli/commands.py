@@ -13,6 +13,7 @@ from simeval.cli.options import (
     SettingsCommand,
     baseline_options,
     color_option,
+    entrant_options,
     html_option,
     json_option,
     log_options,
@@ -182,6 +183,26 @@ def compare(**options: Any) -> None:
     from simeval.cli.compare import compare_runs
 
     raise SystemExit(compare_runs(**options))
+
+
+@commands.command(context_settings=CONTEXT, cls=GroupedCommand)
+@entrant_options
+@only_option("Use the scenarios with this tag, or this in their titles; may be given several times.")
+@json_option("selection")
+@log_options
+@setting_options()
+@click.pass_context
+def select(context: click.Context, /, **options: Any) -> None:
+    """Find out which of several apps meets the requirements of SUITE most often.
+
+    All are asked with the same seeds, in rounds, and who is proven not to be the best is dropped. Exit status: 0 one is
+    left; 1 those that are left cannot be told apart; 2 the command, suite or an app could not be used; 3 the run could
+    not be completed; 130 it was interrupted. What was finished is in the store, and --resume goes on with it.
+    """
+    from simeval.cli.run import leave
+    from simeval.cli.select import select_app
+
+    leave(select_app(context, **options))
 
 
 @commands.command(context_settings=CONTEXT, cls=SettingsCommand)

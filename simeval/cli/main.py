@@ -37,6 +37,7 @@ SUMMARIES = {  # the first sentence of each command's help; a test compares them
     "score": (
         "Measure the recorded conversations of FILE by scorers: any log that `simeval import` reads, a table, or a run."
     ),
+    "select": "Find out which of several apps meets the requirements of SUITE most often.",
     "show": "Show the report of a RUN (its id, the beginning of it, or last), or how far it has come.",
     "try": "Hold one conversation of SUITE, shown as it is held, and judge it aloud.",
     "view": (

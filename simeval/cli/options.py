@@ -77,6 +77,10 @@ judge_option = click.option(
     help="LiteLLM name of the judge; given several times, a panel whose mean rating counts.  [default: offline/judge]",
 )
 user_option = click.option("--user-model", help="LiteLLM name of the simulated user.  [default: the judge's]")
+_suite_argument = click.argument("suite", type=click.Path())
+_samples_option = click.option(
+    "--samples", type=click.IntRange(1), help="Trials for each scenario, whatever the suite says."
+)
 markdown_option = click.option(
     "--markdown",
     "markdown_path",
@@ -105,10 +109,15 @@ html_option = click.option(
 
 def suite_options(command: F) -> F:
     """Add what says which suite is put to which app, by which models."""
-    samples = click.option(
-        "--samples", type=click.IntRange(1), help="Trials for each scenario, whatever the suite says."
+    return _all_of(command, _suite_argument, app_option, judge_option, user_option, _samples_option)
+
+
+def entrant_options(command: F) -> F:
+    """Add what says which suite is put to which apps, by which models."""
+    apps = click.option(
+        "--app", "apps", multiple=True, required=True, metavar="APP", help="An app, as `run` takes it; give several."
     )
-    return _all_of(command, click.argument("suite", type=click.Path()), app_option, judge_option, user_option, samples)
+    return _all_of(command, _suite_argument, apps, judge_option, user_option, _samples_option)
 
 
 def log_options(command: F) -> F:
@@ -167,9 +176,9 @@ def baseline_options(command: F) -> F:
     )
     against = click.option(
         "--against",
-        metavar="FILE|RUN",
-        help="Instead of the bars, prove that this is no worse than that run, which --json wrote or the store has: its "
-        "conversations are used again, in pairs, until that or the contrary is proven.",
+        metavar="FILE|RUN|APP",
+        help="Instead of the bars, prove that this is no worse than that run, which --json wrote or the store has, or "
+        "than that app, which is asked beside it: in pairs, until that or the contrary is proven.",
     )
     margin = click.option(
         "--margin",

@@ -1,7 +1,7 @@
 """The engine: checks a suite, wires the line of one run, keeps what it finds, and gives the results."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -29,10 +29,12 @@ from simeval.engine.run_context import EngineResources, RunContext
 from simeval.engine.workers.named import workers_of
 from simeval.models.protocol.model import Model
 from simeval.results.experiment import ExperimentResult
+from simeval.results.selection import Selection, selection_of
 from simeval.results.suite import EvaluationResult, SuiteResult
 from simeval.store.journal import Journal
 from simeval.store.opening import open_journal
 from simeval.suites.apps.agents import as_app
+from simeval.suites.apps.named import name_of
 from simeval.suites.apps.remote_app import RemoteApp
 from simeval.suites.scenario import Expectation, ScenarioTest
 
@@ -166,6 +168,26 @@ class Engine:
         async with _open(app_handler) as app:
             asked = Experiment(dataset, app, scorers, then, repetitions, metadata or {})
             return await self._run(partial(experiment, asked=asked))
+
+    @advised("select was not awaited: write `await engine.select(...)`")
+    async def select(
+        self, scenarios: ScenarioTest | Sequence[ScenarioTest], app_handlers: Sequence[AppHandler]
+    ) -> Selection:
+        """Find out which of several apps meets the requirements of these scenarios most often.
+
+        All are asked with the same seeds, in rounds, and who is proven not to be the best is dropped; whoever is the
+        best is so with a probability of at most the significance level. Requirements count that have a yes or no for
+        each trial. Raises as `evaluate`.
+        """
+        suite = [scenarios] if isinstance(scenarios, ScenarioTest) else list(scenarios)
+        do = "give two or more apps"
+        require(len(app_handlers) > 1, "select: apps", found=len(app_handlers), do=do)
+        async with AsyncExitStack() as stack:
+            apps = [await stack.enter_async_context(_open(each)) for each in app_handlers]
+            result = await self._run(partial(simulate, suite=suite, app_handler=apps[0], others=apps[1:]))
+        names = [each if isinstance(each, str) else name_of(each) for each in apps]
+        settings = self.settings
+        return selection_of(result, names, alpha=settings.significance_level, on_app_error=settings.on_app_error)
 
     async def rubrics(self, scenarios: Sequence[ScenarioTest], *, write: bool = False) -> tuple[ExpectationRubric, ...]:
         """Return what the judge will rate each expectation of these scenarios by; no conversation is held.

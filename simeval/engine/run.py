@@ -15,7 +15,6 @@ from simeval.core.app_handler import ExampleHandler
 from simeval.core.escalation import judges_said
 from simeval.core.logs import details, log
 from simeval.core.redaction import clean_values
-from simeval.core.run_records import Start, TrialKey
 from simeval.core.serialization import plain
 from simeval.core.shard import Shard
 from simeval.core.usage import total
@@ -23,15 +22,18 @@ from simeval.core.validation import require
 from simeval.engine.actors.dialogue import Dialogue
 from simeval.engine.actors.examples import ExampleReader, Examples
 from simeval.engine.actors.judge import Judge
+from simeval.engine.actors.selector import Selector
 from simeval.engine.actors.statistician import Statistician
 from simeval.engine.actors.tabulator import Tabulator, record_of
 from simeval.engine.actors.targets import Target
 from simeval.engine.display.progress import Look, progress_of
 from simeval.engine.executors.executor import Executor, LocalExecutor
+from simeval.engine.executors.paired import PairedExecutor
 from simeval.engine.executors.remote import RemoteExecutor
 from simeval.engine.flow.demand import Demand
 from simeval.engine.garbage import collected_seldom
 from simeval.engine.judge_test.run_canaries import RunCanaries
+from simeval.engine.other_run import OtherRun, other_run
 from simeval.engine.pipeline import Conclusion, Pipeline
 from simeval.engine.plans.budget import Spending
 from simeval.engine.plans.cost_forecast import CostForecast, ExperimentForecast, forecast, forecast_experiment
@@ -39,6 +41,7 @@ from simeval.engine.plans.dataset_plan import Experiment, make_dataset_plan
 from simeval.engine.plans.order import ranks_of
 from simeval.engine.plans.pairing import pairing_warnings
 from simeval.engine.plans.preview import preview, warnings_of
+from simeval.engine.plans.resume import RestoredTrials
 from simeval.engine.plans.run_notes import embedded_notes, replaced_notes, too_long
 from simeval.engine.plans.scenario_plan import RunPlan, ScenarioPlan, rubric_requests
 from simeval.engine.plans.shards import ShardPlan, plan_shard
@@ -47,7 +50,7 @@ from simeval.engine.simulation import Simulation
 from simeval.engine.telemetry.joining import joining
 from simeval.engine.telemetry.tracing import TracedExecutor, tracing
 from simeval.engine.watchdog import watching
-from simeval.errors import DefinitionError
+from simeval.errors import DefinitionError, SimevalError
 from simeval.models.prices import Price
 from simeval.results.experiment import ExperimentResult
 from simeval.results.suite import RunRecord, SuiteResult
@@ -57,8 +60,8 @@ from simeval.suites.scenario import ScenarioTest
 R = TypeVar("R", bound=RunResult)
 Forecast = CostForecast | ExperimentForecast
 
-OpenExecutor = Callable[  # of the run, what is needed of it, and the trials that go on
-    [RunRecord, Demand, Mapping[TrialKey, Start]], AbstractAsyncContextManager[Executor]
+OpenExecutor = Callable[  # of the run, what is needed of it, and what is known
+    [RunRecord, Demand, RestoredTrials], AbstractAsyncContextManager[Executor]
 ]
 
 RECORDED = "what was recorded"  # the name of the app where there is none
@@ -93,23 +96,53 @@ class _Work(Generic[R]):
     warnings: Sequence[str] = ()
 
 
-async def simulate(context: RunContext, suite: Sequence[ScenarioTest], app_handler: ExampleHandler) -> SuiteResult:
-    """Simulate users of every scenario, judge, and conclude. Raises DefinitionError before any call is made."""
-    settings, user, judges = context.settings, context.shared.user, context.judge_names
-    who_judges = judges_said(judges, settings.escalate)
+async def simulate(
+    context: RunContext,
+    suite: Sequence[ScenarioTest],
+    app_handler: ExampleHandler,
+    others: Sequence[ExampleHandler] = (),
+) -> SuiteResult:
+    """Simulate users of every scenario, judge, and conclude; with `others`, which of the apps is the best.
+
+    Raises DefinitionError before any call is made.
+    """
+    settings = context.settings
     do = 'use "local": spans are joined where trials are held'
     require(not (settings.trace_in and context.shared.elsewhere), "trace_in", found=settings.executor, do=do)
     if context.shared.elsewhere is not None:
         context.shared.elsewhere.check(settings, context.store)
     simulation = Simulation.of(context, suite, app_handler)
-    target = simulation.target
+    simulation = simulation.among(others) if others else simulation
+    async with other_run(context, simulation) as other:
+        work = await _work_of(context, simulation, suite, app_handler, other)
+        try:
+            result = await _run(context, work)
+        except SimevalError as error:
+            if other is not None and isinstance(error.partial, SuiteResult):
+                await other.end(error.partial)
+            raise
+        if other is not None:
+            await other.end(result)
+    return result
+
+
+async def _work_of(
+    context: RunContext,
+    simulation: Simulation,
+    suite: Sequence[ScenarioTest],
+    app_handler: ExampleHandler,
+    other: OtherRun | None,
+) -> _Work[SuiteResult]:
+    """Return the work of a suite, all of it or a shard's. Raises DefinitionError."""
+    settings, user, judges = context.settings, context.shared.user, context.judge_names
+    target, who_judges = simulation.target, judges_said(judges, settings.escalate)
     foresee = partial(
         forecast,
         settings=settings,
         prompts=context.shared.prompts,
         judges=judges,
         user_model=user.name,
-        app_model=target.model,
+        app_models=[target.model, *([other.model] if other else [])],
     )
     part = await _part(context, simulation.plans, partial(foresee, prices=_nothing))
     simulation = simulation.only(part)
@@ -117,12 +150,12 @@ async def simulate(context: RunContext, suite: Sequence[ScenarioTest], app_handl
     ranks = await anyio.to_thread.run_sync(ranks_of, plans, settings.order, context.store)
     begun = (context.past.started if context.past else datetime.now(UTC)).date()
 
-    work = _Work(
+    return _Work(
         kind="run",
         summary={
             "scenarios": len(plans),
             "trials_at_most": sum(plan.sample_size for plan in plans),
-            "app": target.name,
+            "app": target.name if other is None else f"{target.name} against {other.name}",
             "judge": who_judges,
             "user": user.name,
             "seed": context.seed,
@@ -137,11 +170,20 @@ async def simulate(context: RunContext, suite: Sequence[ScenarioTest], app_handl
         roles=[*(("judge", name) for name in judges), ("user", user.name)],
         part=part,
         forecast=partial(foresee, plans, prices=context.models.price),
-        executor=partial(_executor, context, simulation, suite, app_handler),
-        conclusion=partial(Statistician, plans, settings, stop=context.stop, begun=begun),
-        warnings=pairing_warnings(plans, seed=context.seed, judge=who_judges, user=user.name),
+        executor=partial(_executor, context, simulation, suite, app_handler, other),
+        conclusion=partial(_conclusion(simulation), plans, settings, stop=context.stop, begun=begun),
+        warnings=pairing_warnings(
+            plans,
+            seed=context.seed,
+            judge=who_judges,
+            user=user.name,
+            definition=context.define(plans, target.name, user=user.name),
+        ),
     )
-    return await _run(context, work)
+
+
+def _conclusion(simulation: Simulation) -> Callable[..., Statistician]:
+    return partial(Selector, apps=len(simulation.entrants)) if simulation.entrants else Statistician
 
 
 @asynccontextmanager
@@ -150,14 +192,21 @@ async def _executor(
     simulation: Simulation,
     suite: Sequence[ScenarioTest],
     app_handler: ExampleHandler,
+    other: OtherRun | None,
     run: RunRecord,
     demand: Demand,
-    begun: Mapping[TrialKey, Start],
+    known: RestoredTrials,
 ) -> AsyncIterator[Executor]:
-    """Have trials held and measured where the settings say."""
+    """Have trials held and measured where the settings say; beside those of another app, where there is one."""
     elsewhere = context.shared.elsewhere
     if elsewhere is None:
-        yield simulation.executor(demand, begun)
+        if simulation.entrants:
+            yield simulation.executors(demand, known.begun)
+        elif other is None:
+            yield simulation.executor(demand, known.begun)
+        else:
+            await other.begin(run, demand, known)
+            yield PairedExecutor(simulation.executor(demand, known.begun), other)
         return
     task = RemoteRun(run, context.store, context.shared, suite, app_handler)
     async with elsewhere.open(task) as workers:
@@ -166,7 +215,7 @@ async def _executor(
             simulation.plans,
             demand,
             context.meter.ledger,
-            begun,
+            known.begun,
             context.rubrics,
             context.judge_names[0],
             context.shared.prompts["rubric"],
@@ -210,7 +259,7 @@ async def experiment(context: RunContext, asked: Experiment) -> ExperimentResult
     reader = ExampleReader(asked.dataset, asked.repetitions, clean)
 
     @asynccontextmanager
-    async def executor(run: RunRecord, demand: Demand, begun: Mapping[TrialKey, Start]) -> AsyncIterator[Executor]:  # noqa: ARG001
+    async def executor(run: RunRecord, demand: Demand, known: RestoredTrials) -> AsyncIterator[Executor]:  # noqa: ARG001
         examples = Examples(
             reader=reader,
             title=plan.title,
@@ -280,7 +329,7 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
         stack.enter_context(collected_seldom())
         progress = stack.enter_context(progress_of(trials, context.settings.display))
         demand = stack.enter_context(Demand(len(plans), largest=trials, shared=shared.in_flight))
-        executor = await stack.enter_async_context(work.executor(run, demand, known.begun))
+        executor = await stack.enter_async_context(work.executor(run, demand, known))
         join = partial(joining, address=context.settings.trace_in, seconds=context.settings.trace_in_seconds)
         executor = await stack.enter_async_context(join(executor, demand, context.clean))
         trace = await stack.enter_async_context(

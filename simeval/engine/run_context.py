@@ -52,7 +52,7 @@ from simeval.scorers.llm.judge import RubricScorer
 from simeval.scorers.llm.rubrics import RubricBook
 from simeval.store.journal import Journal
 from simeval.store.opening import as_database, load_run, rows_at
-from simeval.suites.apps.remote_app import RemoteApp
+from simeval.suites.apps.named import name_of
 from simeval.suites.scenario import Expectation, ScenarioTest
 
 DEFAULT_JUDGE, DEFAULT_USER = "offline/judge", "offline/user"
@@ -374,11 +374,3 @@ class RunContext:
             ledger=self.meter.ledger,
             clean=self.clean,
         )
-
-
-def name_of(handler: Callable[..., Any]) -> str:
-    """Return the name that reports show for a function, or for an app that is reached by a protocol."""
-    if isinstance(handler, RemoteApp):
-        return handler.name
-    module = getattr(handler, "__module__", None) or type(handler).__module__
-    return f"{module}:{getattr(handler, '__qualname__', type(handler).__qualname__)}"

@@ -8,12 +8,16 @@ from typing import Any, Self
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.run_records import Start, TrialKey
 from simeval.core.shard import Shard
+from simeval.core.validation import require
 from simeval.engine.actors.conversations import Conversations
 from simeval.engine.actors.dialogue import Dialogue
 from simeval.engine.actors.judge import Judge
+from simeval.engine.actors.recorder import Recorder
 from simeval.engine.actors.targets import Target
+from simeval.engine.executors.by_app import ByApp
 from simeval.engine.executors.executor import LocalExecutor
 from simeval.engine.flow.demand import Demand
+from simeval.engine.plans.pairing import comparisons
 from simeval.engine.plans.scenario_plan import ScenarioPlan, make_plans
 from simeval.engine.plans.shards import ShardPlan
 from simeval.engine.run_context import RunContext
@@ -27,13 +31,17 @@ from simeval.suites.script import Step
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Simulation:
-    """The plans of scenarios, these as they were written, and the app that they are put to."""
+    """The plans of scenarios, these as they were written, and the app that they are put to.
+
+    Where there are `entrants`, the scenarios of each stand together, and the target names them all.
+    """
 
     context: RunContext
     plans: tuple[ScenarioPlan, ...]
     scenarios: Sequence[ScenarioTest]
     target: Target
     auditor: Auditor | None
+    entrants: tuple[Target, ...] = ()
 
     @classmethod
     def of(cls, context: RunContext, suite: Sequence[ScenarioTest], app_handler: ExampleHandler) -> Self:
@@ -45,10 +53,39 @@ class Simulation:
             judge_scorer=context.judge_scorer,
             callers=context.scorer_caller,
         )
-        target = context.target(app_handler)
-        for plan in plans:
-            _require_usable(plan.scenario.script, context, f"ScenarioTest {plan.title!r}: script", target)
+        target = _target(context, plans, app_handler)
         return cls(context=context, plans=plans, scenarios=suite, target=target, auditor=context.auditor())
+
+    def against(self, app_handler: ExampleHandler) -> Self:
+        """Return the same scenarios, put to another app. Raises DefinitionError."""
+        return replace(self, target=_target(self.context, self.plans, app_handler))
+
+    def among(self, others: Sequence[ExampleHandler]) -> Self:
+        """Return the same scenarios, put to several apps, under their names. Raises DefinitionError."""
+        self._require_comparable()
+        entrants = (self.target, *(_target(self.context, self.plans, each) for each in others))
+        names = [each.name for each in entrants]
+        require(len({*names}) == len(names), "select: apps", found=", ".join(names), do="give each a name of its own")
+        plans = [_put_to(plan, name) for name in names for plan in self.plans]
+        return replace(
+            self,
+            plans=tuple(replace(plan, position=position) for position, plan in enumerate(plans)),
+            scenarios=[*self.scenarios] * len(entrants),
+            target=replace(self.target, name=", ".join(names)),
+            entrants=entrants,
+        )
+
+    def _require_comparable(self) -> None:
+        """Raise DefinitionError where several apps cannot be asked in one run, or not by what each trial came to."""
+        context = self.context
+        do = "leave it out: apps are asked in this process, each in every round"
+        require(context.shared.elsewhere is None, "select: executor", found=context.settings.executor, do=do)
+        require(context.settings.shard is None, "select: shard", found=context.settings.shard, do=do)
+        do = "require a share of the trials in each scenario"
+        evaluators = [[one for each in plan.measures for one in each.evaluators] for plan in self.plans]
+        is_counted = all(any(one.has_outcomes for one in each) for each in evaluators)
+        require(is_counted, "select", found="a scenario has no requirement with a yes or no for each trial", do=do)
+        require(not any(comparisons(self.plans)), "select", found="requirements of a comparison", do="give its bars")
 
     def only(self, part: ShardPlan | None) -> Self:
         """Return the part of it that a shard has; without one, all of it."""
@@ -64,22 +101,54 @@ class Simulation:
         places = tuple(place for place in entry["places"] if place < len(self.plans))
         return ShardPlan(Shard(entry["number"], entry["of"]), self.plans, places)
 
-    def executor(self, demand: Demand, begun: Mapping[TrialKey, Start]) -> LocalExecutor:
-        """Return what holds and measures in this process; conversations in `begun` go on where they were."""
+    def executor(
+        self, demand: Demand, begun: Mapping[TrialKey, Start], recorder: Recorder | None = None
+    ) -> LocalExecutor:
+        """Return what holds and measures in this process; conversations in `begun` go on where they were.
+
+        Where these are is kept by the `recorder`; without one, by the run's.
+        """
+        return self._executor(self.target, demand, begun, recorder)
+
+    def executors(self, demand: Demand, begun: Mapping[TrialKey, Start]) -> ByApp:
+        """Return the same of several apps."""
+        found = [self._executor(each, demand, begun, None) for each in self.entrants]
+        return ByApp(found, len(self.plans) // len(found))
+
+    def _executor(
+        self, target: Target, demand: Demand, begun: Mapping[TrialKey, Start], recorder: Recorder | None
+    ) -> LocalExecutor:
         context = self.context
         source = Conversations(
             plans=self.plans,
             caller=context.caller(context.shared.user, "user"),
-            dialogue=Dialogue(self.target.app, demand, context.clean, context.shared.on_message),
+            dialogue=Dialogue(target.app, demand, context.clean, context.shared.on_message),
             settings=context.settings,
             scenarios=self.scenarios,
-            recorder=context.recorder,
+            recorder=recorder or context.recorder,
             begun=begun,
             prompt=context.shared.prompts["user"],
             judge_of=partial(_judge_of, context),
             auditor=self.auditor,
         )
         return LocalExecutor(source, Judge(self.plans, demand, context.clean))
+
+
+def _target(context: RunContext, plans: Sequence[ScenarioPlan], app_handler: ExampleHandler) -> Target:
+    """Return an app that can be asked what scenarios need. Raises DefinitionError."""
+    target = context.target(app_handler)
+    for plan in plans:
+        _require_usable(plan.scenario.script, context, f"ScenarioTest {plan.title!r}: script", target)
+    return target
+
+
+def _put_to(plan: ScenarioPlan, app: str) -> ScenarioPlan:
+    """Return a plan under an app's name, of whole samples."""
+    measures = tuple(
+        replace(each, evaluators=tuple(replace(one, early_stopping=False) for one in each.evaluators))
+        for each in plan.measures
+    )
+    return replace(plan, scenario=replace(plan.scenario, title=f"{plan.title} [{app}]"), measures=measures)
 
 
 def _judge_of(context: RunContext, sentence: str) -> Scorer:

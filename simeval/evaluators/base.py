@@ -72,6 +72,11 @@ class Evaluator(ABC):
         return self
 
     @property
+    def has_outcomes(self) -> bool:
+        """Whether each trial meets it or not: it is about a share of them, a median or another quantile."""
+        return isinstance(self.rule, ShareEvaluator)
+
+    @property
     def first_verdict(self) -> int:
         """The smallest number of trials at which early stopping may end a scenario."""
         return DEFAULTS.min_trials if self.min_trials is None else self.min_trials

@@ -1,23 +1,24 @@
-"""The evaluator of a comparison: a requirement is met no less often than in another run, by more than a margin."""
+"""The evaluator of a comparison: a requirement is met no less often than by another run, or app, but for a margin."""
 
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
 from math import nan
-from typing import overload
+from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simeval.core.arrays import Floats
-from simeval.core.setting_choices import StopAt
+from simeval.core.setting_choices import EarlyStopping, StopAt
 from simeval.core.settings import MARGIN
 from simeval.core.trial import Verdict
 from simeval.core.validation import require, require_share
-from simeval.errors import DefinitionError
 from simeval.evaluators.base import Bar, Cut, Evaluator
-from simeval.evaluators.pairs import Met, PairedTest
+from simeval.evaluators.pairs import Met, OtherApp, PairedTest
 from simeval.evaluators.stopping import RunningTest
-from simeval.stats.paired_sequential import MOST_PAIRS, look_times, paired_design
+from simeval.stats.paired_open import OpenPairedDesign, pairs_evalue
+from simeval.stats.paired_sequential import MOST_PAIRS, PairedDesign, look_times, paired_design
 
 OUTCOMES: dict[str, Met] = {"+": True, "-": False, "?": None}
 
@@ -30,26 +31,45 @@ class NotWorseEvaluator(Evaluator):
     the significance level. It fails when the share is proven to be smaller at all. `run_id` names the other run, `seed`
     is its seed, `before` has a "+" for each of its trials that met the requirement, a "-" for one that did not, a "?"
     for one that is missing, in their order. Trials are pairs by their places; there are no more than the other run has.
-    `judge` and `user` are its models; where it `stopped_early` on its data, these are no fair sample.
+    `judge` and `user` are its models, `conditions` what else its outcomes depend on beside its app; where it
+    `stopped_early` on its data, these are no fair sample.
+
+    Held against an `other` app, which is asked in the same trials, `run_id` is its name, and there is no `seed` and
+    nothing `before`.
     """
 
     requirement: Evaluator
     run_id: str
-    seed: int
+    seed: int | None
     before: str
     margin: float = MARGIN
     judge: str = ""
     user: str = ""
     stopped_early: bool = False
+    other: OtherApp | None = field(default=None, repr=False, compare=False)
+    conditions: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
 
     def check(self) -> None:
         name = type(self).__name__
         require_share(self.margin, f"{name}.margin")
         do = 'give "+", "-" or "?" for each trial of the other run'
-        require(bool(self.before) and {*self.before} <= {*OUTCOMES}, f"{name}.before", found=self.before, do=do)
+        is_known = bool(self.before) and {*self.before} <= {*OUTCOMES}
+        require(is_known or self._asks_app, f"{name}.before", found=self.before, do=do)
+
+    def with_defaults(
+        self, *, significance_level: float, early_stopping: EarlyStopping, min_trials: int, requirements: int = 1
+    ) -> Self:
+        """Return this evaluator as others do, and with outcomes of the other app for one run alone."""
+        made = super().with_defaults(
+            significance_level=significance_level,
+            early_stopping=early_stopping,
+            min_trials=min_trials,
+            requirements=requirements,
+        )
+        return made if made.other is None else replace(made, other=OtherApp(made.other.handler))
 
     def describe(self) -> str:
-        return f"{self.requirement.describe()}: not worse by {self._points} than run {self.run_id}"
+        return f"{self.requirement.describe()}: not worse by {self._points} than {self._side}"
 
     def show_bar(self) -> str:
         return f"> -{self._points}"
@@ -69,7 +89,7 @@ class NotWorseEvaluator(Evaluator):
         measured = f"{label} ({self.requirement.show_bar()})"
         found = "no pair was measured" if verdict.estimate is None else f"{self.show(verdict.estimate)}"
         pairs = f" in {verdict.n - verdict.missing} pairs" if verdict.estimate is not None else ""
-        return f"{measured}: {found}{pairs}; tolerated: a loss of {self._points} against run {self.run_id}"
+        return f"{measured}: {found}{pairs}; tolerated: a loss of {self._points} against {self._side}"
 
     def reduce(self, group: Sequence[float]) -> float:
         return self.requirement.reduce(group)
@@ -90,29 +110,35 @@ class NotWorseEvaluator(Evaluator):
         """
         require(clusters is None, "clusters", found=clusters, do="leave them out: trials are pairs by their places")
         taken = [*map(float, values), *[None] * misses]
-        require(len(taken) <= len(self.before), "values", found=len(taken), do=f"give {len(self.before)} at most")
-        test = self._test((max(1, len(taken)),))
+        most = self._pairs(len(taken))
+        require(len(taken) <= most, "values", found=len(taken), do=f"give {most} at most")
+        n = max(1, len(taken))
+        test = self._test(paired_design(n, (n,), margin=self.margin, alpha=self.alpha))
         for value in taken:
             test.take(value)
         return test.verdict()
 
     def running_test(self, n_max: int, *, stop: StopAt | None = None) -> RunningTest:  # noqa: ARG002
+        pairs = self._pairs(n_max)
         if self.early_stopping == "anytime":
-            do = "use early_stopping=True: comparisons have as many pairs as the other run has trials"
-            raise DefinitionError(f"{type(self).__name__}.early_stopping", found="anytime", do=do)
-        pairs = min(n_max, len(self.before))
+            return self._test(OpenPairedDesign(pairs, self.margin, self.alpha, first=self.first_verdict))
         do = f"use at most {MOST_PAIRS} samples"
         require(pairs <= MOST_PAIRS, f"{type(self).__name__}: pairs", found=pairs, do=do)
         looks = (pairs,) if self.early_stopping is False else look_times(pairs, least=self.first_verdict)
-        return self._test(looks)
+        return self._test(paired_design(pairs, looks, margin=self.margin, alpha=self.alpha))
 
     def minimum_trials(self) -> int:
-        """Return the smallest number of pairs that can prove it: if no pair loses, (1 - margin)^n <= alpha."""
+        """Return the smallest number of pairs that can prove it: if no pair loses, (1 - margin)^n <= alpha.
+
+        By betting it is the smallest that does so where all pairs are the same on both sides.
+        """
+        if self.early_stopping == "anytime":
+            return next(n for n in count(1) if pairs_evalue(0, 0, n, margin=self.margin) * self.alpha >= 1)
         return int(np.ceil(np.log(self.alpha) / np.log1p(-self.margin) * (1 - 1e-12)))
 
     def warnings(self, sample_size: int) -> list[str]:
-        said, there = super().warnings(min(sample_size, len(self.before))), len(self.before)
-        if there < sample_size:
+        said, there = super().warnings(self._pairs(sample_size)), len(self.before)
+        if there < sample_size and not self._asks_app:
             few = f"run {self.run_id} has {there} of {sample_size} trials, so there are at most {there} pairs"
             said.append(f"{self.requirement.describe()}: {few}")
         if missing := self.before.count("?"):
@@ -146,7 +172,18 @@ class NotWorseEvaluator(Evaluator):
     def _points(self) -> str:
         return f"{100 * self.margin:.4g} points"
 
-    def _test(self, looks: tuple[int, ...]) -> PairedTest:
-        plan = paired_design(looks[-1], looks, margin=self.margin, alpha=self.alpha)
-        before = [OUTCOMES[each] for each in self.before]
+    @property
+    def _asks_app(self) -> bool:
+        return self.seed is None and not self.before
+
+    @property
+    def _side(self) -> str:
+        return f"{'app' if self._asks_app else 'run'} {self.run_id}"
+
+    def _pairs(self, trials: int) -> int:
+        """Return how many pairs so many trials make."""
+        return trials if self._asks_app else min(trials, len(self.before))
+
+    def _test(self, plan: PairedDesign | OpenPairedDesign) -> PairedTest:
+        before = self.other.outcomes if self.other else {i: OUTCOMES[each] for i, each in enumerate(self.before)}
         return PairedTest(self.requirement.describe(), plan, before, meets=self.meets, run_id=self.run_id)

@@ -1,37 +1,50 @@
-"""The running test of a comparison: each trial of a run is held against that of another run with the same seed.
+"""The running test of a comparison: each trial of a run is held against that of another, or another app's, by its seed.
 
-A pair is known when the trial of this run is: that of the other run was there before. So two walks go through a
+A pair is known when the trial of this run is: that of the other side was there before. So two walks go through a
 `PairedDesign`: one in which each missing outcome speaks for a loss, which may be found not worse, and one in which it
 speaks for a gain, which may be found worse. Both error rates hold whatever made trials missing.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from simeval.core.trial import Chart, Reason, Verdict
 from simeval.evaluators.stopping import EXCLUDED, Counted, EarlyOutcomes, RunningTest, Taken, TrialsNeeded, is_met
 from simeval.evaluators.verdicts import NO_TIME, Ended, decide, say_p
 from simeval.stats.paired import paired_difference_interval
+from simeval.stats.paired_open import OpenPairedDesign, smallest_difference
 from simeval.stats.paired_sequential import PairedDesign, paired_design
 
 Met = bool | None  # whether a trial met the requirement; None where it is missing
 SEQUENTIAL = "exact group-sequential test of pairs (a look every {step}, spending (n/{n_max})^2 of the level), Tango"
+OPEN = "test of pairs by betting (proven; holds however the run is stopped)"
 WHOLE = "exact unconditional test of {n_max} pairs, Tango"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OtherApp:
+    """An app that is asked in the trials of a run beside that run's own.
+
+    `outcomes` are what it came to, by the places of the trials: there before the run's own outcome is.
+    """
+
+    handler: object
+    outcomes: dict[int, Met] = field(default_factory=dict)
 
 
 class PairedTest(RunningTest):
     """A test of pairs that stops where one of its two findings is proven.
 
-    `before` are the outcomes of the other run, `run_id`, by the places of its trials. It also ends where the pairs that
-    are left can prove neither. That "not worse" alone cannot be proven any more does not end it: to prove a loss takes
-    few pairs then.
+    `before` are the outcomes of the other side, `run_id`, by the places of its trials. They may come as the run goes
+    on; one that is not there when its trial is taken is missing. It also ends where the pairs that are left can prove
+    neither. That "not worse" alone cannot be proven any more does not end it: to prove a loss takes few pairs then.
     """
 
     def __init__(
         self,
         name: str,
-        plan: PairedDesign,
-        before: Sequence[Met],
+        plan: PairedDesign | OpenPairedDesign,
+        before: Mapping[int, Met],
         *,
         meets: Callable[[float], bool],
         run_id: str,
@@ -45,7 +58,7 @@ class PairedTest(RunningTest):
         self._worst, self._best = _Walk(plan, worse=False), _Walk(plan, worse=True)
 
     def advance(self, outcome: Counted) -> None:
-        met, before = is_met(outcome, self._meets), self._before[self.index - 1]
+        met, before = is_met(outcome, self._meets), self._before.get(self.index - 1)
         self._met.append(met)
         self._pairs.append((before, met))
         self._worst.step(*_against(before, met))
@@ -82,17 +95,19 @@ class PairedTest(RunningTest):
     def conclude(self, ended: Ended) -> Verdict:
         """Conclude by stages; what might still have come counts against both findings."""
         plan, pairs = self._plan, self._pairs
-        p_not_worse = self._completed(self._worst, _against, now=False)
-        p_worse = self._completed(self._best, _in_favour, now=True)
+        if plan.is_open:
+            p_not_worse, p_worse = self._worst.least, self._best.least
+        else:
+            p_not_worse = self._completed(self._worst, _against, now=False)
+            p_worse = self._completed(self._best, _in_favour, now=True)
         outcome = decide(p_not_worse, p_worse, plan.alpha)
         known = [(old, new) for old, new in pairs if old is not None and new is not None]
         gains, losses = known.count((False, True)), known.count((True, False))
-        step = plan.looks[0] if len(plan.looks) > 1 else plan.n_max
         reason, explanation, why = self._explain(outcome == "fail", p_worse, ended)
         return Verdict(
             outcome=outcome,
             evaluator=self.name,
-            method=(WHOLE if self.needs_full_sample else SEQUENTIAL).format(step=step, n_max=plan.n_max),
+            method=self._method(),
             n=len(pairs),
             significance_level=plan.alpha,
             p_value=p_not_worse,
@@ -113,6 +128,10 @@ class PairedTest(RunningTest):
             ),
         )
 
+    def _method(self) -> str:
+        kind = OPEN if self._plan.is_open else WHOLE if self.needs_full_sample else SEQUENTIAL
+        return kind.format(step=self._plan.looks[0], n_max=self.n_max)
+
     def so_far(self, evaluate: Callable[..., Verdict]) -> Verdict:  # noqa: ARG002
         return self.conclude("cut")
 
@@ -125,13 +144,18 @@ class PairedTest(RunningTest):
 
     def acceptance(self) -> str:
         plan = self._plan
-        found = ((n, plan.stops(place, worse=False)[0]) for place, n in enumerate(plan.looks))
-        first = next((n for n, stops in found if stops[0]), None)
-        looks = "" if self.needs_full_sample else f", looking every {plan.looks[0]}"
-        said = f"no loss in {first} of at most {plan.n_max} pairs proves it{looks}"
+        looks = enumerate(plan.looks)
+        first = next((n for place, n in looks if plan.proves(plan.p_not_worse(place, 0, 0), place)), None)
+        often = "" if self.needs_full_sample else f", looking every {plan.looks[0]}"
+        often = ", looking after each" if plan.is_open else often
+        said = f"no loss in {first} of at most {plan.n_max} pairs proves it{often}"
         return said if first else f"{plan.n_max} pairs cannot prove it even without any loss"
 
     def _interval(self) -> tuple[float, float]:
+        if self._plan.is_open:
+            alpha, worst, best = self._plan.alpha, self._worst, self._best
+            least = smallest_difference(worst.gains, worst.losses, worst.n, alpha=alpha)
+            return least, -smallest_difference(best.losses, best.gains, best.n, alpha=alpha)
         counts = []
         for filled in (_against, _in_favour):
             pairs = [filled(*pair) for pair in self._pairs]
@@ -141,13 +165,16 @@ class PairedTest(RunningTest):
         return low[0], high[1]
 
     def _earliest(self, walk: "_Walk", later: EarlyOutcomes, filled: "_Filling", *, unknown: bool) -> int | None:
-        """Return after which trial a walk may stop at the earliest, where each that is not known is `unknown`."""
+        """Return after which trial a walk may stop at the earliest, where each that is not known is `unknown`.
+
+        What is not known of the other side is the contrary.
+        """
         walk = replace(walk)
         for index in range(self.index, self.n_max):
             if (outcome := later.get(index, 0.0)) == EXCLUDED:
                 continue
             met = is_met(outcome, self._meets) if index in later else unknown
-            walk.step(*filled(self._before[index], met))
+            walk.step(*filled(self._before.get(index, not unknown), met))
             if walk.has_stopped:
                 return index + 1
         return None
@@ -156,7 +183,7 @@ class PairedTest(RunningTest):
         """Return the p-value that a walk comes to where each trial that is left is `now`."""
         walk = replace(walk)
         for index in range(self.index, self.n_max):
-            walk.step(*filled(self._before[index], now))
+            walk.step(*filled(self._before.get(index), now))
         return walk.p_value
 
     def _explain(self, is_worse: bool, p_worse: float, ended: Ended) -> tuple[Reason, str, str]:
@@ -196,13 +223,14 @@ def _in_favour(before: Met, now: Met) -> tuple[bool, bool]:
 class _Walk:
     """A sequence of pairs on its way to one of the two findings, `worse` or not worse, until it stops there."""
 
-    plan: PairedDesign
+    plan: PairedDesign | OpenPairedDesign
     worse: bool
     n: int = 0
     gains: int = 0
     losses: int = 0
     look: int = 0  # which comes next
     p_value: float = 1.0  # at the last look
+    least: float = 1.0  # of all looks
     has_stopped: bool = False
 
     def step(self, before: bool, now: bool) -> None:
@@ -214,5 +242,6 @@ class _Walk:
         if self.n == self.plan.looks[self.look]:
             p_of = self.plan.p_worse if self.worse else self.plan.p_not_worse
             self.p_value = p_of(self.look, self.gains, self.losses)
+            self.least = min(self.least, self.p_value)
             self.has_stopped = self.plan.proves(self.p_value, self.look)
             self.look += self.n < self.plan.n_max

@@ -14,6 +14,8 @@ from .repeatability import Repeatability as Repeatability
 from .rows import Row as Row
 from .rows import Rows as Rows
 from .rows import RowScore as RowScore
+from .selection import Candidate as Candidate
+from .selection import Selection as Selection
 from .suite import DatasetRecord as DatasetRecord
 from .suite import EvaluationResult as EvaluationResult
 from .suite import ExpectationResult as ExpectationResult

@@ -11,6 +11,7 @@ from simeval.core.serialization import Json, encode_conversation, plain
 from simeval.core.trial import Estimate, Failure, Judgement, Outcome, Score, Verdict
 from simeval.core.usage import total
 from simeval.evaluators.base import Evaluator
+from simeval.results.conditions import conditions_of
 from simeval.results.gates import meets_gates
 from simeval.results.guarantee import guarantee
 from simeval.results.outcomes import decided
@@ -147,6 +148,7 @@ def encode_run(run: "RunRecord", *, suite: bool = False) -> Json:
         "seconds": round(run.seconds, 3),
         "notes": list(run.notes),
         "stopped": run.stopped,
+        **({"conditions": conditions_of(run.definition)} if run.definition and run.dataset is None else {}),
         **({"dataset": asdict(run.dataset)} if run.dataset else {}),
         **({"metadata": plain(run.metadata)} if run.metadata else {}),
         "usage": {**asdict(total(run.usage)), "by_role": by_role},

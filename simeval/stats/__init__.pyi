@@ -5,6 +5,7 @@ from . import binomial as binomial
 from . import calibration as calibration
 from . import classification as classification
 from . import clusters as clusters
+from . import elimination as elimination
 from . import evalues as evalues
 from . import logistic as logistic
 from . import mean as mean
@@ -13,6 +14,7 @@ from . import multiple as multiple
 from . import open_ended as open_ended
 from . import optimal as optimal
 from . import paired as paired
+from . import paired_open as paired_open
 from . import paired_sequential as paired_sequential
 from . import planning as planning
 from . import preference as preference

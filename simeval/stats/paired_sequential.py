@@ -49,6 +49,11 @@ class PairedDesign:
     not_worse: tuple[Floats, ...]
     worse: tuple[Floats, ...]
 
+    @property
+    def is_open(self) -> bool:
+        """Whether a finding holds however the pairs ended: here by the looks alone."""
+        return False
+
     def p_not_worse(self, look: int, gains: int, losses: int) -> float:
         """Return the p-value of "not worse by more than the margin" of what is seen at a look, by its place."""
         return _at(self.not_worse[look], gains, losses)

@@ -24,6 +24,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "shop.py").write_text(SHOP + WORSE)
     done = simeval(tmp_path, "run", "suite.yaml", "--app", "shop:good", *ALL, "--json", "main.json")
     assert done.returncode == 0, done.stdout + done.stderr
+    (tmp_path / "main").write_text((tmp_path / "main.json").read_text())
     return tmp_path
 
 
@@ -67,6 +68,9 @@ def test_a_worse_app_fails_in_every_report(folder: Path) -> None:
         (("--against", "main.json", "--margin", "1.5"), "--margin"),
         (("--against", "missing.json"), "cannot be read"),
         (("--against", "20200101"), "20200101"),
+        (("--against", "shop"), "it is no run and no app"),
+        (("--against", "./shop.py:good"), "shop.py"),
+        (("--against", "./main"), "it is a file, and may be the name of an app"),
     ],
 )
 def test_what_cannot_be_used_ends_the_command_before_the_app_is_asked(
@@ -90,3 +94,20 @@ def test_a_run_that_ended_in_the_middle_is_gone_on_with(folder: Path) -> None:
     assert cut.returncode == 3, cut.stdout + cut.stderr
     assert done.returncode == 0, done.stdout + done.stderr
     assert (found["outcome"], found["scenarios"][0]["trials"]) == ("pass", 75)
+
+
+def test_an_app_is_asked_beside_the_other_and_its_side_is_a_run_of_the_store(folder: Path) -> None:
+    options = ("--samples", "100", "--against", "shop:good", "--seed", "5", "--json", "now.json")
+    done = simeval(folder, "run", "suite.yaml", "--app", "shop:worse", *options)
+    listed = simeval(folder, "runs")
+    found = json.loads((folder / "now.json").read_text())
+    [verdict] = found["scenarios"][0]["expectations"][0]["verdicts"]
+    other = next(line for line in listed.stdout.splitlines() if "shop:good" in line).split()[0]
+
+    again = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--samples", "50", "--against", other)
+
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert (verdict["against"], verdict["outcome"]) == ("shop:good", "fail")
+    assert f"run {other} has them" in " ".join(found["notes"])
+    assert again.returncode == 1, again.stdout + again.stderr
+    assert f"run {other} stopped early on its data" in " ".join((again.stdout + again.stderr).split())

@@ -1,5 +1,6 @@
 """A run held against another one, through the whole engine: its pairs, where it ends, and how it goes on."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -143,15 +144,74 @@ async def test_other_models_and_what_is_missing_are_named_in_the_run() -> None:
     short: list[ScenarioTest] = [scenario(title="s0", sample_size=40)]
     before = await engine(early_stopping=False).evaluate(short, SeededApp(0.9))
     document = encode_suite(before.results, before.run, version="1")
-    document["models"]["judge"] = "another/judge"
+    document["models"]["user"] = "another/user"
 
     result = await engine().evaluate(against([scenario(title="s0")], document), SeededApp(0.9))
 
     notes = " ".join(result.run.notes)
-    assert "had the judge model another/judge" in notes
+    assert "not the app alone has changed: user was 'another/user' and is 'scripted/" in notes
     assert "has 40 of 100 trials, so there are at most 40 pairs" in notes
     assert "cannot be proven with 40 trials" in notes
     assert result[0].trials <= 40
+
+
+def held_otherwise(path: tuple[str | int, ...], value: object) -> Callable[[dict[str, Any]], None]:
+    """Return what changes a result in one place."""
+
+    def change(document: Any) -> None:
+        for key in path[:-1]:
+            document = document[key]
+        document[path[-1]] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (held_otherwise(("models", "judge"), "another/judge"), "judge was 'another/judge' and is 'offline/judge'"),
+        (held_otherwise(("conditions", "scenarios", 0, "then", 0, "rubric"), {"1": "bad"}), "rubric was there"),
+        (held_otherwise(("conditions", "scenarios", 0, "then", 0, "scorer"), "another"), "scorer was 'another'"),
+    ],
+)
+async def test_a_run_that_was_measured_otherwise_is_refused_before_the_app_is_asked(
+    change: Callable[[dict[str, Any]], None], said: str
+) -> None:
+    before, app = await baseline(), SeededApp(0.9)
+    document = encode_suite(before.results, before.run, version="1")
+    change(document)
+
+    with pytest.raises(DefinitionError, match=f"it was measured otherwise: .*{said}"):
+        await engine().evaluate(against(SUITE, document), app)
+    assert app.started == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (held_otherwise(("conditions", "prompts", "judge"), "7"), "prompts: judge was '7'"),
+        (held_otherwise(("conditions", "judge repeats"), 3), "judge repeats was 3 and is 1"),
+        (held_otherwise(("conditions", "scenarios", 0, "users"), [["Ann", "kind", 1.0, {}]]), "scenario 's0': users"),
+        (held_otherwise(("conditions", "scenarios", 0, "max_turns"), 3), "scenario 's0': max_turns was 3"),
+    ],
+)
+async def test_what_else_has_changed_is_named_in_one_line(change: Callable[[dict[str, Any]], None], said: str) -> None:
+    before = await baseline()
+    document = encode_suite(before.results, before.run, version="1")
+    change(document)
+
+    result = await engine().evaluate(against(SUITE, document), SeededApp(0.9))
+
+    [note] = [note for note in result.run.notes if "not the app alone has changed" in note]
+    assert said in note
+
+
+async def test_where_nothing_has_changed_but_the_app_and_the_sizes_nothing_is_said() -> None:
+    before = await baseline()
+
+    result = await engine(gate="not_fail").evaluate(against(SUITE[:2], before), SeededApp(0.5))
+
+    assert "not the app alone" not in " ".join(result.run.notes)
 
 
 async def test_a_run_can_be_held_against_one_that_was_held_against_another() -> None:

@@ -47,6 +47,6 @@ def forecast_of(
         prompts=all_prompts(),
         judges=judges,
         user_model="user/u",
-        app_model=app_model,
+        app_models=[app_model],
         prices=prices,
     )

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import partial
-from math import nan
 from typing import TypeGuard
 
 from anyio.streams.memory import MemoryObjectReceiveStream
@@ -14,7 +13,7 @@ from simeval.core.preparation import Prepared
 from simeval.core.settings import Settings
 from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Verdict
 from simeval.engine.actors.empty_answers import EmptyAnswers
-from simeval.engine.actors.tally import Tally, show_found
+from simeval.engine.actors.tally import Tally, outcome_of, show_found
 from simeval.engine.actors.unanswered import Unanswered
 from simeval.engine.actors.unconcluded import in_error, refused, undecided, without_conclusion
 from simeval.engine.flow.demand import Demand
@@ -22,7 +21,7 @@ from simeval.engine.flow.standing import Requirement, Standing
 from simeval.engine.flow.stop import StopSignal
 from simeval.engine.plans.scenario_plan import Measure, ScenarioPlan
 from simeval.evaluators.base import Evaluator
-from simeval.evaluators.stopping import EXCLUDED, EarlyOutcomes, RunningTest, Taken, TrialsNeeded
+from simeval.evaluators.stopping import EarlyOutcomes, RunningTest, Taken, TrialsNeeded
 from simeval.results.outcomes import combine, meets_gate
 from simeval.results.personas import personas_of
 from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult
@@ -231,14 +230,7 @@ class Statistician:
         return not_passed and at_gate
 
     def _outcome(self, result: Score | Failure) -> Taken:
-        """Return what an evaluator takes for a result."""
-        if isinstance(result, Score):
-            return result.value
-        if result.stage == "check":
-            return None  # it counts as not met
-        if result.stage != "app":
-            return nan
-        return EXCLUDED if self._settings.on_app_error == "exclude" else None
+        return outcome_of(result, self._settings.on_app_error)
 
     def _is_lost(self, result: Score | Failure) -> bool:
         if not isinstance(result, Failure):

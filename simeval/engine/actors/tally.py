@@ -2,14 +2,16 @@
 
 from dataclasses import dataclass, field
 from datetime import date
+from math import nan
 
 from simeval.core.preparation import Preparation
-from simeval.core.trial import Failure, Judgement, Verdict
+from simeval.core.setting_choices import OnAppError
+from simeval.core.trial import Failure, Judgement, Score, Verdict
 from simeval.engine.flow.order import InOrder
 from simeval.engine.flow.standing import Requirement
 from simeval.engine.plans.scenario_plan import ScenarioPlan
 from simeval.evaluators.base import Evaluator
-from simeval.evaluators.stopping import RunningTest
+from simeval.evaluators.stopping import EXCLUDED, RunningTest, Taken
 
 SELDOM = 20  # of so many trials one more is worth another look at the interval
 
@@ -105,6 +107,17 @@ class Tally:
             said = show_found(evaluator, test.so_far(evaluator.evaluate)) if test.taken else ""
             self._shown[place, number] = test.index, said
         return said
+
+
+def outcome_of(result: Score | Failure, on_app_error: OnAppError) -> Taken:
+    """Return what an evaluator takes for a result."""
+    if isinstance(result, Score):
+        return result.value
+    if result.stage == "check":
+        return None  # it counts as not met
+    if result.stage != "app":
+        return nan
+    return EXCLUDED if on_app_error == "exclude" else None
 
 
 def show_found(evaluator: Evaluator, verdict: Verdict) -> str:

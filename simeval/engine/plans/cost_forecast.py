@@ -45,7 +45,7 @@ class CostForecast:
     dearest; `rubric` and `control` are what the dearest rubric and the dearest control take, `canary` is what all
     canaries do. `unpriced`
     are the models whose price is not known, the embedded ones apart. `longest` are the tokens of each model's longest
-    prompt with its reply, by the model's name.
+    prompt with its reply, by the model's name. A trial has so many `conversations`, one with each app that is asked.
     """
 
     trials_at_most: int
@@ -58,6 +58,7 @@ class CostForecast:
     unpriced: tuple[str, ...]
     longest: Mapping[str, float] = field(default_factory=dict)
     canary: Cost = field(default_factory=Cost)
+    conversations: int = 1
 
     def __str__(self) -> str:
         guesses = [f"{TYPICAL_MESSAGES} messages a user", f"{MESSAGE_TOKENS} tokens a message", "no hidden reasoning"]
@@ -82,18 +83,19 @@ def forecast(
     prompts: Mapping[str, Prompt],
     judges: Sequence[str],
     user_model: str,
-    app_model: str | None,
+    app_models: Sequence[str | None],
     prices: Callable[[str], Price | None] = price_of,
     canaries: Sequence[Request] = (),
 ) -> CostForecast:
-    """Forecast a run of these plans with the models of these names; `app_model` is None where the app is a handler.
+    """Forecast a run of these plans with the models of these names.
 
-    `prices` gives the price of a model, `canaries` are what each judge is asked before the trials. What the app and
-    scorers of the user's own cost is not known here.
+    `app_models` has one for each app that is asked in a trial, None where that is a handler. `prices` gives the price
+    of a model, `canaries` are what each judge is asked before the trials. What the app and scorers of the user's own
+    cost is not known here.
     """
-    names = dict.fromkeys([*judges, user_model, *([app_model] if app_model else [])])
+    names = dict.fromkeys([*judges, user_model, *filter(None, app_models)])
     price = {name: prices(name) for name in names}
-    cast = Cast(settings, prompts, judges, user_model, app_model)
+    cast = Cast(settings, prompts, judges, user_model, app_models)
     rubrics, controls = cast.rubrics(plans), cast.controls(plans)
     flown = _canaries(canaries, judges)
     expected = _expected_trials([plan.scenario for plan in plans], settings)
@@ -109,6 +111,7 @@ def forecast(
     known = [trials for trials in expected if trials is not None]
     return CostForecast(
         trials_at_most=sum(plan.sample_size for plan in plans),
+        conversations=len(app_models),
         trials_expected=sum(known) if len(known) == len(plans) else None,
         at_most=_by_role([*at_most, *rubrics, *controls, *flown], price),
         typical=_by_role([*typical, *rubrics, *controls, *flown], price),

@@ -1,33 +1,120 @@
 """Runs that are held against another one: whether their trials are pairs, and what else is not as it was there."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
-from simeval.engine.plans.scenario_plan import RunPlan
+from simeval.core.serialization import Json
+from simeval.engine.plans.fingerprint import changes
+from simeval.engine.plans.scenario_plan import Measure, RunPlan, ScenarioPlan
 from simeval.errors import DefinitionError
 from simeval.evaluators.not_worse import NotWorseEvaluator
+from simeval.results.conditions import conditions_of
+
+MOST_NAMED = 3  # changes in a warning
+_OF_JUDGING = ("escalate", "judge examples", "criteria calls")  # another one is another measurement
 
 
-def pairing_warnings(plans: Sequence[RunPlan], *, seed: int, judge: str, user: str) -> list[str]:
-    """Say which models are not those of the run that plans are held against.
+def pairing_warnings(
+    plans: Sequence[RunPlan], *, seed: int, judge: str, user: str, definition: Mapping[str, Any]
+) -> list[str]:
+    """Say what is not as it was in the run that plans are held against, apart from the app.
 
-    Raises DefinitionError where trials are no pairs, because the seed is another.
+    Raises DefinitionError where trials are no pairs, because the seed is another, or where another judge, rubric or
+    scorer measured that run: its outcomes are of something else.
     """
-    held = [
-        each
-        for plan in plans
-        for measure in plan.measures
-        for each in measure.evaluators
-        if isinstance(each, NotWorseEvaluator)
-    ]
     said: dict[str, None] = {}
-    for each in held:
+    for each in comparisons(plans):
+        if each.other is not None:
+            continue
+        where = f"against run {each.run_id}"
         if each.seed != seed:
             do = f"give the engine that seed (seed={each.seed})"
-            raise DefinitionError(f"against run {each.run_id}", found=f"its seed is {each.seed}, not {seed}", do=do)
-        for role, before, now in (("judge", each.judge, judge), ("user", each.user, user)):
-            if before != now:
-                said[
-                    f"run {each.run_id} had the {role} model {before}, and this one has {now}: what changed may be the "
-                    f"{role}, not the app"
-                ] = None
+            raise DefinitionError(where, found=f"its seed is {each.seed}, not {seed}", do=do)
+        measured, others = _changed(each.conditions, definition)
+        measured = [*([f"judge was {each.judge!r} and is {judge!r}"] if each.judge != judge else []), *measured]
+        if measured:
+            do = "measure that run by this judge first (`simeval run` again, or --rerun), or this one by that"
+            raise DefinitionError(where, found=f"it was measured otherwise: {'; '.join(measured[:MOST_NAMED])}", do=do)
+        others = [*([f"user was {each.user!r} and is {user!r}"] if each.user != user else []), *others]
+        if others:
+            more = f"; and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
+            named = "; ".join(others[:MOST_NAMED])
+            said[f"since run {each.run_id} not the app alone has changed: {named}{more}"] = None
     return [*said]
+
+
+def _changed(before: Mapping[str, Any] | None, definition: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """Say what has changed of how trials are measured, and what of all else; nothing where it is not known."""
+    if before is None:
+        return [], []
+    then, now = _in_common(dict(before), conditions_of(definition))
+    measuring, others = ([part(each) for each in (then, now)] for part in (_measuring, _others))
+    return changes(*measuring), changes(*others)
+
+
+def _in_common(before: Json, now: Json) -> tuple[Json, Json]:
+    """Return conditions of those scenarios and expectations alone that both have."""
+    both = [{each["title"]: each for each in side["scenarios"]} for side in (before, now)]
+    found: list[list[Json]] = [[], []]
+    for title in both[1]:
+        if title in both[0]:
+            labels = [{one["title"]: one for one in side[title]["then"]} for side in both]
+            shared = [label for label in labels[1] if label in labels[0]]
+            for place, side in enumerate(both):
+                found[place].append({**side[title], "then": [labels[place][label] for label in shared]})
+    return {**before, "scenarios": found[0]}, {**now, "scenarios": found[1]}
+
+
+def _measuring(conditions: Json) -> Json:
+    """Return the part of conditions by which conversations are measured."""
+    scenarios = [{"title": each["title"], "then": each["then"]} for each in conditions["scenarios"]]
+    return {**{name: conditions.get(name) for name in _OF_JUDGING}, "scenarios": scenarios}
+
+
+def _others(conditions: Json) -> Json:
+    scenarios = [{name: each[name] for name in each if name != "then"} for each in conditions["scenarios"]]
+    return {**{name: value for name, value in conditions.items() if name not in _OF_JUDGING}, "scenarios": scenarios}
+
+
+def other_app(plans: Sequence[RunPlan]) -> object | None:
+    """Return the app that plans are held against, and that is to be asked in their trials; None where there is none.
+
+    Raises DefinitionError where it is not one and the same for all requirements.
+    """
+    compared = list(comparisons(plans))
+    if not any(each.other for each in compared):
+        return None
+    found = {id(each.other and each.other.handler): each.run_id for each in compared}
+    others = sum(len(measure.evaluators) for plan in plans for measure in plan.measures) > len(compared)
+    if len(found) > 1 or others:
+        named = ", ".join([*found.values(), *(["the bar of a requirement"] if others else [])])
+        raise DefinitionError("against an app", found=f"trials are held against {named}", do="give one for all")
+    return next(each.other.handler for each in compared if each.other)
+
+
+def without_comparison(plans: Sequence[ScenarioPlan]) -> tuple[ScenarioPlan, ...]:
+    """Return plans with the requirements themselves in the place of comparisons, tested on whole samples."""
+    return tuple(replace(plan, measures=tuple(map(_by_itself, plan.measures))) for plan in plans)
+
+
+def _by_itself(measure: Measure) -> Measure:
+    own = tuple(
+        replace(
+            each.requirement,
+            significance_level=each.significance_level,
+            min_trials=each.min_trials,
+            early_stopping=False,
+        )
+        if isinstance(each, NotWorseEvaluator)
+        else each
+        for each in measure.evaluators
+    )
+    return replace(measure, evaluators=own)
+
+
+def comparisons(plans: Sequence[RunPlan]) -> Iterator[NotWorseEvaluator]:
+    """Yield the comparisons among the requirements of plans."""
+    for plan in plans:
+        for measure in plan.measures:
+            yield from (each for each in measure.evaluators if isinstance(each, NotWorseEvaluator))

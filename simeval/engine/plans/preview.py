@@ -16,13 +16,13 @@ MOST_NAMED = 3  # titles in a warning
 
 def preview(plans: Sequence[ScenarioPlan], settings: Settings, foreseen: CostForecast) -> str:
     """Say in a line how many conversations there will be, what they may cost, and whether a good app would pass."""
-    size, most = len(plans), foreseen.trials_at_most
-    expected = foreseen.trials_expected
-    typically = "" if expected is None or expected >= most else f" (about {about(expected)} expected)"
+    size, most, expected = len(plans), foreseen.trials_at_most, foreseen.trials_expected
+    each = foreseen.conversations
+    typically = "" if expected is None or expected >= most else f" (about {about(each * expected)} expected)"
     cost = total(foreseen.typical).cost_usd
     return "; ".join(
         [
-            f"{size} scenario{'' if size == 1 else 's'}, up to {most:,} conversations{typically}",
+            f"{size} scenario{'' if size == 1 else 's'}, up to {each * most:,} conversations{typically}",
             *([] if cost is None else [f"about {show_dollars(cost)}"]),
             *_chance(plans, settings),
         ]

@@ -67,22 +67,29 @@ class Cast:
     prompts: Mapping[str, Prompt]
     judges: Sequence[str]
     user: str
-    app: str | None
+    apps: Sequence[str | None]
 
     def usual(self, plan: ScenarioPlan) -> list[Work]:
-        """Return the work of one trial in which the user writes a few messages."""
+        """Return the work of one trial, with each app, in which the user writes a few messages."""
         course = Course.of(plan.scenario, TYPICAL_MESSAGES)
-        return [*self._held(plan, course), *self._judged(plan, course)]
+        return [work for app in self.apps for work in (*self._held(plan, course, app), *self._judged(plan, course))]
 
     def longest(self, plan: ScenarioPlan) -> list[Work]:
         """Return the most work of one trial: held anew as often as may be, and looked at each time."""
         course = Course.of(plan.scenario)
         held = 1 + (MOST_ANEW if self.settings.on_user_fault == "retry" else 0)
         more = {"audit": 1 / (self.settings.audit_users or 1), "escalation": 1 / ESCALATED}
-        works = [*(work.times(held) for work in self._held(plan, course)), *self._judged(plan, course)]
+        works = [
+            work
+            for app in self.apps
+            for work in (
+                *(each.times(held) for each in self._held(plan, course, app)),
+                *self._judged(plan, course),
+            )
+        ]
         return [work.times(more.get(work.role, 1)) for work in works]
 
-    def _held(self, plan: ScenarioPlan, course: Course) -> list[Work]:
+    def _held(self, plan: ScenarioPlan, course: Course, app: str | None) -> list[Work]:
         """Return the work of holding a conversation once: that of user and app, of checks in it, and of the auditor."""
         works = [self._user(plan, course)] if course.simulated else []
         if self.settings.audit_users:
@@ -90,11 +97,11 @@ class Cast:
         for turns, sentence in course.checked:
             judging = partial(_judging, plan.scenario, self.prompts, criteria=[sentence])
             works += self._rated(judging, turns, calls=1, parts=1)
-        if self.app is not None:  # its prompts are the messages so far: 1, 3, 5, ...
+        if app is not None:  # its prompts are the messages so far: 1, 3, 5, ...
             asked = course.turns - len(course.given)
             read = course.turns**2 - sum(2 * turn + 1 for turn in course.given)
             longest = 2 * course.turns * MESSAGE_TOKENS
-            works.append(Work("app", self.app, asked, read * MESSAGE_TOKENS, asked * MESSAGE_TOKENS, longest))
+            works.append(Work("app", app, asked, read * MESSAGE_TOKENS, asked * MESSAGE_TOKENS, longest))
         return works
 
     def _judged(self, plan: ScenarioPlan, course: Course) -> list[Work]:

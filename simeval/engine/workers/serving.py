@@ -13,13 +13,14 @@ from simeval.core.app_handler import ExampleHandler
 from simeval.core.logs import log
 from simeval.engine.executors.protocol import LEASE_SECONDS, decode_assignment, encode_delivery
 from simeval.engine.flow.stop import StopSignal
-from simeval.engine.run_context import EngineResources, RunContext, name_of
+from simeval.engine.run_context import EngineResources, RunContext
 from simeval.engine.workers.store_workers import StoreAllowances, StoreWorkers
 from simeval.engine.workers.trial_worker import TrialWorker, definition_of
 from simeval.errors import DefinitionError
 from simeval.store.opening import as_database
 from simeval.store.owners import new_owner
 from simeval.store.trial_queue import Claim, OfferedRun, TrialQueue
+from simeval.suites.apps.named import name_of
 from simeval.suites.scenario import ScenarioTest
 
 T = TypeVar("T")

@@ -16,6 +16,7 @@ from simeval.suites.apps.agui_app import AguiApp
 from simeval.suites.apps.command_app import CommandApp
 from simeval.suites.apps.http_app import HttpApp
 from simeval.suites.apps.mcp_app import McpApp
+from simeval.suites.apps.remote_app import RemoteApp
 from simeval.suites.apps.responses_app import ResponsesApp
 from simeval.suites.apps.socket_app import SocketApp
 from simeval.suites.objects import load_object
@@ -49,6 +50,14 @@ def app_of(named: object) -> Callable[..., Any] | str:
     if "/" in named:
         return named
     raise DefinitionError(f"app {named!r}", found="this is neither a handler nor a model", do=f"use {APP_FORMS}")
+
+
+def name_of(handler: Callable[..., Any]) -> str:
+    """Return the name that reports show for a function, or for an app that is reached by a protocol."""
+    if isinstance(handler, RemoteApp):
+        return handler.name
+    module = getattr(handler, "__module__", None) or type(handler).__module__
+    return f"{module}:{getattr(handler, '__qualname__', type(handler).__qualname__)}"
 
 
 def _refuse_look_alikes(named: str) -> None:

@@ -222,7 +222,7 @@ def test_what_costs_nothing_is_not_priced() -> None:
         prompts=all_prompts(),
         judges=["offline/judge"],
         user_model="offline/user",
-        app_model="offline/app",
+        app_models=["offline/app"],
     )
 
     assert "$" not in str(made)

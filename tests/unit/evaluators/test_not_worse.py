@@ -178,6 +178,33 @@ def test_so_many_pairs_that_no_design_can_be_worked_out_are_refused() -> None:
         not_worse("+" * 601).running_test(601)
 
 
-def test_a_test_that_holds_at_any_time_is_refused() -> None:
-    with pytest.raises(DefinitionError, match="anytime"):
-        not_worse("+" * 60, early_stopping="anytime").running_test(60)
+class TestAtAnyTime:
+    """By betting, which may be looked at and gone on with whenever one likes."""
+
+    def test_it_ends_with_a_pass_where_nothing_changes_as_soon_as_its_bets_have_won(self) -> None:
+        verdict = after(not_worse("+" * 200, early_stopping="anytime"), [1.0] * 200).verdict()
+
+        assert verdict.passed
+        assert 29 < verdict.n == not_worse("+" * 200, early_stopping="anytime").minimum_trials() < 40
+        assert "betting" in verdict.method
+
+    def test_it_fails_where_a_loss_is_proven(self) -> None:
+        verdict = after(not_worse("+" * 60, early_stopping="anytime"), [0.0] * 60).verdict()
+
+        assert (verdict.outcome, verdict.n) == ("fail", 6)
+
+    def test_how_many_pairs_there_may_be_changes_nothing_of_what_was_found(self) -> None:
+        outcomes = [1.0, 1.0, 0.0, 1.0] * 15
+        short, long = (after(not_worse("+" * most, early_stopping="anytime"), outcomes).verdict() for most in (60, 600))
+
+        assert (short.p_value, short.p_value_fail) == (long.p_value, long.p_value_fail)
+        assert short.confidence_interval == long.confidence_interval
+
+    def test_more_pairs_than_a_design_can_have_are_no_matter(self) -> None:
+        assert not_worse("+" * 2000, early_stopping="anytime").running_test(2000).n_max == 2000
+
+    def test_missing_pairs_count_against_both_findings(self) -> None:
+        verdict = after(not_worse("+" * 60, early_stopping="anytime"), [nan] * 60).verdict()
+
+        assert verdict.inconclusive
+        assert verdict.missing == verdict.n

@@ -1,0 +1,61 @@
+"""What `simeval select` does: finds the best of several apps, shows who is left, gives the exit status."""
+
+import sys
+from collections.abc import Sequence
+from contextlib import nullcontext, redirect_stdout
+from functools import partial
+from typing import Any
+
+import anyio
+import click
+
+from simeval.cli.options import overrides
+from simeval.cli.output import INTERRUPTED, NOT_COMPLETED, require_writable, show, status_of, write_json
+from simeval.cli.run import read_suite, show_log
+from simeval.cli.signals import INTERRUPT, ending_on_signals
+from simeval.core.app_handler import ExampleHandler
+from simeval.engine.engine import Engine
+from simeval.results.selection import Selection
+from simeval.suites.apps.named import app_of
+from simeval.suites.definitions import Cast
+from simeval.suites.files import Suite
+
+FOUND, CANNOT_TELL = 0, 1
+
+
+def select_app(context: click.Context, **options: Any) -> int:
+    """Find the best of several apps; give the exit status."""
+    return status_of(partial(_select, context, **options))
+
+
+def _select(
+    context: click.Context,
+    *,
+    suite: str,
+    apps: Sequence[str],
+    judge_model: Sequence[str],
+    user_model: str | None,
+    samples: int | None,
+    only_named: Sequence[str],
+    json_path: str | None,
+    log_level: str | None,
+    log_format: Any,
+) -> int:
+    show_log(log_level or "info", log_format)
+    with redirect_stdout(sys.stderr) if json_path == "-" else nullcontext():
+        loaded, cast = read_suite(suite, Cast(None, judge_model, user_model), only_named, samples)
+        handlers = [app_of(each) for each in apps]
+        require_writable(json_path)
+        settings = loaded.settings.overridden(overrides(context))
+        engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
+        found = anyio.run(_found, engine, loaded, handlers)
+    show(str(found), json_path)
+    write_json(json_path, found.encoded())
+    if stopped := found.run.run.stopped:
+        return INTERRUPTED if stopped.startswith(INTERRUPT) else NOT_COMPLETED
+    return FOUND if found.best else CANNOT_TELL
+
+
+async def _found(engine: Engine, suite: Suite, handlers: Sequence[ExampleHandler]) -> Selection:
+    with ending_on_signals(engine):
+        return await engine.select(suite, handlers)

@@ -1,0 +1,81 @@
+"""The selector: concludes which of several apps is the best, and asks those no more that are not."""
+
+from collections.abc import Sequence
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from simeval.core.settings import Settings
+from simeval.engine.actors.statistician import Statistician
+from simeval.engine.actors.tally import Tally
+from simeval.engine.actors.unconcluded import SELECTED
+from simeval.engine.plans.scenario_plan import ScenarioPlan
+from simeval.evaluators.stopping import TrialsNeeded
+from simeval.results.selection import range_of
+from simeval.stats.elimination import Elimination
+
+
+class Selector(Statistician):
+    """A statistician of scenarios that are asked of several apps, by rounds: one trial of each scenario and app left.
+
+    Whoever is outdone is dropped: no more of its trials are needed. It ends when one is left, a scenario of one that is
+    left has ended by itself, or the rounds are used up. Verdicts are those of whole samples, and most are cut short.
+    """
+
+    def __init__(self, plans: Sequence[ScenarioPlan], settings: Settings, *, apps: int, **wiring: Any) -> None:
+        super().__init__(plans, settings, **wiring)
+        self._size = len(plans) // apps
+        rounds = min(plan.sample_size for plan in plans)
+        self._contest = Elimination(apps, rounds, alpha=settings.significance_level)
+        self._rounds = rounds
+
+    def _trials_needed(self, tally: Tally) -> TrialsNeeded:  # noqa: ARG002
+        """Need as many rounds as fill the places in flight."""
+        ahead = ceil(self._settings.concurrency / (int(self._contest.left.sum()) * self._size))
+        return TrialsNeeded(min(self._rounds, self._contest.rounds + ahead), ends=False)
+
+    def _grant(self, tally: Tally) -> None:  # noqa: ARG002
+        self._go_on()
+        for each in self._tallies:
+            super()._grant(each)
+
+    def _go_on(self) -> None:
+        """Take all rounds that are whole; end those who are dropped, and all when it is over."""
+        while not self._contest.is_over[0] and all(
+            len(tally.judgements) > self._contest.rounds for tally in self._going()
+        ):
+            self._take_round()
+        if self._contest.is_over[0] or any(
+            self._is_closed(tally) and len(tally.judgements) <= self._contest.rounds for tally in self._going()
+        ):
+            self._end(self._tallies)
+
+    def _take_round(self) -> None:
+        low, high = np.zeros(self._contest.left.shape), np.ones(self._contest.left.shape)
+        for place in np.flatnonzero(self._contest.left[0]):
+            found = [self._range(tally) for tally in self._of(int(place))]
+            low[0, place], high[0, place] = np.mean(found, axis=0)
+        for place in np.flatnonzero(self._contest.push(low, high)[0]):
+            self._end(self._of(int(place)))
+
+    def _range(self, tally: Tally) -> tuple[float, float]:
+        judgement = tally.judgements[self._contest.rounds]
+        return range_of(
+            judgement.results, [each.evaluators for each in tally.plan.measures], self._settings.on_app_error
+        )
+
+    def _of(self, place: int) -> Sequence[Tally]:
+        """Return the scenarios of an app, by its place."""
+        return self._tallies[place * self._size : (place + 1) * self._size]
+
+    def _going(self) -> list[Tally]:
+        return [tally for place in np.flatnonzero(self._contest.left[0]) for tally in self._of(int(place))]
+
+    def _end(self, tallies: Sequence[Tally]) -> None:
+        for tally in tallies:
+            if not self._is_closed(tally):
+                tally.undecided_by = SELECTED
+                tally.extras += tally.order.waiting.values()
+                self._on_trial(0, tally.plan.sample_size - len(tally.judgements))
+                self._demand.close(tally.plan.position, len(tally.judgements))

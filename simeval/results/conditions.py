@@ -1,0 +1,34 @@
+"""What a run's outcomes depend on beside its app: what two runs must share to differ by their apps alone."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from simeval.core.serialization import Json
+
+_OF_RUN = ("escalate", "escalation audit", "judge repeats", "criteria calls", "judge context tokens", "judge examples")
+_OF_USERS = ("user_format", "on_user_fault")
+_NOT_OF_SCENARIO = ("title", "then", "given", "when", "sample_size")  # where a user is another one, nothing is compared
+_NOT_OF_EXPECTATION = ("title", "evaluators")
+
+
+def conditions_of(definition: Mapping[str, Any]) -> Json:
+    """Return what the outcomes of a run depend on, of its definition: without app, models, seed, sizes and tests."""
+    settings = definition.get("settings", {})
+    named = ("model options", "prompts", "writing styles", *_OF_RUN)
+    return {
+        **{name: definition[name] for name in named if definition.get(name) is not None},
+        "settings": {name: settings[name] for name in _OF_USERS if name in settings},
+        "scenarios": [
+            {
+                "title": each["title"],
+                **{name: value for name, value in each.items() if name not in _NOT_OF_SCENARIO},
+                "then": [_expectation(one) for one in each["then"]],
+            }
+            for each in definition.get("scenarios", ())
+        ],
+    }
+
+
+def _expectation(found: Mapping[str, Any]) -> Json:
+    known = {name: value for name, value in found.items() if name not in _NOT_OF_EXPECTATION and value is not None}
+    return {"title": found["title"], **known}

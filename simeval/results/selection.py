@@ -1,0 +1,178 @@
+"""The best of several apps: who is left, who was dropped after how many rounds, by whom, and how good each was."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from simeval.core.serialization import Json
+from simeval.core.setting_choices import OnAppError
+from simeval.core.tables import render_table
+from simeval.core.trial import Failure, Score
+from simeval.evaluators.base import Evaluator
+from simeval.results.suite import EvaluationResult, SuiteResult
+from simeval.stats.betting import lower_bound, upper_bound
+from simeval.stats.elimination import Elimination
+
+UNKNOWN = (0.0, 1.0)
+Range = tuple[float, float]  # between what and what a number lies that is not known
+
+
+def range_of(
+    results: Sequence[Score | Failure], evaluators: Sequence[Sequence[Evaluator]], on_app_error: OnAppError
+) -> Range:
+    """Return whether a trial met all requirements that have a yes or no for each: 1, 0 or, where missing, either."""
+    found = []
+    for result, each in zip(results, evaluators, strict=True):
+        if isinstance(result, Score):
+            found += [(float(one.meets(result.value)),) * 2 for one in each if one.has_outcomes]
+        elif each:
+            is_of_app = result.stage == "check" or (result.stage == "app" and on_app_error != "exclude")
+            found.append((0.0, 0.0) if is_of_app else UNKNOWN)
+    return min((low for low, _ in found), default=0.0), min((high for _, high in found), default=1.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One app: in how many rounds it was asked, and the share of conversations that met all requirements.
+
+    `interval` holds however the rounds ended. Of one that was dropped `outdone_by` names whose lead was the greatest.
+    """
+
+    app: str
+    rounds: int
+    conversations: int
+    share: float
+    interval: tuple[float, float]
+    outdone_by: str = ""
+
+    @property
+    def is_left(self) -> bool:
+        """Whether it may be the best."""
+        return not self.outdone_by
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """What a selection came to; `run` has all conversations, those of a candidate under its name behind the titles."""
+
+    candidates: tuple[Candidate, ...]
+    alpha: float
+    rounds_at_most: int
+    run: SuiteResult
+
+    @property
+    def best(self) -> str | None:
+        """The one that is left; None where several are."""
+        left = [each.app for each in self.candidates if each.is_left]
+        return left[0] if len(left) == 1 else None
+
+    @property
+    def conversations(self) -> int:
+        """How many conversations it took."""
+        return sum(each.conversations for each in self.candidates)
+
+    def __str__(self) -> str:
+        left = [each.app for each in self.candidates if each.is_left]
+        used = f"{self.conversations:,} conversations of {self.rounds_at_most * len(self.run):,}"
+        said = f"the best is {left[0]}" if self.best else f"cannot tell {' from '.join(left)}"
+        stopped = f"; the run stopped: {self.run.run.stopped}" if self.run.run.stopped else ""
+        rows = [_row(each) for each in sorted(self.candidates, key=lambda each: (not each.is_left, -each.share))]
+        head = ("app", "all met", "interval", "rounds", "")
+        return "\n".join(
+            [
+                f"{said} ({used}){stopped}",
+                render_table(head, rows, widths=(40,)),
+                f"the best of them is dropped with a chance of at most {self.alpha:g}; intervals: "
+                f"{1 - 2 * self.alpha:.0%} each, however the rounds ended",
+            ]
+        )
+
+    def encoded(self) -> Json:
+        """Return it in the form JSON has."""
+        return {
+            "best": self.best,
+            "run_id": self.run.run.run_id,
+            "stopped": self.run.run.stopped,
+            "significance_level": self.alpha,
+            "rounds_at_most": self.rounds_at_most,
+            "conversations": self.conversations,
+            "candidates": [
+                {
+                    "app": each.app,
+                    "left": each.is_left,
+                    "rounds": each.rounds,
+                    "conversations": each.conversations,
+                    "share": each.share,
+                    "interval": list(each.interval),
+                    "outdone_by": each.outdone_by or None,
+                }
+                for each in self.candidates
+            ],
+        }
+
+
+def selection_of(run: SuiteResult, apps: Sequence[str], *, alpha: float, on_app_error: OnAppError) -> Selection:
+    """Return what a run came to in which each scenario was asked of each app; those of one app stand together."""
+    size = len(run) // len(apps)
+    asked = [run[place * size : (place + 1) * size] for place in range(len(apps))]
+    values = [list(_rounds(each, on_app_error)) for each in asked]
+    most = min(each.sample_size for each in run)
+    contest, dropped = Elimination(len(apps), most, alpha=alpha), dict[int, tuple[int, int]]()
+    while not contest.is_over[0]:
+        left = [place for place in range(len(apps)) if contest.left[0, place]]
+        if any(len(values[place]) <= contest.rounds for place in left):
+            break
+        low, high = np.zeros((1, len(apps))), np.ones((1, len(apps)))
+        for place in left:
+            low[0, place], high[0, place] = values[place][contest.rounds]
+        out = contest.push(low, high)
+        dropped |= {int(place): (contest.rounds, contest.outdone_by(int(place))) for place in np.flatnonzero(out[0])}
+    rounds = [dropped[place][0] if place in dropped else contest.rounds for place in range(len(apps))]
+    return Selection(
+        candidates=tuple(
+            _candidate(app, asked[place], values[place][: rounds[place]], alpha, most, _by(apps, dropped.get(place)))
+            for place, app in enumerate(apps)
+        ),
+        alpha=alpha,
+        rounds_at_most=most,
+        run=run,
+    )
+
+
+def _by(apps: Sequence[str], dropped: tuple[int, int] | None) -> str:
+    return apps[dropped[1]] if dropped else ""
+
+
+def _rounds(results: Sequence[EvaluationResult], on_app_error: OnAppError) -> Iterator[Range]:
+    """Return what each round came to: the mean over scenarios."""
+    for number in range(min(each.trials for each in results)):
+        found = [
+            range_of(each.judgements[number].results, [one.evaluators for one in each.expectations], on_app_error)
+            for each in results
+        ]
+        yield sum(low for low, _ in found) / len(found), sum(high for _, high in found) / len(found)
+
+
+def _candidate(
+    app: str, results: Sequence[EvaluationResult], values: Sequence[Range], alpha: float, most: int, outdone_by: str
+) -> Candidate:
+    low, high = [low for low, _ in values], [high for _, high in values]
+    known = [low for low, high in values if low == high]
+    return Candidate(
+        app=app,
+        rounds=len(values),
+        conversations=sum(each.trials + each.finished_extras for each in results),
+        share=sum(known) / len(known) if known else 0.0,
+        interval=(
+            lower_bound(low, alpha, bounds=(0, 1), n_max=most),
+            upper_bound(high, alpha, bounds=(0, 1), n_max=most),
+        ),
+        outdone_by=outdone_by,
+    )
+
+
+def _row(each: Candidate) -> tuple[str, ...]:
+    low, high = each.interval
+    said = "left" if each.is_left else f"dropped: outdone by {each.outdone_by}"
+    return each.app, f"{each.share:.1%}", f"[{low:.1%}, {high:.1%}]", str(each.rounds), said

@@ -1,0 +1,114 @@
+"""The best of several apps, through the whole engine: who is dropped, what it costs, and how it goes on."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from simeval import Expectation, MeanEvaluator, ScenarioTest
+from simeval.errors import DefinitionError
+from tests.support.early_stopping import SeededApp, engine, is_good, scenario
+
+pytestmark = pytest.mark.anyio
+
+SUITE = [scenario(title=f"s{number}", sample_size=200) for number in range(2)]
+
+
+class Named(SeededApp):
+    """An app with a name and a quality; its outcomes are its own in a share of trials."""
+
+    def __init__(self, name: str, quality: float, own: float = 0.1) -> None:
+        super().__init__(quality)
+        self.__qualname__, self.own = name, own
+        self.__module__ = "app"
+
+    async def __call__(self, message: str, state: dict[str, Any]) -> str:
+        self.started += 1
+        draws = Random(message)
+        shared, mine = draws.random(), Random(f"{message}{self.__qualname__}")
+        return "good" if (mine.random() if mine.random() < self.own else shared) < self.quality else "bad"
+
+
+def apps(*qualities: float) -> list[Named]:
+    return [Named(f"q{place}", quality) for place, quality in enumerate(qualities)]
+
+
+def shown(found: Any) -> Sequence[tuple[Any, ...]]:
+    return [(each.app, each.rounds, each.outdone_by) for each in found.candidates]
+
+
+@pytest.mark.parametrize("concurrency", [1, 16, 64])
+async def test_the_best_is_found_and_the_others_are_asked_no_more(concurrency: int) -> None:
+    entrants = apps(0.5, 0.95, 0.7)
+
+    found = await engine(concurrency=concurrency).select(SUITE, entrants)
+
+    assert found.best == "app:q1"
+    assert [each.is_left for each in found.candidates] == [False, True, False]
+    assert found.candidates[0].outdone_by == "app:q1"
+    assert found.conversations < 0.5 * 3 * 400
+    assert entrants[0].started < entrants[2].started
+    low, high = found.candidates[1].interval
+    assert low < 0.95 < high
+
+
+async def test_it_finds_the_same_however_many_are_in_flight() -> None:
+    found = [await engine(concurrency=each).select(SUITE, apps(0.8, 0.9, 0.6)) for each in (1, 7, 64)]
+
+    assert shown(found[0]) == shown(found[1]) == shown(found[2])
+
+
+async def test_apps_that_are_the_same_cannot_be_told_apart() -> None:
+    found = await engine().select([scenario(sample_size=40)], [Named("a", 0.9, own=0), Named("b", 0.9, own=0)])
+
+    assert found.best is None
+    assert [each.rounds for each in found.candidates] == [40, 40]
+    assert "cannot tell app:a from app:b (80 conversations of 80)" in str(found)
+
+
+async def test_a_selection_that_was_stopped_goes_on_and_finds_the_same(tmp_path: Path) -> None:
+    store, whole = tmp_path / "runs.db", await engine().select(SUITE, apps(0.8, 0.95, 0.6))
+    made, entrants = engine(store=store, max_calls=100), apps(0.8, 0.95, 0.6)
+    stopped = await made.select(SUITE, entrants)
+
+    resumed = await engine(store=store, resume="last").select(SUITE, entrants)
+
+    assert "max_calls of 100 is reached" in stopped.run.run.stopped
+    assert "the run stopped" in str(stopped)
+    assert shown(resumed) == shown(whole)
+    assert resumed.run.run.run_id == stopped.run.run.run_id
+
+
+async def test_conversations_are_in_the_run_under_the_names_of_apps() -> None:
+    found = await engine().select(SUITE, apps(0.5, 0.95))
+
+    assert [each.title for each in found.run] == ["s0 [app:q0]", "s1 [app:q0]", "s0 [app:q1]", "s1 [app:q1]"]
+    seeds = [[judgement.trial.seed for judgement in each.judgements[:10]] for each in found.run]
+    assert seeds[0] == seeds[2]
+    assert seeds[0] != seeds[1]
+
+
+async def test_a_crash_of_an_app_counts_against_it() -> None:
+    async def crashing(message: str, state: dict[str, Any]) -> str:
+        raise RuntimeError("down")
+
+    found = await engine().select([scenario()], [Named("q", 0.8), crashing])
+
+    assert found.best == "app:q"
+
+
+async def test_what_cannot_be_selected_from_is_refused_before_an_app_is_asked() -> None:
+    one, other = apps(0.9, 0.9)
+    mean: ScenarioTest = scenario(Expectation(scorer=is_good, evaluator=MeanEvaluator(at_least=0.5, bounds=(0, 1))))
+
+    with pytest.raises(DefinitionError, match="two or more"):
+        await engine().select(SUITE, [one])
+    with pytest.raises(DefinitionError, match="a name of its own"):
+        await engine().select(SUITE, [one, one])
+    with pytest.raises(DefinitionError, match="shard"):
+        await engine(shard="1/2").select(SUITE, [one, other])
+    with pytest.raises(DefinitionError, match="yes or no"):
+        await engine().select([mean], [one, other])
+    assert one.started == other.started == 0
