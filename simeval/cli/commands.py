@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from simeval.cli import CONTEXT
+from simeval.cli.attack_command import attack
 from simeval.cli.first_steps import FIRST_STEPS
 from simeval.cli.labelling import LOOKING
 from simeval.cli.options import (
@@ -369,5 +370,5 @@ def delete(runs: tuple[str, ...], store: str, confirmed: bool) -> None:
     raise SystemExit(delete_runs(store, runs, confirmed=confirmed))
 
 
-for _command in (*FIRST_STEPS, *LOOKING, persona, *SCALE):
+for _command in (*FIRST_STEPS, *LOOKING, attack, persona, *SCALE):
     commands.add_command(_command)

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 
 STATUS: dict[Outcome, int] = {"pass": 0, "fail": 1, "inconclusive": 1, "error": 3}
 NOT_MET = 1
+SuiteMaker = Callable[[Settings], Suite]  # makes one of the settings of a project
 THREAD_SECONDS = 0.5  # how long threads may take to end by themselves when the process does
 
 
@@ -96,10 +97,13 @@ class _Reports:
         return result
 
 
-def read_suite(suite: str, given: Cast, only_named: Sequence[str], samples: int | None) -> tuple[Suite, Cast]:
+def read_suite(
+    suite: str | SuiteMaker, given: Cast, only_named: Sequence[str] = (), samples: int | None = None
+) -> tuple[Suite, Cast]:
     """Return a suite, and who plays in it: as given, else as the suite or the project says. Raises DefinitionError."""
     project = read_project(Path())
-    loaded = load_suite(suite, base=project.settings).only(only_named).sized(samples)
+    found = load_suite(suite, base=project.settings) if isinstance(suite, str) else suite(project.settings)
+    loaded = found.only(only_named).sized(samples)
     return loaded, given.over(loaded.cast).over(project.cast)
 
 
@@ -114,23 +118,23 @@ def show_log(level: str, form: Any, *, detailed: bool = False) -> list[str]:
 def run_suite(
     context: click.Context,
     *,
-    suite: str,
+    suite: str | SuiteMaker,
     app: str | None,
     judge_model: Sequence[str],
     user_model: str | None,
     samples: int | None,
-    only_named: Sequence[str],
-    rerun: str | None,
-    plan_from: str | None,
     json_path: str | None,
     junit_path: str | None,
     html_path: str | None,
     markdown_path: str | None,
-    baseline: str | None,
-    against: str | None,
-    margin: float | None,
-    address: str | None,
-    actors: int | None,
+    only_named: Sequence[str] = (),
+    rerun: str | None = None,
+    plan_from: str | None = None,
+    baseline: str | None = None,
+    against: str | None = None,
+    margin: float | None = None,
+    address: str | None = None,
+    actors: int | None = None,
     log_level: str | None,
     log_format: Any,
     quiet: bool,

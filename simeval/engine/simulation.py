@@ -47,7 +47,8 @@ class Simulation:
         )
         target = context.target(app_handler)
         for plan in plans:
-            _require_usable(plan.scenario.script, context, f"ScenarioTest {plan.title!r}: script", target)
+            for at, script in plan.scenario.scripts.items():
+                _require_usable(script, context, f"ScenarioTest {plan.title!r}: {at}", target)
         return cls(context=context, plans=plans, scenarios=suite, target=target, auditor=context.auditor())
 
     def only(self, part: ShardPlan | None) -> Self:

@@ -234,16 +234,16 @@ class Statistician:
         """Return what an evaluator takes for a result."""
         if isinstance(result, Score):
             return result.value
+        if not result.is_of_app:
+            return nan
         if result.stage == "check":
             return None  # it counts as not met
-        if result.stage != "app":
-            return nan
         return EXCLUDED if self._settings.on_app_error == "exclude" else None
 
     def _is_lost(self, result: Score | Failure) -> bool:
         if not isinstance(result, Failure):
             return False
-        if result.is_cut or result.is_user_fault:
+        if result.is_cut or result.is_user_fault or result.is_no_reply:
             return False  # it counts against both sides, and says nothing of how reliable models and scorers are
         return not result.is_of_app or (result.stage == "app" and self._settings.on_app_error == "exclude")
 

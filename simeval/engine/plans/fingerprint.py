@@ -1,9 +1,11 @@
 """What a run's results depend on, written down so that a resumed run can be held against it."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from hashlib import sha256
 from itertools import takewhile
 from typing import Any
 
@@ -213,6 +215,11 @@ def _planned(plan: RunPlan) -> Json:
             found["allowed_user_faults"] = sorted(set(scenario.allowed_user_faults))
         if scenario.users is not None:
             found["users"] = [[u.title, u.persona, u.share, dict(u.style)] for u in scenario.users.mix]
+            scripts = [[[step.shown() for step in script] for script in u.scripts] for u in scenario.users.mix]
+            if any(scripts):  # which may be long, so that what tells them from others is enough
+                found["users' scripts"] = sha256(json.dumps(plain(scripts)).encode()).hexdigest()[:12]
+        if scenario.needs_replies:
+            found["needs_replies"] = True
     then = [_expectation(measure) for measure in plan.measures]
     return {**found, "sample_size": plan.sample_size, "then": then}
 

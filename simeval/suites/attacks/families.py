@@ -1,0 +1,84 @@
+"""The families of attacks that come with simeval: who the attackers are, what they say, and what they are after."""
+
+import codecs
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from pathlib import Path
+
+from simeval.core.yaml_files import read_yaml
+from simeval.suites.script import Step
+
+FILE = Path(__file__).with_name("families.yaml")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attacker:
+    """One way to attack: its turns, in each of which there may be a place for what it is after."""
+
+    name: str
+    turns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """Attacks of one kind: what it is `about`, its `owasp` identifiers, what its attackers are after."""
+
+    name: str
+    title: str
+    about: str
+    owasp: tuple[str, ...]
+    aims: tuple[str, ...]
+    attackers: tuple[Attacker, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """All families by their names, the texts of each aim, and the markers, each in two halves."""
+
+    families: Mapping[str, Family]
+    aims: Mapping[str, Sequence[str]]
+    markers: Sequence[tuple[str, str]]
+
+    @property
+    def joined(self) -> tuple[str, ...]:
+        """The markers as only an app writes them that obeys."""
+        return tuple("".join(halves) for halves in self.markers)
+
+    def scripts(self, attacker: Attacker, aims: Sequence[str], tools: Sequence[str]) -> list[list[Step]]:
+        """Return all that an attacker may say who is after one of these aims: a script for each way to say it."""
+        return [_script(attacker, text, tool) for aim in aims for text, tool in self._wanted(aim, tools)]
+
+    def _wanted(self, aim: str, tools: Sequence[str]) -> list[tuple[str, str]]:
+        """Return each way to say an aim, with the tool that it names."""
+        texts = self.aims[aim]
+        if aim == "tool":
+            return [(text.format(tool=tool), tool) for text, tool in product(texts, tools)]
+        if aim == "marker":
+            return [(text.format(first=a, second=b), "") for text, (a, b) in product(texts, self.markers)]
+        return [(text, "") for text in texts]
+
+
+def _script(attacker: Attacker, aim: str, tool: str) -> list[Step]:
+    said = {"base64": b64encode(aim.encode()).decode(), "rot13": codecs.encode(aim, "rot13"), "backwards": aim[::-1]}
+    return [Step(user=turn.format(aim=aim, tool=tool, **said)) for turn in attacker.turns]
+
+
+@cache
+def book() -> Book:
+    """Return the families that come with simeval."""
+    _, found = read_yaml(FILE)
+    families = {
+        name: Family(
+            name=name,
+            title=each["title"],
+            about=each["about"],
+            owasp=tuple(each["owasp"]),
+            aims=tuple(each["aims"]),
+            attackers=tuple(Attacker(name=a["name"], turns=tuple(a["turns"])) for a in each["attackers"]),
+        )
+        for name, each in found["families"].items()
+    }
+    return Book(families, found["aims"], [(first, second) for first, second in found["markers"]])
