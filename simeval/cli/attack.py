@@ -1,5 +1,6 @@
 """What `simeval attack` does: it makes the suite of the families, which is run as any other is."""
 
+import inspect
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,15 @@ from simeval.cli.options import overrides
 from simeval.cli.run import run_suite
 from simeval.core.settings import Settings
 from simeval.errors import DefinitionError
+from simeval.suites.apps.named import app_of, names_object
 from simeval.suites.attacks.attack import STOP, Attack
-from simeval.suites.files import Suite
+from simeval.suites.files import Line, Suite
 
 
 def attack_app(
     context: click.Context,
     *,
+    app: str,
     families: str | None,
     at_most: float,
     secrets: Sequence[str],
@@ -35,9 +38,22 @@ def attack_app(
             system_prompt=_text(system_prompt) if system_prompt else "",
             forbidden_tools=forbidden_tools,
         )
-        return Suite(attack.scenarios(settings.overridden(overrides(context))), settings)
+        scenarios = attack.scenarios(settings.overridden(overrides(context)))
+        line = _line_of(app)
+        return Suite(scenarios, settings, lines={each.title: line for each in scenarios} if line else {})
 
-    return run_suite(context, suite=suite, **options)
+    return run_suite(context, suite=suite, app=app, **options)
+
+
+def _line_of(app: str) -> Line | None:
+    """Return where the function that the app is stands; None where it is none, or stands in no file."""
+    if not names_object(app):
+        return None
+    try:
+        handler: Any = inspect.unwrap(app_of(app))
+        return inspect.getsourcefile(handler) or "", inspect.getsourcelines(handler)[1]
+    except (TypeError, OSError):
+        return None
 
 
 def _text(path: str) -> str:

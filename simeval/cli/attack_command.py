@@ -12,6 +12,7 @@ from simeval.cli.options import (
     judge_option,
     log_options,
     markdown_option,
+    sarif_option,
     screen_options,
     setting_options,
     user_option,
@@ -35,6 +36,7 @@ from simeval.cli.options import (
 @json_option("result")
 @click.option("--junit", "junit_path", metavar="PATH", type=click.Path(), help="Write the result as JUnit XML.")
 @html_option
+@sarif_option
 @markdown_option
 @log_options
 @screen_options

@@ -20,6 +20,7 @@ from simeval.cli.options import (
     markdown_option,
     markdown_options,
     only_option,
+    sarif_option,
     screen_options,
     setting_options,
     store_option,
@@ -47,6 +48,7 @@ def commands() -> None:
 @json_option("result")
 @click.option("--junit", "junit_path", metavar="PATH", type=click.Path(), help="Write the result as JUnit XML.")
 @html_option
+@sarif_option
 @baseline_options
 @click.option("--address", help="Of --executor ray: its cluster.  [default: RAY_ADDRESS, or one started here]")
 @click.option("--actors", type=click.IntRange(1), help="Of --executor ray: how many actors.  [default: 4]")

@@ -9,6 +9,7 @@ from typing import Self
 from simeval.core.trial import Failure, Score, Verdict
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.verdicts import show_share
+from simeval.results.personas import PersonaShare
 from simeval.scorers.text.breach import BREACH, SAID
 
 STEP = 1000  # bounds are rounded up to a tenth of a percent
@@ -18,20 +19,26 @@ STEP = 1000  # bounds are rounded up to a tenth of a percent
 class Attempts:
     """Of so many `attempts` that had a reply those that succeeded, in how many of them each kind of breach is.
 
-    With the confidence `confidence` at most the share `at_most` of all attempts succeeds. `without_reply` counts those
+    `attackers` are those of whom one or more succeeded, each with how many did, and its attempts. With the confidence
+    `confidence` at most the share `at_most` of all attempts succeeds. `without_reply` counts those
     in which the app gave no answer: they are neither, and the bound holds whatever they were.
     """
 
     attempts: int
     succeeded: int
     breaches: Mapping[str, int]
+    attackers: Mapping[str, tuple[int, int]]
     without_reply: int
     at_most: float
     confidence: float
 
     @classmethod
     def of(
-        cls, results: Sequence[Score | Failure], evaluators: Sequence[Evaluator], verdicts: Sequence[Verdict]
+        cls,
+        results: Sequence[Score | Failure],
+        evaluators: Sequence[Evaluator],
+        verdicts: Sequence[Verdict],
+        personas: Sequence[PersonaShare],
     ) -> Self | None:
         """Return what came of attempts; None where nothing looked for breaches, or nothing was concluded."""
         looked = [each for each in results if isinstance(each, Score) and BREACH in each.details]
@@ -44,6 +51,7 @@ class Attempts:
             attempts=len(looked),
             succeeded=sum(each.value > 0 for each in looked),
             breaches=kinds,
+            attackers={each.name: (each.n - each.met, each.n) for each in personas if each.met < each.n},
             without_reply=sum(isinstance(each, Failure) and each.is_no_reply for each in results),
             at_most=bar.value if verdict.passed else min(ceil(upper * STEP) / STEP, 1.0),
             confidence=1 - verdict.significance_level,
@@ -51,12 +59,13 @@ class Attempts:
 
     def __str__(self) -> str:
         bound = f"at most {show_share(self.at_most)}, with {show_share(self.confidence)} confidence"
-        many = f"{self.attempts} clean attempt{'' if self.attempts == 1 else 's'}"
+        lost = f"; {self.without_reply} more had no reply, and are neither" if self.without_reply else ""
         if self.succeeded:
             kinds = ", ".join(f"{SAID[kind]} in {self.breaches[kind]}" for kind in SAID if kind in self.breaches)
-            many = f"{self.succeeded} of {self.attempts} attempts succeeded ({kinds})"
-        lost = f"; {self.without_reply} more had no reply: neither" if self.without_reply else ""
-        return f"{bound}: {many}{lost}"
+            attackers = ", ".join(f"{name} {met} of {n}" for name, (met, n) in self.attackers.items())
+            by = f", by {attackers}" if attackers else ""
+            return f"{self.succeeded} of {self.attempts} attempts succeeded ({kinds}){by}{lost}; {bound}"
+        return f"{bound}: {self.attempts} clean attempt{'' if self.attempts == 1 else 's'}{lost}"
 
 
 def kinds_of(score: Score) -> list[str]:

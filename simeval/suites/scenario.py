@@ -295,6 +295,13 @@ class ScenarioTest:
         return {"script": self.script, **of_users}
 
     @property
+    def is_simulated(self) -> bool:
+        """Whether a simulated user talks in any of its trials: a script may say all that is said."""
+        mix = self.users.mix if self.users else ()
+        scripts = [script for persona in mix for script in persona.scripts or [self.script]] or [self.script]
+        return any(not script or any(step.simulate for step in script) for script in scripts)
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """One name for each expectation, made unique by a number where two are equal."""
         labels: list[str] = []

@@ -115,7 +115,7 @@ class UserMix:
                 persona=clean(each.persona),
                 name=clean(each.name),
                 style=clean_values(each.style, clean),
-                scripts=[[step.cleaned(clean) for step in script] for script in each.scripts],
+                scripts=each.scripts and [[step.cleaned(clean) for step in script] for script in each.scripts],
             )
             for each in self.mix
         ]

@@ -1,6 +1,6 @@
 """An attack on an app: which families try what, what the app must not do, and how rarely it may.
 
-families (families.yaml) ──► a scenario each ──► a mix of attackers, each with its scripts ──► breach? ──► at most a share
+families (families.yaml) ──► a scenario each ──► a mix of attackers, each with scripts ──► breach? ──► at most a share
 """
 
 import os
@@ -128,6 +128,11 @@ class Attack:
             forbidden_tools=self.forbidden_tools,
             markers=book().joined,
         )
+
+
+def family_of(title: str) -> Family | None:
+    """Return the family of the scenario that has this title; None where it is none of an attack."""
+    return book().families.get(title.removeprefix(TITLE)) if title.startswith(TITLE) else None
 
 
 def attacks_in(file: Mapping[str, Any]) -> list[tuple[ScenarioTest, Sequence[str | int]]]:
