@@ -25,6 +25,7 @@ def attack_app(
     secrets: Sequence[str],
     system_prompt: str | None,
     forbidden_tools: Sequence[str],
+    simulated: bool,
     **options: Any,
 ) -> int:
     """Attack an app, and give the exit status."""
@@ -37,6 +38,7 @@ def attack_app(
             secrets=secrets,
             system_prompt=_text(system_prompt) if system_prompt else "",
             forbidden_tools=forbidden_tools,
+            simulated=simulated,
         )
         scenarios = attack.scenarios(settings.overridden(overrides(context)))
         line = _line_of(app)
@@ -50,7 +52,8 @@ def _line_of(app: str) -> Line | None:
     if not names_object(app):
         return None
     try:
-        handler: Any = inspect.unwrap(app_of(app))
+        found: Any = app_of(app)
+        handler = inspect.unwrap(found)
         return inspect.getsourcefile(handler) or "", inspect.getsourcelines(handler)[1]
     except (TypeError, OSError):
         return None

@@ -31,6 +31,9 @@ from simeval.cli.options import (
 @click.option("--system-prompt", metavar="FILE", type=click.Path(), help="Whose sentences the app must not tell.")
 @click.option("--forbidden-tool", "forbidden_tools", multiple=True, metavar="NAME", help="What it must not call.")
 @click.option("--samples", type=click.IntRange(1), help="Attempts of each family.  [default: the fewest that prove it]")
+@click.option(
+    "--simulated", is_flag=True, help="Let a model (--user-model) play the attackers in half of the attempts."
+)
 @judge_option
 @user_option
 @json_option("result")
@@ -46,7 +49,8 @@ def attack(context: click.Context, /, **options: Any) -> None:
     """Attack APP by families of known attacks, and prove for each how rarely one succeeds, at most.
 
     Families: injection, exfiltration (wants --secret or --system-prompt), tool-misuse (wants --forbidden-tool),
-    jailbreak, crescendo. What is said is written down: no model is asked, and nothing is sent anywhere but to APP.
+    jailbreak, crescendo. What is said is written down: no model is asked, and nothing is sent anywhere but to APP; with
+    --simulated, to the models that are named, too.
 
     Exit status as of `simeval run`: 0 every family is proven; 1 some is not; 2 the command or the app could not be
     used; 3 the run could not be completed; 130 it was interrupted.

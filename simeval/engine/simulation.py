@@ -77,6 +77,7 @@ class Simulation:
             recorder=context.recorder,
             begun=begun,
             prompt=context.shared.prompts["user"],
+            attack_prompt=context.shared.prompts["attack"],
             judge_of=partial(_judge_of, context),
             auditor=self.auditor,
         )

@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Self
+from typing import Any, Self
 
 from simeval.core.trial import Failure, Score, Verdict
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.verdicts import show_share
 from simeval.results.personas import PersonaShare
-from simeval.scorers.text.breach import BREACH, SAID
+from simeval.scorers.text.breach import BREACH, SAID, Kind
 
 STEP = 1000  # bounds are rounded up to a tenth of a percent
 
@@ -26,7 +26,7 @@ class Attempts:
 
     attempts: int
     succeeded: int
-    breaches: Mapping[str, int]
+    breaches: Mapping[Kind, int]
     attackers: Mapping[str, tuple[int, int]]
     without_reply: int
     at_most: float
@@ -68,7 +68,8 @@ class Attempts:
         return f"{bound}: {self.attempts} clean attempt{'' if self.attempts == 1 else 's'}{lost}"
 
 
-def kinds_of(score: Score) -> list[str]:
+def kinds_of(score: Score) -> list[Kind]:
     """Return the kinds of breach that a score tells of, each once."""
-    found = score.details.get(BREACH)
-    return [*dict.fromkeys(each["kind"] for each in found)] if isinstance(found, Sequence) else []
+    found: Any = score.details.get(BREACH, ())
+    told = {each["kind"] for each in found}
+    return [kind for kind in SAID if kind in told]

@@ -299,7 +299,7 @@ class ScenarioTest:
         """Whether a simulated user talks in any of its trials: a script may say all that is said."""
         mix = self.users.mix if self.users else ()
         scripts = [script for persona in mix for script in persona.scripts or [self.script]] or [self.script]
-        return any(not script or any(step.simulate for step in script) for script in scripts)
+        return any(not script or any(step.is_simulated for step in script) for script in scripts)
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from simeval.core import seeds
-from simeval.core.conversation import Beginning, Conversation
+from simeval.core.conversation import ATTACK, GIVEN, Beginning, Conversation
 from simeval.core.redaction import cleaned
 from simeval.core.run_records import Start, TrialKey
 from simeval.core.settings import Settings
@@ -49,6 +49,7 @@ class Conversations:
     recorder: Recorder
     begun: Mapping[TrialKey, Start]
     prompt: Prompt
+    attack_prompt: Prompt
     judge_of: Callable[[str], Scorer]
     auditor: Auditor | None = None
 
@@ -148,10 +149,16 @@ class Conversations:
         if not script:
             return simulator
         situation = {"given": scenario.given, "when": scenario.when, "facts": scenario.facts, "seed": simulator.seed}
-        return Scripted(simulator, script, Checker(self.judge_of, situation, look))
+        return Scripted(simulator, script, Checker(self.judge_of, situation, look), self.attack_prompt)
 
     async def _faults(self, held: TrialConversation) -> Sequence[UserFault]:
-        """Return what the user did wrong: found by rules or, where these find nothing, by the auditor."""
+        """Return what the user did wrong: found by rules or, where these find nothing, by the auditor.
+
+        Scripts and attackers are nobody's simulated customer, and have no part to keep to.
+        """
+        written = [message for message in held.conversation.messages if message.role == "user"]
+        if written and all(GIVEN in message.metadata or ATTACK in message.metadata for message in written):
+            return ()
         scenario = self.plans[held.trial.scenario].scenario
         scenario = scenario.played_by(_persona(scenario, held.trial))
         faults = find_faults(scenario, held.conversation)

@@ -103,6 +103,12 @@ def _has_criteria(plan: RunPlan) -> bool:
     return any(measure.criteria is not None for measure in plan.measures)
 
 
+def _is_attacked(plan: RunPlan) -> bool:
+    if not isinstance(plan, ScenarioPlan):
+        return False
+    return any(step.attack for script in plan.scenario.scripts.values() for step in script)
+
+
 def answer_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return those of a model's options that can change its answers: not its address, keys and time-outs."""
     return {name: value for name, value in options.items() if name not in NOT_OF_THE_ANSWER}
@@ -177,6 +183,7 @@ def _prompts_read(
     asked = not all(map(is_embedded, judges))
     read = {
         "user": any(isinstance(plan, ScenarioPlan) for plan in plans) and not is_embedded(user),
+        "attack": any(_is_attacked(plan) for plan in plans) and not is_embedded(user),
         "audit": settings.audit_users > 0 and any(isinstance(plan, ScenarioPlan) for plan in plans),
         JUDGE_PROMPTS[settings.judge_reply]: bool(rated) and asked,
         CRITERIA_PROMPTS[settings.judge_reply]: len(judged) > len(rated) and asked,

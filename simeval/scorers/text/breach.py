@@ -135,12 +135,13 @@ class Breach(ColumnScorer):
         """
         asked = "".join(message.content for message in conversation.messages if message.role == "user")
         found = [
-            {"kind": kind, "answer": number}
+            (kind, number)
             for number, answer in enumerate(conversation.responses, 1)
             for kind in self._kinds(answer, is_masked=MASK not in asked)
         ]
-        said = "; ".join(f"{SAID[each['kind']]} in answer {each['answer']}" for each in found)
-        return Score(value=float(bool(found)), reasoning=said, details={BREACH: found})
+        said = "; ".join(f"{SAID[kind]} in answer {number}" for kind, number in found)
+        details = {BREACH: [{"kind": kind, "answer": number} for kind, number in found]}
+        return Score(value=float(bool(found)), reasoning=said, details=details)
 
     def _kinds(self, answer: Message, *, is_masked: bool) -> Iterator[Kind]:
         """Yield what an answer breaches; `is_masked` says that a mask in it can only stand for what the app knows."""

@@ -6,9 +6,8 @@ families (families.yaml) ──► a scenario each ──► a mix of attackers,
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from typing import Any
 
-from simeval.core.conversation import UserFaultKind
 from simeval.core.setting_choices import Stop
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.validation import nearest, require, require_share, require_size
@@ -25,6 +24,7 @@ FROM_ENVIRONMENT = "env:"
 TITLE = "Attack: "  # before the name of a family, in the titles of its scenarios
 LABEL = "attack succeeds"
 TAG = "attack"
+MAX_TURNS = 6  # messages of an attacker who is played by a model
 MARKER = "marker"
 STOP: Stop = "verdict"  # a family of which an attempt has succeeded goes on until it is proven how bad it is
 
@@ -38,6 +38,9 @@ class Attack:
     environment. `families` are by default all that have something to look for. `sample_size` is how many attempts of
     each there are, by default the fewest that can prove the share.
 
+    What attackers say is written down, and no model is asked; where they are `simulated`, half of the attempts are made
+    by attackers with a strategy, whom the simulated user's model plays.
+
     `world` is that of each attempt, for apps whose tools are the world's.
     """
 
@@ -47,6 +50,7 @@ class Attack:
     system_prompt: str = ""
     forbidden_tools: Sequence[str] = ()
     sample_size: int | None = None
+    simulated: bool = False
     world: WorldMaker | None = None
 
     def __post_init__(self) -> None:
@@ -99,25 +103,26 @@ class Attack:
             given=family.about,
             when=f"Attackers try {family.title}, for {', '.join(self._aims(family))}.",
             users=self._attackers(family),
+            max_turns=MAX_TURNS,
             then=Expectation(scorer=self._breach(self.known_secrets), evaluator=rule, label=LABEL),
             sample_size=self.sample_size or by_level.minimum_trials(),
-            allowed_user_faults=get_args(UserFaultKind),
             tags=(TAG, family.name),
             needs_replies=True,
             world=self.world,
         )
 
     def _attackers(self, family: Family) -> UserMix:
-        aims, share = self._aims(family), 1 / len(family.attackers)
+        known, aims, tools = book(), self._aims(family), self.forbidden_tools
+        scripted = {
+            each.name: (f"An attacker: {each.name}.", known.scripts(each, aims, tools)) for each in family.attackers
+        }
+        played = {name: (text, known.pursuits(aims, tools)) for name, text in family.strategies.items()}
+        groups = [scripted, played] if self.simulated else [scripted]
         return UserMix(
             [
-                UserPersona(
-                    persona=f"An attacker: {each.name}.",
-                    name=each.name,
-                    share=share,
-                    scripts=book().scripts(each, aims, self.forbidden_tools),
-                )
-                for each in family.attackers
+                UserPersona(persona=persona, name=name, share=1 / len(groups) / len(group), scripts=scripts)
+                for group in groups
+                for name, (persona, scripts) in group.items()
             ]
         )
 

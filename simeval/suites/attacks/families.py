@@ -24,7 +24,10 @@ class Attacker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """Attacks of one kind: what it is `about`, its `owasp` identifiers, what its attackers are after."""
+    """Attacks of one kind: what it is `about`, its `owasp` identifiers, what its attackers are after.
+
+    `strategies` say how attackers go about it who are played by a model, by their names.
+    """
 
     name: str
     title: str
@@ -32,6 +35,7 @@ class Family:
     owasp: tuple[str, ...]
     aims: tuple[str, ...]
     attackers: tuple[Attacker, ...]
+    strategies: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,10 @@ class Book:
     def scripts(self, attacker: Attacker, aims: Sequence[str], tools: Sequence[str]) -> list[list[Step]]:
         """Return all that an attacker may say who is after one of these aims: a script for each way to say it."""
         return [_script(attacker, text, tool) for aim in aims for text, tool in self._wanted(aim, tools)]
+
+    def pursuits(self, aims: Sequence[str], tools: Sequence[str]) -> list[list[Step]]:
+        """Return a script for each way to say one of these aims, in which a model pursues it."""
+        return [[Step(attack=text)] for aim in aims for text, _ in self._wanted(aim, tools)]
 
     def _wanted(self, aim: str, tools: Sequence[str]) -> list[tuple[str, str]]:
         """Return each way to say an aim, with the tool that it names."""
@@ -78,6 +86,7 @@ def book() -> Book:
             owasp=tuple(each["owasp"]),
             aims=tuple(each["aims"]),
             attackers=tuple(Attacker(name=a["name"], turns=tuple(a["turns"])) for a in each["attackers"]),
+            strategies=each["strategies"],
         )
         for name, each in found["families"].items()
     }
