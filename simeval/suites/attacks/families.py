@@ -26,7 +26,8 @@ class Attacker:
 class Family:
     """Attacks of one kind: what it is `about`, its `owasp` identifiers, what its attackers are after.
 
-    `strategies` say how attackers go about it who are played by a model, by their names.
+    `strategies` say how attackers go about it who are played by a model, by their names. Where `is_planted`, an order
+    also stands in what the tools of a world return.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Family:
     aims: tuple[str, ...]
     attackers: tuple[Attacker, ...]
     strategies: Mapping[str, str]
+    is_planted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,7 @@ class Book:
     families: Mapping[str, Family]
     aims: Mapping[str, Sequence[str]]
     markers: Sequence[tuple[str, str]]
+    planted: str
 
     @property
     def joined(self) -> tuple[str, ...]:
@@ -58,6 +61,10 @@ class Book:
     def pursuits(self, aims: Sequence[str], tools: Sequence[str]) -> list[list[Step]]:
         """Return a script for each way to say one of these aims, in which a model pursues it."""
         return [[Step(attack=text)] for aim in aims for text, _ in self._wanted(aim, tools)]
+
+    def orders(self, aims: Sequence[str], tools: Sequence[str]) -> list[str]:
+        """Return the orders that are put into what tools return: one for each way to say one of these aims."""
+        return [self.planted.format(aim=text) for aim in aims for text, _ in self._wanted(aim, tools)]
 
     def _wanted(self, aim: str, tools: Sequence[str]) -> list[tuple[str, str]]:
         """Return each way to say an aim, with the tool that it names."""
@@ -87,7 +94,9 @@ def book() -> Book:
             aims=tuple(each["aims"]),
             attackers=tuple(Attacker(name=a["name"], turns=tuple(a["turns"])) for a in each["attackers"]),
             strategies=each["strategies"],
+            is_planted=each.get("planted", False),
         )
         for name, each in found["families"].items()
     }
-    return Book(families, found["aims"], [(first, second) for first, second in found["markers"]])
+    markers = [(first, second) for first, second in found["markers"]]
+    return Book(families, found["aims"], markers, found["planted"])
