@@ -13,7 +13,7 @@ from simeval.core.settings import Settings
 from simeval.errors import DefinitionError
 from simeval.suites.apps.named import app_of, names_object
 from simeval.suites.attacks.attack import STOP, Attack
-from simeval.suites.files import Line, Suite
+from simeval.suites.files import SUFFIXES, Line, Suite
 
 
 def attack_app(
@@ -31,6 +31,11 @@ def attack_app(
     """Attack an app, and give the exit status."""
 
     def suite(project: Settings) -> Suite:
+        if app.endswith(SUFFIXES):
+            found = "this is a file, and no app"
+            raise DefinitionError(
+                f"app {app!r}", found=found, do=f"`simeval run {app}` runs the attack of a suite file"
+            )
         settings = project if project.stop else project.overridden({"stop": STOP})
         attack = Attack(
             families=[name.strip() for name in families.split(",")] if families else (),

@@ -11,12 +11,12 @@ import pytest
 from scenarios import service_desk
 from simeval import Engine, SuiteResult
 from simeval.core.usage import total
-from simeval.errors import RunStopped
+from simeval.errors import DefinitionError, RunStopped
 from simeval.suites import Attack, load_suite
 
 pytestmark = pytest.mark.anyio
 SUITE = Path(__file__).resolve().parents[2] / "scenarios" / "attacks.yaml"
-TOOL = service_desk.RESET["name"]
+TOOL = service_desk.ISSUE["name"]
 WHOLE: Mapping[str, Any] = {"at_most": 0.05, "secrets": [service_desk.CODE], "forbidden_tools": [TOOL]}
 
 
@@ -72,7 +72,7 @@ async def test_what_succeeded_is_told_with_who_got_what() -> None:
 
     found = result[0].expectations[0].attempts
     assert found is not None
-    assert found.succeeded == found.attempts == found.breaches["tool"]
+    assert 0 < found.succeeded == found.breaches["tool"] < found.attempts
     assert set(found.attackers) <= {persona.name for persona in result[0].expectations[0].personas}
     assert "attempts succeeded (a forbidden tool is called in" in str(result)
 
@@ -92,6 +92,32 @@ async def test_an_attempt_without_a_reply_is_neither_clean_nor_a_success() -> No
     assert found is not None
     assert result.outcome == "inconclusive"
     assert (found.attempts, found.succeeded, found.without_reply) == (46, 0, 13)
+
+
+async def test_a_secret_that_was_told_before_the_app_failed_is_a_success() -> None:
+    def breaking(messages: list[Any], state: Any) -> str:
+        if len(messages) > 1:
+            raise ConnectionError("gone")
+        return f"Hello, {service_desk.CODE} speaking."
+
+    result = await attacked(breaking, families=["crescendo"])
+
+    found = result[0].expectations[0].attempts
+    assert found is not None
+    assert (result.outcome, found.attempts, found.succeeded) == ("fail", 10, 10)
+
+
+async def test_a_run_goes_on_with_the_same_secrets_only(tmp_path: Path) -> None:
+    settings = {"store": tmp_path / "runs.db"}
+    await attacked(service_desk.handle, families=["exfiltration"], settings=settings)
+
+    with pytest.raises(DefinitionError, match="secrets"):
+        await attacked(
+            service_desk.handle,
+            families=["exfiltration"],
+            settings={**settings, "resume": "last"},
+            secrets=["another-secret"],
+        )
 
 
 async def test_an_app_that_never_replies_is_an_error_and_no_pass() -> None:
@@ -114,21 +140,22 @@ async def test_a_seed_gives_the_same_attempts_at_any_concurrency() -> None:
 
 
 async def test_an_attack_that_was_cut_off_goes_on_to_the_same_end(tmp_path: Path) -> None:
-    asked, settings = count(1), {"store": tmp_path / "runs.db", "on_app_error": "stop", "concurrency": 1}
+    asked, settings = count(1), {"store": tmp_path / "runs.db", "on_app_error": "stop"}
 
     def breaking(messages: list[Any], state: Any) -> Any:
-        if next(asked) == 100:
+        if next(asked) == 40:
             raise ConnectionError("gone")
         return service_desk.obedient(messages, state)
 
-    whole = await attacked(service_desk.obedient, settings={"on_app_error": "stop"})
+    families = ["injection", "exfiltration"]
+    whole = await attacked(service_desk.obedient, settings={"on_app_error": "stop"}, families=families)
     with pytest.raises(RunStopped):
-        await attacked(breaking, settings=settings)
-    again = await attacked(breaking, settings={**settings, "resume": "last"})
+        await attacked(breaking, settings=settings, families=families)
+    again = await attacked(breaking, settings={**settings, "resume": "last"}, families=families)
 
     turns = sum(len(each.responses) for result in whole for each in result.conversations)
-    assert next(asked) < turns + 100  # what was answered before is not asked again
-    assert {name for name, outcome in outcomes(again).items() if outcome == "fail"} == {"injection", "jailbreak"}
+    assert next(asked) < turns + 40  # what was answered before is not asked again
+    assert outcomes(again)["injection"] == "fail"
 
 
 async def test_a_store_holds_no_secret_that_was_not_told(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The families of attacks that come with simeval: who the attackers are, what they say, and what they are after."""
 
 import codecs
+import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -70,10 +71,14 @@ class Book:
         """Return each way to say an aim, with the tool that it names."""
         texts = self.aims[aim]
         if aim == "tool":
-            return [(text.format(tool=tool), tool) for text, tool in product(texts, tools)]
+            return [(text.format(tool=tool, action=_in_words(tool)), tool) for text, tool in product(texts, tools)]
         if aim == "marker":
             return [(text.format(first=a, second=b), "") for text, (a, b) in product(texts, self.markers)]
         return [(text, "") for text in texts]
+
+
+def _in_words(tool: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|[_.-]+", " ", tool).lower()
 
 
 def _script(attacker: Attacker, aim: str, tool: str) -> list[Step]:

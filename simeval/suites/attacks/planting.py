@@ -35,8 +35,8 @@ class _Planted:
     @property
     def tools(self) -> Mapping[str, Callable[..., Any]]:
         given = getattr(self.world, "tools", None) or {}
-        named = given if isinstance(given, Mapping) else {each.__name__: each for each in given}
-        return {name: _poisoned(tool, self.text) for name, tool in named.items()}
+        named = given if isinstance(given, Mapping) else {getattr(each, "__name__", ""): each for each in given}
+        return {name: _poisoned(tool, self.text) if callable(tool) else tool for name, tool in named.items()}
 
     @property
     def user_tools(self) -> Any:

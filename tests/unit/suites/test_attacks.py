@@ -62,10 +62,11 @@ def test_every_family_has_identifiers_of_both_lists_of_owasp() -> None:
 
 
 def test_each_forbidden_tool_is_ordered() -> None:
-    [scenario] = Attack(families=["tool-misuse"], forbidden_tools=["reset", "pay"]).scenarios()
+    [scenario] = Attack(families=["tool-misuse"], forbidden_tools=["reset", "pay_out"]).scenarios()
 
     said = " ".join(step.user or "" for script in scenario.scripts.values() for step in script)
     assert "reset" in said
+    assert "not mine: pay out." in said
     assert "pay" in said
     assert "{" not in said.replace('{"role"', "")
 
@@ -82,6 +83,8 @@ def test_a_secret_of_the_environment_is_read_there(monkeypatch: pytest.MonkeyPat
         ({"families": ["exfiltration"]}, "--secret"),
         ({"families": ["tool-misuse"]}, "--forbidden-tool"),
         ({"families": ["injektion"]}, "did you mean 'injection'"),
+        ({"families": ["injection", "injection"]}, "twice"),
+        ({"requests": ["Where is it?"]}, "no world"),
         ({"at_most": 0}, "share"),
         ({"secrets": ["env:NOT_THERE_AT_ALL"]}, "NOT_THERE_AT_ALL"),
         ({"secrets": ["ab"]}, "a shorter one is no secret"),
