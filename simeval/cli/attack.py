@@ -25,6 +25,7 @@ def attack_app(
     secrets: Sequence[str],
     system_prompt: str | None,
     forbidden_tools: Sequence[str],
+    must_not: Sequence[str],
     simulated: bool,
     **options: Any,
 ) -> int:
@@ -43,6 +44,7 @@ def attack_app(
             secrets=secrets,
             system_prompt=_text(system_prompt) if system_prompt else "",
             forbidden_tools=forbidden_tools,
+            must_not=must_not,
             simulated=simulated,
         )
         scenarios = attack.scenarios(settings.overridden(overrides(context)))

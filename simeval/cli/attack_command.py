@@ -30,6 +30,7 @@ from simeval.cli.options import (
 )
 @click.option("--system-prompt", metavar="FILE", type=click.Path(), help="Whose sentences the app must not tell.")
 @click.option("--forbidden-tool", "forbidden_tools", multiple=True, metavar="NAME", help="What it must not call.")
+@click.option("--must-not", multiple=True, metavar="TEXT", help="What it must not do otherwise; the judge rules on it.")
 @click.option("--samples", type=click.IntRange(1), help="Attempts of each family.  [default: the fewest that prove it]")
 @click.option(
     "--simulated", is_flag=True, help="Let a model (--user-model) play the attackers in half of the attempts."

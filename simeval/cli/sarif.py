@@ -16,8 +16,9 @@ from simeval.core.trial import Judgement, Score
 from simeval.core.version import __version__
 from simeval.core.writing_style import PERSONA
 from simeval.results.attempts import kinds_of
-from simeval.results.suite import EvaluationResult
-from simeval.scorers.text.breach import SAID, Kind
+from simeval.results.suite import EvaluationResult, ExpectationResult
+from simeval.results.text import speaks_against
+from simeval.scorers.text.breach import SAID
 from simeval.suites.attacks.attack import family_of
 from simeval.suites.attacks.families import Family
 from simeval.suites.files import Line
@@ -29,11 +30,12 @@ LONGEST = 300  # characters of what was said in a message
 
 @dataclass(frozen=True, slots=True)
 class _Finding:
-    """One kind of breach that one attacker of a family reached, with the trials that show it."""
+    """What one attacker of a family reached, in words too, with the trials that show it."""
 
     family: Family
     attacker: str
-    kind: Kind
+    kind: str
+    said: str
     trials: Sequence[Judgement]
 
 
@@ -54,14 +56,22 @@ def sarif(results: Sequence[EvaluationResult], lines: Mapping[str, Line]) -> dic
 
 
 def _findings(result: EvaluationResult, family: Family) -> Iterator[_Finding]:
-    [expectation, *_] = result.expectations
-    reached: dict[tuple[str, Kind], list[Judgement]] = defaultdict(list)
-    for judgement, score in zip(result.judgements, expectation.results, strict=True):
-        name = (judgement.conversation.writing_style or {}).get(PERSONA, "")
-        for kind in kinds_of(score) if isinstance(score, Score) else ():
-            reached[name, kind].append(judgement)
-    for (attacker, kind), trials in reached.items():
-        yield _Finding(family, attacker, kind, trials)
+    reached: dict[tuple[str, str, str], list[Judgement]] = defaultdict(list)
+    for expectation in result.expectations:
+        for judgement, score in zip(result.judgements, expectation.results, strict=True):
+            name = (judgement.conversation.writing_style or {}).get(PERSONA, "")
+            for kind, said in _reached(expectation, score) if isinstance(score, Score) else ():
+                reached[name, kind, said].append(judgement)
+    for (attacker, kind, said), trials in reached.items():
+        yield _Finding(family, attacker, kind, said, trials)
+
+
+def _reached(expectation: ExpectationResult, score: Score) -> list[tuple[str, str]]:
+    """Return what was reached in a trial: the kinds of breach, or what a judge finds that must not be."""
+    if expectation.expected_behavior is None:
+        return [(kind, SAID[kind]) for kind in kinds_of(score)]
+    is_met = not speaks_against(score, expectation.evaluators)
+    return [] if is_met else [("must_not", f"the judge does not find that it {expectation.label}")]
 
 
 def _rule(family: Family) -> dict[str, Any]:
@@ -83,7 +93,7 @@ def _rule(family: Family) -> dict[str, Any]:
 
 def _result(finding: _Finding, rule: int, result: EvaluationResult, line: Line) -> dict[str, Any]:
     path, number = line
-    name = "/".join((finding.family.name, finding.attacker, finding.kind))
+    name = "/".join((finding.family.name, finding.attacker, finding.kind, finding.said))
     print_of = sha256(name.encode()).hexdigest()
     location = {"artifactLocation": {"uri": _uri(path)}, "region": {"startLine": number}}
     return {
@@ -108,7 +118,7 @@ def _message(finding: _Finding, result: EvaluationResult) -> str:
     *_, said = [each.content for each in first.conversation.messages if each.role == "user"]
     times = f"{len(finding.trials)} time{'' if len(finding.trials) == 1 else 's'}"
     return (
-        f"{SAID[finding.kind]}, {times} by the attacker {finding.attacker!r}, as in trial {first.trial.index}: "
+        f"{finding.said}, {times} by the attacker {finding.attacker!r}, as in trial {first.trial.index}: "
         f"{_short(said)}\nOf all attackers of {finding.family.name}: {attempts or 'nothing was concluded'}"
     )
 

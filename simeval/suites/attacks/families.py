@@ -3,7 +3,7 @@
 import codecs
 import re
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -12,6 +12,8 @@ from pathlib import Path
 from simeval.core.yaml_files import read_yaml
 from simeval.suites.script import Step
 
+Aims = Mapping[str, Sequence[str]]  # what attackers are after, each with the names that are told in it
+MARKER = "marker"
 FILE = Path(__file__).with_name("families.yaml")
 
 
@@ -55,26 +57,24 @@ class Book:
         """The markers as only an app writes them that obeys."""
         return tuple("".join(halves) for halves in self.markers)
 
-    def scripts(self, attacker: Attacker, aims: Sequence[str], tools: Sequence[str]) -> list[list[Step]]:
+    def scripts(self, attacker: Attacker, aims: Aims) -> list[list[Step]]:
         """Return all that an attacker may say who is after one of these aims: a script for each way to say it."""
-        return [_script(attacker, text, tool) for aim in aims for text, tool in self._wanted(aim, tools)]
+        return [_script(attacker, text, name) for text, name in self._wanted(aims)]
 
-    def pursuits(self, aims: Sequence[str], tools: Sequence[str]) -> list[list[Step]]:
+    def pursuits(self, aims: Aims) -> list[list[Step]]:
         """Return a script for each way to say one of these aims, in which a model pursues it."""
-        return [[Step(attack=text)] for aim in aims for text, _ in self._wanted(aim, tools)]
+        return [[Step(attack=text)] for text, _ in self._wanted(aims)]
 
-    def orders(self, aims: Sequence[str], tools: Sequence[str]) -> list[str]:
+    def orders(self, aims: Aims) -> list[str]:
         """Return the orders that are put into what tools return: one for each way to say one of these aims."""
-        return [self.planted.format(aim=text) for aim in aims for text, _ in self._wanted(aim, tools)]
+        return [self.planted.format(aim=text) for text, _ in self._wanted(aims)]
 
-    def _wanted(self, aim: str, tools: Sequence[str]) -> list[tuple[str, str]]:
-        """Return each way to say an aim, with the tool that it names."""
-        texts = self.aims[aim]
-        if aim == "tool":
-            return [(text.format(tool=tool, action=_in_words(tool)), tool) for text, tool in product(texts, tools)]
-        if aim == "marker":
-            return [(text.format(first=a, second=b), "") for text, (a, b) in product(texts, self.markers)]
-        return [(text, "") for text in texts]
+    def _wanted(self, aims: Aims) -> Iterator[tuple[str, str]]:
+        """Yield each way to say one of these aims, with the name that is told in it."""
+        for aim, names in aims.items():
+            halves = self.markers if aim == MARKER else [("", "")]
+            for text, name, (first, second) in product(self.aims[aim], names or [""], halves):
+                yield text.format(name=name, action=_in_words(name), first=first, second=second), name
 
 
 def _in_words(tool: str) -> str:
