@@ -61,9 +61,10 @@ def _line_of(app: str) -> Line | None:
     try:
         found: Any = app_of(app)
         handler = inspect.unwrap(found)
-        return inspect.getsourcefile(handler) or "", inspect.getsourcelines(handler)[1]
+        file, (_, line) = inspect.getsourcefile(handler), inspect.getsourcelines(handler)
     except (TypeError, OSError):
         return None
+    return (file, line) if file else None
 
 
 def _text(path: str) -> str:

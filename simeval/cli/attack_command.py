@@ -51,7 +51,7 @@ def attack(context: click.Context, /, **options: Any) -> None:
 
     Families: injection, exfiltration (wants --secret or --system-prompt), tool-misuse (wants --forbidden-tool),
     jailbreak, crescendo. What is said is written down: no model is asked, and nothing is sent anywhere but to APP; with
-    --simulated, to the models that are named, too.
+    --simulated or --must-not, to the models that are named, too.
 
     Exit status as of `simeval run`: 0 every family is proven; 1 some is not; 2 the command or the app could not be
     used; 3 the run could not be completed; 130 it was interrupted.

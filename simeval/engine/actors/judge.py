@@ -29,7 +29,7 @@ class Judge:
     async def judge(self, held: TrialConversation, known: Mapping[int, Score] = NOTHING) -> Judgement:
         """Return a score or a failure for each expectation; all fail where the conversation did, or is not needed now.
 
-        Where the app gave no answer any more, and that says nothing of it, what it had not met by then stands. `known`
+        Where the app gave no answer any more, and that says nothing of it, what scorers find unmet by then stands. `known`
         are scores, by the position of their expectation, that there are already.
         """
         plan = self.plans[held.trial.scenario]
@@ -38,8 +38,9 @@ class Judge:
             results = [held.failure] * len(plan.measures)
         else:
             results = [known.get(position, UNNEEDED) for position in range(len(plan.measures))]
+            unjudged = {place: held.failure for place, each in enumerate(plan.measures) if held.failure and _asks(each)}
             with bound_contextvars(scenario=plan.title, trial=held.trial.index), self.demand.scope(held.trial):
-                results = await self._measure_all(plan, held, known)
+                results = await self._measure_all(plan, held, {**known, **unjudged})
         if held.failure is not None and held.failure.is_no_reply:
             measured = zip(results, plan.measures, strict=True)
             results = [each if _is_unmet(each, measure) else held.failure for each, measure in measured]
@@ -52,7 +53,7 @@ class Judge:
         )
 
     async def _measure_all(
-        self, plan: RunPlan, held: TrialConversation, known: Mapping[int, Score]
+        self, plan: RunPlan, held: TrialConversation, known: Mapping[int, Score | Failure]
     ) -> list[Score | Failure]:
         conversation = held.conversation
         columns: dict[str, object] = {
@@ -106,6 +107,11 @@ class Judge:
 
     async def _take(self, measure: Measure, measured: object) -> Score:
         return cleaned_score(measure.take(measured), self.clean)
+
+
+def _asks(measure: Measure) -> bool:
+    """Return whether a judge makes a measure."""
+    return measure.expected_behavior is not None
 
 
 def _is_unmet(result: Score | Failure, measure: Measure) -> bool:
