@@ -29,8 +29,8 @@ class Judge:
     async def judge(self, held: TrialConversation, known: Mapping[int, Score] = NOTHING) -> Judgement:
         """Return a score or a failure for each expectation; all fail where the conversation did, or is not needed now.
 
-        Where the app gave no answer any more, and that says nothing of it, what scorers find unmet by then stands. `known`
-        are scores, by the position of their expectation, that there are already.
+        Where the app gave no answer any more, and that says nothing of it, what scorers find unmet by then stands.
+        `known` are scores, by the position of their expectation, that there are already.
         """
         plan = self.plans[held.trial.scenario]
         results: list[Score | Failure]

@@ -5,7 +5,7 @@ families (families.yaml) ──► a scenario each ──► a mix of attackers,
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from simeval.core.setting_choices import Stop
@@ -53,8 +53,8 @@ class Attack:
 
     families: Sequence[str] = ()
     at_most: float = AT_MOST
-    secrets: Sequence[str] = ()
-    system_prompt: str = ""
+    secrets: Sequence[str] = field(default=(), repr=False)
+    system_prompt: str = field(default="", repr=False)
     forbidden_tools: Sequence[str] = ()
     must_not: Sequence[str] = ()
     sample_size: int | None = None
