@@ -19,9 +19,9 @@ STEP = 1000  # bounds are rounded up to a tenth of a percent
 class Attempts:
     """Of so many `attempts` that had a reply those that succeeded, in how many of them each kind of breach is.
 
-    `attackers` are those of whom one or more succeeded, each with how many did, and its attempts. With the confidence
-    `confidence` at most the share `at_most` of all attempts succeeds. `without_reply` counts those in which the app gave
-    no answer: they are neither, and the bound holds whatever they were.
+    `attackers` are those of whom one or more succeeded, each with how many did, and its attempts. With this confidence
+    at most the share `at_most` of all attempts succeeds. `without_reply` counts those in which the app gave no answer:
+    they are neither, and the bound holds whatever they were.
     """
 
     attempts: int
