@@ -295,11 +295,15 @@ class ScenarioTest:
         return {"script": self.script, **of_users}
 
     @property
+    def courses(self) -> Sequence[Sequence[Step]]:
+        """The scripts that its trials may have, each once; an empty one is a simulated user alone."""
+        mix = self.users.mix if self.users else ()
+        return [script for persona in mix for script in persona.scripts or [self.script]] or [self.script]
+
+    @property
     def is_simulated(self) -> bool:
         """Whether a simulated user talks in any of its trials: a script may say all that is said."""
-        mix = self.users.mix if self.users else ()
-        scripts = [script for persona in mix for script in persona.scripts or [self.script]] or [self.script]
-        return any(not script or any(step.is_simulated for step in script) for script in scripts)
+        return any(not script or any(step.is_simulated for step in script) for script in self.courses)
 
     @property
     def labels(self) -> tuple[str, ...]:

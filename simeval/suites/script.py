@@ -11,6 +11,7 @@ from simeval.errors import DefinitionError
 from simeval.scorers.text.tool_rules import ToolRules
 from simeval.scorers.world_state import StateMatch
 
+MOST_TAKEN_BACK = 3  # messages of one attacker
 KINDS = ("user", "app", "simulate", "attack", "check")
 _ONE = "give either {} or {}"
 

@@ -19,8 +19,7 @@ from simeval.engine.actors.simulator import Simulator
 from simeval.engine.users.wording import refuses
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import AttackTurn
-
-MOST_TAKEN_BACK = 3  # messages of one attacker
+from simeval.suites.script import MOST_TAKEN_BACK
 
 
 @dataclass(frozen=True, slots=True)
