@@ -210,7 +210,7 @@ def _line_of_name(node: yaml.Node | None, place: Sequence[int | str]) -> int:
     """Return the line on which the name of a field stands; its value may begin below."""
     around = _at(node, place[:-1])
     fields = around.value if isinstance(around, yaml.MappingNode) else []
-    return next((key.start_mark.line + 1 for key, _ in fields if key.value == place[-1]), _line(node, place))
+    return next((key.start_mark.line + 1 for key, _ in fields if key.value == place[-1]), line_at(node, place))
 
 
 def _at(node: yaml.Node | None, place: Sequence[int | str]) -> yaml.Node | None:
