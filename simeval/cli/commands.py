@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from simeval.cli import CONTEXT
+from simeval.cli.attack_command import attack
 from simeval.cli.first_steps import FIRST_STEPS
 from simeval.cli.labelling import LOOKING
 from simeval.cli.options import (
@@ -20,6 +21,7 @@ from simeval.cli.options import (
     markdown_option,
     markdown_options,
     only_option,
+    sarif_option,
     screen_options,
     setting_options,
     store_option,
@@ -47,6 +49,7 @@ def commands() -> None:
 @json_option("result")
 @click.option("--junit", "junit_path", metavar="PATH", type=click.Path(), help="Write the result as JUnit XML.")
 @html_option
+@sarif_option
 @baseline_options
 @click.option("--address", help="Of --executor ray: its cluster.  [default: RAY_ADDRESS, or one started here]")
 @click.option("--actors", type=click.IntRange(1), help="Of --executor ray: how many actors.  [default: 4]")
@@ -390,5 +393,5 @@ def delete(runs: tuple[str, ...], store: str, confirmed: bool) -> None:
     raise SystemExit(delete_runs(store, runs, confirmed=confirmed))
 
 
-for _command in (*FIRST_STEPS, *LOOKING, persona, *SCALE):
+for _command in (*FIRST_STEPS, *LOOKING, attack, persona, *SCALE):
     commands.add_command(_command)

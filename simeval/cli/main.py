@@ -7,6 +7,7 @@ from simeval.core.version import __version__
 
 SUMMARIES = {  # the first sentence of each command's help; a test compares them
     "agree": "Hold the judge of a run (RESULT, what --json wrote, or a run of the store) against people's LABELS.",
+    "attack": "Attack APP by families of known attacks, and prove for each how rarely one succeeds, at most.",
     "compare": "Say whether CANDIDATE is better or worse than BASELINE, or proven not to be worse.",
     "completion": "Print what makes a shell complete commands and options, for its start-up file.",
     "datasets": "List the datasets that a store has, with their versions and tags.",

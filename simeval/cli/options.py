@@ -93,7 +93,7 @@ markdown_option = click.option(
 def _file(context: click.Context, option: click.Parameter, value: str | None) -> str | None:  # noqa: ARG001
     """Take the path of a report, which is no text for standard output."""
     if value == "-":
-        raise click.UsageError("--html: it is a file for a browser, not for standard output; name a path.")
+        raise click.UsageError(f"{option.opts[0]}: it is a file, not for standard output; name a path.")
     return value
 
 
@@ -104,6 +104,16 @@ html_option = click.option(
     type=click.Path(),
     callback=_file,
     help="Write a report to be opened in a browser: one file, all in it.",
+)
+
+
+sarif_option = click.option(
+    "--sarif",
+    "sarif_path",
+    metavar="PATH",
+    type=click.Path(),
+    callback=_file,
+    help="Write attacks that succeeded as SARIF 2.1.0, for code scanning.",
 )
 
 

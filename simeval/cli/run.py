@@ -7,7 +7,7 @@ import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, redirect_stdout
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from traceback import format_exc
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -49,7 +49,7 @@ from simeval.results.shown import page_of
 from simeval.results.suite import SuiteResult
 from simeval.suites.apps.named import app_of
 from simeval.suites.definitions import Cast
-from simeval.suites.files import Suite, load_suite
+from simeval.suites.files import Line, Suite, load_suite
 from simeval.suites.project import read_project
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 
 STATUS: dict[Outcome, int] = {"pass": 0, "fail": 1, "inconclusive": 1, "error": 3}
 NOT_MET = 1
+SuiteMaker = Callable[[Settings], Suite]  # makes one of the settings of a project
 THREAD_SECONDS = 0.5  # how long threads may take to end by themselves when the process does
 
 
@@ -72,11 +73,16 @@ class _Reports:
     verbose: bool
     quiet: bool
     told: Sequence[str]
+    sarif_path: str | None = None
+    lines: Mapping[str, Line] = field(default_factory=dict)
     baseline: "Baseline | None" = None
 
     def require_writable(self) -> None:
-        for path in (self.json_path, self.junit_path, self.html_path, self.markdown_path):
+        for path in (self.json_path, self.junit_path, self.html_path, self.markdown_path, self.sarif_path):
             require_writable(path)
+        if self.sarif_path and not self.lines:
+            found = "found no attack that stands in a file"
+            raise DefinitionError("--sarif", found=found, do="run a suite file that has one (attack:)")
 
     def write(self, result: SuiteResult, settings: Settings) -> SuiteResult:
         """Write all reports; return the result with what came of the baseline, which the store has then, too."""
@@ -92,14 +98,21 @@ class _Reports:
             write_text(self.junit_path, junit_xml(result.results, result.run))
         if self.html_path:
             result.to_html(self.html_path)
+        if self.sarif_path:
+            from simeval.cli.sarif import sarif  # most runs hold no attack
+
+            write_json(self.sarif_path, sarif(result.results, self.lines))
         write_markdown(self.markdown_path, lambda: run_markdown(page, more=changes))
         return result
 
 
-def read_suite(suite: str, given: Cast, only_named: Sequence[str], samples: int | None) -> tuple[Suite, Cast]:
+def read_suite(
+    suite: str | SuiteMaker, given: Cast, only_named: Sequence[str] = (), samples: int | None = None
+) -> tuple[Suite, Cast]:
     """Return a suite, and who plays in it: as given, else as the suite or the project says. Raises DefinitionError."""
     project = read_project(Path())
-    loaded = load_suite(suite, base=project.settings).only(only_named).sized(samples)
+    found = load_suite(suite, base=project.settings) if isinstance(suite, str) else suite(project.settings)
+    loaded = found.only(only_named).sized(samples)
     return loaded, given.over(loaded.cast).over(project.cast)
 
 
@@ -114,23 +127,24 @@ def show_log(level: str, form: Any, *, detailed: bool = False) -> list[str]:
 def run_suite(
     context: click.Context,
     *,
-    suite: str,
+    suite: str | SuiteMaker,
     app: str | None,
     judge_model: Sequence[str],
     user_model: str | None,
     samples: int | None,
-    only_named: Sequence[str],
-    rerun: str | None,
-    plan_from: str | None,
     json_path: str | None,
     junit_path: str | None,
     html_path: str | None,
     markdown_path: str | None,
-    baseline: str | None,
-    against: str | None,
-    margin: float | None,
-    address: str | None,
-    actors: int | None,
+    sarif_path: str | None,
+    only_named: Sequence[str] = (),
+    rerun: str | None = None,
+    plan_from: str | None = None,
+    baseline: str | None = None,
+    against: str | None = None,
+    margin: float | None = None,
+    address: str | None = None,
+    actors: int | None = None,
     log_level: str | None,
     log_format: Any,
     quiet: bool,
@@ -141,7 +155,7 @@ def run_suite(
     make_printable()
     is_silent = quiet or context.meta.get(OVERRIDES, {}).get("display") == "none"
     told = show_log(log_level or ("error" if is_silent else "info"), log_format, detailed=verbose)
-    reports = _Reports(json_path, junit_path, html_path, markdown_path, color, verbose, quiet, told)
+    reports = _Reports(json_path, junit_path, html_path, markdown_path, color, verbose, quiet, told, sarif_path)
     settings = DEFAULTS
     clean = _cleaner(settings)
     try:
@@ -150,6 +164,7 @@ def run_suite(
         with redirect_stdout(sys.stderr) if json_path == "-" else nullcontext():
             loaded, cast = read_suite(suite, Cast(app, judge_model, user_model), only_named, samples)
             handler = app_of(cast.app)
+            reports = replace(reports, lines=loaded.lines)
             reports.require_writable()
             settings = loaded.settings.overridden(overrides(context)).overridden(_on_ray(context, address, actors))
             loaded = _not_passed(loaded, settings) if rerun else loaded

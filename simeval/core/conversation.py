@@ -37,6 +37,8 @@ LEFT: tuple[Ending, ...] = ("goal_satisfied", "gave_up", "handed_off")
 STATUS = "status"  # in a message's metadata: how its simulated author found the answer before it
 HELD_ANEW = "held_anew"  # in a first message's: the faults for which conversations of its trial were given up before
 GIVEN = "given_by_script"  # in a message's: a script gave it; neither the simulated user nor the app said it
+ATTACK = "attack"  # in an attacker's message: how it goes on from the answer before, which may be taken back
+AttackMove = Literal["goes_on", "instead"]
 WORLD = "trial_world"  # in a last message's: what was found of the trial's world when its conversation was over
 USER_FAULTS = "user_faults"  # in a message's metadata: what its simulated author did wrong, each kind with its evidence
 

@@ -28,6 +28,7 @@ SETTLED = "settled"  # the cause of what was not made because no verdict needs i
 MOST_ANEW = 2  # times that a trial is held anew because of its simulated user
 USER_FAULT = "user_fault"  # the cause of what is missing because a simulated user did not do its part
 CANNOT_TELL = "cannot_tell"  # the cause of what is missing because a judge says that it cannot be told
+NO_REPLY = "no_reply"  # the cause of what is missing because the app gave no answer, where that says nothing of it
 CUT = "cut_off"  # the cause of what is missing because a run was killed, or ended at once
 
 
@@ -133,7 +134,12 @@ class Failure:
     @property
     def is_of_app(self) -> bool:
         """Whether it speaks against the app: it failed, or a check in its conversation did not hold."""
-        return self.stage in OF_THE_APP
+        return self.stage in OF_THE_APP and not self.is_no_reply
+
+    @property
+    def is_no_reply(self) -> bool:
+        """Whether the app gave no answer, in a scenario for which that is neither good nor bad."""
+        return self.cause == NO_REPLY
 
     @property
     def is_user_fault(self) -> bool:

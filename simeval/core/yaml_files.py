@@ -111,7 +111,7 @@ def _located(path: Path, node: yaml.Node | None, first: "ErrorDetails", skip: in
         place, found, do = (*place, last), "the field is missing", "add it"
     elif first["type"] == "string_type" and isinstance(first["input"], bool):
         do = _WORDS
-    line = (_line_of_name if isinstance(cause, UnknownField) else _line)(node, place)
+    line = (_line_of_name if isinstance(cause, UnknownField) else line_at)(node, place)
     return SuiteFileError(str(path), line=line, field=".".join(map(str, place)), found=found, do=do)
 
 
@@ -124,7 +124,7 @@ def mistake_at(
     path: Path, node: yaml.Node | None, place: tuple[int | str, ...], *, found: str, do: str
 ) -> SuiteFileError:
     """Return the error of a place in a file."""
-    return SuiteFileError(str(path), line=_line(node, place), field=".".join(map(str, place)), found=found, do=do)
+    return SuiteFileError(str(path), line=line_at(node, place), field=".".join(map(str, place)), found=found, do=do)
 
 
 def _refined(
@@ -200,7 +200,8 @@ def _place(node: yaml.Node | None, location: Sequence[int | str]) -> tuple[int |
     return tuple(place)
 
 
-def _line(node: yaml.Node | None, place: Sequence[int | str]) -> int:
+def line_at(node: yaml.Node | None, place: Sequence[int | str]) -> int:
+    """Return the line of a place in a file, or of what is nearest to it."""
     found = _at(node, place)
     return found.start_mark.line + 1 if found is not None else 1
 
@@ -209,7 +210,7 @@ def _line_of_name(node: yaml.Node | None, place: Sequence[int | str]) -> int:
     """Return the line on which the name of a field stands; its value may begin below."""
     around = _at(node, place[:-1])
     fields = around.value if isinstance(around, yaml.MappingNode) else []
-    return next((key.start_mark.line + 1 for key, _ in fields if key.value == place[-1]), _line(node, place))
+    return next((key.start_mark.line + 1 for key, _ in fields if key.value == place[-1]), line_at(node, place))
 
 
 def _at(node: yaml.Node | None, place: Sequence[int | str]) -> yaml.Node | None:

@@ -128,6 +128,7 @@ class Simulation:
             recorder=recorder or context.recorder,
             begun=begun,
             prompt=context.shared.prompts["user"],
+            attack_prompt=context.shared.prompts["attack"],
             judge_of=partial(_judge_of, context),
             auditor=self.auditor,
         )
@@ -138,7 +139,8 @@ def _target(context: RunContext, plans: Sequence[ScenarioPlan], app_handler: Exa
     """Return an app that can be asked what scenarios need. Raises DefinitionError."""
     target = context.target(app_handler)
     for plan in plans:
-        _require_usable(plan.scenario.script, context, f"ScenarioTest {plan.title!r}: script", target)
+        for at, script in plan.scenario.scripts.items():
+            _require_usable(script, context, f"ScenarioTest {plan.title!r}: {at}", target)
     return target
 
 

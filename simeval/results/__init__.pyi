@@ -1,3 +1,4 @@
+from .attempts import Attempts as Attempts
 from .claims import Claims as Claims
 from .encoding import encode_experiment as encode_experiment
 from .encoding import encode_suite as encode_suite

@@ -17,6 +17,7 @@ from simeval.core.settings import DEFAULTS
 from simeval.core.trial import Failure, Judgement, Outcome, Score, Verdict
 from simeval.core.usage import Usage
 from simeval.evaluators.base import Evaluator
+from simeval.results.attempts import Attempts
 from simeval.results.claims import Claims
 from simeval.results.escalations import Escalations, escalations_of
 from simeval.results.gates import BaselineGate, meets_gates
@@ -123,10 +124,15 @@ class ExpectationResult:
     def described(self) -> tuple[str, ...]:
         """What else is known of it, each in a sentence: how far ratings agree, what all turns are like."""
         judge, untold = self.reliability, show_untold(self.results)
-        fared = show_personas(self.personas)
+        fared = show_personas(self.personas) if self.attempts is None else None
         of_judges = (("judge", self.escalations), ("judge", judge), ("judge", untold))
-        found = (*of_judges, ("turns", self.turns), ("users", fared))
+        found = (("attacks", self.attempts), *of_judges, ("turns", self.turns), ("users", fared))
         return tuple(f"{what}: {said}" for what, said in found if said is not None)
+
+    @property
+    def attempts(self) -> Attempts | None:
+        """How often attacks succeeded, and the most that this leaves open; None where there were none."""
+        return Attempts.of(self.results, self.evaluators, self.verdicts, self.personas)
 
     @property
     def escalations(self) -> Escalations | None:

@@ -64,6 +64,7 @@ from .metrics import turns_within as turns_within
 from .people import PeoplesFeedback as PeoplesFeedback
 from .summaries import SummaryFunction as SummaryFunction
 from .summaries import summary_scorer as summary_scorer
+from .text.breach import Breach as Breach
 from .text.classification import Classification as Classification
 from .text.context_match import ContextMatch as ContextMatch
 from .text.formats import PydanticScorer as PydanticScorer

@@ -35,10 +35,11 @@ from simeval.scorers.registry import LISTED, SCORERS
 from simeval.scorers.text.tool_rules import ToolRules
 from simeval.suites.apps.http_app import HttpApp
 from simeval.suites.apps.socket_app import SocketApp
+from simeval.suites.attacks.attack import Attack
 from simeval.suites.objects import load_object
 from simeval.suites.scenario import Expectation, ScenarioTest
 from simeval.suites.script import Check, Step
-from simeval.suites.user_mix import UserMix
+from simeval.suites.user_mix import UserMix, UserPersona
 from simeval.suites.worlds import read_world
 
 TEXTS = ConfigDict(str_strip_whitespace=True, str_min_length=1)
@@ -243,18 +244,26 @@ _STEP = FORMS.record(
         | None,
     },
 )
+_USERS = (
+    FORMS.record(
+        UserMix,
+        {"mix": list[FORMS.record(UserPersona, {"scripts": list[list[_STEP]]})]},  # type: ignore[misc,valid-type]
+    )
+    | None
+)
 _WORLD = Annotated[Any, PlainValidator(read_world)] | None
 _OF_SCENARIO: Mapping[str, Form] = {
     "then": one_or_more(_EXPECTATION),
     "world": _WORLD,
     "script": list[_STEP],  # type: ignore[valid-type]
+    "users": _USERS,
 }
 _SCENARIO = FORMS.record(ScenarioTest, _OF_SCENARIO, TEXTS)
 DEFAULTS_OF_SCENARIOS: Mapping[str, Form] = {
     "sample_size": _SETTINGS["sample_size"] | None,
     "significance_level": _SETTINGS["significance_level"] | None,
     "max_turns": Annotated[StrictInt | None, AfterValidator(_whole)],
-    "users": Annotated[FORMS.record(UserMix), WrapValidator(_as_written)] | None,
+    "users": Annotated[_USERS, WrapValidator(_as_written)],
     "world": _WORLD,
 }
 _ESCALATE = mapping(
@@ -274,19 +283,16 @@ def composite(file: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"judge_model": [found["first"], escalate["to"]], "escalate": escalate["when"], **audit}
 
 
-FILE: TypeAdapter[dict[str, Any]] = TypeAdapter(
-    mapping(
-        "suite",
-        {
-            "judge": _JUDGE,
-            "scenarios": Annotated[list[Any], Field(min_length=1)],
-            "settings": mapping("settings", _SETTINGS),
-            **_CAST,
-            **DEFAULTS_OF_SCENARIOS,
-        },
-        required=["scenarios"],
-    )
-)
+_OF_FILE: Mapping[str, Form] = {
+    "judge": _JUDGE,
+    "scenarios": Annotated[list[Any], Field(min_length=1)],
+    "attack": FORMS.record(Attack, {"world": _WORLD}, TEXTS),
+    "settings": mapping("settings", _SETTINGS),
+    **_CAST,
+    **DEFAULTS_OF_SCENARIOS,
+}
+FILE: TypeAdapter[dict[str, Any]] = TypeAdapter(mapping("suite", _OF_FILE, required=["scenarios"]))
+FILE_OF_ATTACKS: TypeAdapter[dict[str, Any]] = TypeAdapter(mapping("suite", _OF_FILE, required=["attack"]))
 PROJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(
     mapping("tool.simeval", {**_CAST, **{each.name: _surrounding(each) for each in fields(Settings)}})
 )

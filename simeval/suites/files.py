@@ -9,27 +9,47 @@ from typing import Any, overload
 from pydantic import ValidationError
 
 from simeval.core.settings import DEFAULTS, Settings
-from simeval.core.yaml_files import located, mistake_at, read_yaml
+from simeval.core.yaml_files import line_at, located, mistake_at, read_yaml
 from simeval.errors import DefinitionError, SuiteFileError
 from simeval.suites.apps.remote_app import RemoteApp
-from simeval.suites.definitions import DEFAULTS_OF_SCENARIOS, EXPECTATIONS, FILE, SCENARIOS, Cast, composite
+from simeval.suites.attacks.attack import STOP, attacks_in
+from simeval.suites.definitions import (
+    DEFAULTS_OF_SCENARIOS,
+    EXPECTATIONS,
+    FILE,
+    FILE_OF_ATTACKS,
+    SCENARIOS,
+    Cast,
+    composite,
+)
 from simeval.suites.objects import import_from, load_object
 from simeval.suites.scenario import Expectation, ScenarioTest
 from simeval.suites.selection import only
 
 SUFFIXES = (".yaml", ".yml")
+Line = tuple[str, int]  # a file, and a line of it from 1
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """What a file has: scenarios, settings and roles by their names, and the lines of its attacks."""
+
+    scenarios: Sequence[ScenarioTest]
+    brought: Mapping[str, Any]
+    lines: Mapping[str, Line]
 
 
 @dataclass(frozen=True, slots=True)
 class Suite(Sequence[ScenarioTest]):
     """The scenarios of a file, a folder or a module, and its settings: `Engine(settings=suite.settings)`.
 
-    `cast` says who plays whom, where the files say so.
+    `cast` says who plays whom, where the files say so; `lines` where the scenarios of attacks stand, by their titles.
     """
 
     scenarios: tuple[ScenarioTest, ...]
     settings: Settings = DEFAULTS
     cast: Cast = field(default_factory=Cast)
+    lines: Mapping[str, Line] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.scenarios)
@@ -109,8 +129,8 @@ def load_expectations(path: str | Path) -> list[Expectation]:
         raise located(path, node, error) from error
 
 
-def _read(path: Path) -> tuple[Sequence[ScenarioTest], Mapping[str, Any]]:
-    """Return what a file has: scenarios, and settings and roles by their names."""
+def _read(path: Path) -> _File:
+    """Read a file. Raises SuiteFileError."""
     import_from(path.parent)
     node, data = read_yaml(path)
     if data is None:
@@ -118,8 +138,9 @@ def _read(path: Path) -> tuple[Sequence[ScenarioTest], Mapping[str, Any]]:
     listed = isinstance(data, list)
     wrapped = {"scenarios": data} if listed else data
     errors = []
+    form = FILE_OF_ATTACKS if isinstance(wrapped, dict) and "attack" in wrapped else FILE
     try:
-        file = FILE.validate_python(wrapped)
+        file = form.validate_python(wrapped)
     except ValidationError as error:
         file, errors = wrapped if isinstance(wrapped, dict) else {}, [error]
     try:
@@ -129,18 +150,22 @@ def _read(path: Path) -> tuple[Sequence[ScenarioTest], Mapping[str, Any]]:
     if errors:
         raise located(path, node, *errors, skip=1 if listed else 0) from errors[0]
     _refuse_twins(path, node, [each.title for each in made], skip=1 if listed else 0)
+    attacks = attacks_in(file)
     roles = {name: file[name] for name in Cast.names() if file.get(name)}
     brought, judge = {**_from_here(path.parent, file.get("settings", {})), **roles}, composite(file)
+    if attacks:
+        brought = {"stop": STOP, **brought}
     for name in judge.keys() & brought.keys():
         found = f"found {name!r} beside it"
         raise mistake_at(path, node, ("judge",), found=found, do=f"leave {name} out: judge says it")
-    return made, {**brought, **judge}
+    lines = {each.title: (str(path), line_at(node, place)) for each, place in attacks}
+    return _File([*made, *(each for each, _ in attacks)], {**brought, **judge}, lines)
 
 
 def _scenarios_in(file: Mapping[str, Any], *, usable: bool) -> Sequence[ScenarioTest]:
     """Return the scenarios of a file; of one that is not usable otherwise only to find their mistakes, too."""
     found = file.get("scenarios")
-    if not usable and not isinstance(found, list):
+    if not isinstance(found, list) and (not usable or "attack" in file):
         return []
     defaults = {name: file[name] for name in DEFAULTS_OF_SCENARIOS if usable and file.get(name) is not None}
     return SCENARIOS.validate_python({"scenarios": [_with(defaults, each) for each in found or ()]})["scenarios"]
@@ -181,26 +206,27 @@ def _named(value: object) -> str:
     return value.name if isinstance(value, RemoteApp) else repr(value)
 
 
-def _joined(files: Mapping[Path, tuple[Sequence[ScenarioTest], Mapping[str, Any]]], base: Settings) -> Suite:
+def _joined(files: Mapping[Path, _File], base: Settings) -> Suite:
     """Return what files have as one suite. Raises DefinitionError where two give a setting different values."""
     settings: dict[str, Any] = {}
     where: dict[str, Path] = {}
-    for file, (_, brought) in files.items():
-        for name, value in brought.items():
+    for file, found_in in files.items():
+        for name, value in found_in.brought.items():
             if name in where and settings[name] != value:
                 found = f"found {_named(value)}, and {name} is {_named(settings[name])} in {where[name]}"
                 do = "give both the same value, or run them by themselves: a run has one"
                 raise DefinitionError(f"{file}: settings: {name}", found=found, do=do)
             settings[name], where[name] = value, file
-    scenarios = tuple(scenario for made, _ in files.values() for scenario in made)
+    scenarios = tuple(scenario for each in files.values() for scenario in each.scenarios)
     titled: dict[str, Path] = {}
-    for file, (made, _) in files.items():
-        for title in (each.title for each in made):
+    for file, found_in in files.items():
+        for title in (each.title for each in found_in.scenarios):
             if titled.setdefault(title, file) != file:
                 found = f"the scenario {title!r} is in {titled[title]}, too"
                 raise DefinitionError(str(file), found=found, do="give each its own title: results are told by titles")
     roles = {name: settings.pop(name) for name in Cast.names() if name in settings}
-    return Suite(scenarios, base.overridden(settings), Cast.of(roles))
+    lines = {title: line for each in files.values() for title, line in each.lines.items()}
+    return Suite(scenarios, base.overridden(settings), Cast.of(roles), lines)
 
 
 def _scenarios_of(found: Any, source: str) -> tuple[ScenarioTest, ...]:

@@ -209,6 +209,9 @@ class ScenarioTest:
     `allowed_user_faults` are the faults of a simulated user that are none here, such as "repeats_itself": the user is
     to behave so. `users` are not all alike: each trial has one of the mix. `tags` are words by which `--only` chooses
     it; results do not depend on them. In `quarantine` its outcome is reported and decides nothing.
+
+    Where it `needs_replies`, a trial in which the app fails, or answers with nothing, counts neither for nor against
+    it: such a trial is missing, whatever `on_app_error` is.
     """
 
     title: str
@@ -225,6 +228,7 @@ class ScenarioTest:
     quarantine: Quarantine | None = None
     world: WorldMaker | None = None
     script: Sequence[Step] = ()
+    needs_replies: bool = False
 
     def __post_init__(self) -> None:
         for field in ("title", "given", "when"):
@@ -251,10 +255,11 @@ class ScenarioTest:
             do="give a Quarantine, with its reason and until",
         )
         self._check_world(where)
-        require_script(self.script, f"{where}: script", has_world=self.world is not None)
         self._check_allowed(f"{where}: allowed_user_faults")
         do = "give a UserMix of UserPersonas"
         require(self.users is None or isinstance(self.users, UserMix), f"{where}: users", found=self.users, do=do)
+        for at, script in self.scripts.items():
+            require_script(script, f"{where}: {at}", has_world=self.world is not None)
         is_list = not isinstance(self.tags, str) and isinstance(self.tags, Sequence)
         usable = is_list and all(isinstance(tag, str) and tag for tag in self.tags)
         require(usable, f"{where}: tags", found=self.tags, do="give a list of words, such as [smoke, returns]")
@@ -277,6 +282,28 @@ class ScenarioTest:
     def expectations(self) -> tuple[Expectation, ...]:
         """The expectations, always as a tuple."""
         return tuple(self.then) if isinstance(self.then, Sequence) else (self.then,)
+
+    @property
+    def scripts(self) -> Mapping[str, Sequence[Step]]:
+        """Its script and those of its users, by where they are written."""
+        mix = self.users.mix if self.users else ()
+        of_users = {
+            f"users.{place}.scripts.{number}": script
+            for place, persona in enumerate(mix)
+            for number, script in enumerate(persona.scripts)
+        }
+        return {"script": self.script, **of_users}
+
+    @property
+    def courses(self) -> Sequence[Sequence[Step]]:
+        """The scripts that its trials may have, each once; an empty one is a simulated user alone."""
+        mix = self.users.mix if self.users else ()
+        return [script for persona in mix for script in persona.scripts or [self.script]] or [self.script]
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether a simulated user talks in any of its trials: a script may say all that is said."""
+        return any(not script or any(step.is_simulated for step in script) for script in self.courses)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -309,6 +336,10 @@ class ScenarioTest:
     def played_by(self, persona: UserPersona | None) -> "ScenarioTest":
         """Return the scenario as the user who is this persona is told it."""
         return self if persona is None else replace(self, given=f"{self.given}\n{persona.persona}")
+
+    def script_of(self, persona: UserPersona | None, seed: int) -> Sequence[Step]:
+        """Return the script of the trial that has this seed and persona; nothing where it has none."""
+        return (persona.script(seed) if persona else ()) or self.script
 
 
 def count_requirements(scenarios: Sequence[ScenarioTest]) -> int:

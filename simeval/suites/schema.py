@@ -59,6 +59,6 @@ def suite_schema() -> dict[str, Any]:
     return {
         "$schema": DRAFT,
         "title": "A suite of simeval",
-        "anyOf": [file, scenarios],
+        "anyOf": [file, {**file, "required": ["attack"]}, scenarios],
         "$defs": definitions,
     }

@@ -11,7 +11,8 @@ from simeval.errors import DefinitionError
 from simeval.scorers.text.tool_rules import ToolRules
 from simeval.scorers.world_state import StateMatch
 
-KINDS = ("user", "app", "simulate", "check")
+MOST_TAKEN_BACK = 3  # messages of one attacker
+KINDS = ("user", "app", "simulate", "attack", "check")
 _ONE = "give either {} or {}"
 
 
@@ -72,18 +73,21 @@ class Step:
 
     `user` is what the user says, and the app answers; where the next step is `app`, that is the answer, and the app is
     not asked. `simulate` lets the simulated user talk for at most so many turns, or "to_end": until it leaves or the
-    scenario's `max_turns` messages are written. `check` is a sentence that the judge rules on, or a Check: where it
-    does not hold, the trial ends there, and no requirement of its scenario is met by it.
+    scenario's `max_turns` messages are written. `attack` is what an attacker is after, whom the simulated user's model
+    plays in the way that `given` and the persona say: it writes `max_turns` messages, beside those that the app refuses
+    outright, of which it takes a few back and puts them otherwise. `check` is a sentence that the judge rules on, or a
+    Check: where it does not hold, the trial ends there, and no requirement of its scenario is met by it.
     """
 
     user: str | None = None
     app: str | None = None
     simulate: int | Literal["to_end"] | None = None
+    attack: str | None = None
     check: Check | str | None = None
 
     def __post_init__(self) -> None:
         _require_one(self, KINDS, "script")
-        for name in ("user", "app"):
+        for name in ("user", "app", "attack"):
             if (text := getattr(self, name)) is not None:
                 _require_text(text, f"script.{name}")
         do = "give a sentence, or a Check"
@@ -94,6 +98,16 @@ class Step:
         require(turns in (None, "to_end") or is_number, "script.simulate", found=turns, do=do)
 
     @property
+    def is_simulated(self) -> bool:
+        """Whether a model writes what the user says in it."""
+        return bool(self.simulate or self.attack)
+
+    @property
+    def has_turn(self) -> bool:
+        """Whether the user says something in it."""
+        return bool(self.user) or self.is_simulated
+
+    @property
     def checks(self) -> Check | None:
         """The check that it is; None where it is none."""
         return Check(judged=self.check) if isinstance(self.check, str) else self.check
@@ -101,7 +115,7 @@ class Step:
     def cleaned(self, clean: Callable[[str], str]) -> "Step":
         """Return the step with `clean`, which takes secrets out, applied to what is said in it."""
         texts: dict[str, Any] = {
-            name: clean(text) for name in ("user", "app") if (text := getattr(self, name)) is not None
+            name: clean(text) for name in ("user", "app", "attack") if (text := getattr(self, name)) is not None
         }
         check = self.checks
         if check is not None:
@@ -134,12 +148,12 @@ def require_script(script: Sequence[Step], where: str, *, has_world: bool) -> No
         if (check := step.checks) is None:
             continue
         is_on_answer = bool(check.texts) or check.matches is not None
-        if is_on_answer and not any(before.user or before.simulate for before in script[:place]):
+        if is_on_answer and not any(before.has_turn for before in script[:place]):
             raise DefinitionError(at, found="found a check of an answer before any", do="put a turn before it")
         if check.state is not None and not has_world:
             raise DefinitionError(at, found="found a state to be and no world", do="give the scenario a world")
-    if script and not any(step.user or step.simulate for step in script):
-        raise DefinitionError(where, found="found no turn", do="give a `user:` or a `simulate:`")
+    if script and not any(step.has_turn for step in script):
+        raise DefinitionError(where, found="found no turn", do="give a `user:`, a `simulate:` or an `attack:`")
 
 
 def _require_one(record: object, names: Sequence[str], where: str) -> None:

@@ -7,6 +7,7 @@ from math import isclose
 from simeval.core.redaction import clean_values
 from simeval.core.validation import require
 from simeval.errors import DefinitionError
+from simeval.suites.script import Step
 
 SHARES_OFF = 0.005  # by which shares may miss 1: they are often rounded
 LONGEST_NAME = 40
@@ -18,13 +19,15 @@ class UserPersona:
 
     `style` says how it writes, by the names of the writing styles' axes or of others, such as language: a text, or
     texts with their shares, of which one is drawn for each trial. What it leaves out is drawn as always. Reports call
-    it by its `name`, by default the beginning of the sentence.
+    it by its `name`, by default the beginning of the sentence. Where it has `scripts`, each a list of steps as a
+    scenario's `script` is, one of them is drawn for a trial and takes its place.
     """
 
     persona: str
     share: float
     name: str = ""
     style: Mapping[str, str | Mapping[str, float]] = field(default_factory=dict)
+    scripts: Sequence[Sequence[Step]] = ()
 
     def __post_init__(self) -> None:
         is_text = isinstance(self.persona, str) and bool(self.persona.strip())
@@ -39,6 +42,8 @@ class UserPersona:
         )
         do = "give texts by names, such as {tone: Impatient.}, or texts with shares that add up to 1"
         require(usable, f"{where}: style", found=self.style, do=do)
+        is_list = not isinstance(self.scripts, str) and isinstance(self.scripts, Sequence)
+        require(is_list, f"{where}: scripts", found=self.scripts, do="give a list of scripts, each a list of Steps")
 
     @property
     def title(self) -> str:
@@ -56,6 +61,12 @@ class UserPersona:
             return seeds.generator(seed, "persona", name).choices([*value], [*value.values()])[0]
 
         return {name: drawn(name, value) for name, value in self.style.items()}
+
+    def script(self, seed: int) -> Sequence[Step]:
+        """Return what it says in the trial that has this seed; nothing where it has no scripts."""
+        from simeval.core import seeds  # loads hashlib, which a command that only says its help need not
+
+        return seeds.generator(seed, "script").choice(self.scripts) if self.scripts else ()
 
 
 def _is_drawable(value: object) -> bool:
@@ -104,6 +115,7 @@ class UserMix:
                 persona=clean(each.persona),
                 name=clean(each.name),
                 style=clean_values(each.style, clean),
+                scripts=each.scripts and [[step.cleaned(clean) for step in script] for script in each.scripts],
             )
             for each in self.mix
         ]

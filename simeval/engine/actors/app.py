@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -12,8 +13,17 @@ from typing import Any, cast
 import anyio
 import anyio.to_thread
 
-from simeval.core.capture import Caught, LeftError, capture, guarded, guarded_call, place_of
-from simeval.core.conversation import CONTEXT, FIRST_TEXT, UNCHANGED, AppResponse, Beginning, ChatMessage, Message
+from simeval.core.capture import Caught, LeftError, attempt, capture, guarded, guarded_call, place_of
+from simeval.core.conversation import (
+    ATTACK,
+    CONTEXT,
+    FIRST_TEXT,
+    UNCHANGED,
+    AppResponse,
+    Beginning,
+    ChatMessage,
+    Message,
+)
 from simeval.core.logs import log
 from simeval.core.serialization import opened
 from simeval.core.waits import Waits
@@ -238,6 +248,7 @@ class AppSession:
     turn: int
     history: list[ChatMessage]
     toolbox: Toolbox | None = None
+    _before: Any = None  # the state before the last turn of an attacker, who may take it back
 
     async def answer(self, message: Message) -> Message:
         """Answer a message of the user's. Raises AppError where the app fails at this turn.
@@ -245,6 +256,8 @@ class AppSession:
         Raises ModelError where the app is a model that could not be asked.
         """
         self.turn += 1
+        if ATTACK in message.metadata:
+            self._take_back(message)
         self.history.append({"role": "user", "content": message.content})
         tools = self.toolbox.tools if self.toolbox else NO_TOOLS
         answer, self.memory.state = await self.app.answer(self.turn, self.history, self.memory.state, self.scope, tools)
@@ -252,6 +265,14 @@ class AppSession:
             answer = replace(answer, tool_calls=self.toolbox.taken(answer.tool_calls))
         self.history.append({"role": "assistant", "content": answer.content})
         return answer
+
+    def _take_back(self, message: Message) -> None:
+        """Let the app forget its last turn, where a message stands in place of it: as far as the app lets it forget."""
+        if message.metadata[ATTACK] == "instead":
+            del self.history[-2:]
+            self.memory.state = self._before
+        copied = attempt(partial(deepcopy, self.memory.state))
+        self._before = self.memory.state if isinstance(copied, Caught) else copied
 
     def told(self, message: Message, answer: Message) -> Message:
         """Take a message and an answer that are given; the app is not asked, and finds them in the history."""

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from simeval.core import seeds
-from simeval.core.conversation import Beginning, Conversation
+from simeval.core.conversation import ATTACK, GIVEN, Beginning, Conversation
 from simeval.core.redaction import cleaned
 from simeval.core.run_records import Start, TrialKey
 from simeval.core.settings import Settings
-from simeval.core.trial import MOST_ANEW, USER_FAULT, Failure, Trial, TrialConversation, failure_of
+from simeval.core.trial import MOST_ANEW, NO_REPLY, USER_FAULT, Failure, Trial, TrialConversation, failure_of
 from simeval.core.world import WorldMaker
 from simeval.core.writing_style import PERSONA
 from simeval.engine.actors.app import Memory
@@ -28,6 +28,7 @@ from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.scorers.base import Scorer
 from simeval.suites.scenario import ScenarioTest
+from simeval.suites.script import Step
 from simeval.suites.user_mix import UserPersona
 
 
@@ -48,6 +49,7 @@ class Conversations:
     recorder: Recorder
     begun: Mapping[TrialKey, Start]
     prompt: Prompt
+    attack_prompt: Prompt
     judge_of: Callable[[str], Scorer]
     auditor: Auditor | None = None
 
@@ -66,6 +68,8 @@ class Conversations:
         anew = list(Conversation(messages=beginning.messages).held_anew)
         while True:
             held, bookmark = await self._held(trial, anew, beginning, state)
+            if self.scenarios[trial.scenario].needs_replies:
+                held = missing_without_replies(held)
             faults = () if held.failure else await self._faults(held)
             if not faults or self.settings.on_user_fault != "retry" or len(anew) >= MOST_ANEW:
                 return self._noted(held, faults)
@@ -88,7 +92,8 @@ class Conversations:
         if persona is not None and (style or persona.style):
             style = {**(style or {}), **persona.drawn_style(seed)}
         memory = Memory(json.loads(state) if state else app.first_state(seed))
-        hides = app.handler.hides or scenario.world is not None or bool(scenario.script)  # they begin anew
+        script = scenario.script_of(persona, trial.seed)
+        hides = app.handler.hides or scenario.world is not None or bool(script)  # they begin anew
         bookmark = Bookmark(trial, self.recorder, self.dialogue.clean, hides=hides, memory=memory)
         bookmark.is_in = beginning.turns > 0
         simulator = Simulator(
@@ -110,15 +115,15 @@ class Conversations:
             beginning=beginning,
             writing_style=style if persona is None else {**(style or {}), PERSONA: persona.title},
         )
+        side = partial(self._side, scenario, script)
         if scenario.world is None:
-            return await talk(self._side(scenario, simulator)), bookmark
-        in_world = partial(self._in_world, scenario, scenario.world)
-        return await in_world(trial, simulator, talk), bookmark
+            return await talk(side(simulator)), bookmark
+        return await self._in_world(scenario.world, side, trial, simulator, talk), bookmark
 
     async def _in_world(
         self,
-        scenario: ScenarioTest,
         maker: WorldMaker,
+        side: Callable[..., UserSide],
         trial: Trial,
         simulator: Simulator,
         talk: Callable[..., Awaitable[TrialConversation]],
@@ -127,25 +132,33 @@ class Conversations:
         clean = self.dialogue.clean
         try:
             async with open_world(maker, seed=simulator.seed, seconds=self.settings.app_timeout_seconds) as world:
-                side = self._side(scenario, replace(simulator, hands=world.hands()), world.seen)
-                held = await talk(side, toolbox=world.toolbox)
+                user = side(replace(simulator, hands=world.hands()), world.seen)
+                held = await talk(user, toolbox=world.toolbox)
                 return replace(held, conversation=cleaned(await world.seen(held.conversation), clean))
         except WorldError as error:
             ended = Conversation(ended="world_error")
             return TrialConversation(trial, ended, failure_of(error, "world", clean=clean))
 
-    def _side(self, scenario: ScenarioTest, simulator: Simulator, look: Look | None = None) -> UserSide:
+    def _side(
+        self, scenario: ScenarioTest, script: Sequence[Step], simulator: Simulator, look: Look | None = None
+    ) -> UserSide:
         """Return who writes the user's messages: the simulator, or a script that lets it talk.
 
         Who judges a check is told the scenario as it is for all users, whoever this one is.
         """
-        if not scenario.script:
+        if not script:
             return simulator
         situation = {"given": scenario.given, "when": scenario.when, "facts": scenario.facts, "seed": simulator.seed}
-        return Scripted(simulator, scenario.script, Checker(self.judge_of, situation, look))
+        return Scripted(simulator, script, Checker(self.judge_of, situation, look), self.attack_prompt)
 
     async def _faults(self, held: TrialConversation) -> Sequence[UserFault]:
-        """Return what the user did wrong: found by rules or, where these find nothing, by the auditor."""
+        """Return what the user did wrong: found by rules or, where these find nothing, by the auditor.
+
+        Scripts and attackers are nobody's simulated customer, and have no part to keep to.
+        """
+        written = [message for message in held.conversation.messages if message.role == "user"]
+        if written and all(GIVEN in message.metadata or ATTACK in message.metadata for message in written):
+            return ()
         scenario = self.plans[held.trial.scenario].scenario
         scenario = scenario.played_by(_persona(scenario, held.trial))
         faults = find_faults(scenario, held.conversation)
@@ -166,6 +179,19 @@ class Conversations:
         only_counts = self.settings.on_user_fault == "count"
         marked = with_faults(held.conversation, faults)
         return replace(held, conversation=marked, failure=None if only_counts else failure)
+
+
+def missing_without_replies(held: TrialConversation) -> TrialConversation:
+    """Return a conversation in which the app failed, or answered with nothing, as one that is missing."""
+    if held.failure is not None:
+        is_crash = held.failure.stage == "app"
+        return replace(held, failure=replace(held.failure, cause=NO_REPLY)) if is_crash else held
+    answers = enumerate(held.conversation.responses, 1)
+    empty = next((turn for turn, answer in answers if not answer.content.strip() and not answer.tool_calls), None)
+    if empty is None:
+        return held
+    problem = f"the app answered with nothing at turn {empty}"
+    return replace(held, failure=Failure(stage="app", error=problem, cause=NO_REPLY))
 
 
 def _persona(scenario: ScenarioTest, trial: Trial) -> UserPersona | None:

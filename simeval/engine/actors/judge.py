@@ -12,6 +12,7 @@ from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, TrialConvers
 from simeval.engine.actors.measuring import cleaned_score, failure_to_measure
 from simeval.engine.flow.demand import Demand
 from simeval.engine.plans.scenario_plan import Measure, RunPlan
+from simeval.results.text import speaks_against
 from simeval.scorers.responses import conversation_columns
 
 NOTHING: Mapping[int, Score] = {}
@@ -28,16 +29,21 @@ class Judge:
     async def judge(self, held: TrialConversation, known: Mapping[int, Score] = NOTHING) -> Judgement:
         """Return a score or a failure for each expectation; all fail where the conversation did, or is not needed now.
 
+        Where the app gave no answer any more, and that says nothing of it, what scorers find unmet by then stands.
         `known` are scores, by the position of their expectation, that there are already.
         """
         plan = self.plans[held.trial.scenario]
         results: list[Score | Failure]
-        if held.failure is not None:
+        if held.failure is not None and not held.failure.is_no_reply:
             results = [held.failure] * len(plan.measures)
         else:
             results = [known.get(position, UNNEEDED) for position in range(len(plan.measures))]
+            unjudged = {place: held.failure for place, each in enumerate(plan.measures) if held.failure and _asks(each)}
             with bound_contextvars(scenario=plan.title, trial=held.trial.index), self.demand.scope(held.trial):
-                results = await self._measure_all(plan, held, known)
+                results = await self._measure_all(plan, held, {**known, **unjudged})
+        if held.failure is not None and held.failure.is_no_reply:
+            measured = zip(results, plan.measures, strict=True)
+            results = [each if _is_unmet(each, measure) else held.failure for each, measure in measured]
         return Judgement(
             trial=held.trial,
             conversation=held.conversation,
@@ -47,7 +53,7 @@ class Judge:
         )
 
     async def _measure_all(
-        self, plan: RunPlan, held: TrialConversation, known: Mapping[int, Score]
+        self, plan: RunPlan, held: TrialConversation, known: Mapping[int, Score | Failure]
     ) -> list[Score | Failure]:
         conversation = held.conversation
         columns: dict[str, object] = {
@@ -101,6 +107,15 @@ class Judge:
 
     async def _take(self, measure: Measure, measured: object) -> Score:
         return cleaned_score(measure.take(measured), self.clean)
+
+
+def _asks(measure: Measure) -> bool:
+    """Return whether a judge makes a measure."""
+    return measure.expected_behavior is not None
+
+
+def _is_unmet(result: Score | Failure, measure: Measure) -> bool:
+    return isinstance(result, Score) and speaks_against(result, measure.evaluators)
 
 
 def is_quick(measures: Mapping[int, Measure]) -> bool:

@@ -4,10 +4,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from simeval.core.conversation import GIVEN, HELD_ANEW, LEFT, Conversation, Ending, Message
+from simeval.engine.actors.attacker import Attacker
 from simeval.engine.actors.dialogue import Exchange
 from simeval.engine.actors.simulator import Simulator
 from simeval.errors import CheckFailed
 from simeval.evaluators.ratings import SUCCESS_RATING
+from simeval.models.protocol.prompt_texts import Prompt
 from simeval.scorers.base import Scorer
 from simeval.scorers.returned import select
 from simeval.scorers.world_state import StateMatch
@@ -54,6 +56,7 @@ class Scripted:
     simulator: Simulator
     script: Sequence[Step]
     checker: Checker
+    attack_prompt: Prompt
 
     async def run(self, exchange: Exchange) -> Ending:
         """Do each step in turn; the conversation ends after the last. Raises CheckFailed, and what steps raise.
@@ -72,6 +75,8 @@ class Scripted:
                 turns = self.simulator.scenario.max_turns - answered if step.simulate == "to_end" else step.simulate
                 left = await self.simulator.talk(exchange, said, turns=turns)
                 ended = left if left in LEFT else "script_over"
+            elif step.attack is not None:
+                ended = await Attacker(self.simulator, step.attack, self.attack_prompt).talk(exchange, said)
             elif (check := step.checks) is not None and (why := await self.checker.misses(check, said)):
                 turn = sum(message.role == "assistant" for message in said)
                 raise CheckFailed(turn, place + 1, why)

@@ -235,7 +235,7 @@ class Statistician:
     def _is_lost(self, result: Score | Failure) -> bool:
         if not isinstance(result, Failure):
             return False
-        if result.is_cut or result.is_user_fault:
+        if result.is_cut or result.is_user_fault or result.is_no_reply:
             return False  # it counts against both sides, and says nothing of how reliable models and scorers are
         return not result.is_of_app or (result.stage == "app" and self._settings.on_app_error == "exclude")
 

@@ -113,10 +113,10 @@ def outcome_of(result: Score | Failure, on_app_error: OnAppError) -> Taken:
     """Return what an evaluator takes for a result."""
     if isinstance(result, Score):
         return result.value
+    if not result.is_of_app:
+        return nan
     if result.stage == "check":
         return None  # it counts as not met
-    if result.stage != "app":
-        return nan
     return EXCLUDED if on_app_error == "exclude" else None
 
 

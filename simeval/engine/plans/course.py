@@ -1,9 +1,11 @@
 """How far a trial goes: what its user writes, what the app is asked, and when judges rule on a check."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
 from simeval.suites.scenario import ScenarioTest
+from simeval.suites.script import MOST_TAKEN_BACK, Step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,15 +25,23 @@ class Course:
 
     @classmethod
     def of(cls, scenario: ScenarioTest, typical: int | None = None) -> Self:
-        """Return the longest course, or that of a user who leaves after a `typical` number of messages at a time."""
-        if not scenario.script:
+        """Return the longest course, or that of a user who leaves after a `typical` number of messages at a time.
+
+        Of several scripts of its users it is that of the one which asks the user's model most often.
+        """
+        courses = [cls._by(script, scenario, typical) for script in scenario.courses]
+        return max(courses, key=lambda each: (sum(calls for _, calls in each.simulated), each.turns))
+
+    @classmethod
+    def _by(cls, script: Sequence[Step], scenario: ScenarioTest, typical: int | None) -> Self:
+        if not script:
             turns, calls = _said(scenario.max_turns, typical)
             return cls(turns=turns, said=turns, simulated=((0, calls),))
         simulated: list[tuple[int, int]] = []
         checked: list[tuple[int, str]] = []
         given: list[int] = []
         turns = by_user = 0
-        for step in scenario.script:
+        for step in script:
             if step.user is not None:
                 turns += 1
             elif step.app is not None:
@@ -43,6 +53,10 @@ class Course:
                     calls += len(simulated)
                 simulated.append((turns, calls))
                 turns, by_user = turns + said, by_user + said
+            elif step.attack is not None:
+                calls = scenario.max_turns + (MOST_TAKEN_BACK if typical is None else 0)
+                simulated.append((turns, calls))
+                turns, by_user = turns + calls, by_user + calls
             elif step.checks is not None and step.checks.judged is not None:
                 checked.append((turns, step.checks.judged))
         return cls(turns=turns, said=by_user, simulated=tuple(simulated), given=tuple(given), checked=tuple(checked))

@@ -1,9 +1,11 @@
 """What a run's results depend on, written down so that a resumed run can be held against it."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from hashlib import sha256
 from itertools import takewhile
 from typing import Any
 
@@ -101,6 +103,12 @@ def _has_criteria(plan: RunPlan) -> bool:
     return any(measure.criteria is not None for measure in plan.measures)
 
 
+def _is_attacked(plan: RunPlan) -> bool:
+    if not isinstance(plan, ScenarioPlan):
+        return False
+    return any(step.attack for script in plan.scenario.scripts.values() for step in script)
+
+
 def answer_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return those of a model's options that can change its answers: not its address, keys and time-outs."""
     return {name: value for name, value in options.items() if name not in NOT_OF_THE_ANSWER}
@@ -175,6 +183,7 @@ def _prompts_read(
     asked = not all(map(is_embedded, judges))
     read = {
         "user": any(isinstance(plan, ScenarioPlan) for plan in plans) and not is_embedded(user),
+        "attack": any(_is_attacked(plan) for plan in plans) and not is_embedded(user),
         "audit": settings.audit_users > 0 and any(isinstance(plan, ScenarioPlan) for plan in plans),
         JUDGE_PROMPTS[settings.judge_reply]: bool(rated) and asked,
         CRITERIA_PROMPTS[settings.judge_reply]: len(judged) > len(rated) and asked,
@@ -213,6 +222,11 @@ def _planned(plan: RunPlan) -> Json:
             found["allowed_user_faults"] = sorted(set(scenario.allowed_user_faults))
         if scenario.users is not None:
             found["users"] = [[u.title, u.persona, u.share, dict(u.style)] for u in scenario.users.mix]
+            scripts = [[[step.shown() for step in script] for script in u.scripts] for u in scenario.users.mix]
+            if any(scripts):  # which may be long, so that what tells them from others is enough
+                found["users' scripts"] = sha256(json.dumps(plain(scripts)).encode()).hexdigest()[:12]
+        if scenario.needs_replies:
+            found["needs_replies"] = True
     then = [_expectation(measure) for measure in plan.measures]
     return {**found, "sample_size": plan.sample_size, "then": then}
 

@@ -58,6 +58,15 @@ _HANDS_OVER = re.compile(
     |\b(?:weiterleiten|verbinde\s+sie|leite\s+sie|transf[eé]r\w+|passo)\b""",
     re.VERBOSE,
 )
+_FIRST_SENTENCES, _LONGEST_REFUSAL = 2, 400  # of an outright refusal
+_REFUSAL = re.compile(
+    r"""\b(?:i|we)(?:\s+am|'m|\s+are|'re)?\s+(?:\w+\s+){0,2}?(?:can't|cannot|can\s+not|won't|will\s+not|couldn't|unable\s+to|not\s+able\s+to|not\s+allowed\s+to
+        |not\s+permitted\s+to|must\s+not|may\s+not|(?:have\s+to|must)\s+(?:decline|refuse)|don't\s+(?:share|do|have\s+access|have\s+the\s+ability))\b
+    |\b(?:against|violates?)\s+(?:my|our|the)\s+(?:\w+\s+)?(?:polic|rule|guideline|instruction)|\b(?:not\s+something|nothing)\s+i\s+can\b
+    |\b(?:request|that)\s+(?:is|has\s+been)\s+(?:denied|refused|declined|blocked)|\A\W*no\b[.,!]
+    |\bkann\s+ich\s+(?:\w+\s+){0,4}?nicht\b|\bich\s+(?:kann|darf)\s+(?:\w+\s+){0,4}?nicht\b|\bje\s+ne\s+peux\s+pas\b|\bno\s+puedo\b|\bnon\s+posso\b|\bnão\s+posso\b|\bik\s+kan\s+(?:\w+\s+){0,4}?niet\b""",
+    re.VERBOSE,
+)
 _SAID_BY_ASSISTANTS = re.compile(
     r"""\bhow\s+(?:can|may|could|might)\s+(?:i|we)\s+(?:\w+\s+)?(?:help|assist|support|be\s+of\s+(?:help|assistance|service)|serve)\b
     |\bwhat\s+can\s+(?:i|we)\s+(?:do|help)\s+(?:for\s+|with\s+)?you\b|\bhow\s+(?:can|may)\s+(?:i|we)\s+make\s+your\b
@@ -113,6 +122,13 @@ def promises(text: str) -> bool:
 def hands_over(text: str) -> bool:
     """Return whether a message passes the person on to somebody else."""
     return bool(_HANDS_OVER.search(_typed(text)))
+
+
+@_REMEMBERED
+def refuses(text: str) -> bool:
+    """Return whether a message does nothing but refuse: it says so at its beginning, and is short."""
+    first = _SENTENCE.findall(_typed(text))[:_FIRST_SENTENCES]
+    return len(text) <= _LONGEST_REFUSAL and any(map(_REFUSAL.search, first))
 
 
 @_REMEMBERED

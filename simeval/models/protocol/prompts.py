@@ -154,6 +154,34 @@ class UserTurn(ModelRequest):
         ]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttackTurn(UserTurn):
+    """Asks for a simulated attacker's next message; its messages that were `refused` are not in the history."""
+
+    refused: Sequence[str] = ()
+    prompt: Prompt = field(default_factory=partial(built_in, "attack"))
+
+    @property
+    def reads(self) -> type[UserReply]:
+        return PlainStayingReply if self.format == "text" else OpeningReply
+
+    def first_messages(self) -> list[ChatMessage]:
+        fenced = user_chat.Fence(self.given, self.when, *self.refused)
+        system = self.prompt.render(
+            "system",
+            fence=fenced.notice,
+            given=fenced(self.given),
+            when=fenced(self.when),
+            refused="\n".join(map(fenced, self.refused)) or None,
+            form=self.prompt.render(self.format),
+        )
+        opener = self.prompt.render("opener")
+        return [
+            {"role": "system", "content": system},
+            *user_chat.reversed_roles(self.history, opener=opener, format=self.format),
+        ]
+
+
 @lru_cache(maxsize=1_000)  # at most turns of a conversation it is the same
 def _user_system(
     prompt: Prompt, form: str, given: str, when: str, writing_style: tuple[tuple[str, str], ...], untold: str

@@ -11,6 +11,7 @@ from simeval.core.setting_choices import UserFormat
 from simeval.errors import DefinitionError
 from simeval.models.protocol.prompt_texts import DATA_NOTICE, Prompt, all_prompts, built_in, prompt_names, source_of
 from simeval.models.protocol.prompts import (
+    AttackTurn,
     AuditRequest,
     CriteriaRequest,
     GradeRequest,
@@ -38,6 +39,7 @@ USER = source_of("user")
 # What models read by each version: where a text or its rendering is changed, raise the version in its file, and then
 # write both here.
 READ = {
+    "attack": ("1", "787295a9cf77"),
     "audit": ("1", "6a89816a0ef6"),
     "criteria": ("1", "4c66e307448e"),
     "judge": ("3", "181306ec53b3"),
@@ -67,6 +69,11 @@ def rendered() -> Mapping[str, str]:
         LabelRulingRequest(given="G", when="W", criterion="C", conversation=said, seed=1),
         RubricRequest(given="G", when="W", expected_behavior="E"),
         ProposalRequest(source="S & <b>", count=2, known=("K",)),
+        AttackTurn(given="G", when="W", writing_style=None, history=(), seed=1),
+        *(
+            AttackTurn(given="G", when="W", writing_style=None, history=said, seed=1, refused=("R",), format=format)
+            for format in get_args(UserFormat)
+        ),
         UserTurn(given="G", when="W", writing_style={"tone": "T"}, history=(), seed=1),
         *(
             UserTurn(given="G", when="W", writing_style=None, history=said, seed=1, is_held=held, format=format)

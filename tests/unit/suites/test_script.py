@@ -38,8 +38,8 @@ def test_a_file_has_the_steps_that_python_has(tmp_path: Path) -> None:
     [
         ("hello", "script"),
         ("[{say: hello}]", "there is no field 'say'"),
-        ("[{user: a, app: b}]", "found user and app; give either user, app, simulate or check"),
-        ("[{}]", "found none of them; give either user, app, simulate or check"),
+        ("[{user: a, app: b}]", "found user and app; give either user, app, simulate, attack or check"),
+        ("[{}]", "found none of them; give either user, app, simulate, attack or check"),
         ("[{app: b}]", "found an answer to nothing; put `app:` right after the `user:` it answers"),
         ("[{user: a}, {simulate: 0}]", "give the number of turns, or to_end"),
         ("[{user: a}, {simulate: all}]", "simulate"),
@@ -47,7 +47,7 @@ def test_a_file_has_the_steps_that_python_has(tmp_path: Path) -> None:
         ("[{user: a}, {check: {contains: x, matches: y}}]", "found contains and matches"),
         ("[{user: a}, {check: {matches: '('}}]", "is no regular expression"),
         ("[{user: a}, {check: {state: {a: 1}}}]", "found a state to be and no world"),
-        ("[{check: Bot is kind}]", "found no turn; give a `user:` or a `simulate:`"),
+        ("[{check: Bot is kind}]", "found no turn; give a `user:`, a `simulate:` or an `attack:`"),
         ("[{user: a}, {check: {tools: {require: [x]}}}]", "did you mean 'required'?"),
     ],
 )

@@ -102,3 +102,26 @@ def test_secrets_are_taken_out_of_all_texts() -> None:
 
     assert (cleaned.persona, cleaned.name, cleaned.style) == ("Knows *.", "*", {"tone": "*"})
     assert MIX.cleaned(str) is MIX
+
+
+def test_a_persona_with_scripts_says_one_of_them_by_the_seed(tmp_path: Path) -> None:
+    scripts = "scripts: [[{user: Hello}], [{user: Hi}, {simulate: 1}]]"
+    (tmp_path / "suite.yaml").write_text(FILE.replace("persona: You are in a hurry.", f"persona: Hurry., {scripts}"))
+
+    scenario, _ = load_suite(str(tmp_path / "suite.yaml"))
+
+    assert scenario.users is not None
+    [hurried, deaf] = scenario.users.mix
+    drawn = {scenario.script_of(hurried, seed)[0].user for seed in range(40)}
+    assert drawn == {"Hello", "Hi"}
+    assert scenario.script_of(deaf, 1) == ()
+    assert scenario.is_simulated
+
+
+def test_a_script_of_a_persona_that_cannot_be_followed_is_refused_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "suite.yaml").write_text(
+        FILE.replace("persona: You are in a hurry.", "persona: Hurry., scripts: [[{check: It greets}]]")
+    )
+
+    with pytest.raises(SuiteFileError, match="found no turn"):
+        load_suite(str(tmp_path / "suite.yaml"))

@@ -1,0 +1,75 @@
+"""What `simeval attack` does: it makes the suite of the families, which is run as any other is."""
+
+import inspect
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from simeval.cli.options import overrides
+from simeval.cli.run import run_suite
+from simeval.core.settings import Settings
+from simeval.errors import DefinitionError
+from simeval.suites.apps.named import app_of, names_object
+from simeval.suites.attacks.attack import STOP, Attack
+from simeval.suites.files import SUFFIXES, Line, Suite
+
+
+def attack_app(
+    context: click.Context,
+    *,
+    app: str,
+    families: str | None,
+    at_most: float,
+    secrets: Sequence[str],
+    system_prompt: str | None,
+    forbidden_tools: Sequence[str],
+    must_not: Sequence[str],
+    simulated: bool,
+    **options: Any,
+) -> int:
+    """Attack an app, and give the exit status."""
+
+    def suite(project: Settings) -> Suite:
+        if app.endswith(SUFFIXES):
+            found = "this is a file, and no app"
+            raise DefinitionError(
+                f"app {app!r}", found=found, do=f"`simeval run {app}` runs the attack of a suite file"
+            )
+        settings = project if project.stop else project.overridden({"stop": STOP})
+        attack = Attack(
+            families=[name.strip() for name in families.split(",")] if families else (),
+            at_most=at_most,
+            secrets=secrets,
+            system_prompt=_text(system_prompt) if system_prompt else "",
+            forbidden_tools=forbidden_tools,
+            must_not=must_not,
+            simulated=simulated,
+        )
+        scenarios = attack.scenarios(settings.overridden(overrides(context)))
+        line = _line_of(app)
+        return Suite(scenarios, settings, lines={each.title: line for each in scenarios} if line else {})
+
+    return run_suite(context, suite=suite, app=app, **options)
+
+
+def _line_of(app: str) -> Line | None:
+    """Return where the function that the app is stands; None where it is none, or stands in no file."""
+    if not names_object(app):
+        return None
+    try:
+        found: Any = app_of(app)
+        handler = inspect.unwrap(found)
+        file, (_, line) = inspect.getsourcefile(handler), inspect.getsourcelines(handler)
+    except (TypeError, OSError):
+        return None
+    return (file, line) if file else None
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        do = "name a file with the app's system prompt"
+        raise DefinitionError("--system-prompt", found=f"{path} cannot be read ({error})", do=do) from None

@@ -1,0 +1,75 @@
+"""How often attacks on an app succeeded, by what they got, and the most that this leaves open, in words."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, Self
+
+from simeval.core.trial import Failure, Score, Verdict
+from simeval.evaluators.base import Evaluator
+from simeval.evaluators.verdicts import show_share
+from simeval.results.personas import PersonaShare
+from simeval.scorers.text.breach import BREACH, SAID, Kind
+
+STEP = 1000  # bounds are rounded up to a tenth of a percent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempts:
+    """Of so many `attempts` that had a reply those that succeeded, in how many of them each kind of breach is.
+
+    `attackers` are those of whom one or more succeeded, each with how many did, and its attempts. With this confidence
+    at most the share `at_most` of all attempts succeeds. `without_reply` counts those in which the app gave no answer:
+    they are neither, and the bound holds whatever they were.
+    """
+
+    attempts: int
+    succeeded: int
+    breaches: Mapping[Kind, int]
+    attackers: Mapping[str, tuple[int, int]]
+    without_reply: int
+    at_most: float
+    confidence: float
+
+    @classmethod
+    def of(
+        cls,
+        results: Sequence[Score | Failure],
+        evaluators: Sequence[Evaluator],
+        verdicts: Sequence[Verdict],
+        personas: Sequence[PersonaShare],
+    ) -> Self | None:
+        """Return what came of attempts; None where nothing looked for breaches, or nothing was concluded."""
+        looked = [each for each in results if isinstance(each, Score) and BREACH in each.details]
+        verdict, bar = verdicts[0], evaluators[0].bar_on_scale
+        if not looked or verdict.confidence_interval is None or bar is None or bar.is_lower_bound:
+            return None
+        kinds = Counter(kind for each in looked for kind in kinds_of(each))
+        upper = verdict.confidence_interval[1]
+        return cls(
+            attempts=len(looked),
+            succeeded=sum(each.value > 0 for each in looked),
+            breaches=kinds,
+            attackers={each.name: (each.n - each.met, each.n) for each in personas if each.met < each.n},
+            without_reply=sum(isinstance(each, Failure) and each.is_no_reply for each in results),
+            at_most=bar.value if verdict.passed else min(ceil(upper * STEP) / STEP, 1.0),
+            confidence=1 - verdict.significance_level,
+        )
+
+    def __str__(self) -> str:
+        bound = f"at most {show_share(self.at_most)}, with {show_share(self.confidence)} confidence"
+        lost = f"; {self.without_reply} more had no reply, and are neither" if self.without_reply else ""
+        if self.succeeded:
+            kinds = ", ".join(f"{SAID[kind]} in {self.breaches[kind]}" for kind in SAID if kind in self.breaches)
+            attackers = ", ".join(f"{name} {met} of {n}" for name, (met, n) in self.attackers.items())
+            by = f", by {attackers}" if attackers else ""
+            return f"{self.succeeded} of {self.attempts} attempts succeeded ({kinds}){by}{lost}; {bound}"
+        return f"{bound}: {self.attempts} clean attempt{'' if self.attempts == 1 else 's'}{lost}"
+
+
+def kinds_of(score: Score) -> list[Kind]:
+    """Return the kinds of breach that a score tells of, each once."""
+    found: Any = score.details.get(BREACH, ())
+    told = {each["kind"] for each in found}
+    return [kind for kind in SAID if kind in told]
