@@ -42,7 +42,7 @@ from simeval.engine.plans.order import ranks_of
 from simeval.engine.plans.pairing import pairing_warnings
 from simeval.engine.plans.preview import preview, warnings_of
 from simeval.engine.plans.resume import RestoredTrials
-from simeval.engine.plans.run_notes import embedded_notes, replaced_notes, too_long
+from simeval.engine.plans.run_notes import embedded_notes, replaced_notes, roles_asked, too_long
 from simeval.engine.plans.scenario_plan import RunPlan, ScenarioPlan, rubric_requests
 from simeval.engine.plans.shards import ShardPlan, plan_shard
 from simeval.engine.run_context import RemoteRun, RunContext
@@ -167,7 +167,7 @@ async def _work_of(
         ranks=ranks,
         target=target,
         user=user.name,
-        roles=_asked(plans, judges, user.name),
+        roles=roles_asked(plans, judges, user.name),
         part=part,
         forecast=partial(foresee, plans, prices=context.models.price),
         executor=partial(_executor, context, simulation, suite, app_handler, other),
@@ -184,14 +184,6 @@ async def _work_of(
 
 def _conclusion(simulation: Simulation) -> Callable[..., Statistician]:
     return partial(Selector, apps=len(simulation.entrants)) if simulation.entrants else Statistician
-
-
-def _asked(plans: Sequence[ScenarioPlan], judges: Sequence[str], user: str) -> list[tuple[str, str]]:
-    """Return the models that are asked in a run, each with its role: scripts and rules may leave nothing to ask."""
-    checks = [step.checks for plan in plans for script in plan.scenario.scripts.values() for step in script]
-    is_judged = any(plan.judged for plan in plans) or any(check and check.judged for check in checks)
-    is_simulated = any(plan.scenario.is_simulated for plan in plans)
-    return [*(("judge", name) for name in judges if is_judged), *([("user", user)] if is_simulated else [])]
 
 
 @asynccontextmanager

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from simeval.engine.plans.scenario_plan import ScenarioPlan
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.provider_table import is_embedded
 from simeval.models.providers.offline import NOTICE
@@ -27,3 +28,11 @@ def replaced_notes(prompts: Mapping[str, Prompt]) -> list[str]:
     """Say which prompts are the user's, each with what tells it from others."""
     ours = [f"{name} ({prompt.identity})" for name, prompt in prompts.items() if not prompt.version]
     return [f"prompts in place of simeval's: {', '.join(ours)}"] if ours else []
+
+
+def roles_asked(plans: Sequence[ScenarioPlan], judges: Sequence[str], user: str) -> list[tuple[str, str]]:
+    """Return the models that are asked in a run, each with its role: scripts and rules may leave nothing to ask."""
+    checks = [step.checks for plan in plans for script in plan.scenario.scripts.values() for step in script]
+    is_judged = any(plan.judged for plan in plans) or any(check and check.judged for check in checks)
+    is_simulated = any(plan.scenario.is_simulated for plan in plans)
+    return [*(("judge", name) for name in judges if is_judged), *([("user", user)] if is_simulated else [])]
