@@ -35,7 +35,9 @@ def _chance(plans: Sequence[ScenarioPlan], settings: Settings) -> list[str]:
     known = [chance for chance in chances if chance is not None]
     if not known or len(known) < len(chances):
         return []
-    good = "if the app is good (half-way from each bar to 100%)"
+    evaluators = [each for plan in plans for measure in plan.measures for each in measure.evaluators]
+    best = "100%" if all(each.prefers_high for each in evaluators) else "what is best"
+    good = f"if the app is good (half-way from each bar to {best})"
     least, most = (show_chance(each) for each in (min(known), max(known)))
     if len(known) == 1:
         return [f"{good}, it passes with a chance of {least}"]
