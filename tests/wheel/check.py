@@ -118,6 +118,7 @@ def examples(python: Path) -> dict[str, str]:
         f"{page.stem.lower()}_{number}.py": code
         for page in map(ROOT.joinpath, EXAMPLES)
         for number, code in enumerate(re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.M | re.S))
+        if "import pytest" not in code  # which users of the wheel need not have
     }
     with tempfile.TemporaryDirectory() as folder:
         run([str(python.with_name("simeval")), "init", "."], Path(folder))
