@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import anyio
 import pytest
 
 from simeval import Expectation, ProportionEvaluator, ScenarioTest
@@ -180,6 +181,30 @@ async def test_a_run_goes_on_without_fail_fast_and_pays_for_the_rest_alone(tmp_p
     assert [each.outcome for each in ended] == ["fail", "inconclusive"]
     assert [each.outcome for each in whole] == ["fail", "pass"]
     assert first.started + rest.started == sum(each.trials for each in whole)
+
+
+async def test_one_that_has_ended_comes_to_the_same_where_it_is_resumed(tmp_path: Path) -> None:
+    suite = [scenario(title="slow"), scenario(title="fast")]
+    scripts = {"slow": [False] * 100, "fast": [True] * 100}
+    options: dict[str, Any] = {"fail_fast": True, "concurrency": 90, "min_trials": 5, "store": tmp_path / "runs.db"}
+    known, enough = ScriptedApp(suite, scripts, **options), anyio.Event()
+    answered: set[str] = set()
+    of_slow = {str(seed) for seed in trial_seeds(known.engine, suite[0])}
+
+    async def app(message: str, state: dict[str, Any]) -> str:
+        if message in of_slow:
+            await enough.wait()
+        answered.add(message)
+        if len(answered) == 30:
+            enough.set()
+        return await known(message, state)
+
+    ended, started = await known.engine.evaluate(suite, app), known.started
+    again = await engine(**options, resume="last").evaluate(suite, app)
+
+    assert ended[1].trials >= 20
+    assert [(each.trials, each.verdicts) for each in again] == [(each.trials, each.verdicts) for each in ended]
+    assert known.started == started
 
 
 async def test_a_file_s_order_holds_each_scenario_to_its_end() -> None:

@@ -88,7 +88,7 @@ class Statistician:
             return
         if tally.is_refused and self._needs_no_more(tally):
             self._end_without_new(tally)
-        elif found.is_ready:
+        elif found.is_ready and not tally.undecided_by:
             self._demand.grant(tally.plan.position, self._trials_needed(tally).trials)
 
     def _end_without_new(self, tally: Tally) -> None:
@@ -151,7 +151,7 @@ class Statistician:
 
         Those beyond a sure end are ended, unless trials may be left out: one more is needed then for each that is.
         """
-        if self._is_closed(tally) or self._stop.reason or self._needs_no_more(tally):
+        if self._is_closed(tally) or self._stop.reason or tally.undecided_by or self._needs_no_more(tally):
             return
         needed = self._trials_needed(tally)
         is_sure = needed.ends and self._settings.on_app_error != "exclude"
@@ -206,17 +206,24 @@ class Statistician:
                 self._end_others(tally)
 
     def _end_others(self, deciding: Tally) -> None:
+        """Pay for no more trials of any scenario; those that are known come first, and may yet settle theirs."""
         for tally in self._tallies:
-            if self._is_closed(tally):
+            if self._is_closed(tally) or tally.undecided_by:
                 continue
             tally.undecided_by = deciding.plan.title
+            if len(tally.judgements) < tally.recalled:
+                self._demand.grant(tally.plan.position, tally.recalled)
+                self._demand.end_beyond(tally.plan.position, tally.recalled)
+                continue
             tally.extras += tally.order.waiting.values()
             self._on_trial(0, tally.plan.sample_size - len(tally.judgements))
             self._demand.close(tally.plan.position, len(tally.judgements))
 
     def _has_ended(self, tally: Tally) -> bool:
-        is_recalling = tally.is_refused and len(tally.judgements) < tally.recalled
-        return not is_recalling and self._needs_no_more(tally)
+        is_recalling = len(tally.judgements) < tally.recalled
+        if tally.undecided_by and not is_recalling:
+            return True
+        return not (tally.is_refused and is_recalling) and self._needs_no_more(tally)
 
     def _needs_no_more(self, tally: Tally) -> bool:
         """Return whether no trial that would be paid for is needed."""
