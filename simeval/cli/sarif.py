@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from simeval.core.breaches import SAID
 from simeval.core.terminal import one_line
 from simeval.core.trial import Judgement, Score
 from simeval.core.version import __version__
@@ -18,7 +19,6 @@ from simeval.core.writing_style import PERSONA
 from simeval.results.attempts import kinds_of
 from simeval.results.suite import EvaluationResult, ExpectationResult
 from simeval.results.text import speaks_against
-from simeval.scorers.text.breach import SAID
 from simeval.suites.attacks.attack import family_of
 from simeval.suites.attacks.families import Family
 from simeval.suites.files import Line

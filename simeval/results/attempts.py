@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any, Self
 
+from simeval.core.breaches import BREACH, SAID, Kind
 from simeval.core.trial import Failure, Score, Verdict
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.verdicts import show_share
 from simeval.results.personas import PersonaShare
-from simeval.scorers.text.breach import BREACH, SAID, Kind
 
 STEP = 1000  # bounds are rounded up to a tenth of a percent
 

@@ -176,5 +176,5 @@ def test_a_report_is_written_to_a_file_and_not_to_standard_output(viewer: Viewer
     done = simeval(viewer.folder, "show", "last", "--html", "-")
 
     assert done.returncode == 2
-    assert "--html: it is a file for a browser, not for standard output; name a path" in done.stderr
+    assert "--html: it is a file, not for standard output; name a path" in done.stderr
     assert not (viewer.folder / "-").exists()
