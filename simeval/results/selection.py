@@ -26,7 +26,7 @@ def range_of(
     for result, each in zip(results, evaluators, strict=True):
         if isinstance(result, Score):
             found += [(float(one.meets(result.value)),) * 2 for one in each if one.has_outcomes]
-        elif each:
+        elif any(one.has_outcomes for one in each):
             is_of_app = result.stage == "check" or (result.stage == "app" and on_app_error != "exclude")
             found.append((0.0, 0.0) if is_of_app else UNKNOWN)
     return min((low for low, _ in found), default=0.0), min((high for _, high in found), default=1.0)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from simeval import Expectation, MeanEvaluator, ScenarioTest
+from simeval import Expectation, MeanEvaluator, ScenarioTest, scorer
 from simeval.errors import DefinitionError
-from tests.support.early_stopping import SeededApp, engine, is_good, scenario
+from tests.support.early_stopping import AT_90, SeededApp, engine, is_good, scenario
 
 pytestmark = pytest.mark.anyio
 
@@ -97,6 +97,23 @@ async def test_a_crash_of_an_app_counts_against_it() -> None:
     found = await engine().select([scenario()], [Named("q", 0.8), crashing])
 
     assert found.best == "app:q"
+
+
+async def test_a_mean_that_cannot_be_measured_does_not_count() -> None:
+    @scorer
+    def unmeasured(output: str) -> float:
+        raise ValueError(output)
+
+    mean = Expectation(scorer=unmeasured, evaluator=MeanEvaluator(at_least=0.5), label="mean")
+    share = Expectation(scorer=is_good, evaluator=AT_90, label="share")
+
+    alone, beside = [await engine().select([scenario(*then)], apps(0.3, 0.95)) for then in ([share], [share, mean])]
+
+    assert shown(beside) == shown(alone)
+    assert (beside.best, [each.share for each in beside.candidates]) == (
+        "app:q1",
+        [each.share for each in alone.candidates],
+    )
 
 
 async def test_what_cannot_be_selected_from_is_refused_before_an_app_is_asked() -> None:
