@@ -55,7 +55,10 @@ class OtherRun:
 
     @property
     def notes(self) -> Sequence[str]:
-        return [f"{self.name} was asked in the same trials; run {self._run.run_id} has them"] if self._run else []
+        if self._run is None:
+            return []
+        kept = f"; run {self._run.run_id} has them" if self._context.store is not None else ""
+        return [f"{self.name} was asked in the same trials{kept}"]
 
     async def begin(self, run: RunRecord, demand: Demand, known: RestoredTrials) -> None:
         """Keep the record of it, beside that of the `run` that it belongs to, of which so much is `known`."""

@@ -245,3 +245,13 @@ async def test_merged_shards_are_what_one_process_finds(tmp_path: Path, rule: ty
 
     assert ends(found) == ends(whole)
     assert found.run.definition == {**whole.run.definition, "seed": found.run.seed}
+
+
+async def test_the_run_of_the_other_app_is_named_where_it_is_kept(tmp_path: Path) -> None:
+    suite = against([scenario(sample_size=20)], SeededApp(0.9))
+
+    kept = await engine(store=tmp_path / "runs.db").evaluate(suite, SeededApp(0.9))
+    gone = await engine().evaluate(suite, SeededApp(0.9))
+
+    assert [" has them" in " ".join(each.run.notes) for each in (kept, gone)] == [True, False]
+    assert all("was asked in the same trials" in " ".join(each.run.notes) for each in (kept, gone))
