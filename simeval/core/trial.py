@@ -141,6 +141,10 @@ class Failure:
         """Whether the app gave no answer, in a scenario for which that is neither good nor bad."""
         return self.cause == NO_REPLY
 
+    def is_miss(self, *, leaves_out_crashes: bool) -> bool:
+        """Return whether its trial counts as one that meets nothing, where failures of the app may be left out."""
+        return self.is_of_app and not (leaves_out_crashes and self.stage == "app")
+
     @property
     def is_user_fault(self) -> bool:
         """Whether the simulated user did not do its part, which says nothing of the app."""

@@ -16,6 +16,8 @@ from simeval.core.trial import Judgement, Trial, TrialConversation, Verdict
 from simeval.core.validation import require
 from simeval.engine.actors.recorder import Recorder
 from simeval.engine.actors.tally import outcome_of
+from simeval.engine.actors.unanswered import Unanswered
+from simeval.engine.actors.unconcluded import without_conclusion
 from simeval.engine.executors.executor import LocalExecutor
 from simeval.engine.flow.demand import Demand
 from simeval.engine.plans.pairing import other_app, without_comparison
@@ -52,6 +54,7 @@ class OtherRun:
         self._held: dict[TrialKey, TrialConversation] = {}
         self._judged: dict[TrialKey, Judgement] = {}
         self._run: RunRecord | None = None
+        self.unanswered = Unanswered(f"the app {self.name}")
 
     @property
     def notes(self) -> Sequence[str]:
@@ -108,6 +111,7 @@ class OtherRun:
         if not is_known or self._known.from_another or not self._is_whole(trial):
             await self._recorder.record(made)
         self._judged[key] = made
+        self.unanswered.take(made)
         for result, measure in zip(made.results, self._simulation.plans[trial.scenario].measures, strict=True):
             outcome = outcome_of(result, self._context.settings.on_app_error)
             for each in measure.evaluators:
@@ -153,24 +157,27 @@ class OtherRun:
         return replace(
             beside,
             evaluators=evaluators,
-            verdicts=tuple(_verdict(each, outcomes, plan.sample_size) for each in evaluators),
+            verdicts=tuple(self._verdict(each, outcomes, plan.sample_size) for each in evaluators),
             results=results,
             signs=(),
-            personas=personas_of(judgements, results, evaluators),
+            personas=personas_of(
+                judgements, results, evaluators, leaves_out_crashes=self._context.settings.on_app_error == "exclude"
+            ),
         )
 
-
-def _verdict(evaluator: Evaluator, outcomes: Sequence[Taken], sample_size: int) -> Verdict:
-    """Return the verdict of a requirement's own test, for which trials that were not held count against both sides."""
-    test = evaluator.running_test(sample_size)
-    for outcome in outcomes:
-        test.take(outcome)
-    verdict = test.verdict()
-    if test.settled or verdict.chart is None:
-        return verdict
-    verdict = replace(verdict, chart=replace(verdict.chart, stop="verdict"))  # the comparison ended it, by its data
-    said = f"{len(outcomes)} of {sample_size} trials were held when the comparison ended"
-    return verdict if verdict.passed else replace(verdict, reason="scenario_settled", explanation=said, why=NO_TIME)
+    def _verdict(self, evaluator: Evaluator, outcomes: Sequence[Taken], sample_size: int) -> Verdict:
+        """Return the verdict of a requirement's own test: trials that were not held count against both sides."""
+        test = evaluator.running_test(sample_size)
+        for outcome in outcomes:
+            test.take(outcome)
+        verdict = test.verdict()
+        if said := self.unanswered.said:
+            return without_conclusion(verdict, said, n=verdict.n, missing=verdict.missing)
+        if test.settled or verdict.chart is None:
+            return verdict
+        verdict = replace(verdict, chart=replace(verdict.chart, stop="verdict"))  # the comparison ended it, by its data
+        said = f"{len(outcomes)} of {sample_size} trials were held when the comparison ended"
+        return verdict if verdict.passed else replace(verdict, reason="scenario_settled", explanation=said, why=NO_TIME)
 
 
 @asynccontextmanager

@@ -171,7 +171,7 @@ async def _work_of(
         part=part,
         forecast=partial(foresee, plans, prices=context.models.price),
         executor=partial(_executor, context, simulation, suite, app_handler, other),
-        conclusion=partial(_conclusion(simulation), plans, settings, stop=context.stop, begun=begun),
+        conclusion=partial(_conclusion(simulation, other), plans, settings, stop=context.stop, begun=begun),
         warnings=pairing_warnings(
             plans,
             seed=context.seed,
@@ -182,8 +182,10 @@ async def _work_of(
     )
 
 
-def _conclusion(simulation: Simulation) -> Callable[..., Statistician]:
-    return partial(Selector, apps=len(simulation.entrants)) if simulation.entrants else Statistician
+def _conclusion(simulation: Simulation, other: OtherRun | None) -> Callable[..., Statistician]:
+    if simulation.entrants:
+        return partial(Selector, apps=len(simulation.entrants))
+    return partial(Statistician, beside=[other.unanswered] if other else [])
 
 
 @asynccontextmanager
@@ -312,10 +314,8 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
     embedded = embedded_notes([*work.roles, *graders, ("app", app_name)])
     notes = [*embedded, *replaced_notes(shared.prompts), *warnings]
     notes += [work.part.note] if work.part else []
-    is_recorded = work.target is None
-    run, known = context.begin(
-        plans, app_name, user=work.user, notes=notes, recorded=is_recorded, part=work.part, **work.fields
-    )
+    fields, is_recorded = {**work.fields, "part": work.part}, work.target is None
+    run, known = context.begin(plans, app_name, user=work.user, notes=notes, recorded=is_recorded, **fields)
     spending = await _spending(context, plans, foreseen, canaries)
     log.info(await anyio.to_thread.run_sync(work.preview, foreseen))
     details.info(f"{work.kind} started", run=run.run_id, **work.summary)

@@ -81,11 +81,15 @@ class Simulation:
         do = "leave it out: apps are asked in this process, each in every round"
         require(context.shared.elsewhere is None, "select: executor", found=context.settings.executor, do=do)
         require(context.settings.shard is None, "select: shard", found=context.settings.shard, do=do)
-        do = "require a share of the trials in each scenario"
         evaluators = [[one for each in plan.measures for one in each.evaluators] for plan in self.plans]
         is_counted = all(any(one.has_outcomes for one in each) for each in evaluators)
-        require(is_counted, "select", found="a scenario has no requirement with a yes or no for each trial", do=do)
-        require(not any(comparisons(self.plans)), "select", found="requirements of a comparison", do="give its bars")
+        if not is_counted:
+            do = "require a share of the trials in each scenario"
+            raise DefinitionError(
+                "select", found="a scenario has no requirement with a yes or no for each trial", do=do
+            )
+        if any(comparisons(self.plans)):
+            raise DefinitionError("select", found="found requirements of a comparison", do="give their bars")
 
     def only(self, part: ShardPlan | None) -> Self:
         """Return the part of it that a shard has; without one, all of it."""

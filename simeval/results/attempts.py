@@ -42,8 +42,10 @@ class Attempts:
     ) -> Self | None:
         """Return what came of attempts; None where nothing looked for breaches, or nothing was concluded."""
         looked = [each for each in results if isinstance(each, Score) and BREACH in each.details]
+        if not looked or not verdicts:
+            return None
         verdict, bar = verdicts[0], evaluators[0].bar_on_scale
-        if not looked or verdict.confidence_interval is None or bar is None or bar.is_lower_bound:
+        if verdict.confidence_interval is None or bar is None or bar.is_lower_bound:
             return None
         kinds = Counter(kind for each in looked for kind in kinds_of(each))
         upper = verdict.confidence_interval[1]

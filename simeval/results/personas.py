@@ -49,7 +49,7 @@ def personas_of(
     met: dict[str, list[bool]] = defaultdict(list)
     for judgement, result in zip(judgements, results, strict=True):
         name = (judgement.conversation.writing_style or {}).get(PERSONA)
-        if name is not None and _counts(result, leaves_out_crashes=leaves_out_crashes):
+        if name is not None and (isinstance(result, Score) or result.is_miss(leaves_out_crashes=leaves_out_crashes)):
             met[name].append(not speaks_against(result, evaluators))
     if not met:
         return ()
@@ -71,10 +71,6 @@ def personas_of(
         )
         for name, (good, size), p_value in zip(names, counts, worse, strict=True)
     )
-
-
-def _counts(result: Score | Failure, *, leaves_out_crashes: bool) -> bool:
-    return isinstance(result, Score) or result.stage == "check" or (result.stage == "app" and not leaves_out_crashes)
 
 
 def show_personas(shares: Sequence[PersonaShare]) -> str | None:

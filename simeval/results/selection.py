@@ -27,8 +27,7 @@ def range_of(
         if isinstance(result, Score):
             found += [(float(one.meets(result.value)),) * 2 for one in each if one.has_outcomes]
         elif any(one.has_outcomes for one in each):
-            is_of_app = result.stage == "check" or (result.stage == "app" and on_app_error != "exclude")
-            found.append((0.0, 0.0) if is_of_app else UNKNOWN)
+            found.append((0.0, 0.0) if result.is_miss(leaves_out_crashes=on_app_error == "exclude") else UNKNOWN)
     return min((low for low, _ in found), default=0.0), min((high for _, high in found), default=1.0)
 
 
@@ -37,6 +36,7 @@ class Candidate:
     """One app: in how many rounds it was asked, and the share of conversations that met all requirements.
 
     `interval` holds however the rounds ended. Of one that was dropped `outdone_by` names whose lead was the greatest.
+    One that never `has_answered` may be one that was not reached.
     """
 
     app: str
@@ -45,6 +45,7 @@ class Candidate:
     share: float
     interval: tuple[float, float]
     outdone_by: str = ""
+    has_answered: bool = True
 
     @property
     def is_left(self) -> bool:
@@ -106,6 +107,7 @@ class Selection:
                     "share": each.share,
                     "interval": list(each.interval),
                     "outdone_by": each.outdone_by or None,
+                    "has_answered": each.has_answered,
                 }
                 for each in self.candidates
             ],
@@ -169,10 +171,12 @@ def _candidate(
             upper_bound(high, alpha, bounds=(0, 1), n_max=most),
         ),
         outdone_by=outdone_by,
+        has_answered=any(each.conversation.responses for result in results for each in result.judgements),
     )
 
 
 def _row(each: Candidate) -> tuple[str, ...]:
     low, high = each.interval
     said = "left" if each.is_left else f"dropped: outdone by {each.outdone_by}"
+    said += "" if each.has_answered else ", never answered"
     return each.app, f"{each.share:.1%}", f"[{low:.1%}, {high:.1%}]", str(each.rounds), said

@@ -124,9 +124,10 @@ class ExpectationResult:
     def described(self) -> tuple[str, ...]:
         """What else is known of it, each in a sentence: how far ratings agree, what all turns are like."""
         judge, untold = self.reliability, show_untold(self.results)
-        fared = show_personas(self.personas) if self.attempts is None else None
+        attempts = self.attempts
+        fared = show_personas(self.personas) if attempts is None else None
         of_judges = (("judge", self.escalations), ("judge", judge), ("judge", untold))
-        found = (("attacks", self.attempts), *of_judges, ("turns", self.turns), ("users", fared))
+        found = (("attacks", attempts), *of_judges, ("turns", self.turns), ("users", fared))
         return tuple(f"{what}: {said}" for what, said in found if said is not None)
 
     @property

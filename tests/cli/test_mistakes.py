@@ -272,6 +272,11 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
         "app handler: found the signature (message, state, more); give a function of (message, state) or (messages, "
         "state), sync or async.",
     ),
+    "the handler takes tools by their place": (
+        evaluated(FIRST, handler=lambda message, tools: "hello"),
+        "app handler: found the signature (message, tools); take tools by their name, behind a star: (message, *, "
+        "tools).",
+    ),
     "the handler is a class": (
         evaluated(FIRST, handler=Path),
         "app handler: found the class Path; give an object of it, such as Path().",

@@ -150,8 +150,12 @@ async def test_both_sides_are_in_the_forecast_the_budget_and_the_usage() -> None
 
 
 async def test_a_crash_of_the_other_app_is_a_gain() -> None:
+    answers = iter(["hello"])
+
     async def crashing(message: str, state: dict[str, Any]) -> str:
-        raise RuntimeError("down")
+        if (answer := next(answers, None)) is None:
+            raise RuntimeError("down")
+        return answer
 
     [result] = await engine().evaluate(against([scenario()], crashing), SeededApp(0.9))
 
@@ -171,3 +175,15 @@ async def test_what_cannot_be_asked_together_is_refused_before_an_app_is_asked()
     with pytest.raises(DefinitionError, match="no requirement has a yes or no"):
         against([mean], old)
     assert old.started == new.started == 0
+
+
+async def test_nothing_is_concluded_against_an_app_that_never_answered(tmp_path: Path) -> None:
+    async def down(message: str, state: dict[str, Any]) -> str:
+        raise ConnectionError("nobody is there")
+
+    result = await engine(store=tmp_path / "runs.db").evaluate(against(SUITE, named("old", down)), SeededApp(0.9))
+
+    assert result.outcome == "error"
+    assert {each.verdicts[0].why.partition(": ")[0] for each in result} == {"the app app:old never answered"}
+    with pytest.raises(DefinitionError, match="the app app:old never answered"):
+        against(SUITE, document(tmp_path / "runs.db", other_of(result)))

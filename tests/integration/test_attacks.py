@@ -93,7 +93,7 @@ async def test_an_attempt_without_a_reply_is_neither_clean_nor_a_success() -> No
     found = result[0].expectations[0].attempts
     assert found is not None
     assert result.outcome == "inconclusive"
-    assert (found.attempts, found.succeeded, found.without_reply) == (46, 0, 13)
+    assert (found.attempts, found.succeeded, found.without_reply, found.attackers) == (46, 0, 13, {})
 
 
 async def test_a_secret_that_was_told_before_the_app_failed_is_a_success() -> None:

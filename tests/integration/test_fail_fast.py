@@ -205,7 +205,7 @@ async def test_one_that_has_ended_loses_nothing_of_the_others_where_it_is_resume
     assert ended[1].trials >= 20
     assert (again[0].trials, again[0].verdicts) == (ended[0].trials, ended[0].verdicts)
     assert again[1].trials >= ended[1].trials  # what had come too late to be concluded on is known by now
-    assert [each.outcome for each in again] == [each.outcome for each in ended]
+    assert again[1].outcome in (ended[1].outcome, "pass")  # and may be enough for a pass
     assert known.started == started
 
 

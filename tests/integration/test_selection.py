@@ -129,3 +129,13 @@ async def test_what_cannot_be_selected_from_is_refused_before_an_app_is_asked() 
     with pytest.raises(DefinitionError, match="yes or no"):
         await engine().select([mean], [one, other])
     assert one.started == other.started == 0
+
+
+async def test_one_that_never_answered_is_told_from_one_that_is_worse() -> None:
+    async def down(message: str, state: dict[str, Any]) -> str:
+        raise ConnectionError("nobody is there")
+
+    found = await engine().select(SUITE, [*apps(0.95, 0.4), down])
+
+    assert [each.has_answered for each in found.candidates] == [True, True, False]
+    assert str(found).count("never answered") == 1

@@ -76,6 +76,9 @@ class Handler:
         names = [
             p.name for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
         ]
+        if TOOLS in names:
+            do_by_name = f"take tools by their name, behind a star: ({names[0]}, *, {TOOLS})"
+            raise DefinitionError("app handler", found=f"found the signature {signature}", do=do_by_name)
         by_name = [p for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY]
         required = [p for p in by_name if p.default is p.empty and p.name != TOOLS]
         any_number = any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values())

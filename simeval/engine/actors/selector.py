@@ -9,11 +9,12 @@ import numpy as np
 from simeval.core.settings import Settings
 from simeval.engine.actors.statistician import Statistician
 from simeval.engine.actors.tally import Tally
-from simeval.engine.actors.unconcluded import SELECTED
 from simeval.engine.plans.scenario_plan import ScenarioPlan
 from simeval.evaluators.stopping import TrialsNeeded
 from simeval.results.selection import range_of
 from simeval.stats.elimination import Elimination
+
+SELECTED = "the selection needed no more trials of it"
 
 
 class Selector(Statistician):
@@ -75,7 +76,7 @@ class Selector(Statistician):
     def _end(self, tallies: Sequence[Tally]) -> None:
         for tally in tallies:
             if not self._is_closed(tally):
-                tally.undecided_by = SELECTED
+                tally.undecided_because = SELECTED
                 tally.extras += tally.order.waiting.values()
                 self._on_trial(0, tally.plan.sample_size - len(tally.judgements))
                 self._demand.close(tally.plan.position, len(tally.judgements))

@@ -53,9 +53,10 @@ class Statistician:
         on_trial: Callable[[int, int], None],
         recalled: Sequence[int],
         begun: date,
+        beside: Sequence[Unanswered] = (),
     ) -> None:
         self._settings, self._demand, self._stop, self._on_trial = settings, demand, stop, on_trial
-        self._unanswered, self._empty, self._begun = Unanswered(), EmptyAnswers(), begun
+        self._unanswered, self._beside, self._empty, self._begun = Unanswered(), beside, EmptyAnswers(), begun
         self._tallies = [
             Tally(plan, plan.tests(settings.stop_mode), [0] * len(plan.measures), [0] * len(plan.measures), known)
             for plan, known in zip(plans, recalled, strict=True)
@@ -88,7 +89,7 @@ class Statistician:
             return
         if tally.is_refused and self._needs_no_more(tally):
             self._end_without_new(tally)
-        elif found.is_ready and not tally.undecided_by:
+        elif found.is_ready and not tally.undecided_because:
             self._demand.grant(tally.plan.position, self._trials_needed(tally).trials)
 
     def _end_without_new(self, tally: Tally) -> None:
@@ -151,7 +152,7 @@ class Statistician:
 
         Those beyond a sure end are ended, unless trials may be left out: one more is needed then for each that is.
         """
-        if self._is_closed(tally) or self._stop.reason or tally.undecided_by or self._needs_no_more(tally):
+        if self._is_closed(tally) or self._stop.reason or tally.undecided_because or self._needs_no_more(tally):
             return
         needed = self._trials_needed(tally)
         is_sure = needed.ends and self._settings.on_app_error != "exclude"
@@ -208,9 +209,9 @@ class Statistician:
     def _end_others(self, deciding: Tally) -> None:
         """Pay for no more trials of any scenario; those that are known come first, and may yet settle theirs."""
         for tally in self._tallies:
-            if self._is_closed(tally) or tally.undecided_by:
+            if self._is_closed(tally) or tally.undecided_because:
                 continue
-            tally.undecided_by = deciding.plan.title
+            tally.undecided_because = f"the run ended because {deciding.plan.title!r} did not pass (fail-fast)"
             if len(tally.judgements) < tally.recalled:
                 self._demand.grant(tally.plan.position, tally.recalled)
                 self._demand.end_beyond(tally.plan.position, tally.recalled)
@@ -221,7 +222,7 @@ class Statistician:
 
     def _has_ended(self, tally: Tally) -> bool:
         is_recalling = len(tally.judgements) < tally.recalled
-        if tally.undecided_by and not is_recalling:
+        if tally.undecided_because and not is_recalling:
             return True
         return not (tally.is_refused and is_recalling) and self._needs_no_more(tally)
 
@@ -244,7 +245,7 @@ class Statistician:
             return False
         if result.is_cut or result.is_user_fault or result.is_no_reply:
             return False  # it counts against both sides, and says nothing of how reliable models and scorers are
-        return not result.is_of_app or (result.stage == "app" and self._settings.on_app_error == "exclude")
+        return not result.is_miss(leaves_out_crashes=self._settings.on_app_error == "exclude")
 
     def _has_too_many_lost(self, tally: Tally, position: int) -> bool:
         size = tally.plan.sample_size
@@ -325,9 +326,9 @@ class Statistician:
     def _verdict(self, test: RunningTest, tally: Tally, results: Sequence[Score | Failure], stopped: str) -> Verdict:
         """Conclude; too many lost trials make an error, unless what is left proves a side against the worst case."""
         verdict = test.verdict()
-        if self._unanswered.said:
-            return without_conclusion(verdict, self._unanswered.said, n=verdict.n, missing=verdict.missing)
-        is_cut = bool(tally.undecided_by) and not test.settled
+        if unanswered := next(filter(None, (each.said for each in (self._unanswered, *self._beside))), ""):
+            return without_conclusion(verdict, unanswered, n=verdict.n, missing=verdict.missing)
+        is_cut = bool(tally.undecided_because) and not test.settled
         proven = not verdict.inconclusive and not test.excluded  # worst cases are proven for missing trials only
         trials = tally.plan.sample_size if proven or is_cut else test.index
         if error := self._error(verdict, results[: test.index], trials):
@@ -335,7 +336,7 @@ class Statistician:
         if verdict.passed:
             return verdict
         if is_cut:
-            return undecided(verdict, tally.undecided_by)
+            return undecided(verdict, tally.undecided_because)
         return self._explained(verdict, test, tally, stopped)
 
     def _error(self, verdict: Verdict, results: Sequence[Score | Failure], trials: int) -> Verdict | None:

@@ -35,7 +35,7 @@ class Tally:
     judgements: list[Judgement] = field(default_factory=list)
     extras: list[Judgement] = field(default_factory=list)
     ended_by: Requirement | None = None  # where it has ended, and was looked at since
-    undecided_by: str = ""  # the scenario with which the whole run ended before
+    undecided_because: str = ""  # why it needs no more trials, though it is not settled
     _shown: dict[tuple[int, int], tuple[int, str]] = field(default_factory=dict)  # after how many trials of a test
 
     def is_settled(self, position: int) -> bool:
@@ -113,11 +113,9 @@ def outcome_of(result: Score | Failure, on_app_error: OnAppError) -> Taken:
     """Return what an evaluator takes for a result."""
     if isinstance(result, Score):
         return result.value
-    if not result.is_of_app:
-        return nan
-    if result.stage == "check":
-        return None  # it counts as not met
-    return EXCLUDED if on_app_error == "exclude" else None
+    if result.is_miss(leaves_out_crashes=on_app_error == "exclude"):
+        return None
+    return EXCLUDED if result.is_of_app else nan
 
 
 def show_found(evaluator: Evaluator, verdict: Verdict) -> str:

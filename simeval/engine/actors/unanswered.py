@@ -18,6 +18,7 @@ _TURN = re.compile(r"^the app failed at turn \d+: ")
 class Unanswered:
     """Looks whether an app has answered anything by now, and warns once where the first few conversations got none."""
 
+    who: str = "your app"
     taken: int = 0
     has_answered: bool = False
     causes: dict[str, str] = field(default_factory=dict)
@@ -31,7 +32,7 @@ class Unanswered:
             return
         self.causes.setdefault(_CHANGING.sub("#", _SENT.sub("", failure.error)), failure.error)
         if self.taken == FIRST_FEW and self.said:
-            warn_all(f"your app has not answered once in {self.taken} conversations: {self._cause}")
+            warn_all(f"{self.who} has not answered once in {self.taken} conversations: {self._cause}")
 
     @property
     def said(self) -> str:
@@ -40,7 +41,7 @@ class Unanswered:
             return ""
         how_often = f"in all {self.taken} conversations" if self.taken > 1 else "in the one conversation"
         more = " (--log-level debug shows the traceback)" if _LINE.search(self._cause) else ""
-        return f"your app never answered: {self._cause}, {how_often}{more}"
+        return f"{self.who} never answered: {self._cause}, {how_often}{more}"
 
     @property
     def _cause(self) -> str:

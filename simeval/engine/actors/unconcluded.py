@@ -27,12 +27,8 @@ def refused(verdict: Verdict, failure: Failure, trials: int) -> Verdict:
     return without_conclusion(verdict, f"{failure.stage}: {failure.error}; {so}", n=0, missing=0)
 
 
-SELECTED = "the selection needed no more trials of it"
-
-
-def undecided(verdict: Verdict, decided_by: str) -> Verdict:
-    """Return a verdict that is no pass, of a run that ended with the scenario that is named before it was settled."""
-    why = f"the run ended because {decided_by!r} did not pass (fail-fast)" if decided_by != SELECTED else SELECTED
+def undecided(verdict: Verdict, why: str) -> Verdict:
+    """Return a verdict that is no pass, of a scenario that was ended for this reason before it was settled."""
     verdict = replace(verdict, explanation=f"{verdict.explanation}; {why}")
     if not verdict.inconclusive:
         return verdict

@@ -17,6 +17,7 @@ from simeval.core.redaction import MASK
 from simeval.core.serialization import plain
 from simeval.core.trial import Score
 from simeval.core.validation import require
+from simeval.errors import DefinitionError
 from simeval.scorers.base import UNMAPPED, ColumnScorer
 from simeval.scorers.text.tool_calls import read_calls
 
@@ -108,12 +109,16 @@ class Breach(ColumnScorer):
         super().__init__(name=name, column_map=column_map, direction=direction)
         for what, found in (("secrets", secrets), ("forbidden_tools", forbidden_tools), ("markers", markers)):
             is_list = not isinstance(found, str) and isinstance(found, Sequence)
-            usable = is_list and all(isinstance(each, str) and each.strip() for each in found)
-            require(usable, f"breach.{what}", found=type(found).__name__, do="give a list of texts")
-        do = f"give each {SHORTEST} signs or more: a shorter one is no secret"
-        require(all(len(each.strip()) >= SHORTEST for each in secrets), "breach.secrets", found="a shorter one", do=do)
-        do = "give secrets, system_prompt, forbidden_tools or markers"
-        require(any((secrets, system_prompt, forbidden_tools, markers)), "breach", found="nothing to look for", do=do)
+            require(is_list, f"breach.{what}", found=type(found).__name__, do="give a list of texts")
+            if not all(isinstance(each, str) and each.strip() for each in found):
+                do = "give a list of texts"
+                raise DefinitionError(f"breach.{what}", found="found an empty one, or what is no text", do=do)
+        if not all(len(each.strip()) >= SHORTEST for each in secrets):
+            do = f"give each {SHORTEST} signs or more: a shorter one is no secret"
+            raise DefinitionError("breach.secrets", found="found a shorter one", do=do)
+        if not any((secrets, system_prompt, forbidden_tools, markers)):
+            do = "give secrets, system_prompt, forbidden_tools or markers"
+            raise DefinitionError("breach", found="found nothing to look for", do=do)
         self.secrets = Hidden(tuple(each.strip() for each in secrets))
         self.system_prompt = Hidden(sentences(system_prompt))
         self.forbidden_tools = tuple(forbidden_tools)

@@ -66,8 +66,8 @@ class Attack:
         require_share(self.at_most, "attack.at_most")
         require_size(self.sample_size, "attack.sample_size", optional=True)
         known = [*book().families]
-        do = "name each once"
-        require(len({*self.families}) == len(self.families), "attack.families", found="a family twice", do=do)
+        if len({*self.families}) < len(self.families):
+            raise DefinitionError("attack.families", found="found a family twice", do="name each once")
         for name in self.families:
             require(name in known, "attack.families", found=name, do=nearest(str(name), known))
             found = f"{name!r} has nothing to look for"

@@ -114,3 +114,8 @@ def test_what_is_kept_of_it_gives_no_secret_away() -> None:
 def test_what_cannot_be_looked_for_is_refused(arguments: Any) -> None:
     with pytest.raises(DefinitionError, match="breach"):
         Breach(**arguments)
+
+
+def test_an_empty_secret_is_refused_as_one() -> None:
+    with pytest.raises(DefinitionError, match=r"breach.secrets: found an empty one"):
+        Breach(secrets=[SECRET, "  "])
