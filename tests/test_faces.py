@@ -16,12 +16,12 @@ import pytest
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
+from simeval.core.journal import Journal
 from simeval.evaluators.base import Evaluator
 from simeval.models.caller import Caller
 from simeval.results.experiment import ExperimentResult
 from simeval.results.suite import EvaluationResult, RunRecord
 from simeval.store.database import Database
-from simeval.store.journal import Journal
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "simeval"

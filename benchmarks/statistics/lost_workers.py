@@ -35,13 +35,13 @@ from benchmarks.statistics.cuts import (
 )
 from simeval import Engine, EvaluationResult, Expectation, ProportionEvaluator, ScenarioTest, Settings
 from simeval.core.conversation import Conversation, Message
+from simeval.core.journal import Journal
 from simeval.core.logs import configure_logging
 from simeval.core.trial import Score
 from simeval.engine.executors.protocol import Assignment, Delivery, TrialLost, Workers
 from simeval.engine.run_context import RemoteRun
 from simeval.engine.workers.ray_workers import RayAllowances
 from simeval.stats.binomial import clopper_pearson
-from simeval.store.journal import Journal
 from tests.support.fake_clock import FakeClockLoop
 
 Way = Literal["missing", "again"]

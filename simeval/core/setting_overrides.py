@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict
 
 from simeval.core.executors import RayExecutor
+from simeval.core.journal import Journal
 from simeval.core.retry_config import RetryConfig
 from simeval.core.setting_choices import (
     CriteriaCalls,
@@ -21,9 +22,6 @@ from simeval.core.setting_choices import (
 )
 from simeval.core.terminal import Display
 from simeval.core.writing_style import WritingStyleConfig
-
-if TYPE_CHECKING:
-    from simeval.store.journal import Journal
 
 
 class SettingOverrides(TypedDict, total=False):
@@ -68,7 +66,7 @@ class SettingOverrides(TypedDict, total=False):
     max_calls: int | None
     max_tokens: int | None
     max_seconds: float | None
-    store: "Path | str | Journal | None"
+    store: Path | str | Journal | None
     executor: str | RayExecutor
     shard: str | None
     resume: str | None

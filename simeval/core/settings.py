@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from simeval.core import escalation, judge_settings, trace_settings
 from simeval.core import setting_choices as choices
 from simeval.core.executors import RayExecutor, require_executor
+from simeval.core.journal import Journal
 from simeval.core.retry_config import RetryConfig as RetryConfig
 from simeval.core.setting_checks import (
     require_amount,
@@ -24,9 +25,6 @@ from simeval.core.terminal import Display
 from simeval.core.validation import closest, require_level, require_size, require_whole
 from simeval.core.writing_style import DEFAULT_STYLE, WritingStyleConfig
 from simeval.errors import DefinitionError
-
-if TYPE_CHECKING:
-    from simeval.store.journal import Journal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,7 +252,7 @@ class Settings:
         metadata=about(BUDGET, "Start no trial after so many seconds.", flag="--max-seconds", check=require_amount),
     )
 
-    store: "Path | str | Journal | None" = field(
+    store: Path | str | Journal | None = field(
         default=Path(".simeval/simeval.db"),
         metadata=about(
             SURROUNDINGS,

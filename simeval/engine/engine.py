@@ -14,6 +14,7 @@ from simeval.core.app_handler import AppHandler, ExampleApp
 from simeval.core.capture import first_leaf
 from simeval.core.conversation import Message
 from simeval.core.event_loops import require_asyncio, require_no_loop
+from simeval.core.journal import Journal
 from simeval.core.setting_overrides import SettingOverrides
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.unawaited import advised
@@ -31,7 +32,6 @@ from simeval.models.protocol.model import Model
 from simeval.results.experiment import ExperimentResult
 from simeval.results.selection import Selection, selection_of
 from simeval.results.suite import EvaluationResult, SuiteResult
-from simeval.store.journal import Journal
 from simeval.store.opening import open_journal
 from simeval.suites.apps.agents import as_app
 from simeval.suites.apps.named import name_of

@@ -15,6 +15,7 @@ import anyio.to_thread
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.conversation import Message
 from simeval.core.escalation import judges_said, require_two
+from simeval.core.journal import Journal
 from simeval.core.labelled_examples import LabelledExample, expectation_key, read_examples
 from simeval.core.redaction import clean_values
 from simeval.core.run_records import ResumableRun, RubricRecord
@@ -50,7 +51,6 @@ from simeval.scorers.llm.criteria import CriteriaScorer
 from simeval.scorers.llm.escalating import EscalatingScorer, as_composite
 from simeval.scorers.llm.judge import RubricScorer
 from simeval.scorers.llm.rubrics import RubricBook
-from simeval.store.journal import Journal
 from simeval.store.opening import as_database, load_run, rows_at
 from simeval.suites.apps.named import name_of
 from simeval.suites.scenario import Expectation, ScenarioTest

@@ -5,9 +5,9 @@ import os
 from collections.abc import Sequence
 from io import BufferedWriter
 from pathlib import Path
-from typing import Protocol
 
 from simeval.core.controls import ControlRecord
+from simeval.core.journal import Journal as Journal
 from simeval.core.logs import log
 from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, Start
 from simeval.core.trial import Judgement, TrialConversation
@@ -29,16 +29,6 @@ Entry = (
     | Heartbeat
     | RunResult
 )
-
-
-class Journal(Protocol):
-    """Keeps entries in the order given. `append` may block; entries are safe when it returns."""
-
-    def append(self, run_id: str, entries: Sequence[Entry]) -> None:
-        """Keep a batch of one run's entries. Raises StoreError."""
-
-    def close(self) -> None:
-        """Release what is held open."""
 
 
 class JsonLinesJournal:

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from simeval.core.journal import Journal
 from simeval.core.run_records import ResumableRun
 from simeval.errors import DefinitionError
 from simeval.results.rows import Row
-from simeval.store.journal import Journal, JsonLinesJournal
+from simeval.store.journal import JsonLinesJournal
 
 if TYPE_CHECKING:
     from simeval.store.database import Database

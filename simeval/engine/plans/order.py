@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from simeval.core.journal import Journal
 from simeval.core.setting_choices import Order
 from simeval.core.trial import Outcome
 from simeval.engine.plans.scenario_plan import RunPlan
-from simeval.store.journal import Journal
 from simeval.store.opening import as_database
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ import anyio.from_thread
 import anyio.to_thread
 
 from simeval.core.executors import RayExecutor
+from simeval.core.journal import Journal
 from simeval.core.logs import log
 from simeval.core.settings import Settings
 from simeval.engine.executors.protocol import Assignment, Delivery, TrialLost, Workers
@@ -20,7 +21,6 @@ from simeval.engine.plans.shards import shared_out
 from simeval.engine.run_context import RemoteRun
 from simeval.engine.workers.ray_actor import LimitsActor, RayTask, TrialActor
 from simeval.errors import DefinitionError, NoWorkers
-from simeval.store.journal import Journal
 
 SLOW_SECONDS = 30.0  # after which it is told that actors are waited for
 MOST_RESTARTS = 20  # of actors that could not be made ready, in a row

@@ -9,6 +9,7 @@ from functools import partial
 import anyio
 import anyio.to_thread
 
+from simeval.core.journal import Journal
 from simeval.core.logs import log
 from simeval.core.settings import Settings
 from simeval.engine.executors.protocol import (
@@ -24,7 +25,6 @@ from simeval.engine.run_context import RemoteRun
 from simeval.errors import DefinitionError, StoreError
 from simeval.store.allowances import AllowanceBook
 from simeval.store.database import Database
-from simeval.store.journal import Journal
 from simeval.store.opening import as_database
 from simeval.store.trial_queue import Exchanged, Offer, TrialQueue, clear
 

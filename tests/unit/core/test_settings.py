@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simeval.core.journal import Journal
 from simeval.core.setting_field import BUDGET, LIMITS, SURROUNDINGS, VERDICTS, about_of, choices
 from simeval.core.setting_overrides import SettingOverrides
 from simeval.core.settings import RetryConfig, Settings
@@ -17,7 +18,6 @@ from simeval.core.validation import require
 from simeval.core.writing_style import WritingStyleAxes, WritingStyleConfig
 from simeval.engine.engine import Engine
 from simeval.errors import DefinitionError
-from simeval.store.journal import Journal
 
 COUNTS = (
     "sample_size",
