@@ -8,7 +8,7 @@ from datetime import datetime
 from math import nan
 from typing import Any
 
-from sqlalchemy import Connection, Table, and_, or_, select
+from sqlalchemy import Connection, Select, Table, and_, or_, select
 
 from simeval.core.controls import ControlRecord
 from simeval.core.conversation import Conversation, Message
@@ -46,7 +46,7 @@ def read_conversations(
     messages = _messages(connection, run_id, part)
     columns = [TRIALS.c[name] for name in ("trial", "scenario", "seed", "ended")]
     texts = [TRIALS.c[name] for name in ("writing_style", "stage", "error", "cause", "exact", "example")]
-    query = _of_run(TRIALS, run_id, [*columns, *texts], part)
+    query = of_run(TRIALS, run_id, [*columns, *texts], part)
     found: dict[TrialKey, TrialConversation] = {}
     for index, scenario, seed, ended, style, stage, error, cause, exact, shown in connection.execute(query):
         example = shown
@@ -83,7 +83,7 @@ def read_number(number: float, exact: str | None) -> float:
 def read_scores(connection: Connection, run_id: str, *, part: Part | None = None) -> Scores:
     """Return the scores of a run, by the position of their expectation; failures are left out."""
     names = ("trial", "scenario", "expectation", "value", "reasoning", "details", "exact")
-    query = _of_run(SCORES, run_id, [SCORES.c[name] for name in names], part).where(SCORES.c.stage.is_(None))
+    query = of_run(SCORES, run_id, [SCORES.c[name] for name in names], part).where(SCORES.c.stage.is_(None))
     found: defaultdict[TrialKey, dict[int, Score]] = defaultdict(dict)
     for index, scenario, expectation, number, reasoning, details, exact in connection.execute(query):
         if exact is not None:
@@ -100,7 +100,7 @@ def read_failures(
 ) -> Mapping[TrialKey, Mapping[int, Failure]]:
     """Return what could not be measured in a run, or a part of it, by the position of the expectation."""
     names = ("trial", "scenario", "expectation", "stage", "error", "cause", "exact")
-    query = _of_run(SCORES, run_id, [SCORES.c[name] for name in names], part).where(SCORES.c.stage.is_not(None))
+    query = of_run(SCORES, run_id, [SCORES.c[name] for name in names], part).where(SCORES.c.stage.is_not(None))
     found: defaultdict[TrialKey, dict[int, Failure]] = defaultdict(dict)
     for index, scenario, expectation, *failed in connection.execute(query):
         if failure := read_failure(*failed):
@@ -197,7 +197,7 @@ def read_spent(connection: Connection, run_id: str) -> tuple[float, Mapping[str,
 
 def _messages(connection: Connection, run_id: str, part: Part | None) -> Mapping[TrialKey, Sequence[Message]]:
     names = ("trial", "scenario", "role", "content", "tool_calls", "started", "seconds", "metadata", "exact")
-    query = _of_run(MESSAGES, run_id, [MESSAGES.c[name] for name in names], part)
+    query = of_run(MESSAGES, run_id, [MESSAGES.c[name] for name in names], part)
     found: defaultdict[TrialKey, list[Message]] = defaultdict(list)
     for index, scenario, *said in connection.execute(query):
         found[scenario, index].append(_message(*said))
@@ -227,7 +227,8 @@ def _message(
     )
 
 
-def _of_run(table: Table, run_id: str, columns: Sequence[Any], part: Part | None) -> Any:
+def of_run(table: Table, run_id: str, columns: Sequence[Any], part: Part | None) -> Select[Any]:
+    """Return what selects columns of a run's rows, or of some of its trials, in the order of the primary key."""
     query = select(*columns).where(table.c.run_id == run_id).order_by(*table.primary_key.columns)
     if part is None:
         return query

@@ -10,7 +10,10 @@ from simeval.results.html.source import Outline, Rubrics
 from simeval.results.html.trials import required_of
 from simeval.store.database import Database
 from simeval.store.outlines import read_outlines
+from simeval.store.reading import Part
 from simeval.store.runs import Runs
+
+MOST_NAMED = 200  # trials that are read by their indexes; where a scenario has more, the whole run is looked through
 
 
 class StoredSource:
@@ -28,18 +31,23 @@ class StoredSource:
     def outlines(self, scenario: int) -> Sequence[Outline]:
         measured = required_of(self._labels[scenario], scenarios_of(self.document)[scenario]["expectations"])
         required = [place for place, each in enumerate(measured) if each.is_required]
-        size, run_id = len(measured), self._run_id
-        read = partial(read_outlines, run_id=run_id, scenario=scenario, measures=size, required=required)
+        end = self._end(scenario)
+        indexes = None if end is None or end > MOST_NAMED else range(end)
+        part = Part(scenario, indexes=indexes)
+        read = partial(read_outlines, run_id=self._run_id, part=part, measures=len(measured), required=required)
         found = self._database.read(read)
         counted = set(self.counted(scenario, [each.index for each in found]))
         return [each for each in found if each.index in counted]
 
     def counted(self, scenario: int, indexes: Sequence[int]) -> Sequence[int]:
         """Return those of some trials that the report is of: what was finished beside them is not shown."""
+        end = self._end(scenario)
+        return [index for index in indexes if end is None or index < end]
+
+    def _end(self, scenario: int) -> int | None:
         if "passed" not in self.document or "metrics" in self.document:  # trials may have any indexes
-            return list(indexes)
-        end = self.document["scenarios"][scenario]["trials"]
-        return [index for index in indexes if index < end]
+            return None
+        return int(self.document["scenarios"][scenario]["trials"])
 
     def read(self, scenario: int, indexes: Sequence[int]) -> Iterable[Judgement]:
         return self._runs.trials(self._run_id, scenario, indexes, measures=len(self._labels[scenario]))

@@ -4,7 +4,7 @@ import json
 import zlib
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import Any
 
 from simeval.core.serialization import Json, plain
@@ -130,7 +130,7 @@ def as_text(value: object) -> str:
 def _opened(value: Any) -> object:
     """Return what JSON has no form for in one that it has."""
     if is_dataclass(value):
-        return {each.name: getattr(value, each.name) for each in fields(value)}
+        return {name: getattr(value, name) for name in value.__dataclass_fields__}
     if isinstance(value, Mapping):
         return dict(value)
     return list(value) if isinstance(value, Iterable) else plain(value)
