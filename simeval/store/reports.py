@@ -6,13 +6,15 @@ from functools import partial
 from simeval.core.serialization import Json
 from simeval.core.trial import Judgement
 from simeval.results.html.heads import scenarios_of
-from simeval.results.html.source import Outline, Rubrics
+from simeval.results.html.source import NO_COURSES, Courses, Outline, Rubrics
 from simeval.results.html.trials import required_of
+from simeval.store.courses import MOST_IN_A_ROW, metric_course
 from simeval.store.database import Database
 from simeval.store.outlines import read_outlines
 from simeval.store.reading import Part
 from simeval.store.runs import Runs
 
+MOST_LISTED = 100  # experiments on a dataset, among which are those before this one
 MOST_NAMED = 200  # trials that are read by their indexes; where a scenario has more, the whole run is looked through
 
 
@@ -24,6 +26,7 @@ class StoredSource:
         self._labels = self._runs.labels(run_id)
         self.document: Json = self._runs.head(run_id)
         self.rubrics: Rubrics = self._runs.rubrics(run_id)
+        self.courses: Courses = self._courses() if "metrics" in self.document else NO_COURSES
 
     def labels(self, scenario: int) -> Sequence[str]:
         return self._labels[scenario]
@@ -43,6 +46,14 @@ class StoredSource:
         """Return those of some trials that the report is of: what was finished beside them is not shown."""
         end = self._end(scenario)
         return [index for index in indexes if end is None or index < end]
+
+    def _courses(self) -> Courses:
+        """Return the course of each metric over this experiment and those on the same dataset before it."""
+        name = self.document["dataset"]["name"]
+        found = [each for each in self._runs.recent(MOST_LISTED, lambda run: run.dataset == name) if each.metrics]
+        place = next((place for place, each in enumerate(found) if each.run_id == self._run_id), len(found))
+        runs = found[place : place + MOST_IN_A_ROW][::-1]
+        return {each: metric_course(runs, each) for each in runs[-1].metrics} if len(runs) > 1 else NO_COURSES
 
     def _end(self, scenario: int) -> int | None:
         if "passed" not in self.document or "metrics" in self.document:  # trials may have any indexes

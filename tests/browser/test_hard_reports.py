@@ -35,6 +35,28 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_the_report_of_an_experiment_draws_each_metric_over_those_before_it(browser: Browser, tmp_path: Path) -> None:
+    for length in (10, 200):
+        rows = [{"messages": [_said("user", f"q{n}"), _said("assistant", "a" * (length + n))]} for n in range(20)]
+        (tmp_path / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+        simeval(tmp_path, "score", "log.jsonl", "--scorers", "response_length")
+    (tmp_path / "log.jsonl").rename(tmp_path / "another.jsonl")
+    simeval(tmp_path, "score", "another.jsonl", "--scorers", "response_length")
+    ids = [each["run_id"] for each in json.loads(simeval(tmp_path, "runs", "--json", "-").stdout)["runs"]]
+    for run_id, name in ((ids[1], "second"), (ids[2], "first")):
+        simeval(tmp_path, "show", run_id, "--html", f"{name}.html")
+
+    with opened(browser, tmp_path / "second.html") as found:
+        row = found.page.locator("section", has_text="From experiment to experiment").locator("tbody tr").first
+        titles = row.locator("svg.trend title").all_text_contents()
+        assert "n = 20" in row.inner_text()
+        assert ["210" in each for each in titles] == [False, True]
+        assert not found.errors
+        assert not found.requests
+    with opened(browser, tmp_path / "first.html") as found:
+        assert not found.page.get_by_text("From experiment to experiment").count()
+
+
 def _said(role: str, content: str) -> dict[str, str]:
     return {"role": role, "content": content}
 

@@ -1,25 +1,22 @@
 """The first page of the viewer: the runs of a store by what they are of; the course of each requirement and metric."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from simeval.core.serialization import Json
-from simeval.core.trial import Estimate
-from simeval.evaluators.verdicts import show_share
 from simeval.results.html.charts import Past, trend_chart
 from simeval.results.screen.report import WORST_FIRST
 from simeval.results.text import counted_of
+from simeval.store.courses import MEASURED, MOST_IN_A_ROW, metric_course, show_between
 from simeval.store.database import Database
 from simeval.store.overview import Overview, PastVerdict, RequirementKey
 from simeval.store.run_summaries import RunSummary
 from simeval.store.runs import Runs
 
 MOST_RUNS = 100  # of a store that are listed
-MOST_IN_A_ROW = 20  # runs of a suite whose verdicts are drawn
 MOST_ROWS = 40  # requirements of a suite that have a row, the worst of its newest run first
 SHARE = (0, 1)
-MEASURED = "measured"  # the outcome of what nothing is required of
 
 
 @dataclass(slots=True)
@@ -65,7 +62,7 @@ class Listing:
     def _suite(self, group: _Group) -> Json:
         newest = group.runs[0]
         rows, all_rows = self._rows([each for each in group.runs if each.outcome][:MOST_IN_A_ROW][::-1])
-        metrics = _metric_rows([each for each in group.runs if each.metrics][:MOST_IN_A_ROW][::-1])
+        metrics = [*_metric_rows([each for each in group.runs if each.metrics][:MOST_IN_A_ROW][::-1])]
         shown = [*rows, *metrics[: MOST_ROWS - len(rows)]]
         return {
             "name": f"dataset {newest.dataset}" if newest.dataset else _named(group.names, newest.scenarios),
@@ -114,33 +111,12 @@ def _row(
     }
 
 
-def _metric_rows(runs: Sequence[RunSummary]) -> Sequence[Json]:
+def _metric_rows(runs: Sequence[RunSummary]) -> Iterator[Json]:
     """Return the course of each metric of the newest run over experiments on a dataset, the oldest first."""
-    return [
-        {
-            "scenario": "",
-            "label": name,
-            "evaluator": "metric",
-            "outcome": MEASURED,
-            "said": _shown(latest),
-            "picture": trend_chart([_past_metric(run, name) for run in runs], None),
-        }
-        for name, latest in (runs[-1].metrics if runs else {}).items()
-    ]
-
-
-def _past_metric(run: RunSummary, name: str) -> Past | None:
-    found = run.metrics.get(name)
-    if found is None or found.value is None:
-        return None
-    said = f"{run.started:%d %B %H:%M}: {_shown(found)}, version {run.version}"
-    interval = found.interval or (None, None)
-    return Past(outcome=MEASURED, estimate=found.value, interval=interval, said=said, address=f"run/{run.run_id}/")
-
-
-def _shown(found: Estimate) -> str:
-    low, high = found.interval or (None, None)
-    return _between(found.value, low, high, found.n, is_share=False)
+    for name in runs[-1].metrics if runs else ():
+        said, picture = metric_course(runs, name, lambda run: f"run/{run.run_id}/")
+        row = {"label": name, "evaluator": "metric", "outcome": MEASURED, "said": said, "picture": picture}
+        yield {"scenario": "", **row}
 
 
 def _past(run: RunSummary, verdict: PastVerdict, bar: Json | None) -> Past:
@@ -155,17 +131,7 @@ def _past(run: RunSummary, verdict: PastVerdict, bar: Json | None) -> Past:
 
 def _estimate(verdict: PastVerdict, bar: Json | None) -> str:
     is_share = bar is not None and (bar["low"], bar["high"]) == SHARE
-    return _between(verdict.estimate, verdict.low, verdict.high, verdict.n, is_share=is_share)
-
-
-def _between(value: float | None, low: float | None, high: float | None, n: int, *, is_share: bool) -> str:
-    ends = [_number(each, is_share=is_share) for each in (low, high)]
-    between = f" [{ends[0]} to {ends[1]}]" if (low, high) != (None, None) else ""
-    return f"{_number(value, is_share=is_share)}{between}, n = {n}"
-
-
-def _number(value: float | None, *, is_share: bool) -> str:
-    return "–" if value is None else show_share(round(value, 3)) if is_share else f"{value:.3g}"
+    return show_between(verdict.estimate, verdict.low, verdict.high, verdict.n, is_share=is_share)
 
 
 def _run(run: RunSummary) -> dict[str, Any]:

@@ -115,7 +115,7 @@ class RunPages:
 
     def _new(self, run_id: str) -> _Read:
         source = StoredSource(self._database, run_id)
-        return _Read(source, head_of(source.document, source.rubrics))
+        return _Read(source, head_of(source.document, source.rubrics, source.courses))
 
     def _required(self, found: _Read, scenario: int) -> tuple[Sequence[Required], Sequence[Json]]:
         scenarios = scenarios_of(found.source.document)

@@ -77,7 +77,7 @@ def difference_chart(interval: Sequence[float], value: float, margin: float, *, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Past:
-    """A requirement in one run, as a point of its course: what to say of it, and the address it leads to."""
+    """A requirement in one run, as a point of its course: what to say of it, and the address it leads to, if any."""
 
     outcome: str
     estimate: float | None
@@ -112,8 +112,8 @@ def _past(past: Past, x: float, at: Callable[[float], float], ends: tuple[float,
     band = [] if past.interval == (None, None) else [_box("range", x - 2.5, at(last), 5, max(at(first) - at(last), 2))]
     dot = _dot("seen", x, at(middle), 4.5)
     place = _box("place", x - STEP / 2, 0, STEP, 40)
-    link = {"href": past.address, "class": past.outcome, "aria-label": past.said}
-    return ["a", link, ["title", {}, past.said], place, *band, dot]
+    tag, link = ("a", {"href": past.address}) if past.address else ("g", {})
+    return [tag, {**link, "class": past.outcome, "aria-label": past.said}, ["title", {}, past.said], place, *band, dot]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -14,7 +15,7 @@ from simeval.results.gates import gates_told, read_baseline
 from simeval.results.html.charts import Node, interval_chart
 from simeval.results.html.record import Report, ReportExpectation, ReportScenario, ReportVerdict
 from simeval.results.html.sentences import meaning, meanings, proof
-from simeval.results.html.source import Rubrics
+from simeval.results.html.source import NO_COURSES, Courses, Rubrics
 from simeval.results.outcomes import meets_gate, shown_outcome
 from simeval.results.screen.report import count_outcomes
 from simeval.results.text import counted_of, interval_header, show_malformed
@@ -27,9 +28,11 @@ SHARES = ("0%", "100%")
 OLDER_ALPHA = 0.025  # on each side of the intervals of results that do not say it
 
 
-def head_of(document: Json, rubrics: Rubrics) -> Report:
-    """Return the head of the report of a run."""
-    return _experiment(document, rubrics) if "metrics" in document else _suite(document, rubrics)
+def head_of(document: Json, rubrics: Rubrics, courses: Courses = NO_COURSES) -> Report:
+    """Return the head of the report of a run; `courses` are those of an experiment's metrics."""
+    if "metrics" not in document:
+        return _suite(document, rubrics)
+    return replace(_experiment(document, rubrics), courses=[[name, *each] for name, each in courses.items()])
 
 
 def scenarios_of(document: Json) -> list[Json]:

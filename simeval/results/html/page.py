@@ -25,7 +25,7 @@ MOST_PICTURES = 200  # in the table: each takes a kilobyte
 
 def write_report(path: str | Path, source: Source) -> None:
     """Write the report of a run, reading a few of its conversations at a time. Raises StoreError."""
-    write_page(path, head_of(source.document, source.rubrics), scenario_blocks(source))
+    write_page(path, head_of(source.document, source.rubrics, source.courses), scenario_blocks(source))
 
 
 def write_page(path: str | Path, report: Report, blocks: Iterable[Block]) -> None:

@@ -75,7 +75,7 @@ class Report:
     """The head of a report. `scenarios`, `metrics` and `changes` are there as its kind has them.
 
     `facts` and `usage` are rows of words, `meaning` sentences that need no knowledge of statistics, `interval` says the
-    level of the intervals of `metrics`.
+    level of the intervals of `metrics`, `courses` how these went from experiment to experiment.
     """
 
     kind: Kind
@@ -93,6 +93,7 @@ class Report:
     metrics: Sequence[Sequence[Any]] = ()
     interval: str = ""
     changes: Sequence[ReportChange] = ()
+    courses: Sequence[Sequence[Any]] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

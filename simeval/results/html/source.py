@@ -8,12 +8,16 @@ from simeval.core.serialization import Json
 from simeval.core.trial import Failure, Judgement, Score
 from simeval.core.version import __version__
 from simeval.results.encoding import encode_experiment, encode_head, encode_scenario
+from simeval.results.html.charts import Node
 
 if TYPE_CHECKING:  # results write themselves by what is here
     from simeval.results.experiment import ExperimentResult
     from simeval.results.suite import ExpectationResult, SuiteResult
 
 Rubrics = Mapping[str, Mapping[str, str]]
+Courses = Mapping[str, tuple[str, Node]]
+
+NO_COURSES: Courses = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,10 @@ class Source(Protocol):
     def rubrics(self) -> Rubrics:
         """The levels of rubrics."""
 
+    @property
+    def courses(self) -> Courses:
+        """The newest figure of each metric in words and its course over experiments, where there are more than one."""
+
     def labels(self, scenario: int) -> Sequence[str]:
         """Return what the results of its trials are called, in their order."""
 
@@ -56,6 +64,8 @@ class Source(Protocol):
 
 class SuiteSource:
     """A suite's result that is at hand."""
+
+    courses = NO_COURSES
 
     def __init__(self, whole: "SuiteResult") -> None:
         self._results = results = whole.results
@@ -78,6 +88,8 @@ class SuiteSource:
 
 class ExperimentSource:
     """An experiment's result that is at hand: of what was answered it has what speaks most against expectations."""
+
+    courses = NO_COURSES
 
     def __init__(self, result: "ExperimentResult") -> None:
         self._result = result

@@ -180,12 +180,16 @@ function Conversations({ block, place, text, hits }) {
   </div>`;
 }
 
+function showMore(left, what = "") {
+  return left > MORE ? `Show ${MORE} more of ${left.toLocaleString("en")}${what}` : `Show the other ${left}${what}`;
+}
+
 function Group({ name, trials, place, block, text }) {
   const [shown, show] = useState(FEW);
   return html`<section class="group">
     <h3><${Sign} of=${trials[0].worst ? "missed" : trials[0].states.some((each) => each === "met") ? "met" : "measured"} /> ${name} <span class="soft">· ${many(trials.length, "conversation")}</span></h3>
     ${trials.slice(0, shown).map((trial) => html`<${Row} key=${trial.index} trial=${trial} block=${block} place=${place} text=${text} />`)}
-    ${shown < trials.length && html`<button class="more" onClick=${() => show(shown + MORE)}>Show ${Math.min(MORE, trials.length - shown)} more of ${trials.length - shown}</button>`}
+    ${shown < trials.length && html`<button class="more" onClick=${() => show(shown + MORE)}>${showMore(trials.length - shown)}</button>`}
   </section>`;
 }
 
@@ -331,17 +335,19 @@ function App({ report, kept, mark, links, going, finds }) {
   const opened = new Set(order.filter((place) => report.scenarios[place].outcome !== "pass").slice(0, OPENED));
   const isOpen = (place) => printing || (toggled[place] ?? (opened.has(place) || places.length === 1 || (text !== "" && places.length <= OPENED)));
   const held = report.scenarios.reduce((sum, each) => sum + each.trials, 0);
+  const requires = isComparison || report.scenarios.some((each) => each.expectations.some((one) => one.verdicts.length));
   const inside = kept.reduce((sum, each) => sum + each, 0);
   return html`<main>
     <${Links} links=${links} going=${going} />
     <${Hero} report=${report} mark=${mark} />
     <${Table} title="What was measured" headers=${["Metric", "Value", report.interval, "Examples", "Missing", "App failed", ""]} rows=${report.metrics} />
+    <${Table} title="From experiment to experiment" headers=${["Metric", "This one", "Over experiments on this dataset, this one on the right"]} rows=${report.courses} />
     <${Filters} report=${report} state=${state} done=${text ? search.done : 0} total=${text ? report.scenarios.length : 0} />
-    <p class="soft small"><span class="legend">${draw(LEGEND)}</span> ● what was seen · band: where the true value lies · | what is required</p>
+    <p class="soft small"><span class="legend">${draw(LEGEND)}</span> ● what was seen · band: where the true value lies${requires && " · | what is required"}</p>
     ${!isComparison && inside < held && html`<p class="soft small">${inside.toLocaleString("en")} of ${held.toLocaleString("en")} conversations shown, the worst of each requirement first.</p>`}
     ${places.slice(0, shown).map((place) => html`<${Scenario} key=${place} scenario=${report.scenarios[place]} place=${place} kept=${kept[place]}
       isOpen=${isOpen(place)} isGoing=${going} toggle=${() => toggle({ ...toggled, [place]: !isOpen(place) })} text=${text} hits=${hits && hits.get(place)} />`)}
-    ${shown < places.length && html`<button class="more" onClick=${() => show(shown + MORE)}>Show ${Math.min(MORE, places.length - shown)} more of ${places.length - shown} scenarios</button>`}
+    ${shown < places.length && html`<button class="more" onClick=${() => show(shown + MORE)}>${showMore(places.length - shown, " scenarios")}</button>`}
     ${changes.map((each) => html`<${Change} change=${each} text=${text} />`)}
     ${!places.length && !changes.length && html`<p class="empty">${text && search.done < report.scenarios.length ? "Searching…" : "Nothing matches these filters."}</p>`}
     <${Table} title="What went wrong in single conversations" headers=${["What", "How often"]} rows=${report.causes} />
