@@ -29,6 +29,7 @@ from simeval.core.validation import UnknownField, nearest
 from simeval.errors import DefinitionError
 
 NO_CONFIG = ConfigDict()
+NOWHERE: Mapping[str, str] = {}
 HERE = ""  # in an error, the value that is read
 Form = Any  # a pydantic type: what a value may be in a file, and what becomes of it
 
@@ -55,8 +56,8 @@ def _few(names: Sequence[str], most: int = 10) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def with_known_fields(found: Any, names: Sequence[str]) -> Any:
-    """Return a mapping that has no other names than these.
+def with_known_fields(found: Any, names: Sequence[str], elsewhere: Mapping[str, str] = NOWHERE) -> Any:
+    """Return a mapping that has no other names than these; of some it is known where `elsewhere` they belong.
 
     Raises ValidationError at one that it has, and DefinitionError for what is no mapping.
     """
@@ -69,7 +70,9 @@ def with_known_fields(found: Any, names: Sequence[str]) -> Any:
                 key,
                 found[key],
                 UnknownField(
-                    key, found=f"there is no field {key!r}", do=nearest(key, names, see="`simeval schema` has them")
+                    key,
+                    found=f"there is no field {key!r}" + (" here" if key in elsewhere else ""),
+                    do=elsewhere.get(key) or nearest(key, names, see="`simeval schema` has them"),
                 ),
             )
             for key in unknown
@@ -78,22 +81,32 @@ def with_known_fields(found: Any, names: Sequence[str]) -> Any:
 
 
 def mapping(
-    name: str, forms: Mapping[str, Form], *, required: Collection[str] = (), config: ConfigDict = NO_CONFIG
+    name: str,
+    forms: Mapping[str, Form],
+    *,
+    required: Collection[str] = (),
+    config: ConfigDict = NO_CONFIG,
+    elsewhere: Mapping[str, str] = NOWHERE,
 ) -> Form:
-    """Return the form of a mapping with these fields and no other, which becomes a dict of those that were written."""
+    """Return the form of a mapping with these fields and no other, which becomes a dict of those that were written.
+
+    `elsewhere` says of names that are no fields of it, but of another mapping, what to do.
+    """
     fields = {key: (Required if key in required else NotRequired)[form] for key, form in forms.items()}
     made = _make_typed_dict(name, fields)
     made.__pydantic_config__ = config
-    return Annotated[made, WrapValidator(partial(_validated, names=list(forms)))]
+    return Annotated[made, WrapValidator(partial(_validated, names=list(forms), elsewhere=elsewhere))]
 
 
-def _validated(found: Any, validate: Callable[[Any], Any], *, names: Sequence[str]) -> Any:
+def _validated(
+    found: Any, validate: Callable[[Any], Any], *, names: Sequence[str], elsewhere: Mapping[str, str]
+) -> Any:
     """Return what a mapping becomes. Raises ValidationError for all that is wrong in it, unknown names among it.
 
     Where names are unknown, none is told to be missing: it may be one of them, misspelt.
     """
     try:
-        with_known_fields(found, names)
+        with_known_fields(found, names, elsewhere)
     except ValidationError as unknown:
         try:
             validate({key: value for key, value in found.items() if key in names})

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
+    BeforeValidator,
     ConfigDict,
     Discriminator,
     Field,
@@ -271,7 +272,17 @@ _ESCALATE = mapping(
     {"to": _TEXT, "when": _SETTINGS["escalate"], "audit": _SETTINGS["escalation_audit"]},
     required=["to", "when"],
 )
-_JUDGE = mapping("judge", {"first": _TEXT, "escalate": _ESCALATE}, required=["first", "escalate"])
+
+
+def _two_judges(found: Any) -> Any:
+    if isinstance(found, str):
+        do = f"name one judge as judge_model: {found}; two of them as first and escalate"
+        raise DefinitionError(HERE, found=f"found {found!r:.80}", do=do)
+    return found
+
+
+_JUDGES = mapping("judge", {"first": _TEXT, "escalate": _ESCALATE}, required=["first", "escalate"])
+_JUDGE = Annotated[_JUDGES, BeforeValidator(_two_judges)]  # type: ignore[valid-type]
 
 
 def composite(file: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -291,8 +302,13 @@ _OF_FILE: Mapping[str, Form] = {
     **_CAST,
     **DEFAULTS_OF_SCENARIOS,
 }
-FILE: TypeAdapter[dict[str, Any]] = TypeAdapter(mapping("suite", _OF_FILE, required=["scenarios"]))
-FILE_OF_ATTACKS: TypeAdapter[dict[str, Any]] = TypeAdapter(mapping("suite", _OF_FILE, required=["attack"]))
+_UNDER_SETTINGS = dict.fromkeys(_SETTINGS, "put it under `settings`")
+FILE: TypeAdapter[dict[str, Any]] = TypeAdapter(
+    mapping("suite", _OF_FILE, required=["scenarios"], elsewhere=_UNDER_SETTINGS)
+)
+FILE_OF_ATTACKS: TypeAdapter[dict[str, Any]] = TypeAdapter(
+    mapping("suite", _OF_FILE, required=["attack"], elsewhere=_UNDER_SETTINGS)
+)
 PROJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(
     mapping("tool.simeval", {**_CAST, **{each.name: _surrounding(each) for each in fields(Settings)}})
 )

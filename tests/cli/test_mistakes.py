@@ -69,6 +69,17 @@ QUIET: dict[str, tuple[str, tuple[str, ...], str]] = {
         "suite.yaml, line 7, field scenarios.0.then.evaluator.type: found the type 'succes_rate'; did you mean "
         "'success_rate'?",
     ),
+    "a setting stands at the top": (
+        f"concurrency: 4\n{SUITE}",
+        RUN,
+        "suite.yaml, line 1, field concurrency: there is no field 'concurrency' here; put it under `settings`.",
+    ),
+    "one judge stands where two are named": (
+        f"judge: openai/gpt-4o\n{SUITE}",
+        RUN,
+        "suite.yaml, line 1, field judge: found 'openai/gpt-4o'; name one judge as judge_model: openai/gpt-4o; two of "
+        "them as first and escalate.",
+    ),
     "a misspelt field has its value in the lines below": (
         SUITE.replace("then:", "thne:"),
         RUN,
