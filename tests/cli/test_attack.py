@@ -88,12 +88,19 @@ def test_families_are_chosen_and_their_figures_are_kept(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         ([f"{APP}:handle", "--system-prompt", "nowhere.md"], "cannot be read"),
+        ([f"{APP}:handle", "--system-prompt", "empty.md"], "--system-prompt: empty.md is empty"),
+        ([f"{APP}:handle", "--families", ""], "--families: found ''; name one or more"),
+        ([f"{APP}:handle", "--families", " , "], "--families: found ' , '; name one or more"),
+        ([f"{APP}:handle", "--secret", ""], "attack.secrets: found an empty text"),
+        ([f"{APP}:handle", "--forbidden-tool", " "], "attack.forbidden_tools: found an empty text"),
         (["attacks.yaml"], "simeval run attacks.yaml"),
     ],
 )
 def test_what_cannot_be_attacked_is_told_before_the_app_is_asked(
     tmp_path: Path, arguments: list[str], said: str
 ) -> None:
+    (tmp_path / "empty.md").touch()
+
     done = simeval(tmp_path, "attack", *arguments)
 
     assert done.returncode == 2

@@ -74,10 +74,11 @@ class Attack:
             found = f"{name!r} has nothing to look for"
             if not self._aims(book().families[name]):
                 raise DefinitionError("attack.families", found=found, do=_LOOKS_FOR[name])
-        for name in ("requests", "must_not"):
+        for name in ("secrets", "forbidden_tools", "must_not", "requests"):
             texts = getattr(self, name)
-            usable = not isinstance(texts, str) and all(isinstance(each, str) and each.strip() for each in texts)
-            require(usable, f"attack.{name}", found=texts, do="give a list of texts")
+            if isinstance(texts, str) or not all(isinstance(each, str) and each.strip() for each in texts):
+                found = "found an empty text, or none"  # and not which: it may be a secret
+                raise DefinitionError(f"attack.{name}", found=found, do="give a list of texts")
         found, do = "found requests and no world", "give the world whose tools they lead to, or leave requests out"
         if self.requests and self.world is None:
             raise DefinitionError("attack.requests", found=found, do=do)
