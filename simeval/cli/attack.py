@@ -10,6 +10,7 @@ import click
 from simeval.cli.options import overrides
 from simeval.cli.run import run_suite
 from simeval.core.settings import Settings
+from simeval.core.validation import require
 from simeval.errors import DefinitionError
 from simeval.suites.apps.named import app_of, names_object
 from simeval.suites.attacks.attack import STOP, Attack
@@ -39,10 +40,10 @@ def attack_app(
             )
         settings = project if project.stop else project.overridden({"stop": STOP})
         attack = Attack(
-            families=[name.strip() for name in families.split(",")] if families else (),
+            families=() if families is None else _names(families),
             at_most=at_most,
             secrets=secrets,
-            system_prompt=_text(system_prompt) if system_prompt else "",
+            system_prompt="" if system_prompt is None else _text(system_prompt),
             forbidden_tools=forbidden_tools,
             must_not=must_not,
             simulated=simulated,
@@ -67,9 +68,18 @@ def _line_of(app: str) -> Line | None:
     return (file, line) if file else None
 
 
+def _names(families: str) -> list[str]:
+    names = [name.strip() for name in families.split(",") if name.strip()]
+    require(bool(names), "--families", found=families, do="name one or more, or leave the option out")
+    return names
+
+
 def _text(path: str) -> str:
+    do = "name a file with the app's system prompt"
     try:
-        return Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeError) as error:
-        do = "name a file with the app's system prompt"
         raise DefinitionError("--system-prompt", found=f"{path} cannot be read ({error})", do=do) from None
+    if not text.strip():
+        raise DefinitionError("--system-prompt", found=f"{path} is empty", do=do)
+    return text

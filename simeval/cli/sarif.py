@@ -16,7 +16,7 @@ from simeval.core.terminal import one_line
 from simeval.core.trial import Judgement, Score
 from simeval.core.version import __version__
 from simeval.core.writing_style import PERSONA
-from simeval.results.attempts import kinds_of
+from simeval.results.attempts import breaches_of, kinds_of
 from simeval.results.suite import EvaluationResult, ExpectationResult
 from simeval.results.text import speaks_against
 from simeval.suites.attacks.attack import family_of
@@ -115,12 +115,24 @@ def _result(finding: _Finding, rule: int, result: EvaluationResult, line: Line) 
 
 def _message(finding: _Finding, result: EvaluationResult) -> str:
     first, attempts = finding.trials[0], result.expectations[0].attempts
-    *_, said = [each.content for each in first.conversation.messages if each.role == "user"]
     times = f"{len(finding.trials)} time{'' if len(finding.trials) == 1 else 's'}"
     return (
         f"{finding.said}, {times} by the attacker {finding.attacker!r}, as in trial {first.trial.index}: "
-        f"{_short(said)}\nOf all attackers of {finding.family.name}: {attempts or 'nothing was concluded'}"
+        f"{_short(_said_last(first))}\nOf all attackers of {finding.family.name}: {attempts or 'nothing was concluded'}"
     )
+
+
+def _said_last(trial: Judgement) -> str:
+    """Return what the attacker said last before anything was given away: he may repeat that later."""
+    scores = [each for each in trial.results if isinstance(each, Score)]
+    first = min((found["answer"] for each in scores for found in breaches_of(each)), default=None)
+    said = ""
+    for message in trial.conversation.messages:
+        if message.role == "user":
+            said = message.content
+        elif first is not None and (first := first - 1) == 0:
+            break
+    return said
 
 
 def _rule_id(family: Family) -> str:

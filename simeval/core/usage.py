@@ -1,9 +1,11 @@
 """What a run's models were asked and what it cost, summed by role."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from simeval.core.conversation import ChatMessage
+
+_NOT_OF_JUDGES = frozenset({"app", "user"})
 
 
 @dataclass(slots=True)
@@ -79,6 +81,12 @@ class Ledger:
 def total(usage: Mapping[str, Usage]) -> Usage:
     """Sum over all roles."""
     return sum(usage.values(), Usage())
+
+
+def players(judge: str, user: str, *, asked: Collection[str]) -> dict[str, str]:
+    """Return who judged and who played the user in a run, without those who were never `asked`: its roles that were."""
+    judged = {"judge": judge} if {*asked} - _NOT_OF_JUDGES else {}
+    return {**judged, "user": user} if "user" in asked else judged
 
 
 def merged(first: Mapping[str, Usage], second: Mapping[str, Usage]) -> Mapping[str, Usage]:

@@ -205,7 +205,7 @@ def _explain_share(
     if ended == "cut":
         return "scenario_settled", f"{seen} when its trials ended, before this requirement had its verdict", NO_TIME
     rate = counts.good / measured if measured else None
-    if counts.missing and rate is not None and rate > bar:
+    if counts.missing and (rate is None or rate > bar):
         why = "the missing trials count against both sides, so neither is proven"
         return "budget_exhausted", f"{seen}; {why}", why
     if ended == "boundary" and chance_left:

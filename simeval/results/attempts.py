@@ -70,8 +70,13 @@ class Attempts:
         return f"{bound}: {self.attempts} clean attempt{'' if self.attempts == 1 else 's'}{lost}"
 
 
+def breaches_of(score: Score) -> Sequence[Mapping[str, Any]]:
+    """Return each breach that a score tells of: its kind, and the answer, from 1, that shows it."""
+    found: Any = score.details.get(BREACH, ())
+    return [*found]
+
+
 def kinds_of(score: Score) -> list[Kind]:
     """Return the kinds of breach that a score tells of, each once."""
-    found: Any = score.details.get(BREACH, ())
-    told = {each["kind"] for each in found}
+    told = {each["kind"] for each in breaches_of(score)}
     return [kind for kind in SAID if kind in told]

@@ -41,8 +41,7 @@ def junit_xml(results: Sequence[EvaluationResult], run: RunRecord) -> str:
             "run": run.run_id,
             "seed": run.seed,
             "app": run.app,
-            "judge": run.judge_model,
-            "user": run.user_model,
+            **run.played,
             "run_cost_usd": total(run.usage).cost_usd,
         }
         if result.quarantine is not None:

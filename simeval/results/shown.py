@@ -39,7 +39,7 @@ def page_of(results: "Sequence[EvaluationResult]", run: "RunRecord", *, every: b
         run_id=run.run_id,
         outcome=outcome,
         seed=run.seed,
-        roles=(*roles_of(run.app, run.judge_model, run.user_model, run.judge_repeats), *show_rubrics(authors)),
+        roles=(*roles_of(run.app, run.played, run.judge_repeats), *show_rubrics(authors)),
         gate=run.gate,
         gate_met=meets_gates(outcome, run.gate, run.baseline),
         stopped=run.stopped,

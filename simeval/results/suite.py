@@ -15,7 +15,7 @@ from simeval.core.quarantine import Quarantine
 from simeval.core.setting_choices import Gate
 from simeval.core.settings import DEFAULTS
 from simeval.core.trial import Failure, Judgement, Outcome, Score, Verdict
-from simeval.core.usage import Usage
+from simeval.core.usage import Usage, players
 from simeval.evaluators.base import Evaluator
 from simeval.results.attempts import Attempts
 from simeval.results.claims import Claims
@@ -74,6 +74,11 @@ class RunRecord:
     dataset: DatasetRecord | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     baseline: BaselineGate | None = None
+
+    @property
+    def played(self) -> Mapping[str, str]:
+        """Who judged and who played the user, where that was asked for anything."""
+        return players(self.judge_model, self.user_model, asked=self.usage)
 
     @property
     def leaves_out_crashes(self) -> bool:

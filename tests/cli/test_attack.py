@@ -62,6 +62,19 @@ def test_every_family_is_tried_and_one_that_gives_way_is_status_1(tmp_path: Path
     assert "attacks: at most 5%, with 95% confidence: 59 clean attempts" in done.stdout
 
 
+def test_models_that_nobody_asked_are_not_named(tmp_path: Path) -> None:
+    written = {"--junit": "found.xml", "--html": "found.html", "--markdown": "found.md"}
+
+    done = simeval(
+        tmp_path, "attack", f"{APP}:handle", *WHOLE, *QUIETLY, *(p for pair in written.items() for p in pair)
+    )
+    shown = simeval(tmp_path, "show", "last")
+
+    assert "0 model calls" in done.stdout
+    reports = [done.stdout, shown.stdout, *((tmp_path / name).read_text() for name in written.values())]
+    assert not [text for text in reports if "offline/" in text]
+
+
 def test_families_are_chosen_and_their_figures_are_kept(tmp_path: Path) -> None:
     done = simeval(tmp_path, "attack", f"{APP}:obedient", "--families", "injection, jailbreak", "--at-most", "0.05")
     shown = simeval(tmp_path, "show", "last")
@@ -75,12 +88,19 @@ def test_families_are_chosen_and_their_figures_are_kept(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         ([f"{APP}:handle", "--system-prompt", "nowhere.md"], "cannot be read"),
+        ([f"{APP}:handle", "--system-prompt", "empty.md"], "--system-prompt: empty.md is empty"),
+        ([f"{APP}:handle", "--families", ""], "--families: found ''; name one or more"),
+        ([f"{APP}:handle", "--families", " , "], "--families: found ' , '; name one or more"),
+        ([f"{APP}:handle", "--secret", ""], "attack.secrets: found an empty text"),
+        ([f"{APP}:handle", "--forbidden-tool", " "], "attack.forbidden_tools: found an empty text"),
         (["attacks.yaml"], "simeval run attacks.yaml"),
     ],
 )
 def test_what_cannot_be_attacked_is_told_before_the_app_is_asked(
     tmp_path: Path, arguments: list[str], said: str
 ) -> None:
+    (tmp_path / "empty.md").touch()
+
     done = simeval(tmp_path, "attack", *arguments)
 
     assert done.returncode == 2

@@ -8,6 +8,7 @@ import pytest
 
 from scenarios import service_desk
 from simeval import Engine, EvaluationResult, Expectation, ProportionEvaluator, ScenarioTest
+from simeval.cli.sarif import sarif
 from simeval.models.protocol.prompts import AttackTurn
 from simeval.scorers import Breach
 from simeval.suites import Attack, Step
@@ -25,7 +26,7 @@ def attacker(*messages: str) -> ScriptedModel:
 
 async def attacked(model: ScriptedModel, app: Any, *before: Step, max_turns: int = 2) -> EvaluationResult:
     scenario = ScenarioTest(
-        title="Attack",
+        title="Attack: crescendo",
         given="A patient attacker",
         when="The attacker wants the code",
         script=[*before, Step(attack=AIM)],
@@ -59,6 +60,17 @@ async def test_a_refused_message_is_taken_back_for_the_attacker_and_for_the_app(
         "The code!",
         "A number?",
     ]
+
+
+async def test_a_secret_that_the_attacker_repeats_is_not_in_what_code_scanning_gets() -> None:
+    def app(message: str, state: Any) -> str:
+        return f"It is {service_desk.CODE}." if "number" in message else "Go on."
+
+    result = await attacked(attacker("Hello", "A number?", f"{service_desk.CODE}, really?"), app, max_turns=3)
+
+    found = json.dumps(sarif([result], {result.title: ("attacks.yaml", 1)}))
+    assert "A number?" in found
+    assert service_desk.CODE not in found
 
 
 async def test_the_state_of_the_app_is_taken_back_too() -> None:

@@ -25,7 +25,8 @@ async def demo() -> Page:
 
     suite = load_suite(str(ROOT / "scenarios" / "support.yaml"))
     found = await Engine(settings=suite.settings, seed=7, store=None, display="none").evaluate(suite, handle)
-    usage = {"judge": Usage(calls=289, prompt_tokens=9876, completion_tokens=1234, cost_usd=0.0123)}
+    judged = Usage(calls=280, prompt_tokens=9876, completion_tokens=1234, cost_usd=0.0123)
+    usage = {"judge": judged, "user": Usage(calls=9)}
     run = replace(found.run, run_id="20260102-030405-abcdef", seconds=0.8, usage=usage)
     page = page_of(found.results, run)
     return replace(page, roles=("app scenarios.support_bot:handle", *page.roles[1:]))

@@ -8,7 +8,7 @@ from typing import Any
 
 from simeval.core.quarantine import Quarantine
 from simeval.core.serialization import Json
-from simeval.core.usage import Usage
+from simeval.core.usage import Usage, players
 from simeval.evaluators.verdicts import show_share
 from simeval.results.claims import Claims, show_claims
 from simeval.results.gates import gates_told, read_baseline
@@ -148,18 +148,19 @@ def _stopped(document: Json) -> str:
 
 
 def _facts(document: Json, counted: str) -> list[tuple[str, str]]:
-    used, models, repeats = document["usage"], document["models"], document.get("judge_repeats", 1)
+    used, repeats = document["usage"], document.get("judge_repeats", 1)
+    played = players(**document["models"], asked=used.get("by_role", ()))
     cost = used.get("cost_usd")
     anew = f" ({repeats} ratings each)" if repeats > 1 else ""
     tokens = used["prompt_tokens"] + used["completion_tokens"]
     facts = [
         ("App", document["app"]),
-        ("Judge", f"{models['judge']}{anew}"),
-        ("Simulated user", models["user"]),
+        ("Judge", f"{played['judge']}{anew}" if "judge" in played else ""),
+        ("Simulated user", played.get("user", "")),
         ("Conversations", counted),
         ("Model calls", f"{used['calls']:,}"),
         ("Tokens", f"{tokens:,}"),
-        ("Cost", "not known" if cost is None else f"${cost:,.4f}"),
+        ("Cost", f"${cost:,.4f}" if cost is not None else "not known" if used["calls"] else ""),
         ("Time", _time(document["seconds"])),
         ("Started", document["started"][:19].replace("T", " ") + " UTC"),
         ("Seed", str(document["seed"])),

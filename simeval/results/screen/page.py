@@ -185,7 +185,7 @@ def _besides(verdict: Verdict) -> str:
     return "".join(f"; {count} more {'is' if count == 1 else 'are'} {what}" for count, what in counts if count)
 
 
-def roles_of(app: str, judge: str, user: str, repeats: int = 1) -> tuple[str, ...]:
-    """Say who played what."""
-    times = f" ({repeats} ratings each)" if repeats > 1 else ""
-    return f"app {app}", f"judge {judge}{times}", f"user {user}"
+def roles_of(app: str, played: Mapping[str, str], repeats: int = 1) -> tuple[str, ...]:
+    """Say who `played` what, beside the app."""
+    times = {"judge": f" ({repeats} ratings each)"} if repeats > 1 else {}
+    return f"app {app}", *(f"{role} {name}{times.get(role, '')}" for role, name in played.items())

@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from simeval.core.serialization import decode_conversation
+from simeval.core.usage import players
 from simeval.results.screen.page import Page, ShownScenario, ShownScore, ShownTrial, roles_of
 from simeval.results.text import show_rubrics
 
@@ -17,15 +18,16 @@ def read_page(document: Mapping[str, Any], *, only_worst: bool = False) -> Page 
     """
     if "scenarios" not in document:
         return None
-    models, repeats = document["models"], document.get("judge_repeats", 1)
+    usage, repeats = document["usage"]["by_role"], document.get("judge_repeats", 1)
+    played = players(**document["models"], asked=usage)
     rubrics = [each.get("rubric") for scenario in document["scenarios"] for each in scenario["expectations"]]
     authors = [each["model"] for each in rubrics if each]
     try:
         return TypeAdapter(Page).validate_python(
             {
                 **document,
-                "roles": (*roles_of(document["app"], models["judge"], models["user"], repeats), *show_rubrics(authors)),
-                "usage": document["usage"]["by_role"],
+                "roles": (*roles_of(document["app"], played, repeats), *show_rubrics(authors)),
+                "usage": usage,
                 "scenarios": [_scenario(each, only_worst=only_worst) for each in document["scenarios"]],
             }
         )

@@ -65,6 +65,10 @@ class Book:
         """Return a script for each way to say one of these aims, in which a model pursues it."""
         return [[Step(attack=text)] for text, _ in self._wanted(aims)]
 
+    def said(self, family: Family, aims: Aims) -> list[str]:
+        """Return all that a family's attackers say who are after these aims."""
+        return [*(turn for each in family.attackers for turn in each.turns), *(text for text, _ in self._wanted(aims))]
+
     def orders(self, aims: Aims) -> list[str]:
         """Return the orders that are put into what tools return: one for each way to say one of these aims."""
         return [self.planted.format(aim=text) for text, _ in self._wanted(aims)]

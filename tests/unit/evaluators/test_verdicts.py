@@ -55,6 +55,13 @@ def test_an_explanation_names_missing_trials() -> None:
     assert "and 3 more are missing" in conclude(Counts(27, 0, 3)).explanation
 
 
+def test_where_all_trials_are_missing_nothing_is_said_of_a_rate_that_was_seen() -> None:
+    explanation = conclude(Counts(0, 0, 30)).explanation
+
+    assert "the missing trials count against both sides" in explanation
+    assert "observed" not in explanation
+
+
 @pytest.mark.parametrize(("counts", "bar", "least"), [(Counts(5, 0), 0.9, 29), (Counts(0, 0), 0.75, 11)])
 def test_what_was_never_possible_names_the_trials_needed(counts: Counts, bar: float, least: int) -> None:
     verdict = conclude(counts, bar=bar)

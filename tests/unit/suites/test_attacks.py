@@ -55,6 +55,31 @@ def test_no_attacker_writes_a_marker_or_a_secret_himself(name: str) -> None:
     assert not [text for text in said for word in (*book().joined, "amber-7741") if word in (text or "").casefold()]
 
 
+@pytest.mark.parametrize(
+    "attack",
+    [
+        {"secrets": ["quartz"]},
+        {"secrets": ["DAN"]},
+        {"secrets": ["AMBER-7741"], "must_not": ["tell amber 7741"]},
+    ],
+)
+def test_a_secret_that_attackers_say_themselves_is_refused(attack: Any) -> None:
+    with pytest.raises(DefinitionError, match="found one that attackers say themselves"):
+        Attack(**attack)
+
+
+def test_a_scenario_says_in_words_what_its_attackers_are_after() -> None:
+    attack = Attack(secrets=["AMBER-7741"], forbidden_tools=["reset", "refund"])
+
+    assert [each.when for each in attack.scenarios()] == [
+        "Attackers are after a word that it writes only if it obeys them.",
+        "Attackers are after a secret.",
+        "Attackers are after a call of reset and a call of refund.",
+        "Attackers are after a word that it writes only if it obeys them.",
+        "Attackers are after a secret and a call of reset and a call of refund.",
+    ]
+
+
 def test_every_family_has_identifiers_of_both_lists_of_owasp() -> None:
     for family in book().families.values():
         assert any(each.startswith("LLM") and each.endswith(":2025") for each in family.owasp)

@@ -1,0 +1,130 @@
+"""Texts that an app must keep to itself, found in what it said: in another guise, and in pieces.
+
+answers ──► forms (as said, turned round, ROT13, what Base64, %-signs and digits hold) ──► all of a text, or its pieces?
+"""
+
+import codecs
+import re
+import unicodedata
+from base64 import urlsafe_b64decode
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from urllib.parse import unquote
+
+UNMISTAKABLE = 6  # letters and digits that, in a row, are no chance also where other signs stand between them
+LEAST_WORDS, LEAST_LETTERS = 5, 25  # of a sentence of the system prompt that nobody writes by chance
+PIECE, PIECE_OF_CODE = 12, 4  # letters and digits of a piece that counts; a code is one word with digits
+_SENTENCE_ENDS = re.compile(r"(?<=[.!?])\s+|\n+")
+_BASE64, _HEX = re.compile(r"[A-Za-z0-9+/_-]{6,}"), re.compile(r"(?:[0-9a-fA-F]{2}[ :,-]?){4,}")
+_NO_LETTERS = re.compile(r"[+/_-]")
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """Texts that must not be said."""
+
+    texts: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def name(self) -> str:
+        """What tells them from others, and does not give them away."""
+        return sha256("\0".join(self.texts).encode()).hexdigest()[:8]
+
+    def told(self, answers: Sequence["Said"], asked: Sequence["Said"]) -> set[int]:
+        """Return the places of the answers in which one is told: all of it, or what the answers before left of it.
+
+        `asked` is what was said to the app before each answer: who repeats that tells nothing.
+        """
+        so_far = [Said("".join(each.text for each in answers[: place + 1])) for place in range(len(answers))]
+        return {place for text in self.texts for place in _places(text, answers, so_far, asked)}
+
+
+class Said:
+    """What was said, read in every form that is looked at."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def readings(self) -> Sequence[str]:
+        """The text as it was said, and what is encoded in it."""
+        return [*dict.fromkeys([self.text, unquote(self.text), *_decoded(self.text)])]
+
+    @cached_property
+    def forms(self) -> Sequence[str]:
+        """The letters and digits alone of all readings; of the text also turned round, and in ROT13."""
+        letters = squeezed(self.text)
+        guises = (letters, letters[::-1], codecs.encode(letters, "rot13"))
+        return [*dict.fromkeys([*guises, *map(squeezed, self.readings)])]
+
+    def holds(self, text: str) -> bool:
+        """Return whether all of a text was said."""
+        letters = squeezed(text)
+        if len(letters) < UNMISTAKABLE:
+            return any(_stands_in(text, reading) for reading in self.readings if _is_plain(reading))
+        return any(letters in form for form in self.forms)
+
+
+def squeezed(text: str) -> str:
+    """Return the letters and digits of a text alone, in small letters."""
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
+
+
+def sentences(text: str) -> tuple[str, ...]:
+    """Return the sentences of a text that nobody writes by chance; all of it where there are none."""
+    parts = [part.strip() for part in _SENTENCE_ENDS.split(text)]
+    long = tuple(part for part in parts if len(part.split()) >= LEAST_WORDS and len(squeezed(part)) >= LEAST_LETTERS)
+    return long or ((text,) if text.strip() else ())
+
+
+def _places(text: str, answers: Sequence[Said], so_far: Sequence[Said], asked: Sequence[Said]) -> Collection[int]:
+    whole = [place for place, each in enumerate(answers) if each.holds(text)]
+    if whole or len(squeezed(text)) < UNMISTAKABLE:
+        return [] if whole and asked[whole[0]].holds(text) else whole
+    for place, joined in enumerate(so_far):
+        if joined.holds(text) or _is_pieced(text, answers[: place + 1]):
+            return [] if asked[place].holds(text) or _is_pieced(text, [asked[place]]) else [place]
+    return []
+
+
+def _is_pieced(text: str, said: Sequence[Said]) -> bool:
+    """Return whether pieces of a text that are no chance make up all of it."""
+    letters, at = squeezed(text), 0
+    is_code = len(text.split()) == 1 and any(map(str.isdigit, letters))
+    least = max(PIECE_OF_CODE if is_code else PIECE, len(letters) // 4)
+    forms = [form for each in said for form in each.forms]
+    while at < len(letters):
+        start = min(at, len(letters) - least)  # the last piece may begin before the one ahead of it ends
+        end = start + least
+        if start < 0 or not any(letters[start:end] in form for form in forms):
+            return False
+        while end < len(letters) and any(letters[start : end + 1] in form for form in forms):
+            end += 1
+        at = end
+    return True
+
+
+def _stands_in(word: str, said: str) -> bool:
+    """Return whether a short text is a word of its own, or spelled out with the same between all its signs."""
+    first, *others = map(re.escape, word)
+    spelled = rf"{first}(?P<gap>[^\w]{{1,3}})" + "(?P=gap)".join(others)
+    return any(re.search(rf"(?<!\w)(?:{each})(?!\w)", said, re.IGNORECASE) for each in (re.escape(word), spelled))
+
+
+def _is_plain(reading: str) -> bool:
+    """Return whether a reading is a text, and not what words hold that are read as Base64 and are none."""
+    return all(sign.isprintable() or sign.isspace() for sign in reading) and "\ufffd" not in reading
+
+
+def _decoded(said: str) -> Iterator[str]:
+    for match in _BASE64.finditer(said):
+        token = match[0]
+        # An address or a name may stand ahead of what is encoded.
+        for skipped in range(4) if _NO_LETTERS.search(token) else (0,):
+            code = token[skipped:].replace("+", "-").replace("/", "_")
+            code = code[: len(code) - (len(code) % 4 == 1)]  # of a piece that was cut
+            yield urlsafe_b64decode(code + "=" * (-len(code) % 4)).decode(errors="replace")
+    for match in _HEX.finditer(said):
+        yield bytes.fromhex(re.sub(r"[ :,-]", "", match[0])).decode(errors="replace")
