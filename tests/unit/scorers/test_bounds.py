@@ -20,6 +20,8 @@ from simeval.scorers import (
     TokenF1,
 )
 
+pytest.importorskip("vaderSentiment", reason="the extra 'sentiment' is not installed")
+
 LEXICON = SentimentScorer("lexicon")
 STABILITY = Stability(encoder="hashed")
 ALIGNMENT = Alignment(persona=Persona(id="it", examples=["A new one ships today."]), encoder="hashed")
