@@ -19,6 +19,7 @@ from simeval.analysis.evidence import (
     least_trials,
     mean_evidence,
     paired_evidence,
+    rise,
     share_interval,
     unpaired_evidence,
 )
@@ -31,7 +32,6 @@ from simeval.evaluators.verdicts import say_p, show_share
 from simeval.results.estimates import student_interval
 
 ALPHA = DEFAULTS.significance_level
-SAME = 1e-12  # between values that differ by rounding only
 STOPPED_EARLY = (
     "a run stopped early on its data, so only the trials it had can be compared and the error rates are no longer "
     "exact; run both with --no-early-stopping for exact error rates"
@@ -174,7 +174,7 @@ def _described(row: Matched, rules: _Rules) -> tuple[float, float] | None:
         return None
     if row.is_binary:
         return share_interval(_are(1.0, row.before), _are(1.0, row.now), alpha=rules.alpha)
-    return student_interval([new - old for old, new in known_pairs(row.before, row.now)], rules.alpha)
+    return student_interval([rise(old, new) for old, new in known_pairs(row.before, row.now)], rules.alpha)
 
 
 def _are(wanted: float, values: Values) -> list[bool | None]:
@@ -194,7 +194,7 @@ def _is_same(row: Matched) -> bool:
     if row.places is None:
         old, new = ([value for value in values if value is not None] for values in (row.before, row.now))
         return sorted(old) == sorted(new)
-    return all(abs(new - old) <= SAME for old, new in known_pairs(row.before, row.now))
+    return not any(rise(old, new) for old, new in known_pairs(row.before, row.now))
 
 
 def _sides(row: Matched) -> tuple[Side, Side]:
@@ -219,7 +219,7 @@ def _turned(row: Matched) -> dict[str, tuple[PairChange, ...]]:
     found = [
         PairChange(key=key, index=index, before=float(old), now=float(new))
         for (key, index), old, new in zip(row.places or (), row.before, row.now, strict=row.places is not None)
-        if old is not None and new is not None and abs(new - old) > SAME
+        if old is not None and new is not None and rise(old, new)
     ]
     found.sort(key=lambda each: (-abs(each.now - each.before), each.index))
     if row.direction not in ("higher", "lower"):

@@ -7,7 +7,7 @@ whatever made values missing.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, log
+from math import ceil, isclose, log
 from statistics import NormalDist
 from typing import Literal, TypeVar
 
@@ -27,6 +27,7 @@ Missing = Literal["filled in", "left out"]
 of means nothing is found where more than a tenth is missing.
 """
 
+SAME = 1e-12  # between values that differ by rounding only, of values above 1 in their own scale
 MOST_MISSING = 0.1  # the share of values left out with which something is still found on a mean
 
 
@@ -93,7 +94,7 @@ def unpaired_evidence(before: Outcomes, now: Outcomes, *, margin: float, alpha: 
 
 def mean_evidence(before: Values, now: Values, *, sign: int, alpha: float, missing: Missing) -> Evidence:
     """Test pairs of numbers, of which higher ones are better where `sign` is 1, lower ones where it is -1."""
-    differences = [new - old for old, new in known_pairs(before, now)]
+    differences = [rise(old, new) for old, new in known_pairs(before, now)]
     interval, lost = student_interval(differences, alpha), len(before) - len(differences)
     if missing == "left out" and lost > MOST_MISSING * len(before):
         method = f"none: {lost} of {len(before)} examples lack a value in one of the runs"
@@ -123,6 +124,11 @@ def share_interval(before: Outcomes, now: Outcomes, *, alpha: float) -> Interval
 def known_pairs(before: Sequence[Value | None], now: Sequence[Value | None]) -> list[tuple[Value, Value]]:
     """Return the pairs that have a value in both runs."""
     return [(old, new) for old, new in zip(before, now, strict=True) if old is not None and new is not None]
+
+
+def rise(old: float, new: float) -> float:
+    """Return new - old; 0 where only rounding tells them apart, as a mean of equal values may differ from each."""
+    return 0.0 if isclose(new, old, rel_tol=SAME, abs_tol=SAME) else new - old
 
 
 def least_trials(*, margin: float, alpha: float) -> int:
@@ -170,7 +176,7 @@ def _gains(before: Values, now: Values, sign: int) -> tuple[list[float], list[fl
 
     def gains(old_missing: float, new_missing: float) -> list[float]:
         return [
-            (new_missing if new is None else sign * new) - (old_missing if old is None else sign * old)
+            rise(old_missing if old is None else sign * old, new_missing if new is None else sign * new)
             for old, new in zip(before, now, strict=True)
         ]
 

@@ -60,13 +60,13 @@ class ManyRuns:
 
 def many_text(many: ManyRuns, terminal: Terminal = PLAIN) -> str:
     """Write several comparisons for a terminal: a line for each run, one table, and how sure it is."""
-    first, noun = many.comparisons[0], noun_of(many.comparisons[0])
+    first, noun, names = many.comparisons[0], noun_of(many.comparisons[0]), _names(many.comparisons)
     lines: list[str] = []
-    for comparison in many.comparisons:
+    for comparison, name in zip(many.comparisons, names, strict=True):
         mark = terminal.paint(comparison.finding.upper(), "bold", COLOURS[comparison.finding])
-        said = f"{_name(comparison)}: {told_of(comparison, noun)}; {gate_of(comparison).partition(' (')[0]}"
+        said = f"{name}: {told_of(comparison, noun)}; {gate_of(comparison).partition(' (')[0]}"
         lines += terminal.wrap(said, first=f"{mark}  ")
-    headers = [noun, "baseline", *map(_name, many.comparisons)]
+    headers = [noun, "baseline", *names]
     by_run = [{_key(change): change for change in each.changes} for each in many.comparisons]
     worst = {
         key: min(WORST_FIRST.index(found[key].finding) for found in by_run if key in found)
@@ -97,8 +97,12 @@ def encode_many(many: ManyRuns) -> dict[str, Any]:
     }
 
 
-def _name(comparison: Comparison) -> str:
-    return one_line(comparison.candidate.app or comparison.candidate.run_id)
+def _names(comparisons: Sequence[Comparison]) -> list[str]:
+    """Return what tells the candidates apart: their apps, with the runs where several are of one app."""
+    runs = [each.candidate for each in comparisons]
+    apps = [each.app for each in runs]
+    shown = [f"{each.app} ({each.run_id})" if apps.count(each.app) > 1 else each.app for each in runs]
+    return [one_line(name if each.app else each.run_id) for name, each in zip(shown, runs, strict=True)]
 
 
 def _key(change: Change) -> tuple[str, ...]:

@@ -72,7 +72,7 @@ def _direction(head: Json, metric: str) -> Direction:
     cuts = {each["label"]: cut for each in expectations for verdict in each["verdicts"] if (cut := verdict.get("cut"))}
     sign: Any = cuts.get(metric, {}).get("sign")
     found = declared.get(metric) or _SIGNS.get(sign) or direction_by_name(*_parted(metric))
-    if metric == "seconds":
+    if metric == "seconds" and found is None:
         return "lower"
     if found not in ("higher", "lower"):
         do = f"let its scorer say it (direction=), or choose by --where {metric!r} with a bar"

@@ -1,12 +1,13 @@
 """For those who have a loop of their own: what it asked, answered and scored is logged, and concluded on at the end."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from simeval.core.direction import Directions
-from simeval.datasets.dataset import REFERENCE, Dataset
+from simeval.core.serialization import opened
+from simeval.datasets.dataset import REFERENCE, Dataset, Example
 from simeval.datasets.files import dataset_of
 from simeval.engine.engine import Engine
 from simeval.errors import DefinitionError
@@ -28,7 +29,7 @@ class EvaluationLogger:
     name: str = "logged"
     engine: Engine = field(default_factory=Engine)
     directions: Mapping[str, Directions] = field(default_factory=dict)
-    _rows: list[dict[str, Any]] = field(default_factory=list, init=False, repr=False)
+    _logged: list[Example] = field(default_factory=list, init=False, repr=False)
 
     def log(
         self, output: Any, *, inputs: Mapping[str, Any] | str = "", scores: Mapping[str, Any], reference: Any = None
@@ -36,9 +37,18 @@ class EvaluationLogger:
         """Take one answer of the app: what it said, what it was asked, what was measured of it, what would be right.
 
         A score is whatever a scorer may return: a number, a boolean, a text, or a dict of them, with a `comment` too.
+        Inputs that others have and this one has not are null. Raises DefinitionError for what cannot be logged: an
+        answer that is nothing, or no text and nothing that JSON has, or an input with a name that is taken.
         """
         given = {"input": inputs} if isinstance(inputs, str) else dict(inputs)
-        self._rows.append({**given, REFERENCE: reference, ANSWER: output, LOGGED: dict(scores)})
+        if taken := [name for name in (REFERENCE, ANSWER, LOGGED) if name in given]:
+            do = "call it otherwise, or give it as reference="
+            raise DefinitionError(f"EvaluationLogger {self.name!r}", found=f"an input is called {taken[0]!r}", do=do)
+        right = {} if reference is None else {REFERENCE: reference}
+        said = {ANSWER: opened(output), LOGGED: opened(dict(scores))}
+        example = Example(inputs=given, outputs=right, metadata=said)
+        dataset_of([example], name=self.name, recorded=ANSWER)  # what cannot be used is refused where it is logged
+        self._logged.append(example)
 
     async def conclude(
         self,
@@ -52,26 +62,28 @@ class EvaluationLogger:
         More `scorers` measure the logged answers, too. An answer that was logged without a score that others have is
         missing there. Raises as `Engine.experiment`.
         """
-        names = dict.fromkeys(name for row in self._rows for name in row[LOGGED])
+        names = dict.fromkeys(name for each in self._logged for name in each.metadata[LOGGED])
         logged = [FunctionScorer(partial(_logged, name), name, direction=self.directions.get(name)) for name in names]
         return await self.engine.experiment(self._dataset(), scorers=[*logged, *scorers], then=then, metadata=metadata)
 
     def _dataset(self) -> Dataset:
-        if not self._rows:
+        if not self._logged:
             do = "call log(output, scores={...}) for each answer first"
             raise DefinitionError(f"EvaluationLogger {self.name!r}", found="nothing was logged", do=do)
-        inputs = [name for name in self._rows[0] if name not in (REFERENCE, ANSWER, LOGGED)]
-        has_reference = any(row[REFERENCE] is not None for row in self._rows)
-        rows = self._rows if has_reference else [_without(row, REFERENCE) for row in self._rows]
-        outputs = REFERENCE if has_reference else ()
-        return dataset_of(rows, name=self.name, inputs=inputs, outputs=outputs, recorded=ANSWER)
+        inputs = dict.fromkeys(name for each in self._logged for name in each.inputs)
+        right = dict.fromkeys(name for each in self._logged for name in each.outputs)
+        return dataset_of(
+            [
+                replace(each, inputs={**inputs, **each.inputs}, outputs={**right, **each.outputs})
+                for each in self._logged
+            ],
+            name=self.name,
+            kind="kv",
+            recorded=ANSWER,
+        )
 
 
 def _logged(name: str, *, logged_scores: Mapping[str, Any]) -> Any:
     if name not in logged_scores:
         raise ValueError(f"no score {name!r} was logged for this answer")
     return logged_scores[name]
-
-
-def _without(row: Mapping[str, Any], left_out: str) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name != left_out}

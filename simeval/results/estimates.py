@@ -41,27 +41,18 @@ def estimate_share(values: Sequence[float], repetitions: int = 1, *, alpha: floa
 
 
 def estimate_repeated(values: Sequence[float], repetitions: int, *, alpha: float = ALPHA) -> Mapping[str, Estimate]:
-    """Estimate pass^k and pass@k, the chances that all and that at least one of k repetitions are good, by their names.
+    """Estimate pass^k and pass@k, the shares of examples of whose k repetitions all, and at least one, are good.
 
-    `values` are those of `estimate_share`; k is `repetitions`, and an example that lacks one is left out. The interval,
-    for an error of `alpha` on each side, takes examples as clusters. Empty without repetitions.
+    `values` are those of `estimate_share`; k is `repetitions`, and an example that lacks one is left out. An example is
+    a yes or a no, so that the interval is Clopper and Pearson's. Empty without repetitions.
     """
-    from simeval.stats.repeated import pass_at_k, pass_hat_k
-
     table = np.asarray(values, dtype=float).reshape(-1, repetitions)
     whole = table[~np.isnan(table).any(axis=1)]
     if repetitions == 1 or not len(whole):
         return {}
-    good, times = whole.sum(axis=1).astype(int).tolist(), [repetitions] * len(whole)
-    found = {
-        f"pass{sign}{repetitions}": chance(good, times, repetitions, alpha=alpha)
-        for sign, chance in (("^", pass_hat_k), ("@", pass_at_k))
-    }
     return {
-        name: Estimate(
-            value=each.value, n=each.n_tasks, interval=(each.low, each.high), method="Student's t, by example"
-        )
-        for name, each in found.items()
+        f"pass^{repetitions}": estimate_share(whole.all(axis=1), alpha=alpha),
+        f"pass@{repetitions}": estimate_share(whole.any(axis=1), alpha=alpha),
     }
 
 

@@ -28,10 +28,14 @@ _WORDS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0, "missing": None}
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One condition on a row: a metric, or `seconds`, and the value it is held against; None stands for missing."""
+    """One condition on a row: a metric, or `seconds`, and what it is held against.
+
+    `text` is that as it was written, for categories; `value` the number it says, where it says one, None for missing.
+    """
 
     metric: str
     sign: str
+    text: str
     value: float | str | None
 
     @classmethod
@@ -44,24 +48,22 @@ class Condition:
         value = _WORDS.get(word.casefold(), word) if word.casefold() in _WORDS else _number(word)
         if sign in ("<", ">", "<=", ">=") and not isinstance(value, float):
             raise DefinitionError("--where", found=f"found {word!r} in {text!r}", do="give a number, or use = or !=")
-        return cls(metric, sign, value)
+        return cls(metric, sign, word, value)
 
     def holds(self, row: Row) -> bool:
         """Return whether a row meets it; a value that is missing meets only what asks for that."""
         found = value_of(row, self.metric)
         if self.value is None:
             return (found is None) == (self.sign == "=")
-        if found is None or isinstance(found, str) != isinstance(self.value, str):
-            return False
-        return _SIGNS[self.sign](found, self.value)
+        if isinstance(found, str):  # a category may be called yes, or 5
+            return self.sign in ("=", "!=") and _SIGNS[self.sign](found, self.text)
+        return found is not None and not isinstance(self.value, str) and _SIGNS[self.sign](found, self.value)
 
 
 def value_of(row: Row, metric: str) -> float | bool | str | None:
-    """Return a value of a row; None where there is none."""
-    if metric == "seconds":
-        return row.seconds
+    """Return a value of a row; None where there is none. A metric called seconds goes before the app's."""
     score = row.scores.get(metric)
-    return score.value if score else None
+    return score.value if score else row.seconds if metric == "seconds" else None
 
 
 def chosen_rows(

@@ -79,14 +79,18 @@ class Row:
         }
 
     def flat(self) -> dict[str, object]:
-        """Return the row as the cells of a table, by their columns; what is no number and no text is JSON."""
+        """Return the row as the cells of a table, by their columns; what is no number and no text is JSON.
+
+        A metric that is called like a column of its own has "scores." before its name.
+        """
         which = {"example": self.example} if self.example else {"scenario": self.title}
         found: dict[str, object] = {**which, "trial": self.trial, "repetition": self.repetition}
         found |= {f"inputs.{name}": _cell(value) for name, value in self.inputs.items()}
         found |= {"output": _cell(self.output), "reference": _cell(self.reference), "seconds": self.seconds}
         found["failure"] = self.failure.error if self.failure else None
-        said: set[str] = set()
-        for name, each in self.scores.items():
+        own, said = frozenset(found), set[str]()
+        for metric, each in self.scores.items():
+            name = f"scores.{metric}" if metric in own else metric
             found[name] = each.value
             if each.comment and each.comment not in said:  # of several metrics, one comment stands beside the first
                 said.add(each.comment)

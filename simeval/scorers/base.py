@@ -31,6 +31,8 @@ COLUMNS = (
     *("title", "given", "when", "facts", "expected_behavior", "seed"),
 )
 UNMAPPED: Mapping[str, str] = {}
+_WHOLE = ("conversation", "seed")  # columns that no path leads into; of a scenario these texts neither
+_TEXTS = ("output", "input", "title", "given", "when", "expected_behavior")
 _OF_THE_TRIAL = ("output", "conversation", "response", "responses", "seed")
 
 RunSync = Callable[[Callable[[], Any]], Awaitable[Any]]
@@ -101,6 +103,10 @@ class Scorer:
         require(not absent, where, found=f"column_map to {absent}", do=f"map to columns there are: {there}")
         strange = [column for column in mapped.values() if strange_part(column)]
         do = f"an answer has {', '.join(RESPONSE_PARTS)}"
+        require(not strange, where, found=f"column_map to {strange}", do=do)
+        whole = (*_WHOLE, *(_TEXTS if tuple(columns) == COLUMNS else ()))
+        strange = [each for each in mapped.values() if each not in columns and each.split(".")[0] in whole]
+        do = f"nothing is below {', '.join(whole)}; paths lead into response, responses, context and facts"
         require(not strange, where, found=f"column_map to {strange}", do=do)
         missing = [name for name in _required(self.function) if name not in mapped and name not in columns]
         do = f"name its parameters after the columns there are, or give a column_map; {there}"

@@ -5,7 +5,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from simeval.core.bounds import Bounds
+from simeval.core.bounds import COUNT, Bounds
 from simeval.core.conversation import CONTEXT, Conversation
 from simeval.core.direction import Direction
 from simeval.core.preparation import Preparation
@@ -53,7 +53,7 @@ class EachTurn(ColumnScorer):
 
     def bounds_of(self, path: str) -> Bounds | None:
         inner, _, summary = path.rpartition(".")
-        return self.scorer.bounds_of(inner) if summary in SUMMARIES else None
+        return self.scorer.bounds_of(inner) if summary in SUMMARIES else COUNT
 
     def bind(self, callers: Callers) -> Scorer:
         bound = copy(self)

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
+from simeval.core.bounds import COUNT, BoundsByPath
 from simeval.core.direction import by_path
 from simeval.core.validation import require
 from simeval.scorers.base import ColumnScorer
@@ -22,6 +23,7 @@ class PeoplesFeedback(ColumnScorer):
     default_score = "score"
     paths = ("score", "people")
     direction = by_path(higher=["score"], none=["people"])
+    bounds: ClassVar[BoundsByPath] = {"people": COUNT}
     quick = True
 
     def __post_init__(self) -> None:

@@ -8,6 +8,7 @@ from simeval.core.conversation import CONTEXT, Conversation, Message
 
 LAST, EVERY = "response", "responses"  # the columns; a path leads into them, such as "response.metadata.sources"
 RESPONSE_PARTS = ("content", CONTEXT, "tool_calls", "metadata", "seconds")
+_LEAVES = ("content", "seconds")  # of these, which nothing is below
 
 
 def conversation_columns(conversation: Conversation) -> dict[str, Any]:
@@ -39,7 +40,9 @@ def turns_of(conversation: Conversation) -> Iterator[dict[str, Any]]:
 def strange_part(path: str) -> bool:
     """Return whether a path leads into an answer, to what no answer has."""
     first, *rest = path.split(".")
-    return first in (LAST, EVERY) and bool(rest) and rest[0] not in RESPONSE_PARTS
+    if first not in (LAST, EVERY) or not rest:
+        return False
+    return rest[0] not in RESPONSE_PARTS or (rest[0] in _LEAVES and len(rest) > 1)
 
 
 def _parts(message: Message) -> Mapping[str, Any]:

@@ -192,6 +192,21 @@ class TestAgainst:
         }
         assert found["p_output_better"]["value"] == pytest.approx(0.5**20)
 
+    def test_what_json_wrote_of_a_run_is_measured_anew(self, folder: Path) -> None:
+        (folder / "suite.yaml").write_text(SUITE)
+        (folder / "shop.py").write_text(SHOP)
+        simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--seed", "1", "--json", "suite.json")
+        simeval(folder, "score", "chat.jsonl", "--scorers", "turn_count", "--json", "numbers.json")
+        simeval(folder, "show", "last", "--json", "experiment.json")
+        held = json.loads((folder / "suite.json").read_text("utf-8"))["scenarios"][0]["conversations"]
+        sizes = {"suite.json": len(held), "experiment.json": 20}
+
+        for file, size in sizes.items():
+            simeval(folder, "score", file, "--scorers", "mine:thanks", "--store", "none", "--json", "out.json")
+            assert json.loads((folder / "out.json").read_text("utf-8"))["metrics"][0]["n"] == size
+        without = simeval(folder, "score", "numbers.json", "--scorers", "mine:thanks")
+        assert (without.returncode, "a run without its conversations" in without.stderr) == (2, True)
+
     def test_two_runs_are_held_against_each_other(self, folder: Path) -> None:
         simeval(folder, "score", "chat.jsonl", "--scorers", "turn_count", "--json", "old.json")
         simeval(folder, "score", "chat.jsonl", "--scorers", "turn_count", "--app", "mine:again")

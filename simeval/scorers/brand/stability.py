@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from simeval.core.bounds import UNIT, BoundsByPath
+from simeval.core.bounds import COUNT, UNIT, BoundsByPath
 from simeval.core.direction import by_path
 from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import is_number, require, require_one_of
@@ -35,7 +35,13 @@ class Stability(ColumnScorer):
     default_score = "stability"
     paths = ("stability", "mean_distance", "spread", "drift", "responses", "single_response")
     direction = by_path(higher=["stability"], none=[""])  # the others are what it is worked out from
-    bounds: ClassVar[BoundsByPath] = {"stability": UNIT}
+    bounds: ClassVar[BoundsByPath] = {
+        "stability": UNIT,
+        "mean_distance": (0.0, 2.0),
+        "spread": UNIT,
+        "drift": (-2.0, 2.0),
+        "responses": COUNT,
+    }
     timeout_seconds: ClassVar[float | None] = 600.0  # the first text waits until an encoder is loaded
     encoder: Encoding = MINILM
     spread: Spread = "pairwise"

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, cast
 
 import anyio
 
+from simeval.core.bounds import COUNT, NONE, UNIT, Bounds, bounds_at
 from simeval.core.capture import first_leaf
 from simeval.core.direction import Direction, by_path
 from simeval.core.preparation import Preparation
@@ -24,6 +25,7 @@ Interval = Literal["sd", "prediction"]
 FEWEST_REFERENCES = 3
 _OPEN_TO: Mapping[Side, Direction] = {"at_most": "lower", "at_least": "higher", "both": "none"}
 WIDEST_PREDICTION = 30  # normal deviations; what lies outside of 38 is no number any more
+_WIDTHS = ("allowed_uncertainty", "calculated_uncertainty", "standard_deviation", "scale")
 ROUNDING = 1e-9  # a border that is met but for the rounding of floats is met
 
 
@@ -39,8 +41,9 @@ class Gauge(ColumnScorer):
         """What the number is called."""
         return str(self.default_score)
 
-    def bounds_of(self, path: str) -> tuple[float, float] | None:
-        return self.bounds if path == self.metric else None
+    def bounds_of(self, path: str) -> Bounds | None:
+        known = {"windows": COUNT, "spread": UNIT, "distribution": UNIT, "label_map": NONE}
+        return bounds_at({self.metric: self.bounds, **known}, path)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -73,6 +76,16 @@ class Check(ColumnScorer):
         if self.direction is None and path in (self.by.metric, "difference"):
             return _OPEN_TO[self.side]
         return super().direction_of(path)
+
+    def bounds_of(self, path: str) -> Bounds | None:
+        """Return the bounds of the gauge's number, and of what is in its unit."""
+        lowest, highest = self.by.bounds
+        known = {
+            **dict.fromkeys((self.by.metric, "expected_score", "mean_score"), (lowest, highest)),
+            "difference": (lowest - highest, highest - lowest),
+            **dict.fromkeys(_WIDTHS, COUNT),
+        }
+        return bounds_at(known, path)
 
     @property
     def where(self) -> str:

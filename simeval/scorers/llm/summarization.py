@@ -6,8 +6,9 @@ The prompts are defaults to be edited. None of them has been validated against h
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
+from simeval.core.bounds import COUNT, UNIT, BoundsByPath
 from simeval.core.direction import by_path
 from simeval.core.validation import is_number, require
 from simeval.scorers.llm.entities import ENTITY_SYSTEM, ENTITY_USER, both, entities_of
@@ -29,6 +30,7 @@ class Summarization(Graded):
     default_score = "quality"
     paths = ("quality", "entity_density", "is_entity_dense")
     direction = by_path(higher=["quality", "is_entity_dense"], none=["entity_density"])
+    bounds: ClassVar[BoundsByPath | None] = {"quality": UNIT, "entity_density": COUNT}
     dense_from: float = DENSE_FROM
     system_prompt: str = """You grade the quality of a summary of a source.
 "excellent": it has all that matters in the source, nothing that is not there, and no word too many.

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import ClassVar
 
+from simeval.core.bounds import COUNT, BoundsByPath
 from simeval.core.direction import by_path
 from simeval.scorers.base import ColumnScorer
 from simeval.scorers.values import text_of
@@ -30,6 +31,7 @@ class Readability(ColumnScorer):
     default_score = "reading_ease"
     paths = ("reading_ease", "grade", "words_per_sentence", "syllables_per_word")
     direction = by_path(higher=["reading_ease"], lower=["grade"], none=[""])
+    bounds: ClassVar[BoundsByPath] = {"words_per_sentence": COUNT, "syllables_per_word": COUNT}
     quick: ClassVar[bool] = True
 
     def score(self, output: object) -> dict[str, float]:

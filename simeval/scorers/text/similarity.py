@@ -173,6 +173,7 @@ class TokenF1(ColumnScorer):
     default_score = "f1"
     paths = ("f1", "precision", "recall")
     direction = "higher"
+    bounds: ClassVar[BoundsByPath] = UNIT
 
     def score(self, output: Any, reference: Any) -> Mapping[str, float]:
         """Return precision (of the output's words), recall (of the reference's) and F1."""
@@ -192,6 +193,7 @@ class RougeL(ColumnScorer):
     default_score = "f1"
     paths = ("f1", "precision", "recall")
     direction = "higher"
+    bounds: ClassVar[BoundsByPath] = UNIT
 
     def score(self, output: Any, reference: Any) -> Mapping[str, float]:
         """Return the share of the output's words (precision), of the reference's (recall), and F1."""

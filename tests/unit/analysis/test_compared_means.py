@@ -34,6 +34,20 @@ def test_paired_means_that_did_not_change_are_unclear_because_they_have_no_margi
     assert (change.finding, change.reason) == ("unclear", "no_margin")
 
 
+@pytest.mark.parametrize(("before", "now"), [(0.7, (0.7 + 0.7 + 0.7) / 3), (0.3, 0.1 + 0.2), (7e9, 7e9 + 1e-6)])
+def test_what_only_rounding_tells_apart_is_neither_better_nor_worse(before: float, now: float) -> None:
+    assert before != now
+    for change in (means([before] * 20, [now] * 20), means([now] * 20, [before] * 20)):
+        assert (change.finding, change.p_better, change.p_worse) == ("unclear", 1, 1)
+        assert (len(change.improved), len(change.regressed)) == (0, 0)
+
+
+def test_rounding_is_no_difference_beside_scores_that_are_missing() -> None:
+    before, now = [0.1 + 0.2] * 20, [*[0.3] * 19, None]
+
+    assert means(before, now).p_worse == 1
+
+
 def test_unpaired_means_are_only_described() -> None:
     change = means([9.0] * 30, [2.0] * 30, seed=8)
 

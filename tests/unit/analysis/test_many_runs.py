@@ -55,6 +55,16 @@ def test_one_comparison_alone_with_one_test_stays_as_it_is() -> None:
     assert ManyRuns.of([alone]).comparisons == (alone,)
 
 
+def test_runs_of_one_app_are_told_apart_by_their_ids() -> None:
+    many = ManyRuns.of([compare(BASELINE, each) for each in (of(0, 0, app="same"), of(20, 0, app="same"), WORSE)])
+
+    told = many_text(many, Terminal(width=200))
+
+    assert "same (same (0, 0)): " in told
+    assert "same (same (20, 0)): " in told
+    assert "bad: " in told
+
+
 @pytest.mark.parametrize("width", [60, 80, 140])
 def test_the_table_has_a_column_for_each_run_and_the_worst_first(width: int) -> None:
     many = ManyRuns.of([compare(BASELINE, each) for each in (WORSE, of(0, 7, app="other"))])

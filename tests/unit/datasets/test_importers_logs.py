@@ -347,3 +347,21 @@ class TestOurOwn:
 
         assert (log.dataset.kind, len(log.dataset)) == ("llm", 1)
         assert log.problems[0].reason == "it has neither inputs nor a conversation"
+
+
+def test_of_a_run_what_the_app_failed_on_is_no_conversation_to_measure(tmp_path: Path) -> None:
+    said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    held = [{"index": index, "turns": said, "writing_style": {}, "ended": "recorded"} for index in range(4)]
+    errors = [{"index": 1, "stage": "app", "error": "down"}, {"index": 2, "stage": "scorer", "error": "not this one"}]
+    scenario = {"title": "Greets", "errors": errors, "conversations": held}
+    experiment = {
+        "examples": {"crashed": [0]},
+        "answered": [{"example": "a", "repetition": 0, **each} for each in held],
+    }
+    (tmp_path / "suite.json").write_text(json.dumps({"simeval": "1", "run_id": "one", "scenarios": [scenario]}))
+    (tmp_path / "experiment.json").write_text(json.dumps({"simeval": "1", "run_id": "two", **experiment}))
+
+    assert [each.example_id for each in import_log(tmp_path / "suite.json").dataset] == [
+        f"Greets {n}" for n in (0, 2, 3)
+    ]
+    assert len(import_log(tmp_path / "experiment.json").dataset) == 3

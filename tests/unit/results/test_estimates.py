@@ -16,6 +16,13 @@ def test_pass_hat_k_counts_examples_of_which_all_repetitions_are_good() -> None:
     assert found["pass^2"].n == 4
 
 
+def test_pass_hat_k_is_a_share_of_examples_with_the_exact_interval_of_one() -> None:
+    found = estimate_repeated([1, 1, 1] * 39 + [1, 0, 0], repetitions=3)
+
+    assert found["pass^3"] == estimate_share([1] * 39 + [0])
+    assert found["pass@3"] == estimate_share([1] * 40)
+
+
 def test_an_example_that_lacks_a_repetition_is_left_out() -> None:
     found = estimate_repeated([1, 1, nan, 1], repetitions=2)
 

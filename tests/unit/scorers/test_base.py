@@ -192,3 +192,15 @@ async def test_a_class_of_ones_own_takes_a_column_map_when_it_is_made() -> None:
 def test_a_column_map_given_when_it_is_made_is_checked_before_a_run() -> None:
     with pytest.raises(DefinitionError, match="column_map for"):
         Asks(column_map={"question": "input"}).check()
+
+
+@pytest.mark.parametrize(
+    "path", ["title.x", "output.answer", "conversation.turns", "seed.x", "response.content.x", "responses.seconds.x"]
+)
+def test_a_path_into_what_nothing_is_below_is_refused_before_a_run(path: str) -> None:
+    with pytest.raises(DefinitionError, match=r"scorer within: found .column_map to"):
+        scorer(lambda part: 1.0, name="within", column_map={"part": path}).check()
+
+
+def test_a_path_into_an_example_s_own_answer_is_none_of_those() -> None:
+    scorer(lambda part: 1.0, name="within", column_map={"part": "output.answer"}).check(("output", "question"))

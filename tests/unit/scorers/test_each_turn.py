@@ -1,5 +1,6 @@
 """Each turn: a scorer of one answer on every answer of a conversation, each with its own columns."""
 
+from math import inf
 from typing import Any
 
 import pytest
@@ -81,7 +82,7 @@ def test_the_worst_turn_is_concluded_on_and_directions_and_bounds_are_the_scorer
     faithful = EachTurn(Faithfulness())
     assert (faithful.name, faithful.default_score) == ("Faithfulness by turn", "faithfulness.min")
     assert faithful.paths == ("faithfulness.min", "faithfulness.mean", "faithfulness.max")
-    assert (faithful.bounds_of("faithfulness.mean"), faithful.bounds_of("turns")) == ((0, 1), None)
+    assert (faithful.bounds_of("faithfulness.mean"), faithful.bounds_of("turns")) == ((0, 1), (0, inf))
     assert (faithful.direction_of("faithfulness.mean"), faithful.direction_of("turns")) == ("higher", "none")
 
 
