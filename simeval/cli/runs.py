@@ -126,9 +126,10 @@ def _columns(runs: Sequence[RunSummary], metrics: Sequence[str]) -> dict[str, li
 
 
 def _outcome(run: RunSummary) -> str:
-    if run.status == "finished":
-        return run.outcome or run.status
-    return f"{run.outcome}, {run.status}" if run.outcome else run.status
+    said = [run.outcome] if run.outcome else []
+    if run.baseline_met is False:
+        said.append("baseline not met")
+    return ", ".join([*said, run.status] if run.status != "finished" or not said else said)
 
 
 def _listed(metadata: Mapping[str, Any]) -> str:

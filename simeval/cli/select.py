@@ -53,7 +53,7 @@ def _select(
     write_json(json_path, found.encoded())
     if stopped := found.run.run.stopped:
         return INTERRUPTED if stopped.startswith(INTERRUPT) else NOT_COMPLETED
-    return FOUND if found.best else CANNOT_TELL
+    return NOT_COMPLETED if found.unmeasured else FOUND if found.best else CANNOT_TELL
 
 
 async def _found(engine: Engine, suite: Suite, handlers: Sequence[ExampleHandler]) -> Selection:

@@ -21,7 +21,7 @@ from simeval.engine.actors.unconcluded import without_conclusion
 from simeval.engine.executors.executor import LocalExecutor
 from simeval.engine.flow.demand import Demand
 from simeval.engine.plans.pairing import other_app, without_comparison
-from simeval.engine.plans.resume import RestoredTrials, restore
+from simeval.engine.plans.resume import SIDE_OF, RestoredTrials, restore
 from simeval.engine.plans.scenario_plan import ScenarioPlan
 from simeval.engine.run_context import RunContext
 from simeval.engine.simulation import Simulation
@@ -66,7 +66,7 @@ class OtherRun:
     async def begin(self, run: RunRecord, demand: Demand, known: RestoredTrials) -> None:
         """Keep the record of it, beside that of the `run` that it belongs to, of which so much is `known`."""
         context = self._context
-        definition = context.define(self._plans, self.name, user=run.user_model)
+        definition = {SIDE_OF: run.run_id, **context.define(self._plans, self.name, user=run.user_model)}
         past = await anyio.to_thread.run_sync(self._past)
         if past is not None:
             self._known = restore(
@@ -134,10 +134,12 @@ class OtherRun:
         """Return the other side of the run that is gone on with; None where there is none."""
         if self._context.past is None:
             return None
+        beside = self._context.past.run_id
         try:
-            return load_run(as_database(self._context.store, "resume"), other_id(self._context.past.run_id))
+            past = load_run(as_database(self._context.store, "resume"), other_id(beside))
         except DefinitionError:  # it was cut off before it was kept
             return None
+        return replace(past, definition={SIDE_OF: beside, **past.definition})  # which older ones do not say
 
     def _result(self, position: int, beside: EvaluationResult, run: RunRecord) -> EvaluationResult:
         plan = self._plans[position]

@@ -73,11 +73,20 @@ class Selection:
         """How many conversations it took."""
         return sum(each.conversations for each in self.candidates)
 
+    @property
+    def unmeasured(self) -> str:
+        """What could not be measured, and so ended it before its rounds were used up; empty where nothing did."""
+        verdicts = [(each.title, verdict) for each in self.run for verdict in each.verdicts]
+        lost = [f"{title}: {verdict.explanation}" for title, verdict in verdicts if verdict.reason == "errors"]
+        has_rounds = all(each.rounds < self.rounds_at_most for each in self.candidates)
+        return lost[0] if lost and has_rounds and self.best is None else ""
+
     def __str__(self) -> str:
         left = [each.app for each in self.candidates if each.is_left]
         used = f"{self.conversations:,} conversations of {self.rounds_at_most * len(self.run):,}"
         said = f"the best is {left[0]}" if self.best else f"cannot tell {' from '.join(left)}"
         stopped = f"; the run stopped: {self.run.run.stopped}" if self.run.run.stopped else ""
+        stopped += f"; it ended early: {self.unmeasured}" if self.unmeasured else ""
         rows = [_row(each) for each in sorted(self.candidates, key=lambda each: (not each.is_left, -each.share))]
         head = ("app", "all met", "interval", "rounds", "")
         return "\n".join(
@@ -95,6 +104,7 @@ class Selection:
             "best": self.best,
             "run_id": self.run.run.run_id,
             "stopped": self.run.run.stopped,
+            "unmeasured": self.unmeasured or None,
             "significance_level": self.alpha,
             "rounds_at_most": self.rounds_at_most,
             "conversations": self.conversations,

@@ -15,8 +15,9 @@ class RunSummary:
     """A run in a line: what became of it, and what it has cost so far.
 
     `trials` are those that were concluded on, as in the report; of a run without an end, the conversations held by now.
-    One that is interrupted has no process any more, and no end. An experiment that has ended has its dataset, that
-    one's version, what its user wanted kept, and its metrics by their names.
+    One that is interrupted has no process any more, and no end. `baseline_met` is there where it was held against a
+    baseline: whether it is proven to be no worse, which its outcome does not tell. An experiment that has ended has its
+    dataset, that one's version, what its user wanted kept, and its metrics by their names.
     """
 
     run_id: str
@@ -29,6 +30,7 @@ class RunSummary:
     calls: int
     cost_usd: float | None
     seconds: float
+    baseline_met: bool | None = None
     dataset: str = ""
     version: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)

@@ -209,6 +209,7 @@ class Runs:
             calls=run["calls"] or 0,
             cost_usd=run["cost_usd"],
             seconds=run["seconds"] or 0.0,
+            baseline_met=(head.get("baseline") or {}).get("met") if run["outcome"] else None,
             dataset=dataset.get("name", ""),
             version=dataset.get("version", ""),
             metadata=head.get("metadata", {}),

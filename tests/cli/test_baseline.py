@@ -74,6 +74,21 @@ def test_what_came_of_the_baseline_is_shown_again_by_the_store(folder: Path) -> 
     assert (again["baseline"], again["gate_met"]) == (then["baseline"], False)
 
 
+def test_the_list_of_runs_says_that_the_gate_of_a_baseline_was_not_met(folder: Path) -> None:
+    for app in ("good", "worse"):
+        simeval(folder, "run", "suite.yaml", "--app", f"shop:{app}", *ALL, "--baseline", "main.json")
+
+    lines = simeval(folder, "runs").stdout.splitlines()
+    listed = json.loads(simeval(folder, "runs", "--json", "-").stdout)["runs"]
+
+    assert [line.count("pass, baseline not met") for line in lines[-3:]] == [1, 0, 0]
+    assert [(each["outcome"], each["baseline_met"]) for each in listed] == [
+        ("pass", False),
+        ("pass", True),
+        ("pass", None),
+    ]
+
+
 def test_what_does_not_fit_the_baseline_is_said(folder: Path) -> None:
     options = ("--samples", "10", "--seed", "6", "--baseline", "main.json", "--margin", "0.05")
 

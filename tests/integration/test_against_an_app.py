@@ -7,6 +7,7 @@ import pytest
 
 from simeval import Expectation, MeanEvaluator, SuiteResult
 from simeval.analysis import against
+from simeval.engine.other_run import other_id
 from simeval.errors import DefinitionError
 from simeval.store.database import Database
 from simeval.store.runs import Runs
@@ -118,6 +119,43 @@ async def test_a_pair_that_the_run_was_cut_off_in_is_missing_on_both_sides(tmp_p
     assert resumed.verdicts[0].missing == 1
     assert resumed.verdicts[0].estimate == 0
     assert [each["trials"] for each in other["scenarios"]] == [resumed.trials]
+
+
+async def stopped_at(turn: int, store: Path) -> SuiteResult:
+    """Return a run of one scenario against an app that was stopped in a turn."""
+    made, new = engine(store=store, concurrency=1), SeededApp(0.9)
+
+    async def stopping(message: str, state: dict[str, Any]) -> str:
+        if new.started == turn:
+            made.stop()
+        return await new(message, state)
+
+    held = against([scenario(title="s0")], named("old", SeededApp(0.9)))
+    return await made.evaluate(held, named("new", stopping))
+
+
+async def test_the_other_side_is_not_gone_on_with_alone(tmp_path: Path) -> None:
+    store = tmp_path / "runs.db"
+    stopped = await stopped_at(30, store)
+
+    alone = engine(store=store, resume=other_id(stopped.run.run_id))
+    with pytest.raises(DefinitionError, match=f"other side of run {stopped.run.run_id}.*--resume {stopped.run.run_id}"):
+        await alone.evaluate([scenario(title="s0")], named("old", SeededApp(0.9)))
+
+
+async def test_with_another_margin_what_the_other_side_said_is_taken_over_and_kept(tmp_path: Path) -> None:
+    store, old = tmp_path / "runs.db", SeededApp(0.9)
+    await stopped_at(30, store)
+
+    again = engine(store=store, resume="last", accept_changes=True, concurrency=1)
+    held = against([scenario(title="s0")], named("old", old), margin=0.1)
+    result = await again.evaluate(held, named("new", SeededApp(0.9)))
+
+    database = Database(store)
+    kept = Runs(database).load(other_of(result)).held
+    database.close()
+    assert len(kept) == result[0].trials
+    assert old.started < result[0].trials
 
 
 async def test_a_comparison_by_betting_goes_on_with_more_pairs_and_asks_for_none_again(tmp_path: Path) -> None:

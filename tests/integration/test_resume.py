@@ -192,7 +192,7 @@ class TestChanges:
             (
                 [replace(SUITE[0], then=[replace(BEHAVIOUR, evaluator=LOWER), LENGTH]), *SUITE[1:]],
                 {},
-                "evaluators was SuccessRateEvaluator(",
+                "evaluators: SuccessRateEvaluator: ",
             ),
         ],
         ids=lambda value: value if isinstance(value, str) else "",

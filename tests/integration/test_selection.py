@@ -116,6 +116,23 @@ async def test_a_mean_that_cannot_be_measured_does_not_count() -> None:
     )
 
 
+async def test_scores_that_are_lost_end_it_for_all_and_nobody_is_called_the_best() -> None:
+    @scorer
+    def broken(output: str) -> bool:
+        raise ValueError("no connection")
+
+    entrants = apps(0.95, 0.4)
+    suite = [scenario(title="sound", sample_size=200), scenario(Expectation(scorer=broken, evaluator=AT_90))]
+
+    found = await engine(concurrency=4).select(suite, entrants)
+
+    assert (found.best, [each.is_left for each in found.candidates]) == (None, [True, True])
+    assert [each.outcome for each in found.run if each.title.startswith("s [")] == ["error", "error"]
+    assert sum(each.started for each in entrants) < 60
+    assert "it ended early: s [app:q0]: " in str(found)
+    assert "no connection" in found.unmeasured
+
+
 async def test_what_cannot_be_selected_from_is_refused_before_an_app_is_asked() -> None:
     one, other = apps(0.9, 0.9)
     mean: ScenarioTest = scenario(Expectation(scorer=is_good, evaluator=MeanEvaluator(at_least=0.5, bounds=(0, 1))))

@@ -1,8 +1,8 @@
 """An app in a process of its own that sends its spans: `python -m tests.support.traced_app COLLECTOR`.
 
 It writes its port, then answers {"message", "session"} at /chat with the session; that it looked up an order of that
-session stands in its spans alone. Of every ten sessions one never sends its spans, and another only when it is asked to
-at /late.
+session stands in its spans alone. These have come when it answers; of every ten sessions one never sends its spans, and
+another only when it is asked to at /late. At /first it answers at once, and sends the spans of all sessions after that.
 """
 
 import asyncio
@@ -17,6 +17,7 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter, SpanExportResult
 
 MISSING, LATE = 3, 7  # of ten
+AN_HOUR = 3600  # seconds: what is sent comes, however busy the machine is
 
 
 class Kept(SpanExporter):
@@ -33,21 +34,17 @@ class Kept(SpanExporter):
 
 
 def application(collector: str) -> web.Application:
-    kept, exporter = Kept(), OTLPSpanExporter(endpoint=f"{collector}/v1/traces")
+    kept, exporter = Kept(), OTLPSpanExporter(endpoint=f"{collector}/v1/traces", timeout=AN_HOUR)
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(kept))
     tracer = provider.get_tracer("app")
     places: dict[str, int] = {}
-    sending: set[asyncio.Task[SpanExportResult]] = set()
 
-    def send(session: str) -> None:
-        task = asyncio.create_task(asyncio.to_thread(exporter.export, kept.spans.pop(int(session, 16))))
-        sending.add(task)
-        task.add_done_callback(sending.discard)
+    async def send(session: str) -> None:
+        await asyncio.to_thread(exporter.export, kept.spans.pop(int(session, 16)))
 
-    async def chat(request: web.Request) -> web.Response:
-        session = (await request.json())["session"]
-        place = places.setdefault(session, len(places)) % 10
+    async def looked_up(request: web.Request) -> str:
+        session: str = (await request.json())["session"]
         with (
             tracer.start_as_current_span("POST /chat", context=extract(request.headers)),
             tracer.start_as_current_span("execute_tool look_up") as span,
@@ -56,17 +53,30 @@ def application(collector: str) -> web.Application:
             span.set_attribute("gen_ai.tool.name", "look_up")
             span.set_attribute("gen_ai.tool.call.arguments", json.dumps({"session": session}))
             await asyncio.sleep(0)
+        return session
+
+    async def chat(request: web.Request) -> web.Response:
+        session = await looked_up(request)
+        place = places.setdefault(session, len(places)) % 10
         if place not in (MISSING, LATE):
-            send(session)
+            await send(session)
         return web.json_response({"reply": f"{session} {place}"})
 
+    async def first(request: web.Request) -> web.Response:
+        session = await looked_up(request)
+        answer = web.json_response({"reply": session})
+        await answer.prepare(request)
+        await answer.write_eof()
+        await send(session)
+        return answer
+
     async def late(request: web.Request) -> web.Response:
-        session = request.query["session"]
-        await asyncio.to_thread(exporter.export, kept.spans.pop(int(session, 16)))
+        await send(request.query["session"])
         return web.Response()
 
     app = web.Application()
     app.router.add_post("/chat", chat)
+    app.router.add_post("/first", first)
     app.router.add_post("/late", late)
     return app
 

@@ -140,6 +140,7 @@ def _run(run: RunSummary) -> dict[str, Any]:
         "started": f"{run.started:%Y-%m-%d %H:%M}",
         "status": run.status,
         "outcome": run.outcome or "",
+        "baseline_met": run.baseline_met,
         "app": run.app,
         "trials": run.trials,
         "calls": run.calls,

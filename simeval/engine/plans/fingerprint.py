@@ -1,5 +1,6 @@
 """What a run's results depend on, written down so that a resumed run can be held against it."""
 
+import ast
 import json
 import re
 from collections import Counter
@@ -34,6 +35,7 @@ OPTIONS = {  # of what is no setting
 JUDGE_PROMPTS: Mapping[JudgeReply, str] = {"json": "judge", "label": "judge_label"}
 CRITERIA_PROMPTS: Mapping[JudgeReply, str] = {"json": "criteria", "label": "criterion_label"}
 _UNSAID = re.compile(r", (min_trials=1|expected_rate=None)(?!\d)")  # not written: older runs know of no other
+_EVALUATORS = re.compile(r"\bevaluators$")
 _MODULE = re.compile(r" \([\w.]*\)$")
 NOT_OF_THE_ANSWER = frozenset(
     {"api_key", "timeout", "api_base", "base_url", "api_version", "headers", "extra_headers", "organization"}
@@ -282,6 +284,8 @@ def _differences(before: object, now: object, where: str, scenario: str = "") ->
         yield from _differences(old, new, where, scenario)
         if [name for name in old if name in new] != [name for name in new if name in old]:
             yield scenario, f"{where} stand in another order"
+    elif _EVALUATORS.search(where) and (named := list(_arguments_that_differ(before, now, where, scenario))):
+        yield from named
     elif before != now:
         earlier, later = _shown(before, now), _shown(now, before)
         yield scenario, f"{where}{' ' if where else ''}was {earlier} and is {later}{_option_of(where)}"
@@ -302,6 +306,31 @@ def _by_title(found: Any) -> Json:
     keys = numbered(each["title"] for each in found)
     names = [f"{title!r} ({before + 1})" if before else repr(title) for title, before in keys]
     return dict(zip(names, found, strict=True))
+
+
+def _arguments_that_differ(before: object, now: object, where: str, scenario: str) -> Iterator[tuple[str, str]]:
+    """Yield where evaluators differ, as they are written; nothing where one is not written as a call."""
+    sides = [_by_argument(each) if isinstance(each, list) else None for each in (before, now)]
+    if None not in sides:
+        yield from _differences(*sides, where, scenario)
+
+
+def _by_argument(evaluators: Sequence[str]) -> Json | None:
+    try:
+        calls = [ast.parse(each, mode="eval").body for each in evaluators]
+    except SyntaxError:  # somebody's own evaluator
+        return None
+    found = [(ast.unparse(each.func), each.keywords) for each in calls if isinstance(each, ast.Call)]
+    names = [f"{name} ({before + 1})" if before else name for name, before in numbered(name for name, _ in found)]
+    arguments = [{each.arg: _written(each.value) for each in given} for _, given in found]
+    return dict(zip(names, arguments, strict=True)) if len(found) == len(evaluators) else None
+
+
+def _written(value: ast.expr) -> object:
+    try:
+        return ast.literal_eval(value)
+    except ValueError:
+        return ast.unparse(value)
 
 
 def _shown(value: object, other: object) -> str:

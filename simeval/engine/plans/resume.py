@@ -20,6 +20,7 @@ from simeval.engine.plans.scenario_plan import RunPlan, ScenarioPlan
 from simeval.errors import DefinitionError
 
 NO_SUITE = "it is an experiment's (as of `simeval score`), and this is a suite"
+SIDE_OF = "side of"  # in the definition of the other side of a run: that run
 MOST_CHANGES = 5  # named in an error or a note
 
 
@@ -109,6 +110,10 @@ def restore(
         found = "it is a suite's, and this is an experiment" if is_of_suite(past.definition) else NO_SUITE
         raise DefinitionError(where, found=found, do="name the run to go on with (`simeval runs` lists them)")
     changed = changes(past.definition, definition)
+    beside = past.definition.get(SIDE_OF)
+    if beside is not None and SIDE_OF not in definition and not accept_changes:
+        found = f"it is the other side of run {beside}, and was asked in the trials of that one"
+        raise DefinitionError(where, found=found, do=f"go on with both: --resume {beside}, with its --against")
     if changed and not accept_changes:
         raise DefinitionError(
             where,

@@ -45,5 +45,26 @@ def test_of_long_texts_it_is_shown_where_they_part() -> None:
     assert changes(before, now) == ["scenario 'a': when was '…hat it arrives today' and is '…hat it arrives on Monday'"]
 
 
+def test_of_evaluators_it_is_shown_where_they_differ() -> None:
+    def changed(before: list[str], now: list[str]) -> list[str]:
+        sides = (
+            {"scenarios": [{"title": "a", "then": [{"title": "x", "evaluators": each}]}]} for each in (before, now)
+        )
+        return changes(*sides)
+
+    where = "scenario 'a': then: 'x': evaluators"
+    assert changed(["Rate(alpha=0.05, bar=0.9)"], ["Rate(alpha=0.05, bar=0.8)"]) == [
+        f"{where}: Rate: bar was 0.9 and is 0.8"
+    ]
+    assert changed(["Rate(bar=0.9)"], ["NotWorse(requirement=Rate(bar=0.9), margin=0.05)"]) == [
+        f"{where}: Rate was there and is nothing",
+        f"{where}: NotWorse was nothing and is there",
+    ]
+    assert changed(["Rate(bar=0.9)", "Mean()"], ["Mean()", "Rate(bar=0.9)"]) == [
+        f"{where} was Rate(bar=0.9), Mean() and is Mean(), Rate(bar=0.9)"
+    ]
+    assert changed(["<an own one>"], ["Mean()"]) == [f"{where} was <an own one> and is Mean()"]
+
+
 def test_addresses_and_keys_are_not_of_the_answer() -> None:
     assert answer_options({"api_base": "http://x", "api_key": "k", "temperature": 1}) == {"temperature": 1}

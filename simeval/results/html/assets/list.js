@@ -40,7 +40,7 @@ function Runs({ suite, hasLabels }) {
     <tbody>${suite.runs.slice(0, shown).map((run) => html`<tr key=${run.run_id} data-run=${run.run_id}>
       <td>${!STATUS_OPEN.includes(run.status) && html`<input type="checkbox" aria-label="Compare ${run.run_id}" checked=${chosen.includes(run.run_id)} onChange=${() => mark(run.run_id)} />`}</td>
       <td><a class="mono" href="run/${encodeURIComponent(run.run_id)}/">${run.run_id}</a></td>
-      <td><${Outcome} run=${run} /></td>
+      <td><${Outcome} run=${run} />${run.baseline_met === false && html` <span class="soft small">baseline not met</span>`}</td>
       <td class="nowrap">${run.started}</td>
       <td>${run.app}${Object.entries(run.metadata).map(([name, value]) => html` <span class="soft small">${name}=${value}</span>`)}</td>
       <td>${run.trials.toLocaleString("en")}</td><td>${run.cost}</td><td class="nowrap">${seconds(run.seconds)}</td>
