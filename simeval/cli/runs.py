@@ -126,7 +126,7 @@ def _columns(runs: Sequence[RunSummary], metrics: Sequence[str]) -> dict[str, li
 
 
 def _outcome(run: RunSummary) -> str:
-    said = [run.outcome] if run.outcome else []
+    said: list[str] = [run.outcome] if run.outcome else []
     if run.baseline_met is False:
         said.append("baseline not met")
     return ", ".join([*said, run.status] if run.status != "finished" or not said else said)

@@ -310,9 +310,9 @@ def _by_title(found: Any) -> Json:
 
 def _arguments_that_differ(before: object, now: object, where: str, scenario: str) -> Iterator[tuple[str, str]]:
     """Yield where evaluators differ, as they are written; nothing where one is not written as a call."""
-    sides = [_by_argument(each) if isinstance(each, list) else None for each in (before, now)]
-    if None not in sides:
-        yield from _differences(*sides, where, scenario)
+    old, new = (_by_argument(each) if isinstance(each, list) else None for each in (before, now))
+    if old is not None and new is not None:
+        yield from _differences(old, new, where, scenario)
 
 
 def _by_argument(evaluators: Sequence[str]) -> Json | None:
