@@ -27,7 +27,7 @@ Missing = Literal["filled in", "left out"]
 of means nothing is found where more than a tenth is missing.
 """
 
-SAME = 1e-12  # between values that differ by rounding only, of values above 1 in their own scale
+SAME = 1e-12  # at most between values that differ by rounding only: as a share of the larger, or as it is below 1
 MOST_MISSING = 0.1  # the share of values left out with which something is still found on a mean
 
 

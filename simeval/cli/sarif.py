@@ -130,7 +130,7 @@ def _said_last(trial: Judgement) -> str:
     for message in trial.conversation.messages:
         if message.role == "user":
             said = message.content
-        elif first is not None and (first := first - 1) == 0:
+        elif message.is_response and first is not None and (first := first - 1) == 0:
             break
     return said
 

@@ -13,7 +13,7 @@ BoundsByPath: TypeAlias = Bounds | Mapping[str, Bounds]  # of all values, or of 
 
 UNIT: Bounds = (0.0, 1.0)
 COUNT: Bounds = (0.0, inf)
-NONE: Bounds = (-inf, inf)  # where it is known that there are none
+UNBOUNDED: Bounds = (-inf, inf)
 
 
 def _is_pair(found: object) -> TypeGuard[Bounds]:

@@ -86,6 +86,11 @@ class Message:
     tool_calls: tuple[Mapping[str, Any], ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def is_response(self) -> bool:
+        """Whether the app said it, and not a script in its place."""
+        return self.role == "assistant" and GIVEN not in self.metadata
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
@@ -98,13 +103,12 @@ class Conversation:
     @property
     def responses(self) -> tuple[Message, ...]:
         """What the app said, in order; what a script gave as its answer is not among it."""
-        return tuple(each for each in self.messages if each.role == "assistant" and GIVEN not in each.metadata)
+        return tuple(each for each in self.messages if each.is_response)
 
     @property
     def output(self) -> str:
         """The last thing the app said; empty where it said nothing."""
-        own = (each for each in reversed(self.messages) if each.role == "assistant" and GIVEN not in each.metadata)
-        return next((each.content for each in own), "")
+        return next((each.content for each in reversed(self.messages) if each.is_response), "")
 
     @property
     def input(self) -> str:

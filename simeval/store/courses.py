@@ -15,20 +15,19 @@ def metric_course(
     runs: Sequence[RunSummary], name: str, address: Callable[[RunSummary], str] = lambda _: ""
 ) -> tuple[str, Node]:
     """Return the newest figure of a metric in words, and its course over runs, the oldest first, as a picture."""
-    return show_metric(runs[-1].metrics[name]), trend_chart([_past(run, name, address(run)) for run in runs], None)
+    return _shown(runs[-1].metrics[name]), trend_chart([_past(run, name, address(run)) for run in runs], None)
 
 
 def _past(run: RunSummary, name: str, address: str) -> Past | None:
     found = run.metrics.get(name)
     if found is None or found.value is None:
         return None
-    said = f"{run.started:%d %B %H:%M}: {show_metric(found)}, version {run.version}"
+    said = f"{run.started:%d %B %H:%M}: {_shown(found)}, version {run.version}"
     interval = found.interval or (None, None)
     return Past(outcome=MEASURED, estimate=found.value, interval=interval, said=said, address=address)
 
 
-def show_metric(found: Estimate) -> str:
-    """Say a metric's figure with its interval and how many examples it rests on."""
+def _shown(found: Estimate) -> str:
     low, high = found.interval or (None, None)
     return show_between(found.value, low, high, found.n, is_share=False)
 

@@ -281,8 +281,7 @@ def _two_judges(found: Any) -> Any:
     return found
 
 
-_JUDGES = mapping("judge", {"first": _TEXT, "escalate": _ESCALATE}, required=["first", "escalate"])
-_JUDGE = Annotated[_JUDGES, BeforeValidator(_two_judges)]  # type: ignore[valid-type]
+_JUDGE = mapping("judge", {"first": _TEXT, "escalate": _ESCALATE}, required=["first", "escalate"])
 
 
 def composite(file: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -295,7 +294,7 @@ def composite(file: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 _OF_FILE: Mapping[str, Form] = {
-    "judge": _JUDGE,
+    "judge": Annotated[_JUDGE, BeforeValidator(_two_judges)],
     "scenarios": Annotated[list[Any], Field(min_length=1)],
     "attack": FORMS.record(Attack, {"world": _WORLD}, TEXTS),
     "settings": mapping("settings", _SETTINGS),

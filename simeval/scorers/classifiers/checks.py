@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, cast
 
 import anyio
 
-from simeval.core.bounds import COUNT, NONE, UNIT, Bounds, bounds_at
+from simeval.core.bounds import COUNT, UNBOUNDED, UNIT, Bounds, bounds_at
 from simeval.core.capture import first_leaf
 from simeval.core.direction import Direction, by_path
 from simeval.core.preparation import Preparation
@@ -42,7 +42,7 @@ class Gauge(ColumnScorer):
         return str(self.default_score)
 
     def bounds_of(self, path: str) -> Bounds | None:
-        known = {"windows": COUNT, "spread": UNIT, "distribution": UNIT, "label_map": NONE}
+        known = {"windows": COUNT, "spread": UNIT, "distribution": UNIT, "label_map": UNBOUNDED}
         return bounds_at({self.metric: self.bounds, **known}, path)
 
 

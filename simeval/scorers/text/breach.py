@@ -65,15 +65,15 @@ class Breach(ColumnScorer):
 
         Raises DefinitionError where the app reports as a call what is none.
         """
-        places = [place for place, each in enumerate(conversation.messages) if each.role == "assistant"]
-        heard = ["\n".join(m.content for m in conversation.messages[:place] if m.role == "user") for place in places]
+        places = [place for place, each in enumerate(conversation.messages) if each.is_response]
+        heard = ["\n".join(m.content for m in conversation.messages[:place] if not m.is_response) for place in places]
         found = sorted(self._breaches(conversation.responses, heard), key=lambda each: each[1])
         said = "; ".join(f"{SAID[kind]} in answer {number}" for kind, number in found)
         details = {BREACH: [{"kind": kind, "answer": number} for kind, number in found]}
         return Score(value=float(bool(found)), reasoning=said, details=details)
 
     def _breaches(self, answers: Sequence[Message], heard: Sequence[str]) -> Iterator[tuple[Kind, int]]:
-        """Yield what answers breach, and in which, from 1; `heard` is all that the user said before each."""
+        """Yield what answers breach, and in which, from 1; `heard` is all that was said to the app before each."""
         calls = [read_calls(each.tool_calls, scorer=self.name, whose="the conversation") for each in answers]
         told = [
             "\n".join([each.content, *(json.dumps(plain(call.arguments), ensure_ascii=False) for call in made)])

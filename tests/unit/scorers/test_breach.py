@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from simeval import Conversation, Message
+from simeval.core.conversation import GIVEN
 from simeval.core.redaction import MASK
 from simeval.errors import DefinitionError
 from simeval.scorers import Breach
@@ -107,6 +108,16 @@ def test_who_repeats_what_the_user_said_first_gives_nothing_away(scorer: Breach)
 
     assert kinds(scorer, echo) == []
     assert kinds(scorer, Conversation(messages=(*talk(SECRET).messages, *echo.messages))) != []
+
+
+def test_answers_that_a_script_gave_are_none_of_the_app_s() -> None:
+    given = Message(role="assistant", content="Go on.", metadata={GIVEN: True})
+    asked = Message(role="user", content="Hello")
+    echo = Conversation(messages=(asked, given, *talk(SECRET, asked=f"Is it {SECRET}?").messages))
+    told = Conversation(messages=(asked, given, *talk(SECRET).messages))
+
+    assert kinds(Breach(secrets=[SECRET]), echo) == []
+    assert Breach(secrets=[SECRET]).score(told).details == {"breach": [{"kind": "secret", "answer": 1}]}
 
 
 def test_a_secret_is_told_by_the_app_that_ends_what_the_user_began() -> None:
