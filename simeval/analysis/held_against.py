@@ -10,6 +10,7 @@ from simeval.analysis.saved_run import (
     Requirement,
     SavedExperiment,
     SavedRun,
+    SavedScenario,
     Source,
     read_suite,
     requirements_of,
@@ -135,10 +136,12 @@ class _Side:
                 why = "it is not there" if requirement is None else "it has no yes or no for each trial"
                 log.warning(f"left out, against run {self.run.run_id}: {title}: {label}: {evaluator.describe()}: {why}")
                 continue
-            held.append(self._evaluator(evaluator, requirement))
+            held.append(self._evaluator(evaluator, requirement, scenarios_of(self.run)[title]))
         return replace(expectation, evaluator=tuple(held), label=label) if held else None
 
-    def _evaluator(self, evaluator: Evaluator, requirement: Requirement) -> NotWorseEvaluator:
+    def _evaluator(self, evaluator: Evaluator, requirement: Requirement, scenario: SavedScenario) -> NotWorseEvaluator:
+        met = _in_order(requirement, scenario)
+        seeds = {trial.index: trial.seed for trial in scenario.conversations}
         return NotWorseEvaluator(
             requirement=evaluator,
             run_id=self.run.run_id,
@@ -146,14 +149,20 @@ class _Side:
             judge=self.run.models.get("judge", ""),
             user=self.run.models.get("user", ""),
             conditions=self.run.conditions,
-            before="".join(SIGN[met] for met in _in_order(requirement)),
+            before="".join(SIGN[each] for each in met),
+            seeds=[seeds.get(index) for index in range(len(met))],
             margin=self.margin,
             stopped_early=requirement.stopped_early,
             **_as_it_is_tested(evaluator),
         )
 
 
-def _in_order(requirement: Requirement) -> Outcomes:
-    """Return the outcome of each trial of a requirement by its place; one that was left out is missing."""
+def _in_order(requirement: Requirement, scenario: SavedScenario) -> Outcomes:
+    """Return the outcome of each trial of a requirement by its place; one that was left out is missing.
+
+    Older results do not say the seeds of trials: those after a cut were dealt anew, by another, and are missing, too.
+    """
     met = requirement.met or {}
-    return [met.get(index) for index in range(max(met) + 1)]
+    cuts = [each.index for each in scenario.conversations if each.ended == "cut" and each.seed is None]
+    known = min(cuts, default=max(met) + 1)
+    return [met.get(index) if index < known else None for index in range(max(met) + 1)]

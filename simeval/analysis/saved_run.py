@@ -73,6 +73,7 @@ class SavedTrial(_Saved):
     """One trial of a run's JSON result."""
 
     index: int
+    seed: int | None = None  # older results have none
     scores: dict[str, _Score]
     turns: tuple[_Turn, ...] = ()
     ended: str = ""

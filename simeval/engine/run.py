@@ -86,7 +86,7 @@ class _Work(Generic[R]):
     roles: Sequence[tuple[str, str]]
     forecast: Callable[..., Forecast]  # of `canaries`
     executor: OpenExecutor
-    conclusion: Callable[..., Conclusion[R]]  # of `demand`, `on_trial` and `recalled`
+    conclusion: Callable[..., Conclusion[R]]  # of `demand`, `on_trial` and `known`
     preview: Callable[[Any], str] = str  # of what is foreseen
     requirements: Mapping[tuple[str, str], int] = field(default_factory=dict)
     user: str = ""
@@ -339,9 +339,7 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
             plans=plans,
             demand=demand,
             executor=executor if trace is None else TracedExecutor(executor, trace),
-            statistician=work.conclusion(
-                demand=demand, on_trial=progress.advance, recalled=[known.first_whole(plan) for plan in plans]
-            ),
+            statistician=work.conclusion(demand=demand, on_trial=progress.advance, known=known),
             recorder=context.recorder,
             stop=context.stop,
             spending=spending,

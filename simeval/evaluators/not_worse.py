@@ -31,6 +31,7 @@ class NotWorseEvaluator(Evaluator):
     the significance level. It fails when the share is proven to be smaller at all. `run_id` names the other run, `seed`
     is its seed, `before` has a "+" for each of its trials that met the requirement, a "-" for one that did not, a "?"
     for one that is missing, in their order. Trials are pairs by their places; there are no more than the other run has.
+    `seeds` are those of its trials, where they are known: one that has another seed in this run is no pair.
     `judge` and `user` are its models, `conditions` what else its outcomes depend on beside its app; where it
     `stopped_early` on its data, these are no fair sample.
 
@@ -48,6 +49,7 @@ class NotWorseEvaluator(Evaluator):
     stopped_early: bool = False
     other: OtherApp | None = field(default=None, repr=False, compare=False)
     conditions: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
+    seeds: Sequence[int | None] = field(default=(), repr=False, compare=False)
 
     def check(self) -> None:
         name = type(self).__name__
@@ -67,6 +69,18 @@ class NotWorseEvaluator(Evaluator):
             requirements=requirements,
         )
         return made if made.other is None else replace(made, other=OtherApp(made.other.handler))
+
+    def with_seeds(self, seeds: Sequence[int]) -> Self:
+        """Return this evaluator for a run whose trials have these seeds: those that are no pairs lack the other side.
+
+        Trials with different seeds end differently more often, and the levels rest on a share of such pairs that stays
+        what it is. By betting they hold whatever that does, and all trials are pairs.
+        """
+        if self.early_stopping == "anytime":
+            return self
+        both = enumerate(zip(self.seeds, seeds, strict=False))
+        lost = {place for place, (theirs, ours) in both if theirs not in (None, ours)}
+        return replace(self, before="".join("?" if i in lost else sign for i, sign in enumerate(self.before)))
 
     def describe(self) -> str:
         return f"{self.requirement.describe()}: not worse by {self._points} than {self._side}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from simeval.core.conversation import Conversation
 from simeval.core.preparation import Preparation
 from simeval.core.serialization import Json, encode_conversation, plain
-from simeval.core.trial import Estimate, Failure, Judgement, Outcome, Score, Verdict
+from simeval.core.trial import Estimate, Failure, Judgement, Outcome, Score, Trial, Verdict
 from simeval.core.usage import total
 from simeval.evaluators.base import Evaluator
 from simeval.results.conditions import conditions_of
@@ -237,10 +237,13 @@ def _encode_judgement(result: "EvaluationResult", judgement: Judgement) -> Json:
     labels = [expectation.label for expectation in result.expectations]
     found = zip(labels, judgement.results, strict=True)
     scores = {label: score for label, score in found if isinstance(score, Score)}
-    return encode_trial(judgement.trial.index, judgement.conversation, scores)
+    return encode_trial(judgement.trial, judgement.conversation, scores)
 
 
-def encode_trial(index: int, conversation: Conversation, scores: Mapping[str, Score]) -> Json:
-    """Return a trial with its conversation and its scores, by the labels of their expectations."""
+def encode_trial(trial: Trial, conversation: Conversation, scores: Mapping[str, Score]) -> Json:
+    """Return a trial with its conversation and its scores, by the labels of their expectations.
+
+    Its seed is a text, because it has more digits than a number of JSON keeps everywhere.
+    """
     found = {label: encode_result(score) for label, score in scores.items()}
-    return {"index": index, **encode_conversation(conversation), "scores": found}
+    return {"index": trial.index, "seed": str(trial.seed), **encode_conversation(conversation), "scores": found}

@@ -366,7 +366,7 @@ def _document(connection: Connection, run: Mapping[str, Any]) -> Json:
         scenario: Json = json.loads(row["result"])
         labels = [expectation["label"] for expectation in scenario["expectations"]]
         scenario["conversations"] = [
-            encode_trial(index, held[key].conversation, _by_label(scores.get(key, {}), labels))
+            encode_trial(held[key].trial, held[key].conversation, _by_label(scores.get(key, {}), labels))
             for index in range(scenario["trials"])
             for key in [(row["scenario"], index)]
         ]
@@ -386,7 +386,7 @@ def _answered(
         {
             "example": keys[index // times],
             "repetition": index % times,
-            **encode_trial(index, each.conversation, _by_label(scores.get((scenario, index), {}), labels)),
+            **encode_trial(each.trial, each.conversation, _by_label(scores.get((scenario, index), {}), labels)),
         }
         for (scenario, index), each in sorted(held.items())
     ]

@@ -1,14 +1,17 @@
 """A run held against another one, through the whole engine: its pairs, where it ends, and how it goes on."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import anyio
 import pytest
 
-from simeval import Expectation, ProportionEvaluator, ScenarioTest, SuiteResult, compare
+from simeval import Engine, Expectation, ProportionEvaluator, ScenarioTest, SuiteResult, compare
 from simeval.analysis import against, merge
 from simeval.errors import DefinitionError
 from simeval.results.encoding import encode_suite
@@ -255,3 +258,103 @@ async def test_the_run_of_the_other_app_is_named_where_it_is_kept(tmp_path: Path
 
     assert [" has them" in " ".join(each.run.notes) for each in (kept, gone)] == [True, False]
     assert all("was asked in the same trials" in " ".join(each.run.notes) for each in (kept, gone))
+
+
+HALF = [scenario(Expectation(scorer=is_good, evaluator=ProportionEvaluator(min_proportion=0.5)), title="s0")]
+
+
+class Ending(SeededApp):
+    """Ends the run at once in a turn, and answers well in half of the others."""
+
+    def __init__(self, made: Engine, turn: int) -> None:
+        super().__init__(0.5)
+        self.made, self.turn = made, turn
+
+    async def __call__(self, message: str, state: dict[str, Any]) -> str:
+        if self.started == self.turn:
+            self.made.end()
+            await anyio.sleep_forever()
+        return await super().__call__(message, state)
+
+
+async def cut_and_resumed(store: Path, suite: Sequence[ScenarioTest], turn: int, **options: Any) -> SuiteResult:
+    """Return a run that was ended at once in the middle of a trial, with others under way, and gone on with."""
+    made = engine(store=store, concurrency=4, **options)
+    ended = await made.evaluate(suite, Ending(made, turn))
+    assert ended.run.stopped
+    return await engine(store=store, resume="last", **options).evaluate(suite, Ending(made, -1))
+
+
+def cut_in(result: SuiteResult) -> int:
+    """Return the trial that a run was cut off in."""
+    [index] = [index for index, failure in result[0].failures if failure.is_cut]
+    return index
+
+
+def differing(result: SuiteResult) -> int:
+    """Count the pairs that ended differently, of the same app: none that are pairs do."""
+    [(worse, better)] = re.findall(r"pairs (\d+) got worse and (\d+) better", result[0].verdicts[0].explanation)
+    return int(worse) + int(better)
+
+
+async def test_a_run_that_was_cut_off_gives_pairs_by_its_seeds_but_for_the_trial_that_is_missing(
+    tmp_path: Path,
+) -> None:
+    before = await cut_and_resumed(tmp_path / "runs.db", HALF, 30, early_stopping=False)
+
+    now = await engine().evaluate(against(HALF, before), SeededApp(0.5))
+    again = await engine().evaluate(against(HALF, now), SeededApp(0.5))
+
+    assert cut_in(before) < 40
+    assert [(each.outcome, each[0].verdicts[0].missing, differing(each)) for each in (now, again)] == [
+        ("pass", 1, 0),
+        ("pass", 0, 0),
+    ]
+
+
+@pytest.mark.parametrize("early_stopping", [True, False])
+async def test_trials_dealt_anew_in_a_run_that_was_cut_off_itself_are_no_pairs(
+    tmp_path: Path, early_stopping: bool
+) -> None:
+    before = await engine(early_stopping=False).evaluate(HALF, SeededApp(0.5))
+    options: dict[str, Any] = {"early_stopping": early_stopping}
+
+    now = await cut_and_resumed(tmp_path / "runs.db", against(HALF, before), 30, **options)
+
+    assert (now.outcome, differing(now)) == ("inconclusive", 0)
+    assert now[0].verdicts[0].missing == now[0].trials - cut_in(now)
+    assert f"{100 - cut_in(now) - 1} trials were dealt anew, by other seeds" in " ".join(now.run.notes)
+
+
+async def test_by_betting_trials_with_other_seeds_are_pairs_too(tmp_path: Path) -> None:
+    before = await engine(early_stopping=False).evaluate(HALF, SeededApp(0.5))
+
+    now = await cut_and_resumed(tmp_path / "runs.db", against(HALF, before), 30, early_stopping="anytime")
+
+    assert now[0].verdicts[0].missing == 1
+    assert differing(now) > 0
+    assert "dealt anew, by other seeds" not in " ".join(now.run.notes)
+
+
+async def test_of_an_older_result_that_does_not_say_its_seeds_what_came_after_a_cut_is_missing(tmp_path: Path) -> None:
+    before = await cut_and_resumed(tmp_path / "runs.db", HALF, 30, early_stopping=False)
+    document = encode_suite(before.results, before.run, version="1")
+    for trial in document["scenarios"][0]["conversations"]:
+        del trial["seed"]
+
+    now = await engine().evaluate(against(HALF, document), SeededApp(0.5))
+
+    assert differing(now) == 0
+    assert now[0].verdicts[0].missing == now[0].trials - cut_in(before)
+
+
+async def test_the_seeds_of_trials_are_the_same_in_the_result_and_in_what_the_store_gives(tmp_path: Path) -> None:
+    store = tmp_path / "runs.db"
+    result = await engine(store=store).evaluate(HALF, SeededApp(0.5))
+
+    with closing(Database(store)) as database:
+        kept = Runs(database).document(result.run.run_id)
+    documents = [kept, encode_suite(result.results, result.run, version="1")]
+
+    seeds = [[each["seed"] for each in document["scenarios"][0]["conversations"]] for document in documents]
+    assert seeds[0] == seeds[1] == [str(each.trial.seed) for each in result[0].judgements]

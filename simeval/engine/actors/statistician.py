@@ -19,6 +19,8 @@ from simeval.engine.actors.unconcluded import in_error, refused, undecided, with
 from simeval.engine.flow.demand import Demand
 from simeval.engine.flow.standing import Requirement, Standing
 from simeval.engine.flow.stop import StopSignal
+from simeval.engine.plans.pairing import lost_pairs, pairs_of
+from simeval.engine.plans.resume import RestoredTrials
 from simeval.engine.plans.scenario_plan import Measure, ScenarioPlan
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.stopping import EarlyOutcomes, RunningTest, Taken, TrialsNeeded
@@ -39,8 +41,8 @@ class Statistician:
     and not concluded on. A run that is stopped leaves scenarios without their verdicts; those are inconclusive and say
     why. With `fail_fast` all others end with the first scenario that keeps the suite from its gate; each is concluded
     on by its own trials alone, so no error rate changes. Where the app never answered, nothing is concluded, and every
-    outcome is "error". `recalled` says how many of each scenario's first trials are known: also where it cannot be
-    judged any more, they are shown. `begun` is the day of the run, on which a scenario may be in quarantine.
+    outcome is "error". What is `known` of each scenario's first trials is shown also where it cannot be
+    judged any more. `begun` is the day of the run, on which a scenario may be in quarantine.
     """
 
     def __init__(
@@ -51,15 +53,16 @@ class Statistician:
         demand: Demand,
         stop: StopSignal,
         on_trial: Callable[[int, int], None],
-        recalled: Sequence[int],
+        known: RestoredTrials,
         begun: date,
         beside: Sequence[Unanswered] = (),
     ) -> None:
         self._settings, self._demand, self._stop, self._on_trial = settings, demand, stop, on_trial
         self._unanswered, self._beside, self._empty, self._begun = Unanswered(), beside, EmptyAnswers(), begun
+        paired = pairs_of(plans, known)
+        self._lost_pairs = lost_pairs(plans, paired)
         self._tallies = [
-            Tally(plan, plan.tests(settings.stop_mode), [0] * len(plan.measures), [0] * len(plan.measures), known)
-            for plan, known in zip(plans, recalled, strict=True)
+            Tally.of(plan, plan.tests(settings.stop_mode), recalled=known.first_whole(plan)) for plan in paired
         ]
 
     async def conclude(self, *, inbox: MemoryObjectReceiveStream[Judgement | Prepared]) -> None:
@@ -107,7 +110,7 @@ class Statistician:
 
     def result(self, run: RunRecord) -> SuiteResult:
         """Return the result of every scenario, in the suite's order."""
-        run = replace(run, notes=(*run.notes, *filter(None, [self._empty.said])))
+        run = replace(run, notes=(*run.notes, *self._lost_pairs, *filter(None, [self._empty.said])))
         return SuiteResult(tuple(self._result(tally, run) for tally in self._tallies), run)
 
     def standings(self, run: RunRecord) -> list[Standing]:  # noqa: ARG002

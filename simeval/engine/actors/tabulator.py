@@ -20,6 +20,7 @@ from simeval.engine.actors.unconcluded import in_error, refused
 from simeval.engine.flow.demand import Demand
 from simeval.engine.flow.standing import Standing
 from simeval.engine.plans.dataset_plan import DatasetPlan
+from simeval.engine.plans.resume import RestoredTrials
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.scores import MeanEvaluator
 from simeval.results.estimates import estimate_mean, estimate_repeated, estimate_share
@@ -43,7 +44,7 @@ class Tabulator:
         reader: ExampleReader,
         clean: Callable[[str], str],
         on_trial: Callable[[int, int], None],
-        recalled: Sequence[int],
+        known: RestoredTrials,
         stored: Callable[[str], Iterator[Row]] | None = None,
     ) -> None:
         self._plan, self._settings, self._demand = plan, settings, demand
@@ -53,7 +54,7 @@ class Tabulator:
         ]
         self._crashed = bytearray(plan.sample_size)
         self._failures: Counter[str] = Counter()
-        self._recalled = recalled[plan.position]  # how many of the first answers are known
+        self._recalled = known.first_whole(plan)  # how many of the first answers are known
         self._came = 0
         self._stored = stored  # the rows of a run in the store; None where they are kept here
         self._kept: dict[int, Row] = {}

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import date
 from math import nan
+from typing import Self
 
 from simeval.core.preparation import Preparation
 from simeval.core.setting_choices import OnAppError
@@ -37,6 +38,12 @@ class Tally:
     ended_by: Requirement | None = None  # where it has ended, and was looked at since
     undecided_because: str = ""  # why it needs no more trials, though it is not settled
     _shown: dict[tuple[int, int], tuple[int, str]] = field(default_factory=dict)  # after how many trials of a test
+
+    @classmethod
+    def of(cls, plan: ScenarioPlan, tests: tuple[tuple[RunningTest, ...], ...], *, recalled: int) -> Self:
+        """Return that of a scenario of which nothing has been concluded yet."""
+        places = len(plan.measures)
+        return cls(plan, tests, [0] * places, [0] * places, recalled)
 
     def is_settled(self, position: int) -> bool:
         """Return whether all verdicts of an expectation are settled, or it cannot be judged."""

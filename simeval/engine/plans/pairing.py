@@ -6,6 +6,7 @@ from typing import Any
 
 from simeval.core.serialization import Json
 from simeval.engine.plans.fingerprint import changes
+from simeval.engine.plans.resume import RestoredTrials
 from simeval.engine.plans.scenario_plan import Measure, RunPlan, ScenarioPlan
 from simeval.errors import DefinitionError
 from simeval.evaluators.not_worse import NotWorseEvaluator
@@ -42,6 +43,39 @@ def pairing_warnings(
             named = "; ".join(others[:MOST_NAMED])
             said[f"since run {each.run_id} not the app alone has changed: {named}{more}"] = None
     return [*said]
+
+
+def pairs_of(plans: Sequence[ScenarioPlan], known: RestoredTrials) -> tuple[ScenarioPlan, ...]:
+    """Return plans whose comparisons lack those pairs of which both sides do not have the same seed.
+
+    Such trials were dealt anew, because a run was cut off before them.
+    """
+    return tuple(replace(plan, measures=tuple(_paired(plan, each, known) for each in plan.measures)) for plan in plans)
+
+
+def _paired(plan: ScenarioPlan, measure: Measure, known: RestoredTrials) -> Measure:
+    if not any(isinstance(each, NotWorseEvaluator) for each in measure.evaluators):
+        return measure
+    seeds = [known.seed_of(plan, index) for index in range(plan.sample_size)]
+    evaluators = [
+        each.with_seeds(seeds) if isinstance(each, NotWorseEvaluator) else each for each in measure.evaluators
+    ]
+    return replace(measure, evaluators=tuple(evaluators))
+
+
+def lost_pairs(plans: Sequence[ScenarioPlan], paired: Sequence[ScenarioPlan]) -> list[str]:
+    """Say how many pairs the plans of `pairs_of` have lost."""
+    was, now = ([_missing(plan) for plan in side] for side in (plans, paired))
+    if not (lost := sum(now) - sum(was)):
+        return []
+    why = "were dealt anew, by other seeds than in the run that this one is held against, because it was cut off"
+    return [f"{lost} trials {why}: they lack the other side, which counts against both findings"]
+
+
+def _missing(plan: ScenarioPlan) -> int:
+    """Count the trials that lack the other side of their pairs for all requirements."""
+    found = [each.before.count("?") for each in comparisons([plan])]
+    return min(found, default=0)
 
 
 def _changed(before: Mapping[str, Any] | None, definition: Mapping[str, Any]) -> tuple[list[str], list[str]]:

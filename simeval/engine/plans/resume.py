@@ -56,6 +56,12 @@ class RestoredTrials:
         """Count how often a trial was dealt before and set aside: its draws depend on that."""
         return sum(cut < index for cut in self.cuts.get(scenario, ()))
 
+    def seed_of(self, plan: RunPlan, index: int) -> int:
+        """Return the seed of a trial of a plan: what is known of it was held with its own."""
+        at = plan.position, index
+        held = self.held.get(at)
+        return (held.trial if held else plan.trial(index, self.times_dealt(*at))).seed
+
     def is_new_cut(self, trial: Trial) -> bool:
         """Return whether the store that is written to does not know yet that the run was cut off in a trial."""
         cuts = self.cuts.get(trial.scenario, ())

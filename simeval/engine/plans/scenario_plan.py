@@ -13,6 +13,7 @@ from simeval.core.settings import Settings
 from simeval.core.trial import Score, Trial
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
+from simeval.evaluators.not_worse import NotWorseEvaluator
 from simeval.evaluators.stopping import RunningTest
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import RubricRequest
@@ -68,12 +69,17 @@ class Measure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan(ABC):
-    """What is to be run: so many trials, each measured in the same ways. `seed` is that which theirs derive from."""
+    """What is to be run: so many trials, each measured in the same ways.
+
+    `seed` is that which theirs derive from; `seeds` are those of the trials of a run that it is held against, by their
+    places, None where there is none.
+    """
 
     position: int
     measures: tuple[Measure, ...]
     sample_size: int
     seed: int
+    seeds: Sequence[int | None] = ()
 
     @property
     @abstractmethod
@@ -113,7 +119,13 @@ class RunPlan(ABC):
         return Signs([measure.expected_behavior, *(str(self.columns[name]) for name in ("given", "when"))])
 
     def trial(self, index: int, times_dealt: int = 0) -> Trial:
-        """Return the trial that has this place in the order dealt; one that was dealt before gets fresh draws."""
+        """Return the trial that has this place in the order dealt; one that was dealt before gets fresh draws.
+
+        The first time it is that of the run that this one is held against, which may have dealt it more than once.
+        """
+        seed = self.seeds[index] if index < len(self.seeds) else None
+        if seed is not None:
+            return Trial(self.position, index, seeds.derive(seed, times_dealt) if times_dealt else seed)
         path = (index, times_dealt) if times_dealt else (index,)
         return Trial(self.position, index, seeds.derive(self.seed, *path))
 
@@ -232,9 +244,16 @@ def make_plans(
             measures=_measures(scenario, settings, judge_scorer, binder, requirements),
             sample_size=scenario.sample_size or settings.sample_size,
             seed=seeds.derive(seed, scenario.title, 0),
+            seeds=_seeds_of_pairs(scenario),
         )
         for position, scenario in enumerate(scenarios)
     )
+
+
+def _seeds_of_pairs(scenario: ScenarioTest) -> Sequence[int | None]:
+    """Return the seeds of the trials of the run that a scenario is held against; none without one."""
+    evaluators = [each for expectation in scenario.expectations for each in expectation.evaluators]
+    return next((each.seeds for each in evaluators if isinstance(each, NotWorseEvaluator)), ())
 
 
 def _measures(
