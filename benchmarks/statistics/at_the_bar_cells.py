@@ -56,8 +56,8 @@ class Cell:
     judges: Sequence[str] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
 
-    async def run(self, scenarios: int, seed: int) -> SuiteResult:
-        """Run so many scenarios through the engine."""
+    async def run(self, scenarios: int, seed: int, in_flight: int = IN_FLIGHT) -> SuiteResult:
+        """Run so many scenarios through the engine, with so many trials of each in flight."""
         suite = [
             ScenarioTest(
                 title=f"scenario {number}",
@@ -71,8 +71,8 @@ class Cell:
         ]
         settings: dict[str, Any] = {
             "seed": seed,
-            "concurrency": IN_FLIGHT * scenarios,
-            "model_concurrency": IN_FLIGHT * scenarios,
+            "concurrency": in_flight * scenarios,
+            "model_concurrency": in_flight * scenarios,
             "store": None,
             "rubric_folder": None,
             "on_failed_control": "off",

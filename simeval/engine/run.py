@@ -109,11 +109,11 @@ async def simulate(
     settings = context.settings
     do = 'use "local": spans are joined where trials are held'
     require(not (settings.trace_in and context.shared.elsewhere), "trace_in", found=settings.executor, do=do)
-    if context.shared.elsewhere is not None:
-        context.shared.elsewhere.check(settings, context.store)
     simulation = Simulation.of(context, suite, app_handler)
     simulation = simulation.among(others) if others else simulation
     async with other_run(context, simulation) as other:
+        if context.shared.elsewhere is not None:
+            context.shared.elsewhere.check(settings, context.store)
         work = await _work_of(context, simulation, suite, app_handler, other)
         try:
             result = await _run(context, work)

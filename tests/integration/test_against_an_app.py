@@ -202,12 +202,16 @@ async def test_a_crash_of_the_other_app_is_a_gain() -> None:
     assert result.verdicts[0].estimate > 0.8
 
 
-async def test_what_cannot_be_asked_together_is_refused_before_an_app_is_asked() -> None:
+async def test_what_cannot_be_asked_together_is_refused_before_an_app_is_asked(tmp_path: Path) -> None:
     old, new = SeededApp(0.9), SeededApp(0.9)
     mean = scenario(Expectation(scorer=is_good, evaluator=MeanEvaluator(at_least=0.5, bounds=(0, 1))))
 
-    with pytest.raises(DefinitionError, match="shard"):
+    with pytest.raises(DefinitionError, match="against an app: shard: found '1/2'; hold it against a stored run"):
         await engine(shard="1/2").evaluate(against(SUITE, old), new)
+    with pytest.raises(
+        DefinitionError, match="against an app: executor: found 'workers'; hold it against a stored run"
+    ):
+        await engine(executor="workers", store=tmp_path / "runs.db").evaluate(against(SUITE, old), new)
     with pytest.raises(DefinitionError, match="one for all"):
         await engine().evaluate([*against(SUITE[:1], old), *SUITE[1:]], new)
     with pytest.raises(DefinitionError, match="no requirement has a yes or no"):

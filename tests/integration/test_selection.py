@@ -133,7 +133,7 @@ async def test_scores_that_are_lost_end_it_for_all_and_nobody_is_called_the_best
     assert "no connection" in found.unmeasured
 
 
-async def test_what_cannot_be_selected_from_is_refused_before_an_app_is_asked() -> None:
+async def test_what_cannot_be_selected_from_is_refused_before_an_app_is_asked(tmp_path: Path) -> None:
     one, other = apps(0.9, 0.9)
     mean: ScenarioTest = scenario(Expectation(scorer=is_good, evaluator=MeanEvaluator(at_least=0.5, bounds=(0, 1))))
 
@@ -141,8 +141,10 @@ async def test_what_cannot_be_selected_from_is_refused_before_an_app_is_asked() 
         await engine().select(SUITE, [one])
     with pytest.raises(DefinitionError, match="a name of its own"):
         await engine().select(SUITE, [one, one])
-    with pytest.raises(DefinitionError, match="shard"):
+    with pytest.raises(DefinitionError, match="select: shard: found '1/2'; leave it out"):
         await engine(shard="1/2").select(SUITE, [one, other])
+    with pytest.raises(DefinitionError, match="select: executor: found 'workers'; leave it out"):
+        await engine(executor="workers", store=tmp_path / "runs.db").select(SUITE, [one, other])
     with pytest.raises(DefinitionError, match="yes or no"):
         await engine().select([mean], [one, other])
     assert one.started == other.started == 0
