@@ -1,7 +1,8 @@
 """The design with the fewest trials on average: exact level, the power of spending, inference that agrees with it."""
 
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import product
+from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
@@ -104,6 +105,57 @@ def test_it_takes_about_as_few_trials_as_any_test_can(p0: float, n_max: int, at_
 
     assert isinstance(plan, OptimalDesign)
     assert average_n(plan) <= min(1.02 * plan.least_n, at_most)
+
+
+Ending = tuple[int, int, int, bool]  # trials, misses, the number of sequences, whether it is a pass
+
+
+def endings(passes: Sequence[int], ends: Sequence[int], least: int) -> list[Ending]:
+    """Return the endings of a design, which passes with at most, and ends with at least, so many misses."""
+    going, found = {0: 1}, list[Ending]()
+    for n in range(1, least + len(passes)):
+        ways = {f: going.get(f, 0) + going.get(f - 1, 0) for f in range(n + 1)}
+        look = n - least
+        is_over = {f: look >= 0 and (f <= passes[look] or f >= ends[look]) for f in ways}
+        found += [(n, f, count, f <= passes[look]) for f, count in ways.items() if count and is_over[f]]
+        going = {f: count for f, count in ways.items() if count and not is_over[f]}
+    return found
+
+
+def boundaries(looks: int, most: int) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
+    """Yield each pair of rising boundaries that meet at the last look and not before."""
+    for passes in combinations_with_replacement(range(-1, most), looks):
+        for ends in combinations_with_replacement(range(1, passes[-1] + 2), looks - 1):
+            if all(end > passed for end, passed in zip(ends, passes, strict=False)):
+                yield passes, (*ends, passes[-1] + 1)
+
+
+@pytest.mark.parametrize(
+    ("p0", "n_max", "passes", "ends"),
+    [
+        (0.5, 10, [0, 0, 0, 0, 1, 1], [2, 2, 2, 2, 2, 2]),
+        (0.6, 12, [-1, -1, 0, 0, 0, 0, 1, 1], [2, 2, 2, 2, 2, 2, 2, 2]),
+    ],
+)
+def test_no_other_boundaries_keep_both_promises_with_fewer_trials(
+    p0: float, n_max: int, passes: list[int], ends: list[int]
+) -> None:
+    plan, spending = (make(p0, n_max, alpha=ALPHA, min_trials=5) for make in (optimal_design, design))
+    rates, counted = np.linspace(0.3, 0.999, 100), np.linspace(p0 - 0.15, 1, 2001)
+    least = np.array([chance_of_a_pass(spending, rate) for rate in rates]) - LOSS
+    trials = {}
+
+    for tried in boundaries(len(passes), 4):
+        found = endings(*tried, least=5)
+        chance = np.array([[p ** (n - f) * (1 - p) ** f for p in (p0, *rates)] for n, f, _, good in found if good])
+        power = np.array([count for _, _, count, good in found if good]) @ chance if len(chance) else np.zeros(101)
+        if power[0] <= ALPHA and (power[1:] >= least).all():
+            n_at = sum(n * count * counted ** (n - f) * (1 - counted) ** f for n, f, count, _ in found)
+            trials[tuple(map(tuple, tried))] = float(np.trapezoid(n_at, counted)) / (1.15 - p0)
+
+    assert min(trials, key=lambda tried: trials[tried]) == (tuple(passes), tuple(ends))
+    assert trials[tuple(passes), tuple(ends)] == pytest.approx(average_n(plan), abs=1e-5)
+    assert [(n, f) for n, f in enumerate(passes, 5) if f >= 0] == plan.pass_points
 
 
 def test_the_average_of_trials_is_that_over_the_rates() -> None:
