@@ -88,8 +88,9 @@ class PairedTest(RunningTest):
         passes_at = self._earliest(self._worst, later, _against, unknown=True)
         fails_at = self._earliest(self._best, later, _in_favour, unknown=False)
         if passes_at is None and fails_at is None:
-            known = max(later, default=-1) + 1  # by then it is known in order, too
-            return TrialsNeeded(max(self.first_look(later), known), ends=not later)
+            is_over = not later or self.trials_needed({}).ends  # else it is by when what has come early is in order
+            known = 0 if is_over else max(later) + 1
+            return TrialsNeeded(max(self.first_look(later), known), ends=True)
         return TrialsNeeded(min(at for at in (passes_at, fails_at, self.n_max) if at is not None), ends=False)
 
     def conclude(self, ended: Ended) -> Verdict:

@@ -285,7 +285,7 @@ class SequentialTest(RunningTest):
 
     def _look_ahead(self, walker: "_Walker", later: EarlyOutcomes, *, unknown: bool) -> tuple[int, Boundary | None]:
         """Walk on to an ending, as if each trial that is not known were good, or bad."""
-        if not later and unknown and walker.ending is None and walker.failures <= self._plan.within[walker.n]:
+        if not later and unknown and walker.ending is None and self._plan.may_pass(walker.n, walker.failures):
             trials = len(self.excluded) + self._plan.launch_limit(walker.n, walker.failures)
             return (trials, "pass") if trials <= self.n_max else (self.n_max, None)
         walker = replace(walker)

@@ -113,6 +113,10 @@ class Design:
         end_at[: self.min_trials] = self.n_max + 1
         return end_at
 
+    def may_pass(self, n: int, failures: int) -> bool:
+        """Return whether a run in this state passes if all further trials are good."""
+        return bool(failures <= self.within[n] and failures < self.end_at[max(n, self.min_trials)])
+
     def launch_limit(self, n: int, failures: int) -> int:
         """Return the earliest trial number at which a run in this state can pass; n_max where it cannot.
 

@@ -15,6 +15,7 @@ from simeval import Engine, Expectation, ProportionEvaluator, ScenarioTest, Suit
 from simeval.analysis import against, merge
 from simeval.errors import DefinitionError
 from simeval.results.encoding import encode_suite
+from simeval.scorers.base import as_scorer
 from simeval.store.database import Database
 from simeval.store.runs import Runs
 from tests.support.early_stopping import SeededApp, engine, is_good, is_said, scenario
@@ -260,6 +261,7 @@ async def test_the_run_of_the_other_app_is_named_where_it_is_kept(tmp_path: Path
     assert all("was asked in the same trials" in " ".join(each.run.notes) for each in (kept, gone))
 
 
+GOOD, SAID = as_scorer(is_good), as_scorer(is_said)
 HALF = [scenario(Expectation(scorer=is_good, evaluator=ProportionEvaluator(min_proportion=0.5)), title="s0")]
 
 
@@ -358,3 +360,23 @@ async def test_the_seeds_of_trials_are_the_same_in_the_result_and_in_what_the_st
 
     seeds = [[each["seed"] for each in document["scenarios"][0]["conversations"]] for document in documents]
     assert seeds[0] == seeds[1] == [str(each.trial.seed) for each in result[0].judgements]
+
+
+@pytest.mark.parametrize("concurrency", [1, 4, 64])
+async def test_a_requirement_that_nothing_can_be_proven_of_any_more_leaves_the_others_their_trials(
+    concurrency: int,
+) -> None:
+    rule = ProportionEvaluator(min_proportion=0.5)
+    whole = scenario(*(Expectation(scorer=each, evaluator=rule, label=each.name) for each in (GOOD, SAID)))
+    before = await engine(early_stopping=False).evaluate([whole], SeededApp(0.9))
+    document = encode_suite(before.results, before.run, version="1")
+    lost = ("scenarios", 0, "expectations", 0, "verdicts", 0, "chart", "met")
+    held_otherwise(lost, [True] * 4 + [None] * 96)(document)
+
+    with anyio.fail_after(30):
+        made = engine(stop="verdict", min_trials=10, concurrency=concurrency)
+        [found] = await made.evaluate(against([whole], document), SeededApp(0.2))
+
+    good, said = found.verdicts
+    assert (good.outcome, good.n) == ("inconclusive", 10)
+    assert (said.outcome, said.n, said.missing) == ("pass", 75, 0)

@@ -167,9 +167,11 @@ class Statistician:
         going = tally.unsettled
         all_needed = [test.trials_needed(self._known(tally, position)) for position, test in going]
         ends = [trials_needed.trials for trials_needed in all_needed if trials_needed.ends]
-        if ends and not any(test.needs_full_sample for _, test in going):
+        if ends and self._ends_with_one_of([test for _, test in going]):
             return TrialsNeeded(min(ends), ends=True)
-        return TrialsNeeded(max(trials_needed.trials for trials_needed in all_needed), ends=False)
+        return TrialsNeeded(
+            max(trials_needed.trials for trials_needed in all_needed), ends=len(ends) == len(all_needed)
+        )
 
     def _known(self, tally: Tally, position: int) -> EarlyOutcomes:
         """Return what has come before its turn of one expectation."""
@@ -237,8 +239,11 @@ class Statistician:
         not_passed = tally.is_refused or any(
             test.settled and not test.passes for tests in tally.tests for test in tests
         )
-        at_gate = self._settings.stop_mode != "verdict" and not any(test.needs_full_sample for _, test in going)
-        return not_passed and at_gate
+        return not_passed and self._ends_with_one_of([test for _, test in going])
+
+    def _ends_with_one_of(self, going: Sequence[RunningTest]) -> bool:
+        """Return whether a scenario ends where one of its tests does without a pass, although these go on."""
+        return self._settings.stop_mode != "verdict" and not any(test.needs_full_sample for test in going)
 
     def _outcome(self, result: Score | Failure) -> Taken:
         return outcome_of(result, self._settings.on_app_error)

@@ -13,7 +13,7 @@ from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.ratings import SuccessRateEvaluator
 from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
-from simeval.evaluators.stopping import EXCLUDED, RunningTest, Taken
+from simeval.evaluators.stopping import EXCLUDED, RunningTest, Taken, TrialsNeeded
 
 RULES = [
     ProportionEvaluator(min_proportion=0.5),
@@ -160,3 +160,10 @@ def test_a_gate_at_which_a_pass_is_ruled_out_needs_no_trial_beyond_the_smallest_
 
     assert (needed.trials, needed.ends) == (first, True)
     assert (test.index, test.passes) == (first, False)
+
+
+def test_an_app_that_fails_at_the_first_look_whatever_comes_needs_no_trials_beyond_it() -> None:
+    test = run(ProportionEvaluator(min_proportion=0.5, min_trials=25), [0.0] * 20, stop="gate")
+
+    assert test.trials_needed({}) == TrialsNeeded(25, ends=True)
+    assert test.trials_needed({24: 1.0}) == TrialsNeeded(25, ends=True)

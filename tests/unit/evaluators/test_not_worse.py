@@ -9,7 +9,7 @@ import pytest
 from simeval import ProportionEvaluator
 from simeval.errors import DefinitionError
 from simeval.evaluators import NotWorseEvaluator, RunningTest
-from simeval.evaluators.stopping import EXCLUDED, Taken
+from simeval.evaluators.stopping import EXCLUDED, Taken, TrialsNeeded
 
 BAR = ProportionEvaluator(min_proportion=0.5)
 
@@ -208,3 +208,19 @@ class TestAtAnyTime:
 
         assert verdict.inconclusive
         assert verdict.missing == verdict.n
+
+
+def test_where_nothing_can_be_proven_any_more_it_ends_at_the_first_look_whatever_has_come_early() -> None:
+    test = after(not_worse("++++" + "?" * 56, min_trials=10), [1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+
+    assert not test.settled
+    assert test.trials_needed({}) == TrialsNeeded(10, ends=True)
+    assert test.trials_needed({20: 0.0}) == TrialsNeeded(10, ends=True)
+
+
+def test_where_what_has_come_early_leaves_nothing_to_prove_it_ends_by_then() -> None:
+    test = after(not_worse("+" * 20 + "?" * 20, min_trials=10), [1.0] * 12)
+    early: dict[int, Taken] = dict.fromkeys(range(20, 39), 0.0)
+
+    assert not test.trials_needed({}).ends
+    assert test.trials_needed({**dict.fromkeys(range(12, 20), 1.0), **early}).ends
