@@ -5,11 +5,14 @@ from math import nan
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from simeval import ProportionEvaluator
+from simeval.core.setting_choices import EarlyStopping
 from simeval.errors import DefinitionError
 from simeval.evaluators import NotWorseEvaluator, RunningTest
-from simeval.evaluators.stopping import EXCLUDED, Taken, TrialsNeeded
+from simeval.evaluators.stopping import EXCLUDED, Counted, Taken, TrialsNeeded
 
 BAR = ProportionEvaluator(min_proportion=0.5)
 
@@ -224,3 +227,28 @@ def test_where_what_has_come_early_leaves_nothing_to_prove_it_ends_by_then() -> 
 
     assert not test.trials_needed({}).ends
     assert test.trials_needed({**dict.fromkeys(range(12, 20), 1.0), **early}).ends
+
+
+@settings(max_examples=200)
+@given(
+    st.text("+-?", min_size=30, max_size=30),
+    st.lists(st.sampled_from([1.0, 1.0, 0.0, nan]), min_size=30, max_size=30),
+    st.sampled_from([True, "anytime"]),
+    st.integers(0, 12),
+    st.sets(st.integers(13, 29)),
+)
+def test_a_sure_end_is_final(
+    before: str, outcomes: list[Counted], early_stopping: EarlyStopping, taken: int, early: set[int]
+) -> None:
+    evaluator = not_worse(before, min_trials=10, early_stopping=early_stopping)
+    test = after(evaluator, outcomes[:taken])
+    if test.settled or not (sure := test.trials_needed({index: outcomes[index] for index in early})).ends:
+        return
+
+    for index in range(taken, sure.trials):
+        known = {each: outcomes[each] for each in early if each >= index}
+        assert test.settled or test.trials_needed(known).trials <= sure.trials
+        test.take(outcomes[index])
+
+    assert test.settled
+    assert not test.passes
