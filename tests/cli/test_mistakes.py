@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from simeval import Engine, Expectation, ScenarioTest, SuccessRateEvaluator
 from simeval.cli.main import main
 from simeval.cli.output import BAD_INPUT
+from simeval.datasets.files import read_dataset
 from simeval.errors import DefinitionError
 from tests.support.mistakes import QUIET
 
@@ -77,6 +78,10 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
     "what is expected is a text": (
         lambda: ScenarioTest(title="t", given="g", when="w", then=cast("Any", "It answers")),
         "ScenarioTest 't': then: found 'It answers'; give one or more Expectations.",
+    ),
+    "a dataset is not there": (
+        lambda: list(read_dataset(Path("no.csv"))),
+        "no.csv: it cannot be read (No such file or directory); check the path, or its permissions.",
     ),
     "the handler is called already": (
         evaluated(FIRST, handler={"response": "hello"}),
