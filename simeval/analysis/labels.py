@@ -24,7 +24,7 @@ from simeval.errors import DefinitionError, StoreError
 COLUMNS = ("scenario", "index", "expectation", "expected_behavior", "label", "transcript", "run")
 NEEDED = ("scenario", "index", "label")
 LOWEST, HIGHEST = 1.0, 10.0
-WHAT_TO_WRITE = "write pass or fail in every row, or a rating from 1 to 10 in every row; leave it empty for no label"
+WHAT_TO_WRITE = "write pass or fail in the column label, or ratings from 1 to 10; leave it empty for no label"
 
 Judged = Mapping[tuple[str, str], Mapping[str, Requirement]]  # by title and expectation, then by evaluator
 

@@ -16,6 +16,7 @@ from simeval.engine.proposals.suite_text import suite_text
 from simeval.errors import DefinitionError
 from simeval.models.provider_table import is_embedded
 from simeval.models.providers.offline import NOTICE
+from simeval.results.text import counted_of
 from simeval.suites.selection import PROPOSED
 
 MOST_PROBLEMS = 3
@@ -43,7 +44,8 @@ def generate(
 def _told(made: Proposals, count: int, out: str | None) -> str:
     """Say what was proposed, what was not, and what is to be done with it."""
     found = len(made.found)
-    told = [f"{found} scenarios proposed by {made.model} in {made.calls} calls and {made.tokens:,} tokens"]
+    calls = f"{counted_of(made.calls, 'call')} and {made.tokens:,} tokens"
+    told = [f"{counted_of(found, 'scenario')} proposed by {made.model} in {calls}"]
     told += [f"{made.model} is {NOTICE}"] if is_embedded(made.model) else []
     told += [f"it had no more to say than {found} of {count}"] if found < count else []
     told += [f"{made.alike} said what another said, and were left out"] if made.alike else []

@@ -26,9 +26,7 @@ def next_steps(page: Page, settings: Settings, terminal: Terminal, clean: Callab
     if is_kept(settings) and page.outcome != "pass" and any(each.trials for each in page.scenarios):
         command = shlex.join(["simeval", "show", page.run_id, "--failed", *store_flag(settings)])
         steps.append(("read the conversations that speak against the app", clean(command)))
-    steps += [
-        (f"take enough trials, fresh ones, for {what}", clean(command)) for what, command in _with_more_trials(page)
-    ]
+    steps += [(f"take enough new trials of {what}", clean(command)) for what, command in _with_more_trials(page)]
     if not steps:
         return []
     lines = ["", "next:"]

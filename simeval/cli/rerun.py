@@ -25,7 +25,7 @@ def not_passed(suite: Suite, settings: Settings) -> Suite:
         raise DefinitionError("--rerun", found=found, do="run the suite first")
     chosen = tuple(scenario for scenario in known if outcomes[scenario.title] != "pass")
     if not chosen:
-        raise DefinitionError("--rerun", found="all scenarios passed when they were last run", do="leave it out")
+        raise DefinitionError("--rerun", found="every scenario chosen passed in its last run", do="leave it out")
     return replace(suite, scenarios=chosen)
 
 

@@ -73,8 +73,8 @@ _PLAIN: Mapping[str, str] = {  # what to do about a mistake of each kind that py
     "float": "use a number, such as 0.9",
     "bool": "use true or false",
     "too_short": "give at least one",
-    "list": "give a list, such as [one, two]",
-    "tuple": "give a list, such as [one, two]",
+    "list": "give a list: [one, two], or a line with a dash for each",
+    "tuple": "give a list: [one, two], or a line with a dash for each",
     "dict": "give names with values, such as {name: value}",
     "date": "give a date, such as 2027-01-31",
 }

@@ -22,6 +22,7 @@ _PROBLEMS = {
     "could not find expected ':'": "put a text that has a colon in quotes, or indent what belongs to the line above",
     "cannot start any token": "use spaces in place of tabs, and quotes around a text that begins with a sign",
     "expected <block end>": "let what belongs together begin in the same column",
+    "undefined alias": "put a text that begins with * in quotes",
     "written twice": "leave one of the two out",
 }
 _WORDS = "YAML reads yes, no, on and off as true and false: put such a word in quotes"

@@ -25,7 +25,7 @@ class FileStamp:
         try:
             found = os.stat(path)  # noqa: PTH116 (half the time of Path.stat, once a row)
         except OSError as error:
-            do = "name a file that can be read"
+            do = "check the path, or its permissions"
             raise DefinitionError(str(path), found=f"it cannot be read ({error.strerror})", do=do) from error
         return cls(path, found.st_mtime_ns, found.st_size)
 

@@ -82,7 +82,7 @@ class DropDetector:
     comes after `false_alarm_every` outcomes or more, on average. Simulated at 1,000 and p0 = 0.9: 1,395 at a
     rate of exactly 0.9, some 35,000 at 0.95; after 200 outcomes at 0.95, a drop to 0.8 is noticed within 74
     more, one to 0.5 within 12, on average. It says nothing of the rate itself: for that, see
-    `evalues.anytime_interval_path`. After an alarm it goes on; begin a new one when the cause has been mended.
+    `evalues.anytime_interval_path`. After an alarm it goes on; begin a new one once the cause is fixed.
 
     p0: the bar, strictly between 0 and 1.
     false_alarm_every: how many outcomes a false alarm should take, on average, at least; also the threshold.

@@ -135,7 +135,7 @@ class _Places:
             if fitting:
                 named = f"{len(fitting)} scenarios have {feedback.scenario!r} in their titles"
             found = named if feedback.scenario else "no scenario is named"
-            do = f"name one of {_listed([repr(title) for title in titles.values()])}"
+            do = f"name one of {_listed([repr(title) for title in titles.values()])}, with --scenario"
             raise DefinitionError("feedback scenario", found=f"{found} in run {feedback.run_id}", do=do)
         if not self.has(TRIALS, run_id=feedback.run_id, scenario=fitting[0], trial=feedback.trial):
             found = f"there is no trial {feedback.trial} of {titles[fitting[0]]!r} in run {feedback.run_id}"

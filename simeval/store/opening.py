@@ -31,7 +31,9 @@ def as_database(journal: Journal | None, what: str) -> "Database":
     from simeval.store.database import Database
 
     if not isinstance(journal, Database):
-        raise DefinitionError(what, found="the store is no database", do="name one: a file for SQLite, or a URL")
+        raise DefinitionError(
+            what, found="this needs a database", do="name one with --store: an SQLite file, or a PostgreSQL URL"
+        )
     return journal
 
 

@@ -253,7 +253,9 @@ def _find(connection: Connection, name: str) -> str:
     if name in found or len(found) == 1:
         return name if name in found else found[0]
     if found:
-        raise DefinitionError("run", found=f"{name!r} is how {_listed(found)} begin", do="give more of the id")
+        raise DefinitionError(
+            "run", found=f"{name!r} begins the ids of {len(found)} runs: {_listed(found)}", do="give more of the id"
+        )
     known = [str(each) for each in connection.execute(newest.limit(MOST_COMPARED)).scalars()]
     close = get_close_matches(name, known, MOST_NAMED) or known[:MOST_NAMED]
     do = f"give one of {_listed(close)}" if close else "`simeval runs` lists those there are"

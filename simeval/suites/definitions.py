@@ -293,11 +293,16 @@ def composite(file: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"judge_model": [found["first"], escalate["to"]], "escalate": escalate["when"], **audit}
 
 
+_BY_FLAG = {about_of(each).flag.removeprefix("--").replace("-", "_"): each.name for each in fields(Settings)}
+_NOT_SETTINGS = {  # what one may write under `settings`, and what to do about it
+    **{each.name: "put it with a scenario" for each in fields(ScenarioTest) if each.name not in _SETTINGS},
+    **{name: f"did you mean {each!r}?" for name, each in _BY_FLAG.items() if name not in _SETTINGS},
+}
 _OF_FILE: Mapping[str, Form] = {
     "judge": Annotated[_JUDGE, BeforeValidator(_two_judges)],
     "scenarios": Annotated[list[Any], Field(min_length=1)],
     "attack": FORMS.record(Attack, {"world": _WORLD}, TEXTS),
-    "settings": mapping("settings", _SETTINGS),
+    "settings": mapping("settings", _SETTINGS, elsewhere=_NOT_SETTINGS),
     **_CAST,
     **DEFAULTS_OF_SCENARIOS,
 }

@@ -237,6 +237,6 @@ def _scenarios_of(found: Any, source: str) -> tuple[ScenarioTest, ...]:
         raise DefinitionError(
             f"suite {source!r}",
             found=f"found {type(found).__name__}",
-            do="give a ScenarioTest, a list of them, or a function of none",
+            do="give a ScenarioTest, a list of them, or a function without arguments that returns them",
         )
     return tuple(scenarios)

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from simeval.core.capture import place_of
 from simeval.errors import DefinitionError
 
 
@@ -24,13 +25,27 @@ def load_object(reference: str, *, what: str) -> Any:
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
-        found: Any = importlib.import_module(module_name)
+        module: Any = importlib.import_module(module_name)
     except Exception as error:  # whatever the module raises while it is imported
-        raise DefinitionError(
-            f"{what} {reference!r}", found=f"importing it failed ({type(error).__name__}: {error})", do=do
-        ) from error
+        found = f"importing it failed ({type(error).__name__}: {error})"
+        if not _is_missing(error, module_name):
+            found, do = f"{found[:-1]}{place_of(error)})", _way_out(error)
+        raise DefinitionError(f"{what} {reference!r}", found=found, do=do) from error
+    named = module
     for name in attribute.split("."):
-        if not hasattr(found, name):
+        if not hasattr(named, name):
             raise DefinitionError(f"{what} {reference!r}", found=f"{module_name} has no {attribute!r}", do=do)
-        found = getattr(found, name)
-    return found
+        named = getattr(named, name)
+    return named
+
+
+def _is_missing(error: Exception, module_name: str) -> bool:
+    """Return whether the module that was named is not there itself, or a package that it is in."""
+    missing = error.name if isinstance(error, ModuleNotFoundError) else None
+    return missing is not None and f"{module_name}.".startswith(f"{missing}.")
+
+
+def _way_out(error: Exception) -> str:
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return f"install {error.name.partition('.')[0]} in simeval's environment, or correct the import"
+    return "correct that line; `python -c 'import MODULE'` shows all of it"

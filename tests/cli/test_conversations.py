@@ -82,7 +82,7 @@ def test_nothing_is_run_again_where_there_was_no_run_or_all_passed(folder: Path)
     passed = simeval(folder, *RUN, "--rerun", "failed")
 
     assert (none.returncode, passed.returncode) == (2, 2)
-    assert "all scenarios passed when they were last run" in passed.stderr
+    assert "every scenario chosen passed in its last run" in passed.stderr
 
 
 def test_the_conversations_of_a_run_are_read_back_in_full(folder: Path) -> None:
@@ -93,6 +93,7 @@ def test_the_conversations_of_a_run_are_read_back_in_full(folder: Path) -> None:
 
     assert failed.startswith("trial 0 of It sings\n")
     assert "It says what it does" not in failed
+    assert ".," not in one  # a style is told as a part of a sentence
     assert one.startswith("trial 0 of It says what it does\n  user       ")
     assert "  assistant  I track orders and start returns.\n" in one
     assert '  \u2192 find_order {"number": 7}\n' in one

@@ -71,7 +71,7 @@ class TestTargets:
         result = await engine().evaluate(sums(2), lambda n: None, scorers=[length])
 
         assert [(metric.name, metric.estimate.n, metric.crashed) for metric in result.metrics] == [("length", 0, 2)]
-        assert [text for text in result.failures if "returned NoneType" in text]
+        assert [text for text in result.failures if "returned None;" in text]
 
     async def test_an_app_handler_is_given_the_text_of_an_example(self) -> None:
         examples = [Example(inputs={"input": "hi"}, outputs={"output": "HI"})]

@@ -226,5 +226,5 @@ async def test_a_file_s_order_holds_each_scenario_to_its_end() -> None:
 
 
 async def test_history_needs_a_store_with_runs() -> None:
-    with pytest.raises(DefinitionError, match="the store is no database"):
+    with pytest.raises(DefinitionError, match="this needs a database"):
         await engine(order="history").evaluate(scenario(), SeededApp(1.0))

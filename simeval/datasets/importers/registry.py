@@ -159,7 +159,11 @@ def _reader_of(path: Path, format: str | LogReader) -> LogReader:
         told = next((each for each, opening in tried if each.looks_like(opening)), None)
         if told is None:
             found = "the format of its first records is not known"
-            raise DefinitionError(f"log {str(path)!r}", found=found, do=f"name its format: {', '.join(NAMES)}")
+            raise DefinitionError(
+                f"log {str(path)!r}",
+                found=found,
+                do=f"name its format with --format (in Python format=): {', '.join(NAMES)}",
+            )
         return told
     if format not in NAMES:
         raise DefinitionError("log format", found=f"found {format!r}", do=f"use {AUTO} or one of {', '.join(NAMES)}")

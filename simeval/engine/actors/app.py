@@ -321,10 +321,10 @@ def _response(turn: int, returned: Any, state: Any) -> tuple[AppResponse, Any]:
             returned.close()
             raise AppError(turn, "the handler returned a coroutine: an `await` is missing before the call it returns")
         found = f"AppResponse of {type(returned.response).__name__}" if isinstance(returned, AppResponse) else None
+        kind = "None" if returned is None else type(returned).__name__
         raise AppError(
             turn,
-            f"the handler returned {found or type(returned).__name__}; it must return an AppResponse, a text, or "
-            "(text, state)",
+            f"the handler returned {found or kind}; it must return an AppResponse, a text, or (text, state)",
         )
     calls = returned.tool_calls
     if calls is not None and not (isinstance(calls, Sequence) and all(isinstance(call, Mapping) for call in calls)):

@@ -197,7 +197,7 @@ class OnlineEvaluator:
         return {name: found for queue in self._queues for name, found in queue.metrics.estimates().items()}
 
     def rearm(self, metric: str) -> None:
-        """Begin to watch a metric anew, after an alarm whose cause has been mended. Raises DefinitionError."""
+        """Begin to watch a metric anew, after an alarm whose cause is fixed. Raises DefinitionError."""
         require(metric in self._detectors, "rearm", found=metric, do=f"use one of {', '.join(self._detectors)}")
         old = self._detectors[metric]
         self._detectors[metric] = new = DropDetector(old.p0, false_alarm_every=old.false_alarm_every)

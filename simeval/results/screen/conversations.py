@@ -83,7 +83,7 @@ def judged_lines(scenario: ShownScenario, trial: ShownTrial, terminal: Terminal)
 
 def _end(conversation: Conversation, terminal: Terminal) -> list[str]:
     seconds = [each.seconds for each in conversation.responses if not isnan(each.seconds)]
-    style = ", ".join(f"{name} {value}" for name, value in (conversation.writing_style or {}).items())
+    style = ", ".join(f"{name} {value.rstrip('.')}" for name, value in (conversation.writing_style or {}).items())
     parts = [
         f"ended: {conversation.ended}",
         *([f"slowest answer {max(seconds):.1f} s"] if max(seconds, default=0) >= SLOW_SECONDS else []),

@@ -10,6 +10,7 @@ from simeval.core.bounds import UNIT, BoundsByPath
 from simeval.core.direction import below, by_path
 from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import is_number, require
+from simeval.errors import DefinitionError
 from simeval.models.local.checkpoints import MINILM
 from simeval.models.local.vectors import Encoding
 from simeval.scorers.base import Callers, ColumnScorer, Scorer
@@ -85,7 +86,9 @@ class Alignment(ColumnScorer):
             fits = given is None or isinstance(given, kind)
             require(fits, f"{where}: {name}", found=given, do=f"give {kind.__name__}(...)")
         one = (self.persona is None) != (self.authenticity is None)
-        require(one, where, found=(self.persona, self.authenticity), do="give a persona or authenticity")
+        if not one:
+            found = "found neither a persona nor authenticity" if self.persona is None else "found both of them"
+            raise DefinitionError(where, found=found, do="give one of them (--persona FILE on the command line)")
         self._authenticity = self.authenticity or Authenticity(
             persona=as_persona(self.persona), encoder=self.encoder, traits=self.traits
         )

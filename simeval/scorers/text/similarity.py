@@ -118,7 +118,7 @@ class RegexMatch(ColumnScorer):
 
     Raises DefinitionError for what is no regular expression. One that tries endlessly many ways on some text, such as
     (a+)+$, holds up the whole process: Python has no way to stop it, and holds its lock, so that a thread is no help.
-    Of a pattern that an answer shall not have, say `direction="lower"`.
+    For a pattern that an answer must not have, say `direction="lower"`.
     """
 
     pattern: str | re.Pattern[str] = field(kw_only=False)

@@ -224,5 +224,6 @@ def _read(secret: str) -> str:
     if name == secret:
         return secret
     do = f"set it, or give the secret itself in place of {secret}"
-    require(bool(os.environ.get(name)), f"attack.secrets: {secret}", found=os.environ.get(name), do=do)
+    if not os.environ.get(name):
+        raise DefinitionError("attack.secrets", found=f"{name} is not set in the environment", do=do)
     return os.environ[name]

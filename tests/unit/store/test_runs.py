@@ -115,7 +115,7 @@ def test_a_run_is_found_by_how_its_id_begins(database: Database) -> None:
     runs = Runs(database)
 
     assert [runs.find(name) for name in ("2026", "2025-ab", "2025-a")] == ["2026-b", "2025-ab", "2025-a"]
-    with pytest.raises(DefinitionError, match="2025-a, 2025-ab, 2025-aa begin"):
+    with pytest.raises(DefinitionError, match="begins the ids of 3 runs: 2025-a, 2025-ab, 2025-aa"):
         runs.find("2025")
     with pytest.raises(DefinitionError, match="no run '2026-c'; give one of 2026-b"):
         runs.find("2026-c")

@@ -243,7 +243,7 @@ def test_what_no_file_can_hold_is_named_by_module_and_object(own: str, file: Pat
         ("[5]", "scorer", "found [5]; use one of "),
         ("contian", "scorer", "found 'contian'; did you mean 'contains'?"),
         ("{type: contains, text: [a]}", "scorer.text", "there is no field 'text'; did you mean 'texts'?"),
-        ("{type: contains, texts: a}", "scorer.texts", "found 'a'; give a list, such as [one, two]"),
+        ("{type: contains, texts: a}", "scorer.texts", "found 'a'; give a list: [one, two]"),
         ("{type: contains, texts: [a, 5]}", "scorer.texts.1", "found 5; give a text, in quotes"),
         ("{type: contains, texts: ['']}", "scorer.texts", "found ['']; give a list of one or more texts"),
         ("{type: contains, texts: [a], at_least: 2}", "scorer.at_least", "found 2; use at most the 1 that are given"),
