@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Literal
 
-from simeval.models.limits.pace import LATE_SECONDS, Pace, Phase
+from simeval.models.limits.pace import LATE_SECONDS, Pace, Start
 
 Outcome = Literal["answered", "refused", "timed_out", "failed", "abandoned"]
 
@@ -34,9 +34,9 @@ class Budget:
 
 @dataclass(slots=True, eq=False)
 class Ticket:
-    """A call under way: the phase of the pace it was started in, and the tokens it was charged."""
+    """A call under way: how the pace started it, and the tokens it was charged."""
 
-    phase: Phase
+    start: Start
     tokens: float
 
 
@@ -87,7 +87,7 @@ class Traffic:
             if tokens:
                 self._mean_tokens += SMOOTH * (tokens - self._mean_tokens)
         refused = outcome in {"refused", "timed_out"}
-        return self.pace.end(ticket.phase, now, refused=refused, answered=answered, retry_after=retry_after or 0.0)
+        return self.pace.end(ticket.start, now, refused=refused, answered=answered, retry_after=retry_after or 0.0)
 
     def describe(self) -> dict[str, float]:
         """Return the limits as they are, for a log."""
