@@ -298,7 +298,7 @@ class TestChanges:
     async def test_only_a_database_can_be_resumed_from(self, tmp_path: Path, store: str | None) -> None:
         engine = Engine(store=None if store is None else tmp_path / store, resume="last")
 
-        with pytest.raises(DefinitionError, match="no database"):
+        with pytest.raises(DefinitionError, match="needs a database"):
             await engine.evaluate(SUITE, App())
 
     async def test_a_store_that_is_not_there_is_not_made(self, tmp_path: Path) -> None:
