@@ -6,7 +6,8 @@ Time is only counted. 100 callers ask endpoints with a limit, 50 those that refu
 minute, or as long as 3,000 calls take. Latencies vary by half; a call arrives after a tenth of its latency and is
 taken or refused there, with --late when it is answered; a refused caller waits for its own Retry-After. "used" is a
 share of what the endpoint would take, or of what callers get who each wait for themselves, whichever is more: median
-and worst of the seeds. "alone" is what those callers get, and are refused. The pace was tuned on these endpoints;
+and worst of the seeds. "alone" is what those callers get, and are refused (where
+there is a limit, of two seeds, which serve for all). The pace was tuned on these endpoints;
 --held-out asks others, of other latencies, shares, rates and Retry-Afters, which it was not tuned on.
 """
 
@@ -14,7 +15,7 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from itertools import cycle, islice, product
+from itertools import cycle, product
 from random import Random
 from statistics import median
 
@@ -137,9 +138,8 @@ def measure(cell: Cell, seeds: int) -> Measured:
     runs = [cell.run(Traffic(AT_ONCE), seed) for seed in range(seeds)]
     alone = [cell.run(EachForItself(AT_ONCE), seed) for seed in range(seeds if cell.share else min(seeds, ALONE))]
     taken = [run.taken() / cell.seconds for run in runs]
-    most = [max(other.taken() / cell.seconds, 0.0 if cell.share else cell.rate) for other in alone]
-    best = islice(cycle(most), seeds)
-    used = [mine / most for mine, most in zip(taken, best, strict=True)]
+    best = [max(other.taken() / cell.seconds, 0.0 if cell.share else cell.rate) for other in alone]
+    used = [mine / most for mine, most in zip(taken, cycle(best), strict=False)]
     refused = [run.refused_share for run in runs]
     return Measured(
         median(taken),

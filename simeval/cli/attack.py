@@ -79,9 +79,8 @@ def _text(path: str) -> str:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeError) as error:
-        raise DefinitionError(
-            "--system-prompt", found=f"{path} cannot be read ({getattr(error, 'strerror', None) or error})", do=do
-        ) from None
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise DefinitionError("--system-prompt", found=f"{path} cannot be read ({why})", do=do) from None
     if not text.strip():
         raise DefinitionError("--system-prompt", found=f"{path} is empty", do=do)
     return text

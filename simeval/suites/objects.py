@@ -27,9 +27,8 @@ def load_object(reference: str, *, what: str) -> Any:
     try:
         module: Any = importlib.import_module(module_name)
     except Exception as error:  # whatever the module raises while it is imported
-        found = f"importing it failed ({type(error).__name__}: {error})"
-        if not _is_missing(error, module_name):
-            found, do = f"{found[:-1]}{place_of(error)})", _way_out(error)
+        place, do = ("", do) if _is_missing(error, module_name) else (place_of(error), _way_out(error, module_name))
+        found = f"importing it failed ({type(error).__name__}: {error}{place})"
         raise DefinitionError(f"{what} {reference!r}", found=found, do=do) from error
     named = module
     for name in attribute.split("."):
@@ -45,7 +44,8 @@ def _is_missing(error: Exception, module_name: str) -> bool:
     return missing is not None and f"{module_name}.".startswith(f"{missing}.")
 
 
-def _way_out(error: Exception) -> str:
+def _way_out(error: Exception, module_name: str) -> str:
+    """Say what to do about a module that is there, and fails."""
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"install {error.name.partition('.')[0]} in simeval's environment, or correct the import"
-    return "correct that line; `python -c 'import MODULE'` shows all of it"
+    return f"correct that line; `python -c 'import {module_name}'` shows all of it"

@@ -325,7 +325,7 @@ async def test_trials_dealt_anew_in_a_run_that_was_cut_off_itself_are_no_pairs(
 
     assert (now.outcome, differing(now)) == ("inconclusive", 0)
     assert now[0].verdicts[0].missing == now[0].trials - cut_in(now)
-    assert f"{100 - cut_in(now) - 1} trials were dealt anew, by other seeds" in " ".join(now.run.notes)
+    assert f"the other side of {100 - cut_in(now) - 1} trials is missing" in " ".join(now.run.notes)
 
 
 async def test_by_betting_trials_with_other_seeds_are_pairs_too(tmp_path: Path) -> None:
@@ -335,7 +335,7 @@ async def test_by_betting_trials_with_other_seeds_are_pairs_too(tmp_path: Path) 
 
     assert now[0].verdicts[0].missing == 1
     assert differing(now) > 0
-    assert "dealt anew, by other seeds" not in " ".join(now.run.notes)
+    assert "the other side of" not in " ".join(now.run.notes)
 
 
 async def test_of_an_older_result_that_does_not_say_its_seeds_what_came_after_a_cut_is_missing(tmp_path: Path) -> None:

@@ -1,13 +1,10 @@
 """What a new user gets wrong on the command line: the suite, the command, and what is said of it."""
 
-SCENARIO = """\
-  - title: First
-    given: A user
-    when: They ask
-    then:
-      expected_behavior: It answers
-      evaluator: {type: success_rate, min_proportion: 0.9}
-"""
+from textwrap import indent
+
+from tests.support.suite_files import ONE
+
+SCENARIO = indent(ONE, "  ")
 SUITE = f"scenarios:\n{SCENARIO}"
 RUN = ("run", "suite.yaml", "--app", "mistaken_app:handle", "--store", "none")
 SCORED = SUITE.replace("expected_behavior: It answers", "scorer: response_latency")
@@ -221,7 +218,7 @@ QUIET: dict[str, tuple[str, tuple[str, ...], str]] = {
         SUITE,
         ("run", "suite.yaml", "--app", "broken_app:handle"),
         "app 'broken_app:handle': importing it failed (ImportError: cannot import name 'dum' from 'json' "
-        "({json}) (broken_app.py:3 in <module>)); correct that line; `python -c 'import MODULE'` shows all of it.",
+        "({json}) (broken_app.py:3 in <module>)); correct that line; `python -c 'import broken_app'` shows all of it.",
     ),
     "what the app needs is not installed": (
         SUITE,

@@ -11,6 +11,7 @@ from simeval.engine.plans.scenario_plan import Measure, RunPlan, ScenarioPlan
 from simeval.errors import DefinitionError
 from simeval.evaluators.not_worse import NotWorseEvaluator
 from simeval.results.conditions import conditions_of
+from simeval.results.text import counted_of
 
 MOST_NAMED = 3  # changes in a warning
 _OF_JUDGING = ("escalate", "judge examples", "criteria calls")  # another one is another measurement
@@ -68,8 +69,8 @@ def lost_pairs(plans: Sequence[ScenarioPlan], paired: Sequence[ScenarioPlan]) ->
     was, now = ([_missing(plan) for plan in side] for side in (plans, paired))
     if not (lost := sum(now) - sum(was)):
         return []
-    why = "were dealt anew, by other seeds than in the run that this one is held against, because it was cut off"
-    return [f"{lost} trials {why}: they lack the other side, which counts against both findings"]
+    why = "the run was cut off, and what came after was dealt anew by other seeds"
+    return [f"the other side of {counted_of(lost, 'trial')} is missing, which counts against both findings: {why}"]
 
 
 def _missing(plan: ScenarioPlan) -> int:

@@ -90,7 +90,7 @@ class Pace:
     _delay: float = field(default=0.0, init=False)
     _tries: int = field(default=0, init=False)  # of single calls, refused
     _spell: Spell = field(default_factory=lambda: Spell(-inf), init=False)
-    _accepted: int = field(default=0, init=False)  # all calls, without those refused
+    _accepted: int = field(default=0, init=False)  # all calls, without those that ended unanswered
     _mark: tuple[float, int] = field(default=(-inf, 0), init=False)  # when, and how many had been accepted
     _paused: tuple[float, int] = field(default=(-inf, 0), init=False)  # the end of the last pause
     _borne: float = field(default=BORNE, init=False)

@@ -51,7 +51,7 @@ def page_pieces(report: Report, blocks: Iterable[Block], links: Sequence[tuple[s
 
 def served_page(report: Report, more: Mapping[str, object]) -> str:
     """Return the page of a report that asks for its conversations beside it, a few at a time; `more` is its data."""
-    without = f"{_table(report, pictures=0)}\n<p>Conversations are shown where scripts may run.</p>"
+    without = f"{_table(report)}\n<p>Conversations are shown where scripts may run.</p>"
     return "".join([*_begin(_title(report), PAGE, without_scripts=without, asks="'self'"), _end(more)])
 
 
@@ -99,8 +99,8 @@ def _hash(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
-def _table(report: Report, *, pictures: int = MOST_PICTURES) -> str:
-    """Write every verdict as a table, the first ones with pictures, for who reads with scripts switched off."""
+def _table(report: Report) -> str:
+    """Write every verdict as a table, for who reads with scripts switched off."""
     mark = mark_of(report.outcome)
     lines = [
         f"<main><h1>{escape(mark)}: {escape(report.headline)}</h1>",
@@ -108,7 +108,7 @@ def _table(report: Report, *, pictures: int = MOST_PICTURES) -> str:
         "<table><thead><tr>",
         *(f"<th>{each}</th>" for each in HEADERS),
         "</tr></thead><tbody>",
-        *_rows(report.scenarios, pictures),
+        *_rows(report.scenarios),
         *map(_changed, report.changes),
         *(_row(["", each[0], "measured", each[1], each[2], each[3], ""]) for each in report.metrics),
         "</tbody></table>",
@@ -117,13 +117,13 @@ def _table(report: Report, *, pictures: int = MOST_PICTURES) -> str:
     return "\n".join(lines)
 
 
-def _rows(scenarios: Sequence[ReportScenario], pictures: int) -> Iterator[str]:
+def _rows(scenarios: Sequence[ReportScenario]) -> Iterator[str]:
     found = [(each, one, verdict) for each in scenarios for one in each.expectations for verdict in one.verdicts]
     for place, (scenario, expectation, verdict) in enumerate(found):
         numbers = verdict.numbers
         why = f"{verdict.said}. {verdict.why or verdict.meaning}"
         measured = [_number(numbers["estimate"]), _between(numbers["confidence_interval"]), numbers["n"]]
-        picture = as_svg(verdict.picture) if verdict.picture and place < pictures else ""
+        picture = as_svg(verdict.picture) if verdict.picture and place < MOST_PICTURES else ""
         yield _row([scenario.title, expectation.label, mark_of(verdict.outcome), *measured, why], picture)
 
 
