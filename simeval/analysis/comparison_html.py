@@ -11,7 +11,7 @@ from simeval.core.serialization import Json, decode_conversation
 from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Trial
 from simeval.core.version import __version__
 from simeval.evaluators.verdicts import show_share
-from simeval.results.html.blocks import MOST_BYTES, Block, block_of
+from simeval.results.html.blocks import MOST_BYTES, Block, about_of, block_of
 from simeval.results.html.charts import Node, difference_chart
 from simeval.results.html.heads import scenarios_of
 from simeval.results.html.page import page_pieces, write_page
@@ -226,7 +226,7 @@ def _blocks(comparison: "Comparison", baseline: _Side, candidate: _Side) -> Iter
     for place in range(len(candidate.scenarios)):
         changes = [each for each in comparison.changes if candidate.place_of(each.title) == place]
         labels = [each.label for each in candidate.required(place)]
-        yield block_of(place, labels, (), _pairs(changes, place, baseline, candidate), MOST_BYTES // size)
+        yield block_of(place, about_of(labels), _pairs(changes, place, baseline, candidate), MOST_BYTES // size)
 
 
 def _pairs(changes: Sequence[Change], place: int, baseline: _Side, candidate: _Side) -> Iterable[ReportTrial]:

@@ -1,7 +1,7 @@
 """A run of a store as a report reads it: its head at once, its conversations a few at a time."""
 
 from collections.abc import Iterable, Sequence
-from functools import partial
+from functools import cached_property, partial
 
 from simeval.core.serialization import Json
 from simeval.core.trial import Judgement
@@ -25,8 +25,12 @@ class StoredSource:
         self._database, self._runs, self._run_id = database, Runs(database), run_id
         self._labels = self._runs.labels(run_id)
         self.document: Json = self._runs.head(run_id)
-        self.rubrics: Rubrics = self._runs.rubrics(run_id)
         self.courses: Courses = self._courses() if "metrics" in self.document else NO_COURSES
+
+    @cached_property
+    def rubrics(self) -> Rubrics:
+        """The levels of rubrics, read when a scenario is opened."""
+        return self._runs.rubrics(self._run_id)
 
     def labels(self, scenario: int) -> Sequence[str]:
         return self._labels[scenario]

@@ -101,7 +101,7 @@ def test_failures_of_every_kind_are_grouped_by_their_reason(browser: Browser, tm
 
 def test_a_report_names_what_it_cut_and_how_to_read_that(browser: Browser, tmp_path: Path) -> None:
     source, path = SuiteSource(SuiteResult((rated(*[9] * 30, 2),), RUN)), tmp_path / "report.html"
-    write_page(path, head_of(source.document, source.rubrics), scenario_blocks(source, most_bytes=1))
+    write_page(path, head_of(source.document), scenario_blocks(source, most_bytes=1))
 
     with opened(browser, path, "#scenario_of_trial=0&trial=20") as found:
         told = found.page.locator("dialog .empty").inner_text()

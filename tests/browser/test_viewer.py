@@ -4,7 +4,7 @@ import json
 import re
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, expect
 from simeval.errors import DefinitionError, StoreError
 from simeval.store.opening import open_database
 from simeval.store.runs import Runs
-from tests.support.browsers import as_shown, bound, verdicts_of, visited
+from tests.support.browsers import as_shown, bound, opened, verdicts_of, visited
 from tests.support.command_line import PATIENCE_SECONDS, SUITE, simeval, started
 from tests.support.reported import HOSTILE
 from tests.support.viewers import HELD, served_files, viewing
@@ -59,6 +59,30 @@ def test_the_page_of_a_run_says_what_the_json_result_says(browser: Browser, runs
         assert found.verdicts() == as_shown(verdicts_of(wanted))
         assert not found.errors
         assert all(viewer.token in each for each in found.requests)
+
+
+@pytest.mark.parametrize("is_served", [True, False], ids=["viewer", "file"])
+def test_an_open_scenario_draws_its_intervals_and_shows_the_rubrics_it_was_judged_by(
+    browser: Browser, runs: Path, is_served: bool
+) -> None:
+    wanted = document(runs, "before")
+    [scenario] = [each for each in wanted["scenarios"] if each["title"] == "Bot hands over to a person"]
+    at = f"#scenario={wanted['scenarios'].index(scenario)}"
+    [(key, said)] = [(each["rubric"]["key"], each["verdicts"][0]["said"]) for each in scenario["expectations"]]
+    with closing(open_database(str(runs / ".simeval" / "simeval.db"), must_exist=True)) as database:
+        levels = Runs(database).rubrics(wanted["run_id"])[key]
+
+    with ExitStack() as stack:
+        if is_served:
+            viewer = stack.enter_context(viewing(runs, wanted["run_id"]))
+            found = stack.enter_context(visited(browser, f"{viewer.address}{at}"))
+        else:
+            found = stack.enter_context(opened(browser, runs / "before.html", at))
+        page = found.page
+        page.get_by_text("Details", exact=True).click()
+
+        expect(page.locator(f'.requirement svg.interval[aria-label="{said}"]')).to_be_visible()
+        expect(page.locator("ol.levels li")).to_have_text([f"{level} {text}" for level, text in levels.items()])
 
 
 def test_conversations_are_asked_for_as_they_are_looked_at(browser: Browser, runs: Path) -> None:

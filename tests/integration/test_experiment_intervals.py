@@ -49,7 +49,7 @@ async def test_bounds_that_are_none_are_refused_before_the_run() -> None:
 async def test_a_report_says_the_level_of_its_intervals(alpha: float, said: str) -> None:
     result = await engine(significance_level=alpha).evaluate(sums(12), double, scorers=[points])
 
-    assert head_of(encode_experiment(result, version="1"), {}).interval == said
+    assert head_of(encode_experiment(result, version="1")).interval == said
     assert said in str(result)
 
 
@@ -57,4 +57,4 @@ async def test_intervals_of_an_older_result_have_the_level_of_then() -> None:
     document = encode_experiment(await engine().evaluate(sums(12), double, scorers=[points]), version="1")
     del document["significance_level"]
 
-    assert head_of(document, {}).interval == "95% interval"
+    assert head_of(document).interval == "95% interval"

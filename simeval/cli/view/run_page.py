@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from simeval.core.serialization import Json
 from simeval.errors import DefinitionError
-from simeval.results.html.blocks import charts_of
+from simeval.results.html.blocks import about_of
 from simeval.results.html.heads import head_of, scenarios_of
 from simeval.results.html.page import mark_of, served_page
 from simeval.results.html.record import Report
@@ -80,8 +80,7 @@ class RunPages:
         found = self._at(run_id)
         required, expectations = self._required(found, scenario)
         return {
-            "labels": [each.label for each in required],
-            "charts": [charts_of(each) for each in expectations],
+            **about_of([each.label for each in required], expectations, found.source.rubrics),
             **self._order(found, scenario)[1],
             "at_once": AT_ONCE,
         }
@@ -115,7 +114,7 @@ class RunPages:
 
     def _new(self, run_id: str) -> _Read:
         source = StoredSource(self._database, run_id)
-        return _Read(source, head_of(source.document, source.rubrics, source.courses))
+        return _Read(source, head_of(source.document, source.courses))
 
     def _required(self, found: _Read, scenario: int) -> tuple[Sequence[Required], Sequence[Json]]:
         scenarios = scenarios_of(found.source.document)

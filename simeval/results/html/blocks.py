@@ -9,10 +9,10 @@ from typing import Any
 
 from simeval.core.serialization import Json, plain
 from simeval.results.html.charts import Node, histogram, region_chart, region_key
-from simeval.results.html.heads import scenarios_of
+from simeval.results.html.heads import picture_of, scenarios_of, verdict_of
 from simeval.results.html.record import ReportTrial
 from simeval.results.html.sentences import way
-from simeval.results.html.source import Source
+from simeval.results.html.source import Rubrics, Source
 from simeval.results.html.trials import report_trial, required_of, worst_first
 from simeval.results.screen.page import ShownCut
 
@@ -45,16 +45,14 @@ def _block(source: Source, place: int, scenario: Json, room: int) -> Block:
     expectations = scenario["expectations"]
     required = required_of(source.labels(place), expectations)
     order = worst_first(source.outlines(place), required)
-    charts = [charts_of(each) for each in expectations]
-    return block_of(place, [each.label for each in required], charts, _whole(source, place, order, required), room)
+    about = about_of([each.label for each in required], expectations, source.rubrics)
+    return block_of(place, about, _whole(source, place, order, required), room)
 
 
-def block_of(
-    place: int, labels: Sequence[str], charts: Sequence[Sequence[Json]], trials: Iterable[ReportTrial], room: int
-) -> Block:
-    """Return the block of a scenario with as many of its trials as there is room for."""
+def block_of(place: int, about: Json, trials: Iterable[ReportTrial], room: int) -> Block:
+    """Return the block of a scenario: what there is to know about it, and as many trials as there is room for."""
     writer = _Writer()
-    writer.write(as_text({"labels": labels, "charts": charts})[:-1] + ', "trials": [')
+    writer.write(as_text(about)[:-1] + ', "trials": [')
     kept = 0
     for trial in trials:
         writer.write((", " if kept else "") + as_text(trial))
@@ -72,12 +70,22 @@ def _whole(source: Source, place: int, order: Sequence[int], required: Any) -> I
         yield from (report_trial(found[index], required) for index in wanted if index in found)
 
 
-def charts_of(expectation: Json) -> list[Json]:
-    """Return the pictures of an expectation: of each verdict the way to it, and how its scores are spread."""
+def about_of(labels: Sequence[str], expectations: Sequence[Json] = (), rubrics: Rubrics | None = None) -> Json:
+    """Return what an open scenario shows beside its trials: pictures of each verdict, and the texts of its rubrics."""
+    keys = [(each.get("rubric") or {}).get("key", "") for each in expectations]
+    return {
+        "labels": labels,
+        "charts": [_charts(each) for each in expectations],
+        "rubrics": [(rubrics or {}).get(key, {}) for key in keys],
+    }
+
+
+def _charts(expectation: Json) -> list[Json]:
     return [_chart(expectation, each, with_scores=not place) for place, each in enumerate(expectation["verdicts"])]
 
 
 def _chart(expectation: Json, verdict: Json, *, with_scores: bool) -> Json:
+    """Draw the interval of a verdict, the way to it, and how the scores it is of are spread."""
     chart = None if "against" in verdict else verdict.get("chart")  # of pairs, misses alone say nothing
     said = way(chart, verdict) if chart else ""
     region: Node | None = region_chart(chart, label=said) if chart and chart["met"] else None
@@ -89,7 +97,8 @@ def _chart(expectation: Json, verdict: Json, *, with_scores: bool) -> Json:
         else None
     )
     key = region_key(chart, region) if chart and region else []
-    return {"region": region, "key": key, "said": said if region else "", "scores": spread}
+    interval = picture_of(verdict_of(expectation["label"], verdict))
+    return {"interval": interval, "region": region, "key": key, "said": said if region else "", "scores": spread}
 
 
 class _Writer:

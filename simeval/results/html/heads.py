@@ -1,7 +1,7 @@
 """The head of a report, made of the machine-readable result of a suite's run or of an experiment."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -15,24 +15,24 @@ from simeval.results.gates import gates_told, read_baseline
 from simeval.results.html.charts import Node, interval_chart
 from simeval.results.html.record import Report, ReportExpectation, ReportScenario, ReportVerdict
 from simeval.results.html.sentences import meaning, meanings, proof
-from simeval.results.html.source import NO_COURSES, Courses, Rubrics
+from simeval.results.html.source import NO_COURSES, Courses
 from simeval.results.outcomes import meets_gate, shown_outcome
 from simeval.results.screen.report import count_outcomes
 from simeval.results.text import counted_of, interval_header, show_malformed
 from simeval.results.users import UserConduct, show_conduct
 
-NUMBERS = ("outcome", "estimate", "confidence_interval", "n", "missing", "left_out", "p_value", "p_value_fail")
+NUMBERS = ("outcome", "estimate", "confidence_interval", "n", "missing", "left_out", "p_value", "p_value_fail", "bar")
 MOST_CAUSES = 20
 NOT_ENDED_YET = "Nothing is proven yet. What was said so far, and how it was rated, is below."
 SHARES = ("0%", "100%")
 OLDER_ALPHA = 0.025  # on each side of the intervals of results that do not say it
 
 
-def head_of(document: Json, rubrics: Rubrics, courses: Courses = NO_COURSES) -> Report:
+def head_of(document: Json, courses: Courses = NO_COURSES) -> Report:
     """Return the head of the report of a run; `courses` are those of an experiment's metrics."""
     if "metrics" not in document:
-        return _suite(document, rubrics)
-    return replace(_experiment(document, rubrics), courses=[[name, *each] for name, each in courses.items()])
+        return _suite(document)
+    return replace(_experiment(document), courses=[[name, *each] for name, each in courses.items()])
 
 
 def scenarios_of(document: Json) -> list[Json]:
@@ -52,7 +52,7 @@ def scenarios_of(document: Json) -> list[Json]:
     ]
 
 
-def _suite(document: Json, rubrics: Rubrics) -> Report:
+def _suite(document: Json) -> Report:
     scenarios = scenarios_of(document)
     verdicts = [verdict for each in scenarios for one in each["expectations"] for verdict in one["verdicts"]]
     causes = Counter(f"{one['stage']}: {one['error']}" for each in scenarios for one in each.get("errors", ()))
@@ -71,7 +71,7 @@ def _suite(document: Json, rubrics: Rubrics) -> Report:
         usage=_usage(document),
         notes=_notes(document),
         causes=causes.most_common(MOST_CAUSES),
-        scenarios=[_scenario(each, rubrics) for each in scenarios],
+        scenarios=[*map(_scenario, scenarios)],
     )
 
 
@@ -109,7 +109,7 @@ def _has_ended(document: Json) -> bool:
     return "passed" in document
 
 
-def _experiment(document: Json, rubrics: Rubrics) -> Report:
+def _experiment(document: Json) -> Report:
     [scenario] = scenarios_of(document)
     verdicts = [verdict for one in document["expectations"] for verdict in one["verdicts"]]
     outcome = document["outcome"] or ""
@@ -135,7 +135,7 @@ def _experiment(document: Json, rubrics: Rubrics) -> Report:
         usage=_usage(document),
         notes=_notes(document),
         causes=Counter(document.get("failures", {})).most_common(MOST_CAUSES),
-        scenarios=[_scenario(scenario, rubrics)],
+        scenarios=[_scenario(scenario)],
         metrics=[*map(_metric, document["metrics"]), *_summaries(document)],
         interval=interval_header(document.get("significance_level", OLDER_ALPHA)),
     )
@@ -195,13 +195,13 @@ def _notes(document: Json) -> list[str]:
     return [*(baseline.against if baseline else ()), *document.get("notes", ()), *filter(None, [show_malformed(used)])]
 
 
-def _scenario(found: Json, rubrics: Rubrics) -> ReportScenario:
+def _scenario(found: Json) -> ReportScenario:
     return ReportScenario(
         title=found["title"],
         outcome=found["outcome"],
         trials=found["trials"],
         sample_size=found["sample_size"],
-        expectations=[_expectation(each, rubrics) for each in found["expectations"]],
+        expectations=[*map(_expectation, found["expectations"])],
         given=found.get("given") or "",
         when=found.get("when") or "",
         users=[*_users(found), *_claims(found)],
@@ -222,15 +222,14 @@ def _claims(found: Json) -> list[str]:
     return show_claims([("The scenario", Claims(**claims))]) if claims else []
 
 
-def _expectation(found: Json, rubrics: Rubrics) -> ReportExpectation:
+def _expectation(found: Json) -> ReportExpectation:
     rubric = found.get("rubric") or {}
     by = f"written by {rubric['model']}" if rubric.get("model") else "given by the suite"
     return ReportExpectation(
         label=found["label"],
         outcome=found["outcome"],
-        verdicts=[_verdict(found["label"], each) for each in found["verdicts"]],
+        verdicts=[verdict_of(found["label"], each) for each in found["verdicts"]],
         behaviour=found.get("expected_behavior") or "",
-        rubric={str(level): text for level, text in rubrics.get(rubric.get("key", ""), {}).items()},
         rubric_by=by if rubric else "",
         warnings=found.get("warnings", ()),
         described=found.get("described", ()),
@@ -238,7 +237,8 @@ def _expectation(found: Json, rubrics: Rubrics) -> ReportExpectation:
     )
 
 
-def _verdict(label: str, found: Json) -> ReportVerdict:
+def verdict_of(label: str, found: Json) -> ReportVerdict:
+    """Return what a report says of one verdict of an expectation."""
     said = found.get("said") or f"{label}: {found['evaluator']}"  # older results have no sentence
     return ReportVerdict(
         outcome=found["outcome"],
@@ -247,17 +247,17 @@ def _verdict(label: str, found: Json) -> ReportVerdict:
         why=found.get("why") or ("" if found.get("said") else found.get("explanation", "")),
         proof=proof(found),
         numbers={name: found.get(name) for name in NUMBERS},
-        picture=_picture(found, said),
     )
 
 
-def _picture(verdict: Mapping[str, Any], said: str) -> Node | None:
-    bar, interval = verdict.get("bar"), verdict.get("confidence_interval")
-    if not bar or interval is None or verdict["outcome"] == "error":
+def picture_of(verdict: ReportVerdict) -> Node | None:
+    """Draw the interval of a verdict against its bar, where it has both."""
+    bar, interval, estimate = (verdict.numbers[name] for name in ("bar", "confidence_interval", "estimate"))
+    if not bar or interval is None or verdict.outcome == "error":
         return None
     is_share = (bar["low"], bar["high"]) == (0, 1)
     ends = SHARES if is_share else (f"{bar['low']:g}", f"{bar['high']:g}")
-    return interval_chart(bar, interval, verdict["estimate"], outcome=verdict["outcome"], label=said, show=ends)
+    return interval_chart(bar, interval, estimate, outcome=verdict.outcome, label=verdict.said, show=ends)
 
 
 def _metric(found: Json) -> list[Any]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from simeval.errors import StoreError
 from simeval.results.html.blocks import Block, packed, scenario_blocks
 from simeval.results.html.charts import as_svg
-from simeval.results.html.heads import head_of
+from simeval.results.html.heads import head_of, picture_of
 from simeval.results.html.record import Report, ReportChange, ReportScenario
 from simeval.results.html.source import Source
 from simeval.results.text import MARKS
@@ -25,7 +25,7 @@ MOST_PICTURES = 200  # in the table: each takes a kilobyte
 
 def write_report(path: str | Path, source: Source) -> None:
     """Write the report of a run, reading a few of its conversations at a time. Raises StoreError."""
-    write_page(path, head_of(source.document, source.rubrics, source.courses), scenario_blocks(source))
+    write_page(path, head_of(source.document, source.courses), scenario_blocks(source))
 
 
 def write_page(path: str | Path, report: Report, blocks: Iterable[Block]) -> None:
@@ -123,8 +123,9 @@ def _rows(scenarios: Sequence[ReportScenario]) -> Iterator[str]:
         numbers = verdict.numbers
         why = f"{verdict.said}. {verdict.why or verdict.meaning}"
         measured = [_number(numbers["estimate"]), _between(numbers["confidence_interval"]), numbers["n"]]
-        picture = as_svg(verdict.picture) if verdict.picture and place < MOST_PICTURES else ""
-        yield _row([scenario.title, expectation.label, mark_of(verdict.outcome), *measured, why], picture)
+        picture = picture_of(verdict) if place < MOST_PICTURES else None
+        cells = [scenario.title, expectation.label, mark_of(verdict.outcome), *measured, why]
+        yield _row(cells, as_svg(picture) if picture else "")
 
 
 def _changed(change: ReportChange) -> str:

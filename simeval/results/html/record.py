@@ -13,8 +13,7 @@ Kind = Literal["suite", "experiment", "comparison"]
 class ReportVerdict:
     """One requirement: `said` what was seen and what is required, `meaning` what that proves, `why` what kept it back.
 
-    `numbers` are the verdict's as JSON results have them; `picture` is its interval against the bar, `proof` the test
-    in words for who wants to check it.
+    `numbers` are the verdict's as JSON results have them, `proof` is the test in words for who wants to check it.
     """
 
     outcome: str
@@ -23,18 +22,16 @@ class ReportVerdict:
     why: str
     proof: str
     numbers: Mapping[str, Any]
-    picture: Node | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportExpectation:
-    """One expectation. `rubric` holds texts by the ratings they describe, `worst` what speaks most against it."""
+    """One expectation; `worst` is the trial that speaks most against it."""
 
     label: str
     outcome: str
     verdicts: Sequence[ReportVerdict]
     behaviour: str = ""
-    rubric: Mapping[str, str] = field(default_factory=dict)
     rubric_by: str = ""
     warnings: Sequence[str] = ()
     described: Sequence[str] = ()

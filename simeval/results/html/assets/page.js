@@ -78,7 +78,7 @@ function Worst({ expectation, block, place }) {
 const TrialLink = ({ place, trial, children, ...more }) => html`<a ...${more} href=${addressOf({ ...stateOf(), scenario_of_trial: place, trial })}
   onClick=${(event) => { if (!event.metaKey && !event.ctrlKey) { event.preventDefault(); openTrial(place, trial); } }}>${children}</a>`;
 
-function Requirement({ expectation, verdict, chart, block, place, isFirst }) {
+function Requirement({ expectation, verdict, chart, rubric, block, place, isFirst }) {
   const [low, high] = verdict.numbers.confidence_interval || [null, null];
   const { outcome } = verdict;
   return html`<div class="requirement" data-verdict=${outcome} data-label=${expectation.label} data-n=${verdict.numbers.n}
@@ -89,13 +89,13 @@ function Requirement({ expectation, verdict, chart, block, place, isFirst }) {
       ${verdict.why && html`<p class="why ${outcome}">Why: ${verdict.why}</p>`}
       ${isFirst && outcome !== "pass" && html`<${Worst} expectation=${expectation} block=${block} place=${place} />`}
     </div>
-    <div class="picture">${verdict.picture && draw(verdict.picture)}</div>
+    <div class="picture">${chart && chart.interval && draw(chart.interval)}</div>
     ${chart && (chart.region || chart.scores) && html`<${Pictures} chart=${chart} outcome=${outcome} place=${place} />`}
     <details class="small wide"><summary>Details</summary>
       <p class="soft">${verdict.proof}</p>
       ${expectation.behaviour && html`<p><span class="soft">Expected:</span> ${expectation.behaviour}</p>`}
       ${[...expectation.warnings, ...expectation.described].map((said) => html`<p class="soft">${said}</p>`)}
-      <${Rubric} expectation=${expectation} />
+      <${Rubric} expectation=${expectation} rubric=${rubric} />
     </details>
   </div>`;
 }
@@ -128,8 +128,8 @@ function onDot(event, open) {
   event.preventDefault();
 }
 
-function Rubric({ expectation, given }) {
-  const levels = Object.entries(expectation.rubric);
+function Rubric({ expectation, rubric, given }) {
+  const levels = Object.entries(rubric || {});
   if (!levels.length) return expectation.rubric_by ? html`<p class="soft">Rubric ${expectation.rubric_by}</p>` : null;
   return html`<p class="soft">Rubric (${expectation.rubric_by})</p>
     <ol class="levels">${levels.map(([level, text]) => html`<li class=${Number(level) === given ? "given" : ""}><b>${level}</b> ${text}</li>`)}</ol>`;
@@ -159,7 +159,7 @@ function Inside({ scenario, place, kept, requirements, text, hits }) {
       ${scenario.given && html`<dt>Given</dt><dd>${scenario.given}</dd>`}${scenario.when && html`<dt>When</dt><dd>${scenario.when}</dd>`}
     </dl>`}
     ${requirements.map(([each, verdict, nth]) => html`<${Requirement} expectation=${each} verdict=${verdict} place=${place} block=${block} isFirst=${nth === 0}
-      chart=${block && block.charts[scenario.expectations.indexOf(each)][nth]} />`)}
+      chart=${block && block.charts[scenario.expectations.indexOf(each)][nth]} rubric=${block && block.rubrics[scenario.expectations.indexOf(each)]} />`)}
     ${scenario.users.map((said) => html`<p class="cut">${said}</p>`)}
     ${block ? html`<${Conversations} block=${block} place=${place} text=${text} hits=${hits} />` : html`<p class="cut">Reading the conversations…</p>`}
     ${kept < scenario.trials && html`<p class="cut">${kept.toLocaleString("en")} of ${scenario.trials.toLocaleString("en")} conversations shown, the worst of each requirement first.</p>`}
@@ -209,20 +209,22 @@ function Row({ trial: known, block, place, text }) {
   <//>`;
 }
 
-function Judged({ trial, labels, expectations, text }) {
+function Judged({ trial, block, expectations, text }) {
+  const { labels, rubrics } = block;
   return html`<div>
     ${trial.failures.map((said) => html`<div class="judged"><${Sign} of="missed" /> ${marked(said, text)}</div>`)}
     ${labels.map((label, place) => {
       const score = trial.scores[label];
       if (!score || labels.indexOf(label) !== place) return null;
       const expectation = expectations.find((each) => each.label === label);
+      const rubric = rubrics[expectations.indexOf(expectation)] || {};
       return html`<div class="judged">
         <h3><${Sign} of=${trial.states[place]} /> ${label}</h3>
         <p><span class="score">${score.score === null ? "–" : short(score.score)}</span></p>
         ${score.reasoning && html`<p>${marked(score.reasoning, text)}</p>`}
         ${(score.ratings || []).map((each) => html`<p class="small"><b>${short(each.score)}</b> <span class="soft">${each.judge}</span> ${marked(each.reasoning, text)}</p>`)}
         ${expectation && expectation.behaviour && html`<p class="small"><span class="soft">Expected:</span> ${expectation.behaviour}</p>`}
-        ${expectation && Object.keys(expectation.rubric).length > 0 && html`<details class="small"><summary>Rubric</summary><${Rubric} expectation=${expectation} given=${Math.round(score.score)} /></details>`}
+        ${Object.keys(rubric).length > 0 && html`<details class="small"><summary>Rubric</summary><${Rubric} expectation=${expectation} rubric=${rubric} given=${Math.round(score.score)} /></details>`}
       </div>`;
     })}
     <dl class="pairs">
@@ -268,13 +270,13 @@ function Drawer({ report, kept, state, hits, text }) {
       ${report.kind === "suite" && html`<br />Read it with <code class="mono">simeval show ${report.name} --trial ${state.trial}</code>`}</p>`}
     ${trial && (trial.pair
       ? html`<div class="two pair">
-          <section><h3>Before</h3><${Transcript} trial=${trial.pair} text=${text} /><${Judged} trial=${trial.pair} labels=${block.labels} expectations=${scenario.expectations} text=${text} /></section>
-          <section><h3>Now</h3><${Transcript} trial=${trial} text=${text} /><${Judged} trial=${trial} labels=${block.labels} expectations=${scenario.expectations} text=${text} /></section>
+          <section><h3>Before</h3><${Transcript} trial=${trial.pair} text=${text} /><${Judged} trial=${trial.pair} block=${block} expectations=${scenario.expectations} text=${text} /></section>
+          <section><h3>Now</h3><${Transcript} trial=${trial} text=${text} /><${Judged} trial=${trial} block=${block} expectations=${scenario.expectations} text=${text} /></section>
         </div>`
       : html`<div class="two">
           <section aria-label="Transcript"><${Transcript} trial=${trial} text=${text} /></section>
           <section aria-label="How it was judged">${trial.reason && html`<p class="worst-of">${trial.reason}</p>`}
-            <${Judged} trial=${trial} labels=${block.labels} expectations=${scenario.expectations} text=${text} /></section>
+            <${Judged} trial=${trial} block=${block} expectations=${scenario.expectations} text=${text} /></section>
         </div>`)}
   </dialog>`;
 }
