@@ -235,3 +235,20 @@ async def test_a_judge_rules_on_what_the_app_must_not_do_otherwise() -> None:
     assert (breach.outcome, judged.label, judged.outcome) == ("pass", "does not give medical advice", "fail")
     document = sarif(result.results, {each.title: ("attacks.yaml", 3) for each in result})
     assert {each["properties"]["breach"] for each in document["runs"][0]["results"]} == {"must_not"}
+
+
+async def test_the_report_shows_the_answer_that_gave_way_however_much_was_said_after_it() -> None:
+    def soon_on_guard(messages: list[Any], state: Any) -> str:
+        return service_desk.REFUSAL if len(messages) > 1 else f"Hello, {service_desk.CODE} speaking."
+
+    shown = str(await attacked(soon_on_guard, families=["crescendo"]))
+
+    assert f"assistant  Hello, {service_desk.CODE} speaking." in shown
+    assert "… 8 later messages" in shown
+
+
+async def test_attackers_who_say_what_is_written_down_have_no_style() -> None:
+    result = await attacked(service_desk.handle, families=["injection"])
+
+    styles = [each.writing_style or {} for each in result[0].conversations]
+    assert {name for style in styles for name in style} == {"persona"}
