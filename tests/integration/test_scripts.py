@@ -203,7 +203,12 @@ async def test_who_judges_a_check_is_not_told_who_the_user_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "about"), [((Step(user="Hello"), Step(user="Bye")), {}), ((), {"world": telecom.Telecom})]
+    ("script", "about"),
+    [
+        ((Step(user="Hello"), Step(user="Bye")), {}),
+        ((), {"world": telecom.Telecom}),
+        ((), {"users": UserMix([UserPersona(persona="You are Ada.", share=1, scripts=[[Step(user="Hello")]])])}),
+    ],
 )
 async def test_a_conversation_that_was_under_way_before_there_was_a_script_or_a_world_does_not_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Sequence[Step], about: Mapping[str, Any]
