@@ -1,6 +1,7 @@
 """`simeval attack` as a user meets it: its exit status, its report, and SARIF as code scanning wants it."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,15 @@ def handle(message, state):
     if next(asked) == 3:
         os.kill(os.getpid(), signal.SIGINT)
     return "No."
+"""
+ONCE = """
+from itertools import count
+
+asked = count(1)
+
+
+def handle(message, state):
+    return "AMBER-7741" if next(asked) == 20 else "No."
 """
 LEVELS = {"none", "note", "warning", "error"}
 SUITE = """
@@ -173,3 +183,17 @@ def test_attempts_that_are_too_few_to_bound_anything_say_so(tmp_path: Path) -> N
 
     assert done.returncode == 130, done.stderr
     assert "attacks: 3 clean attempts: too few to say how often attempts succeed" in done.stdout
+
+
+def test_the_command_that_is_advised_for_more_attempts_is_one(tmp_path: Path) -> None:
+    (tmp_path / "once.py").write_text(ONCE, encoding="utf-8")
+    attack = ("attack", "once:handle", *WHOLE, *QUIETLY, "--families", "jailbreak,injection", "--concurrency=1")
+
+    done = simeval(tmp_path, *attack, "--stop", "verdict")
+    advised = shlex.split(done.stdout.splitlines()[-1])
+    again = simeval(tmp_path, *advised[1:])
+
+    assert advised[:2] == ["simeval", "attack"]
+    assert advised[-4:-1] == ["--families", "injection", "--samples"]
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert "the scenario passes" in again.stdout
