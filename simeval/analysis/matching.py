@@ -9,8 +9,10 @@ from simeval.analysis.evidence import Missing, Values
 from simeval.analysis.saved_run import Key, Requirement, SavedCut, SavedExperiment, SavedRun, requirements_of
 from simeval.core.direction import Direction, by_path
 from simeval.errors import DefinitionError
+from simeval.results.conditions import changed_scenarios, not_kept
 
 CRASHES = "(the app failed)"
+MOST_NAMED = 3  # scenarios in a note
 
 Place = tuple[str, int]  # the key of an example or trial, and its place in the candidate
 
@@ -228,6 +230,13 @@ def _notes_of_suites(old: SavedRun, new: SavedRun) -> Iterator[str]:
             f"the runs have different seeds ({old.seed} and {new.seed}), so their trials are no pairs; with the same "
             "--seed fewer trials usually show as much"
         )
+    yield from (not_kept(run.run_id) for run in (old, new) if run.conditions is None)
+    if old.conditions is not None and new.conditions is not None:
+        changed = changed_scenarios(old.conditions, new.conditions)
+        more = f" and {len(changed) - MOST_NAMED} more" if len(changed) > MOST_NAMED else ""
+        if changed:
+            named = f"{', '.join(changed[:MOST_NAMED])}{more}"
+            yield f"scenarios are not as they were, so what changed may be they, not the app: {named}"
 
 
 def _notes_of_experiments(old: SavedExperiment, new: SavedExperiment, undecided: Sequence[str]) -> Iterator[str]:

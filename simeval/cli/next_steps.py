@@ -8,6 +8,7 @@ from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.terminal import Terminal
 from simeval.evaluators.verdicts import trials_to_prove
 from simeval.results.screen.page import Page, ShownScenario, ShownVerdict
+from simeval.suites.attacks.attack import TITLE
 
 MOST_ADVISED = 2_000  # trials of a scenario; more are no advice
 OPEN = (
@@ -16,6 +17,7 @@ OPEN = (
     "pass_unlikely",
     "never_possible",
 )  # reasons that more trials may do away with
+ATTACK = "attack"  # the command
 MOST_CHOSEN = 3  # scenarios that a command names
 SHARES = (0.0, 1.0)
 
@@ -67,9 +69,16 @@ def _with_more_trials(page: Page) -> list[tuple[str, str]]:
         return []
     most = max(trials for _, trials in known)
     what = repr(known[0][0].title) if len(known) == 1 else f"{len(known)} inconclusive scenarios"
-    chosen = [part for each, _ in known for part in ("--only", each.title)] if len(known) <= MOST_CHOSEN else []
-    others = ("--resume", "--samples", "--seed", *(["--only", "--rerun"] if chosen else []))
+    chosen = _chosen([each.title for each, _ in known])
+    others = ("--resume", "--samples", "--seed", *(["--only", "--rerun", "--families"] if chosen else []))
     return [(what, command_again(*chosen, "--samples", str(most), without=others))]
+
+
+def _chosen(titles: Sequence[str]) -> list[str]:
+    """Return the options that choose scenarios, or families where an attack was commanded; none for many scenarios."""
+    if sys.argv[1:2] == [ATTACK]:
+        return ["--families", ",".join(title.removeprefix(TITLE) for title in titles)]
+    return [part for title in titles for part in ("--only", title)] if len(titles) <= MOST_CHOSEN else []
 
 
 def _wanted(scenario: ShownScenario) -> int:

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from simeval.core.breaches import SAID
+from simeval.core.breaches import SAID, first_answer
 from simeval.core.terminal import one_line
 from simeval.core.trial import Judgement, Score
 from simeval.core.version import __version__
 from simeval.core.writing_style import PERSONA
-from simeval.results.attempts import breaches_of, kinds_of
+from simeval.results.attempts import kinds_of
 from simeval.results.suite import EvaluationResult, ExpectationResult
 from simeval.results.text import speaks_against
 from simeval.suites.attacks.attack import family_of
@@ -124,8 +124,8 @@ def _message(finding: _Finding, result: EvaluationResult) -> str:
 
 def _said_last(trial: Judgement) -> str:
     """Return what the attacker said last before anything was given away: he may repeat that later."""
-    scores = [each for each in trial.results if isinstance(each, Score)]
-    first = min((found["answer"] for each in scores for found in breaches_of(each)), default=None)
+    answers = [first_answer(each.details) for each in trial.results if isinstance(each, Score)]
+    first = min(filter(None, answers), default=None)
     said = ""
     for message in trial.conversation.messages:
         if message.role == "user":

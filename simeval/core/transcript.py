@@ -20,16 +20,31 @@ _COLOURS: Mapping[str, Style] = {"user": "cyan", "assistant": "bold"}
 
 
 def transcript_lines(
-    conversation: "Conversation", terminal: Terminal = PLAIN, *, margin: str = "", most: int | None = None
+    conversation: "Conversation",
+    terminal: Terminal = PLAIN,
+    *,
+    margin: str = "",
+    most: int | None = None,
+    answer: int | None = None,
 ) -> list[str]:
-    """Return the lines of a conversation; of a longer one than `most` messages only the last."""
+    """Return the lines of a conversation; of a longer one than `most` messages only the last.
+
+    Where the app's `answer` of this number, from 1, is not among those, it is the last message that is there.
+    """
     messages = conversation.messages
-    hidden = 0 if most is None else max(0, len(messages) - most)
-    earlier = f"… {hidden} earlier message{'' if hidden == 1 else 's'}"
-    lines = [margin + terminal.paint(earlier, "dim")] if hidden else []
-    for message in messages[hidden:]:
-        lines += message_lines(message, terminal, margin)
-    return lines or [margin + terminal.paint("nothing was said", "dim")]
+    begin, end = 0 if most is None else max(0, len(messages) - most), len(messages)
+    places = [place for place, message in enumerate(messages) if message.is_response]
+    if most is not None and answer is not None and places[answer - 1 : answer] and places[answer - 1] < begin:
+        end = places[answer - 1] + 1
+        begin = max(0, end - most)
+    left_out = [(begin, "earlier"), (len(messages) - end, "later")]
+    earlier, later = ([margin + terminal.paint(_hidden(n, which), "dim")] if n else [] for n, which in left_out)
+    shown = [line for message in messages[begin:end] for line in message_lines(message, terminal, margin)]
+    return [*earlier, *shown, *later] or [margin + terminal.paint("nothing was said", "dim")]
+
+
+def _hidden(n: int, which: str) -> str:
+    return f"… {n} {which} message{'' if n == 1 else 's'}"
 
 
 def message_lines(message: "Message", terminal: Terminal, margin: str = "") -> list[str]:

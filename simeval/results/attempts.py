@@ -20,8 +20,8 @@ class Attempts:
     """Of so many `attempts` that had a reply those that succeeded, in how many of them each kind of breach is.
 
     `attackers` are those of whom one or more succeeded, each with how many did, and its attempts. With this confidence
-    at most the share `at_most` of all attempts succeeds. `without_reply` counts those in which the app gave no answer:
-    they are neither, and the bound holds whatever they were.
+    at most the share `at_most` of all attempts succeeds; it is 1 where they are too few to say. `without_reply` counts
+    those in which the app gave no answer: they are neither, and the bound holds whatever they were.
     """
 
     attempts: int
@@ -60,23 +60,21 @@ class Attempts:
         )
 
     def __str__(self) -> str:
+        is_bounded = self.at_most < 1
         bound = f"at most {show_share(self.at_most)}, with {show_share(self.confidence)} confidence"
+        bound = bound if is_bounded else "too few to say how often attempts succeed"
         lost = f"; {self.without_reply} more had no reply, and are neither" if self.without_reply else ""
         if self.succeeded:
             kinds = ", ".join(f"{SAID[kind]} in {self.breaches[kind]}" for kind in SAID if kind in self.breaches)
             attackers = ", ".join(f"{name} {met} of {n}" for name, (met, n) in self.attackers.items())
             by = f", by {attackers}" if attackers else ""
             return f"{self.succeeded} of {self.attempts} attempts succeeded ({kinds}){by}{lost}; {bound}"
-        return f"{bound}: {self.attempts} clean attempt{'' if self.attempts == 1 else 's'}{lost}"
-
-
-def breaches_of(score: Score) -> Sequence[Mapping[str, Any]]:
-    """Return each breach that a score tells of: its kind, and the answer, from 1, that shows it."""
-    found: Any = score.details.get(BREACH, ())
-    return [*found]
+        clean = f"{self.attempts} clean attempt{'' if self.attempts == 1 else 's'}{lost}"
+        return f"{bound}: {clean}" if is_bounded else f"{clean}: {bound}"
 
 
 def kinds_of(score: Score) -> list[Kind]:
     """Return the kinds of breach that a score tells of, each once."""
-    told = {each["kind"] for each in breaches_of(score)}
+    found: Any = score.details.get(BREACH, ())
+    told = {each["kind"] for each in found}
     return [kind for kind in SAID if kind in told]

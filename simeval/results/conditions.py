@@ -29,6 +29,28 @@ def conditions_of(definition: Mapping[str, Any]) -> Json:
     }
 
 
+def not_kept(run_id: str) -> str:
+    """Say of a run without conditions what is not known of it."""
+    return (
+        f"run {run_id} was made by an older simeval, which did not keep its users, scripts, worlds and settings: what "
+        "changed may be they, not the app"
+    )
+
+
+def changed_scenarios(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Return the scenarios in both of two runs' conditions that are not as they were, each with what of it is not.
+
+    What is required of them is left out.
+    """
+    then = {each["title"]: each for each in before["scenarios"]}
+    both = [(then[each["title"]], each) for each in now["scenarios"] if each["title"] in then]
+    changed = [
+        (new["title"], [name for name in {**old, **new} if name != "then" and old.get(name) != new.get(name)])
+        for old, new in both
+    ]
+    return [f"{title!r} ({', '.join(names)})" for title, names in changed if names]
+
+
 def _expectation(found: Mapping[str, Any]) -> Json:
     known = {name: value for name, value in found.items() if name not in _NOT_OF_EXPECTATION and value is not None}
     return {"title": found["title"], **known}

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from simeval.core.breaches import first_answer
 from simeval.core.trial import Judgement, Score
 from simeval.results.gates import meets_gates
 from simeval.results.guarantee import guarantee
@@ -95,7 +96,7 @@ def _shown_trial(result: "EvaluationResult", judgement: Judgement) -> ShownTrial
         index=judgement.trial.index,
         conversation=judgement.conversation,
         scores={
-            expectation.label: ShownScore(found.value, found.reasoning)
+            expectation.label: ShownScore(found.value, found.reasoning, first_answer(found.details))
             for expectation, found in zip(result.expectations, judgement.results, strict=True)
             if isinstance(found, Score)
         },

@@ -210,12 +210,24 @@ async def test_what_else_has_changed_is_named_in_one_line(change: Callable[[dict
     assert said in note
 
 
+async def test_of_an_older_result_that_did_not_keep_its_users_it_is_said_that_they_are_not_known() -> None:
+    before = await baseline()
+    document = encode_suite(before.results, before.run, version="1")
+    del document["conditions"]
+
+    result = await engine().evaluate(against(SUITE, document), SeededApp(0.9))
+
+    said = f"run {before.run.run_id} was made by an older simeval, which did not keep its users, scripts, worlds"
+    assert said in " ".join(result.run.notes)
+
+
 async def test_where_nothing_has_changed_but_the_app_and_the_sizes_nothing_is_said() -> None:
     before = await baseline()
 
     result = await engine(gate="not_fail").evaluate(against(SUITE[:2], before), SeededApp(0.5))
 
-    assert "not the app alone" not in " ".join(result.run.notes)
+    notes = " ".join(result.run.notes)
+    assert not [said for said in ("not the app alone", "did not keep") if said in notes]
 
 
 async def test_a_run_can_be_held_against_one_that_was_held_against_another() -> None:

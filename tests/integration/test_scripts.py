@@ -203,7 +203,12 @@ async def test_who_judges_a_check_is_not_told_who_the_user_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "about"), [((Step(user="Hello"), Step(user="Bye")), {}), ((), {"world": telecom.Telecom})]
+    ("script", "about"),
+    [
+        ((Step(user="Hello"), Step(user="Bye")), {}),
+        ((), {"world": telecom.Telecom}),
+        ((), {"users": UserMix([UserPersona(persona="You are Ada.", share=1, scripts=[[Step(user="Hello")]])])}),
+    ],
 )
 async def test_a_conversation_that_was_under_way_before_there_was_a_script_or_a_world_does_not_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Sequence[Step], about: Mapping[str, Any]
@@ -225,3 +230,13 @@ async def test_a_conversation_that_was_under_way_before_there_was_a_script_or_a_
     result = await run(changed, store=store, resume="last", accept_changes=True, user_simulator_model=talker)
 
     assert [each.ended == "cut" for each in result.conversations] == [True, False, False]
+
+
+@pytest.mark.parametrize(("steps", "is_drawn"), [((), False), ((Step(simulate=1),), True)])
+async def test_a_style_is_drawn_only_where_a_simulated_user_writes(steps: tuple[Step, ...], is_drawn: bool) -> None:
+    mix = UserMix([UserPersona(persona="You are Ada.", share=1, name="Ada", style={"language": "Danish."})])
+
+    result = await run(scripted(Step(user="Hello"), *steps, users=mix))
+
+    assert {"language" in (each.writing_style or {}) for each in result.conversations} == {is_drawn}
+    assert {(each.writing_style or {}).get("persona") for each in result.conversations} == {"Ada"}

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from simeval import AppResponse, UserMix, UserPersona, WritingStyleConfig
+from simeval.engine.populations.axes import AXES
+from simeval.engine.populations.fitting import read_habits
 from simeval.errors import DefinitionError
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompts import GradeRequest, UserTurn
@@ -118,3 +120,18 @@ async def test_failures_of_the_app_that_are_left_out_are_no_figures_of_personas(
     [verdict], personas = result.verdicts, result.expectations[0].personas
     assert sum(each.n for each in personas) == verdict.n == (of_all or 60 - verdict.left_out)
     assert ("commuter" in [each.name for each in personas]) == (of_all is not None)
+
+
+@pytest.mark.parametrize("name", ["typing", "courtesy"])
+async def test_the_embedded_user_writes_as_fitted_users_are_told(name: str) -> None:
+    place, axis = next((place, each) for place, each in enumerate(AXES) if each.name == name)
+    traits = [*axis.traits.values()]
+    everybody = UserPersona(persona="You are you.", share=1, style={name: {each: 1 / len(traits) for each in traits}})
+    asked = scenario(when="The user asks where it is. The user asks who has it.", users=UserMix([everybody]))
+
+    result = await Engine(seed=7).evaluate(replace(asked, sample_size=80), lambda message, state: f"Echo: {message}")
+
+    held = result.conversations
+    told = [(each.writing_style or {})[name] for each in held]
+    assert [axis.told(each.traits[place]) for each in read_habits(held)] == told
+    assert {*told} == {*traits}

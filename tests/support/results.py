@@ -54,7 +54,7 @@ def scenario(
 
 def run(*scenarios: dict[str, Any], seed: int = 7, run_id: str = "one", **fields: Any) -> dict[str, Any]:
     named = {"simeval": "1", "run_id": run_id, "seed": seed, "app": "app:handle", "models": {"judge": "j", "user": "u"}}
-    return {**named, "scenarios": list(scenarios), **fields}
+    return {**named, "conditions": {"scenarios": []}, "scenarios": list(scenarios), **fields}
 
 
 def shares(before: Met, now: Met, *, seeds: tuple[int, int] = (7, 7), **options: Any) -> Change:

@@ -86,13 +86,11 @@ class Conversations:
     ) -> tuple[TrialConversation, Bookmark]:
         """Hold a conversation once; what it draws depends on how often the trial was held before."""
         seed = seeds.derive(trial.seed, "held anew", len(anew)) if anew else trial.seed
-        app, style = self.dialogue.app, self.settings.writing_style.draw(seed)
-        scenario = self.scenarios[trial.scenario]
+        app, scenario = self.dialogue.app, self.scenarios[trial.scenario]
         persona = _persona(scenario, trial)
-        if persona is not None and (style or persona.style):
-            style = {**(style or {}), **persona.drawn_style(seed)}
-        memory = Memory(json.loads(state) if state else app.first_state(seed))
         script = scenario.script_of(persona, trial.seed)
+        style = self._style(persona, script, seed)
+        memory = Memory(json.loads(state) if state else app.first_state(seed))
         hides = app.handler.hides or scenario.world is not None or bool(script)  # they begin anew
         bookmark = Bookmark(trial, self.recorder, self.dialogue.clean, hides=hides, memory=memory)
         bookmark.is_in = beginning.turns > 0
@@ -119,6 +117,13 @@ class Conversations:
         if scenario.world is None:
             return await talk(side(simulator)), bookmark
         return await self._in_world(scenario.world, side, trial, simulator, talk), bookmark
+
+    def _style(self, persona: UserPersona | None, script: Sequence[Step], seed: int) -> Mapping[str, str] | None:
+        """Return how the simulated user of a trial writes; None where all is given, or an attacker's."""
+        if script and not any(step.simulate for step in script):
+            return None
+        drawn = self.settings.writing_style.draw(seed)
+        return drawn if persona is None else {**(drawn or {}), **persona.drawn_style(seed)} or None
 
     async def _in_world(
         self,

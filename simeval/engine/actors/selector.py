@@ -14,7 +14,7 @@ from simeval.evaluators.stopping import TrialsNeeded
 from simeval.results.selection import range_of
 from simeval.stats.elimination import Elimination
 
-SELECTED = "the selection needed no more trials of it"
+SELECTED = "the selection needed no more trials"
 
 
 class Selector(Statistician):

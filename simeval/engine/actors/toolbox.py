@@ -1,7 +1,7 @@
 """A toolbox: the tools of a trial's world, which note each call that is made of them."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial, wraps
 from typing import Any
@@ -67,9 +67,14 @@ def _noting(name: str, tool: Tool, made: list[dict[str, Any]]) -> Tool:
     @wraps(tool)
     def call_at_once(*args: Any, **kwargs: Any) -> Any:
         entry = begun(args, kwargs)
-        return _ended(entry, attempt(partial(tool, *args, **kwargs)))
+        came = attempt(partial(tool, *args, **kwargs))
+        return _awaited(entry, came) if inspect.isawaitable(came) else _ended(entry, came)
 
     return call if inspect.iscoroutinefunction(tool) else call_at_once
+
+
+async def _awaited(entry: dict[str, Any], answer: Awaitable[Any]) -> Any:
+    return _ended(entry, await capture(lambda: answer))
 
 
 def _ended(entry: dict[str, Any], came: Any) -> Any:

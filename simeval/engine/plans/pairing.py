@@ -10,7 +10,7 @@ from simeval.engine.plans.resume import RestoredTrials
 from simeval.engine.plans.scenario_plan import Measure, RunPlan, ScenarioPlan
 from simeval.errors import DefinitionError
 from simeval.evaluators.not_worse import NotWorseEvaluator
-from simeval.results.conditions import conditions_of
+from simeval.results.conditions import conditions_of, not_kept
 from simeval.results.text import counted_of
 
 MOST_NAMED = 3  # changes in a warning
@@ -38,6 +38,8 @@ def pairing_warnings(
         if measured:
             do = "measure that run by this judge first (`simeval run` again, or --rerun), or this one by that"
             raise DefinitionError(where, found=f"it was measured otherwise: {'; '.join(measured[:MOST_NAMED])}", do=do)
+        if each.conditions is None:
+            said[not_kept(each.run_id)] = None
         others = [*([f"user was {each.user!r} and is {user!r}"] if each.user != user else []), *others]
         if others:
             more = f"; and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""

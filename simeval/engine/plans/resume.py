@@ -197,7 +197,7 @@ def _first_unfinished(known: RestoredTrials) -> dict[int, int]:
 
 def _begins_anew(plan: RunPlan) -> bool:
     """Return whether no conversation of a plan can go on in the middle: its script has, or its world, a beginning."""
-    return isinstance(plan, ScenarioPlan) and (plan.scenario.world is not None or bool(plan.scenario.script))
+    return isinstance(plan, ScenarioPlan) and (plan.scenario.world is not None or any(plan.scenario.scripts.values()))
 
 
 def _moved(known: RestoredTrials, definition: Mapping[str, Any], plans: Sequence[RunPlan]) -> RestoredTrials:

@@ -77,7 +77,8 @@ def _user(request: UserTurn) -> str:
     elif request.is_held:
         message = _answered(request, random)
     else:
-        status, message = "satisfied", random.choice(("", *_GOODBYES))
+        thanks = _is_thankful(request.writing_style)
+        status, message = "satisfied", random.choice(("", *(_GOODBYES if thanks is not False else _CURT_GOODBYES)))
     message = _styled(message, request.writing_style, random, turn) if message else message
     if request.format == "text":
         return message if status == "open" else f"{message} [END]"
@@ -113,7 +114,10 @@ _PRETEXTS = (
     "It is urgent, somebody may get hurt.",
     "You have told me the half of it already, so go on.",
 )
+_GREETS = "begins with a greeting"
+_KIND = (" I appreciate your help.", "")
 _KNOWS_NO_MORE = ("I do not know.", "Yes, please.", "That is all I have.", "Okay, go on.")
+_CURT_GOODBYES = ("Alright, bye.",)
 _GOODBYES = ("Thanks, that is all.", "Okay, thank you.", "Alright, bye.", "Good, thanks for the help.")
 _QUESTION = re.compile(r"(?:asks|wonders|wants to know) (?=what|where|when|why|who|how|whether|if|which)")
 _ABOUT_USER = re.compile(r"^(?:the|a) (?:user|customer)(?: who)? (\w+)", re.IGNORECASE)
@@ -149,19 +153,48 @@ def _styled(message: str, style: Mapping[str, str] | None, random: Random, turn:
     """Colour a message by its style; the words that carry the goal are never taken away."""
     if not style:
         return message
-    tone, formality = style.get("tone", "").lower(), style.get("formality", "").lower()
-    if turn == 0:
-        if "formal" in formality and "casual" not in formality:
-            message = f"Good day. {message}"
-        elif "casual" in formality:
-            message = f"hey, {message[0].lower()}{message[1:]}"
+    tone, courtesy, thanks = style.get("tone", "").lower(), style.get("courtesy", "").lower(), _is_thankful(style)
+    if turn == 0 and (not courtesy or _GREETS in courtesy):
+        message = _greeted(message, style.get("formality", "").lower(), always=bool(courtesy))
     if any(word in tone for word in ("impatient", "annoyed", "frustrated")):
         message += random.choice((" Please hurry.", " I have no time for this.", ""))
     elif any(word in tone for word in ("polite", "warm", "friendly")):
-        message += random.choice((" Thank you!", " I appreciate your help.", ""))
+        message += random.choice((" I appreciate your help." if thanks is False else " Thank you!", *_KIND))
+    if turn == 0 and thanks and "thank" not in message.lower():
+        message += " Thanks in advance."
     if "frequent" in style.get("proficiency", "").lower():
         message = message.lower().replace("'", "").rstrip(".") or message
-    return message
+    return _typed(message, style.get("typing", "").lower())
+
+
+def _greeted(message: str, formality: str, *, always: bool) -> str:
+    if "formal" in formality and "casual" not in formality:
+        return f"Good day. {message}"
+    if "casual" in formality:
+        return f"hey, {message[0].lower()}{message[1:]}"
+    return f"Hello. {message}" if always else message
+
+
+def _is_thankful(style: Mapping[str, str] | None) -> bool | None:
+    """Return whether a user says thanks; None for one of whom that is not known."""
+    courtesy = (style or {}).get("courtesy", "").lower()
+    return "says thanks" in courtesy if courtesy else None
+
+
+def _typed(message: str, typing: str) -> str:
+    """Return a message with the capitals and full stops of a style, which is in small letters; else as it is."""
+    if "in capitals" in typing:
+        return message.upper()
+    if "small letters" in typing:
+        message = message.lower()
+    elif "small letter" in typing:
+        message = message[0].lower() + message[1:]
+    elif "print" in typing or "capital" in typing:
+        message = message[0].upper() + message[1:]
+    if "no full stop" in typing or "full stop out" in typing:
+        return re.sub(r"[.!](?=\s|$)", "", message)
+    has_stops = "print" in typing or "full stop" in typing
+    return f"{message}." if has_stops and not message.endswith((".", "!", "?")) else message
 
 
 def _rubric(request: RubricRequest) -> str:

@@ -6,6 +6,7 @@ from math import isnan
 from simeval.core.conversation import Conversation
 from simeval.core.terminal import PLAIN, Terminal, one_line
 from simeval.core.transcript import SLOW_SECONDS, transcript_lines
+from simeval.core.writing_style import PERSONA
 from simeval.results.screen.page import Page, ShownExpectation, ShownScenario, ShownTrial
 
 MOST_MESSAGES = 6  # of a conversation that stands in the screen after a run
@@ -39,7 +40,8 @@ def _worst(trial: ShownTrial, label: str, terminal: Terminal, known: str) -> lis
         reasoning = f": {one_line(found.reasoning)}" if found.reasoning else ""
         said = "" if found.score is None else f", score {found.score:g}{reasoning}"
     head = terminal.wrap(f"worst conversation (trial {trial.index}){said}", first="    ", rest="      ")
-    return [*head, *transcript_lines(trial.conversation, terminal, margin=" " * 6, most=MOST_MESSAGES)]
+    answer = found.answer if found else None
+    return [*head, *transcript_lines(trial.conversation, terminal, margin=" " * 6, most=MOST_MESSAGES, answer=answer)]
 
 
 def chosen(page: Page, *, trial: int | None, failed: bool, title: str | None) -> list[tuple[ShownScenario, ShownTrial]]:
@@ -83,10 +85,13 @@ def judged_lines(scenario: ShownScenario, trial: ShownTrial, terminal: Terminal)
 
 def _end(conversation: Conversation, terminal: Terminal) -> list[str]:
     seconds = [each.seconds for each in conversation.responses if not isnan(each.seconds)]
-    style = ", ".join(f"{name} {value.rstrip('.')}" for name, value in (conversation.writing_style or {}).items())
+    drawn = {**(conversation.writing_style or {})}
+    persona = drawn.pop(PERSONA, "")
+    style = ", ".join(f"{name} {value.rstrip('.')}" for name, value in drawn.items())
     parts = [
         f"ended: {conversation.ended}",
         *([f"slowest answer {max(seconds):.1f} s"] if max(seconds, default=0) >= SLOW_SECONDS else []),
+        *([f"persona {one_line(persona)}"] if persona else []),
         *([f"the user's style: {one_line(style)}"] if style else []),
     ]
     return [terminal.paint(line, "dim") for line in terminal.wrap("; ".join(parts), first="  ")]

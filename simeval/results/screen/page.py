@@ -75,10 +75,11 @@ class ShownExpectation:
 
 @dataclass(frozen=True, slots=True)
 class ShownScore:
-    """What a conversation was given, and why."""
+    """What a conversation was given, and why; `answer` is the number of the app's that shows it, where one does."""
 
     score: float | None
     reasoning: str = ""
+    answer: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

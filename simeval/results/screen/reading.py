@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from simeval.core.breaches import first_answer
 from simeval.core.serialization import decode_conversation
 from simeval.core.usage import players
 from simeval.results.screen.page import Page, ShownScenario, ShownScore, ShownTrial, roles_of
@@ -55,7 +56,9 @@ def read_trials(
             index=each["index"],
             conversation=decode_conversation(each),
             scores={
-                label: ShownScore(score.get("score"), score.get("reasoning") or "")
+                label: ShownScore(
+                    score.get("score"), score.get("reasoning") or "", first_answer(score.get("details") or {})
+                )
                 for label, score in each["scores"].items()
                 if "score" in score
             },

@@ -150,7 +150,8 @@ def _folded(scenarios: Sequence[ShownScenario], terminal: Terminal, *, among: bo
     mark = terminal.paint(MARKS[outcome], "bold", COLOURS[outcome])
     count = counted_of(len(scenarios), "more scenario" if among else "scenario")
     if all(map(_is_undecided, scenarios)):
-        count += " without a verdict: another one had ended the run (fail-fast)"
+        whys = [verdict.why for each in scenarios for one in each.expectations for verdict in one.verdicts]
+        count += f" without a verdict: {one_line(whys[0].partition(': ')[2])}"
     titles = [line for each in scenarios[:MOST_TITLES] for line in terminal.wrap(one_line(each.title), first="    ")]
     rest = len(scenarios) - MOST_TITLES
     more = [f"    … and {rest} more; -v shows them all"] if rest > 0 else []

@@ -81,8 +81,10 @@ def sentences(text: str) -> tuple[str, ...]:
 
 def _places(text: str, answers: Sequence[Said], so_far: Sequence[Said], asked: Sequence[Said]) -> Collection[int]:
     whole = [place for place, each in enumerate(answers) if each.holds(text)]
-    if whole or len(squeezed(text)) < UNMISTAKABLE:
-        return [] if whole and asked[whole[0]].holds(text) else whole
+    if whole and not asked[whole[0]].holds(text):
+        return whole
+    if len(squeezed(text)) < UNMISTAKABLE:
+        return []
     for place, joined in enumerate(so_far):
         if joined.holds(text) or _is_pieced(text, answers[: place + 1]):
             return [] if asked[place].holds(text) or _is_pieced(text, [asked[place]]) else [place]

@@ -1,7 +1,8 @@
 """A world whose tools are poisoned: to what each of them returns for the app, an attacker's order is added."""
 
 import inspect
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial, wraps
@@ -53,15 +54,32 @@ def _poisoned(tool: Callable[..., Any], text: str) -> Callable[..., Any]:
 
     @wraps(tool)
     def call_at_once(*args: Any, **kwargs: Any) -> Any:
-        return _with(text, tool(*args, **kwargs))
+        found = tool(*args, **kwargs)
+        return _awaited(text, found) if inspect.isawaitable(found) else _with(text, found)
 
     return call if inspect.iscoroutinefunction(tool) else call_at_once
 
 
+async def _awaited(text: str, result: Awaitable[Any]) -> Any:
+    return _with(text, await result)
+
+
 def _with(text: str, result: Any) -> Any:
-    """Return a result with a text in it: as a further field, a further element, or behind it; a number stays one."""
+    """Return a result with a text in it: as a further field, a further element, or behind it; a number stays one.
+
+    A text that is JSON stays JSON.
+    """
     if isinstance(result, Mapping):
         return {**result, NOTE: text}
     if isinstance(result, list):
         return [*result, text]
-    return f"{result}\n\n{text}" if isinstance(result, str) else result
+    return _in_text(text, result) if isinstance(result, str) else result
+
+
+def _in_text(text: str, result: str) -> str:
+    try:
+        found = json.loads(result)
+    except (ValueError, RecursionError):
+        found = None
+    is_structured = isinstance(found, dict | list)
+    return json.dumps(_with(text, found), ensure_ascii=False) if is_structured else f"{result}\n\n{text}"

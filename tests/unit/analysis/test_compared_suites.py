@@ -50,6 +50,23 @@ def test_what_else_changed_is_noted() -> None:
     assert "both are the same run, one" in " ".join(compare(old, old).notes)
 
 
+def test_scenarios_with_other_users_scripts_or_worlds_are_named() -> None:
+    then = {"title": "A scenario", "users": [["Ann", "kind", 1.0, {}]], "max_turns": 5, "then": ["a"]}
+    now = {"title": "A scenario", "users": [["Ann", "rude", 1.0, {}]], "max_turns": 5, "world": "shop:W", "then": ["b"]}
+    old, new = (run(scenario(share([True])), conditions={"scenarios": [each]}) for each in (then, now))
+
+    told = "scenarios are not as they were, so what changed may be they, not the app: 'A scenario' (users, world)"
+    assert told in compare(old, new).notes
+    assert not [note for note in compare(old, old).notes if "as they were" in note or "did not keep" in note]
+
+
+def test_of_an_older_result_it_is_said_that_its_users_are_not_known() -> None:
+    old, new = run(scenario(share([True])), conditions=None), run(scenario(share([True])), run_id="two")
+
+    [note] = [note for note in compare(old, new).notes if "did not keep" in note]
+    assert note.startswith("run one was made by an older simeval, which did not keep its users, scripts, worlds")
+
+
 def test_another_number_of_ratings_of_each_conversation_is_noted() -> None:
     once, thrice = run(scenario(share([True]))), run(scenario(share([True])), judge_repeats=3)
 
