@@ -64,12 +64,13 @@ def score_file(
     medians: Sequence[str],
     json_path: str | None,
     html_path: str | None,
-    log_level: str,
+    quiet: bool,
+    log_level: str | None,
     **chosen: str | None,
 ) -> int:
     """Measure the conversations of a file and give the exit status; scorers are made with what is `chosen`."""
     make_printable()
-    configure_logging(log_level.upper())  # type: ignore[arg-type]
+    configure_logging((log_level or ("error" if quiet else "warning")).upper())  # type: ignore[arg-type]
 
     def work() -> int:
         named = scorers or ("preference" if against else "")
@@ -93,9 +94,9 @@ def score_file(
             result = anyio.run(_evaluate, engine, dataset, app_of(app) if app else None, made, expected)
         except SimevalError as error:
             if isinstance(error.partial, ExperimentResult):
-                _report(error.partial, json_path, html_path)
+                _report(error.partial, json_path, html_path, brief=quiet)
             raise
-        _report(result, json_path, html_path)
+        _report(result, json_path, html_path, brief=quiet)
         if result.run.stopped:
             status = INTERRUPTED if result.run.stopped.startswith(INTERRUPT) else NOT_COMPLETED
             return say(result.run.stopped, status)
@@ -119,8 +120,8 @@ def _why(result: ExperimentResult) -> str:
     return f"; most often ({result.failures[cause]} x): {cause}" if cause else ""
 
 
-def _report(result: ExperimentResult, json_path: str | None, html_path: str | None) -> None:
-    show(result.text(room_of(reader(json_path))), json_path)
+def _report(result: ExperimentResult, json_path: str | None, html_path: str | None, *, brief: bool) -> None:
+    show(result.text(room_of(reader(json_path)), brief=brief), json_path)
     write_json(json_path, encode_experiment(result, version=__version__))
     if html_path is not None:
         result.to_html(html_path)

@@ -1,4 +1,4 @@
-"""How far conversations of one scenario come to the same, apart from whether that is good.
+"""How often conversations of one scenario end alike, apart from whether that is good.
 
 A scenario that is never met is as repeatable as one that always is; one that is met every other time is the least.
 """
@@ -21,8 +21,8 @@ LEAST = 2  # conversations, to be compared, and scenarios, to be counted
 class Repeatability:
     """How many scenarios all of their conversations met, some, or none; those with two conversations or more count.
 
-    `agreement` is the chance that two conversations of one scenario come to the same, on average over scenarios. It
-    describes the conversations there were: a scenario that ended early shows fewer.
+    `agreement` is the chance that two conversations of one scenario end alike (both meet it, or neither), on
+    average over scenarios. It describes the conversations there were: a scenario that ended early shows fewer.
     """
 
     always: int
@@ -33,8 +33,8 @@ class Repeatability:
     def __str__(self) -> str:
         return (
             f"repeatability: {self.always} of {self.always + self.sometimes + self.never} scenarios met in every "
-            f"conversation, {self.sometimes} in some, {self.never} in none; two conversations of one scenario come to "
-            f"the same in {self.agreement:.0%}"
+            f"conversation, {self.sometimes} in some, {self.never} in none; two conversations of one scenario end "
+            f"alike in {self.agreement:.0%} of cases"
         )
 
 
