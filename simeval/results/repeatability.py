@@ -39,8 +39,12 @@ class Repeatability:
 
 
 def repeatability_of(results: "Iterable[EvaluationResult]") -> Repeatability | None:
-    """Say how repeatable scenarios are; None where fewer than two have two conversations that meet them or do not."""
-    counts = [(met.count(True), met.count(False)) for met in (list(_met(result)) for result in results)]
+    """Say how repeatable scenarios are; None where fewer than two have two conversations that meet them or do not.
+
+    Of an app that never answered nothing is known, so such a scenario does not count.
+    """
+    found = [list(_met(result)) for result in results if result.outcome != "error"]
+    counts = [(met.count(True), met.count(False)) for met in found]
     compared = [(good, bad) for good, bad in counts if good + bad >= LEAST]
     if len(compared) < LEAST:
         return None
