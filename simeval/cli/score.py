@@ -78,8 +78,8 @@ def score_file(
         made += [PeoplesFeedback(name=key, key=key) for key in feedback]
         expected = [
             *(load_expectations(then) if then is not None else []),
-            *(_expectation(each, made, _share) for each in shares),
-            *(_expectation(each, made, _median) for each in medians),
+            *(_expectation(each, made, _share, "--share") for each in shares),
+            *(_expectation(each, made, _median, "--median") for each in medians),
         ]
         made += [each.scorer for each in expected if isinstance(each.scorer, Scorer) and each.scorer not in made]
         for path in (json_path, html_path):
@@ -192,7 +192,8 @@ def _scorers(names: str, chosen: ScorerOptions) -> list[Scorer]:
             "--scorers", found="found no name", do="name one or more, with commas between them, or a file with --then"
         )
     return [
-        as_scorer(load_object(name, what="scorer")) if ":" in name else named_scorer(name, chosen) for name in listed
+        as_scorer(load_object(name, what="scorer"), f"scorer {name!r}") if ":" in name else named_scorer(name, chosen)
+        for name in listed
     ]
 
 
@@ -204,15 +205,21 @@ def _median(bar: float) -> Evaluator:
     return QuantileEvaluator(at_least=bar)
 
 
-def _expectation(text: str, scorers: Sequence[Scorer], evaluator: Callable[[float], Evaluator]) -> Expectation:
+def _expectation(
+    text: str, scorers: Sequence[Scorer], evaluator: Callable[[float], Evaluator], flag: str
+) -> Expectation:
     """Read METRIC=BAR, where METRIC is a scorer's name, or that and the path of one of its numbers."""
     found = re.fullmatch(r"([^=]+)=(-?\d+(?:\.\d+)?)", text.strip())
     if found is None:
-        raise DefinitionError("bar", found=f"found {text!r}", do="write METRIC=NUMBER, such as valid_json.valid=0.9")
+        raise DefinitionError(flag, found=f"found {text!r}", do="write METRIC=NUMBER, such as valid_json.valid=0.9")
     metric, bar = found[1].strip(), float(found[2])
     named = [each for each in scorers if metric == each.name or metric.startswith(f"{each.name}.")]
     if not named:
         names = ", ".join(each.name for each in scorers)
-        raise DefinitionError("bar", found=f"found {metric!r}", do=f"begin with one of the scorers: {names}")
+        raise DefinitionError(flag, found=f"found {metric!r}", do=f"begin with a scorer's name: {names}")
     scorer = max(named, key=lambda each: len(each.name))
-    return Expectation(scorer=scorer, score=metric[len(scorer.name) + 1 :] or None, evaluator=evaluator(bar))
+    try:
+        required = evaluator(bar)
+    except DefinitionError as error:
+        raise DefinitionError(flag, found=error.found, do=error.do) from error
+    return Expectation(scorer=scorer, score=metric[len(scorer.name) + 1 :] or None, evaluator=required)

@@ -96,7 +96,7 @@ def nearest(name: str, known: Sequence[str], *, more: str = "", see: str = "") -
         return asked
     if len(known) <= MOST_LISTED:
         listed = ", ".join(repr(each) if " " in each else each for each in known)
-        return f"{ONE_OF} {listed}{more}"
+        return f"{'use' if len(known) == 1 and not more else ONE_OF} {listed}{more}"
     listed = ", ".join(each for _, each in _alike(name, known)[:MOST_ASKED])
     return f"{ONE_OF} {len(known)}, such as {listed}{more}" + (f"; {see}" if see else "")
 

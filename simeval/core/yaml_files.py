@@ -199,7 +199,7 @@ def _require_readable(node: yaml.Node, sizes: dict[yaml.Node, int]) -> int:
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    text = "nothing" if value is None else repr(value)
     return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
 
 
