@@ -11,7 +11,7 @@ def test_a_change_is_named_by_its_way_to_it() -> None:
     before = {"scenarios": [{"title": "a", "then": [{"title": "x", "score": None}]}]}
     now = {"scenarios": [{"title": "a", "then": [{"title": "x", "score": "length"}]}]}
 
-    assert changes(before, now) == ["scenario 'a': then: 'x': score was nothing and is 'length'"]
+    assert changes(before, now) == ["scenario 'a': then: 'x': score was not set and is 'length'"]
 
 
 def test_one_version_of_all_prompts_is_held_against_that_of_each_that_is_read() -> None:
