@@ -111,7 +111,7 @@ def test_a_table_says_which_column_was_recorded_and_which_is_the_reference(folde
         (("chat.jsonl", "--scorers", " , "), "name one or more"),
         (("chat.jsonl", "--scorers", "authenticity"), "no persona; give it with --persona"),
         (("chat.jsonl", "--scorers", "valid_json", "--share", "valid_json"), "write METRIC=NUMBER"),
-        (("chat.jsonl", "--scorers", "valid_json", "--share", "wit=0.5"), "begin with one of the scorers: valid_json"),
+        (("chat.jsonl", "--scorers", "valid_json", "--share", "wit=0.5"), "begin with a scorer's name: valid_json"),
         (("chat.jsonl", "--scorers", "exact_match"), "the columns are"),
         (("nothing.jsonl", "--scorers", "valid_json"), "nothing.jsonl"),
         (("answers.csv", "--scorers", "valid_json"), "there is no app"),
