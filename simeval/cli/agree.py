@@ -76,6 +76,7 @@ def _stored_labels(document: Any, store: str, key: str | None) -> list[Label]:
 
 
 def _draw(result: str, sample: int, out: Path, seed: int | None, store: str) -> None:
+    require_writable(str(out))
     run = load_run(load_result(result, store, f"result {result!r}"))
     rows, trials = draw_sample(run, sample, seed=run.seed if seed is None else seed)
     write_sample(rows, out)

@@ -21,6 +21,7 @@ from simeval.cli.options import (
     markdown_option,
     markdown_options,
     only_option,
+    quiet_option,
     sarif_option,
     screen_options,
     setting_options,
@@ -231,11 +232,11 @@ def select(context: click.Context, /, **options: Any) -> None:
 @click.option("--median", "medians", multiple=True, metavar="METRIC=VALUE", help="To have at least this median.")
 @json_option("result")
 @html_option
+@quiet_option
 @click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"], case_sensitive=False),
-    default="warning",
-    show_default=True,
+    help="debug shows every prompt, reply and judge's reasoning.  [default: warning]",
 )
 @setting_options(
     "seed",

@@ -79,7 +79,8 @@ def _write(folder: Path, app: str) -> int:
     try:
         taken = [str(path) for path in files if path.exists()]
         if taken:
-            sys.stderr.write(f"simeval: already there: {', '.join(taken)}; move them away or name another folder.\n")
+            yours = "name your app with --app, or " if is_ours and len(taken) < len(files) else ""
+            sys.stderr.write(f"simeval: already there: {', '.join(taken)}; {yours}name another folder.\n")
             return BAD_INPUT
         folder.mkdir(parents=True, exist_ok=True)
         for path, text in files.items():

@@ -177,7 +177,7 @@ def _body(item: LabelItem, terminal: Terminal) -> Sequence[str]:
     if item.conversation.ended == "app_error":
         lines.append("  (here the app failed)")
     if item.guideline:
-        lines += ["", "  guideline, from 1 (worst) to 10; from 6 on it does:"]
+        lines += ["", *terminal.wrap("guideline, from 1 (worst) to 10; from 6 on it does:", first="  ")]
         lines += [
             line
             for rating, text in item.guideline.items()

@@ -157,13 +157,15 @@ def color_option(command: F) -> F:
     )(command)
 
 
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show how it went in a line, and problems only.")
+
+
 def screen_options(command: F) -> F:
     """Add what decides how much is shown, and in which colours."""
-    quiet = click.option("-q", "--quiet", is_flag=True, help="Show how it went in a line, and problems only.")
     verbose = click.option(
         "-v", "--verbose", is_flag=True, help="Show all there is: what each requirement accepts, every test."
     )
-    return _all_of(command, quiet, verbose, color_option)
+    return _all_of(command, quiet_option, verbose, color_option)
 
 
 def markdown_options(command: F) -> F:

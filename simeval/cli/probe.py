@@ -52,10 +52,12 @@ async def _sent(app: RemoteApp, message: str) -> tuple[Exchange, float]:
 
 def _app(named: str) -> RemoteApp:
     """Return the app that a name means, or that a suite file describes. Raises DefinitionError."""
-    app = app_of(load_suite(named).cast.app if Path(named).suffix in SUFFIXES else named)
+    is_suite = Path(named).suffix in SUFFIXES
+    app = app_of(load_suite(named).cast.app if is_suite else named)
     if not isinstance(app, RemoteApp):
-        do = "try it with `simeval try SUITE --app ...`"
-        raise DefinitionError(f"app {named!r}", found="it is a function or a model", do=do)
+        do = f"try it with `simeval try {named if is_suite else f'SUITE --app {named}'}`"
+        found = f"{'its app' if is_suite else 'it'} is a function or a model, which needs no probe"
+        raise DefinitionError(f"{'suite' if is_suite else 'app'} {named!r}", found=found, do=do)
     return app
 
 

@@ -64,12 +64,13 @@ def score_file(
     medians: Sequence[str],
     json_path: str | None,
     html_path: str | None,
-    log_level: str,
+    quiet: bool,
+    log_level: str | None,
     **chosen: str | None,
 ) -> int:
     """Measure the conversations of a file and give the exit status; scorers are made with what is `chosen`."""
     make_printable()
-    configure_logging(log_level.upper())  # type: ignore[arg-type]
+    configure_logging((log_level or ("error" if quiet else "warning")).upper())  # type: ignore[arg-type]
 
     def work() -> int:
         named = scorers or ("preference" if against else "")
@@ -77,8 +78,8 @@ def score_file(
         made += [PeoplesFeedback(name=key, key=key) for key in feedback]
         expected = [
             *(load_expectations(then) if then is not None else []),
-            *(_expectation(each, made, _share) for each in shares),
-            *(_expectation(each, made, _median) for each in medians),
+            *(_expectation(each, made, _share, "--share") for each in shares),
+            *(_expectation(each, made, _median, "--median") for each in medians),
         ]
         made += [each.scorer for each in expected if isinstance(each.scorer, Scorer) and each.scorer not in made]
         for path in (json_path, html_path):
@@ -93,9 +94,9 @@ def score_file(
             result = anyio.run(_evaluate, engine, dataset, app_of(app) if app else None, made, expected)
         except SimevalError as error:
             if isinstance(error.partial, ExperimentResult):
-                _report(error.partial, json_path, html_path)
+                _report(error.partial, json_path, html_path, brief=quiet)
             raise
-        _report(result, json_path, html_path)
+        _report(result, json_path, html_path, brief=quiet)
         if result.run.stopped:
             status = INTERRUPTED if result.run.stopped.startswith(INTERRUPT) else NOT_COMPLETED
             return say(result.run.stopped, status)
@@ -119,8 +120,8 @@ def _why(result: ExperimentResult) -> str:
     return f"; most often ({result.failures[cause]} x): {cause}" if cause else ""
 
 
-def _report(result: ExperimentResult, json_path: str | None, html_path: str | None) -> None:
-    show(result.text(room_of(reader(json_path))), json_path)
+def _report(result: ExperimentResult, json_path: str | None, html_path: str | None, *, brief: bool) -> None:
+    show(result.text(room_of(reader(json_path)), brief=brief), json_path)
     write_json(json_path, encode_experiment(result, version=__version__))
     if html_path is not None:
         result.to_html(html_path)
@@ -191,7 +192,8 @@ def _scorers(names: str, chosen: ScorerOptions) -> list[Scorer]:
             "--scorers", found="found no name", do="name one or more, with commas between them, or a file with --then"
         )
     return [
-        as_scorer(load_object(name, what="scorer")) if ":" in name else named_scorer(name, chosen) for name in listed
+        as_scorer(load_object(name, what="scorer"), f"scorer {name!r}") if ":" in name else named_scorer(name, chosen)
+        for name in listed
     ]
 
 
@@ -203,15 +205,21 @@ def _median(bar: float) -> Evaluator:
     return QuantileEvaluator(at_least=bar)
 
 
-def _expectation(text: str, scorers: Sequence[Scorer], evaluator: Callable[[float], Evaluator]) -> Expectation:
+def _expectation(
+    text: str, scorers: Sequence[Scorer], evaluator: Callable[[float], Evaluator], flag: str
+) -> Expectation:
     """Read METRIC=BAR, where METRIC is a scorer's name, or that and the path of one of its numbers."""
     found = re.fullmatch(r"([^=]+)=(-?\d+(?:\.\d+)?)", text.strip())
     if found is None:
-        raise DefinitionError("bar", found=f"found {text!r}", do="write METRIC=NUMBER, such as valid_json.valid=0.9")
+        raise DefinitionError(flag, found=f"found {text!r}", do="write METRIC=NUMBER, such as valid_json.valid=0.9")
     metric, bar = found[1].strip(), float(found[2])
     named = [each for each in scorers if metric == each.name or metric.startswith(f"{each.name}.")]
     if not named:
         names = ", ".join(each.name for each in scorers)
-        raise DefinitionError("bar", found=f"found {metric!r}", do=f"begin with one of the scorers: {names}")
+        raise DefinitionError(flag, found=f"found {metric!r}", do=f"begin with a scorer's name: {names}")
     scorer = max(named, key=lambda each: len(each.name))
-    return Expectation(scorer=scorer, score=metric[len(scorer.name) + 1 :] or None, evaluator=evaluator(bar))
+    try:
+        required = evaluator(bar)
+    except DefinitionError as error:
+        raise DefinitionError(flag, found=error.found, do=error.do) from error
+    return Expectation(scorer=scorer, score=metric[len(scorer.name) + 1 :] or None, evaluator=required)

@@ -10,6 +10,7 @@ WORDS: Mapping[str, bool] = {  # by which people say yes and no in files and on 
     **dict.fromkeys(("true", "yes", "pass"), True),
     **dict.fromkeys(("false", "no", "fail"), False),
 }
+ONE_OF = "use one of"  # a list of names follows
 MOST_LISTED = 16  # names that are told where none is likely to be meant
 MOST_ASKED = 3  # names that may have been meant
 LIKELY, AS_LIKELY, WORD_WEIGHT = 0.7, 0.05, 0.3  # chosen on some thirty slips: "json" is valid_json or json_match
@@ -95,9 +96,9 @@ def nearest(name: str, known: Sequence[str], *, more: str = "", see: str = "") -
         return asked
     if len(known) <= MOST_LISTED:
         listed = ", ".join(repr(each) if " " in each else each for each in known)
-        return f"use one of {listed}{more}"
+        return f"{'use' if len(known) == 1 and not more else ONE_OF} {listed}{more}"
     listed = ", ".join(each for _, each in _alike(name, known)[:MOST_ASKED])
-    return f"use one of {len(known)}, such as {listed}{more}" + (f"; {see}" if see else "")
+    return f"{ONE_OF} {len(known)}, such as {listed}{more}" + (f"; {see}" if see else "")
 
 
 def closest(name: str, known: Sequence[str]) -> str:

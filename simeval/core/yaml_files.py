@@ -1,13 +1,13 @@
 """YAML files of definitions, read strictly; a mistake in one is reported with file, line and field."""
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from simeval.core.validation import UnknownField, plain
+from simeval.core.validation import ONE_OF, UnknownField, plain
 from simeval.errors import DefinitionError, SuiteFileError
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ _PROBLEMS = {
     "written twice": "leave one of the two out",
 }
 _WORDS = "YAML reads yes, no, on and off as true and false: put such a word in quotes"
+_LISTED = f"{ONE_OF} those listed above"
 
 _NAME = re.compile(r"[.:] ?")  # between the parts of what an error names, of which the last is an argument
 
@@ -92,8 +93,20 @@ def located(path: Path, node: yaml.Node | None, *errors: "ValidationError", skip
     for each in deepest.values():
         made = _located(path, node, each, skip)
         mistakes.setdefault(str(made), made)
-    first, *others = sorted(mistakes.values(), key=lambda each: each.line)
+    first, *others = _listed_once(sorted(mistakes.values(), key=lambda each: each.line))
     return first.with_others(others)
+
+
+def _listed_once(mistakes: Iterable[SuiteFileError]) -> Iterator[SuiteFileError]:
+    """Yield the mistakes of a file; where one has the list of names that an earlier one has, it refers to that."""
+    listed = set()
+    for each in mistakes:
+        if each.do in listed:
+            yield SuiteFileError(each.file, line=each.line, field=each.field, found=each.found, do=_LISTED)
+        else:
+            yield each
+        if each.do.startswith(ONE_OF):
+            listed.add(each.do)
 
 
 def _own_place(place: tuple[int | str, ...], error: "ErrorDetails") -> tuple[int | str, ...]:
@@ -186,7 +199,7 @@ def _require_readable(node: yaml.Node, sizes: dict[yaml.Node, int]) -> int:
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    text = "nothing" if value is None else repr(value)
     return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
 
 

@@ -56,10 +56,10 @@ def _few(names: Sequence[str], most: int = 10) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def with_known_fields(found: Any, names: Sequence[str], elsewhere: Mapping[str, str] = NOWHERE) -> Any:
-    """Return a mapping that has no other names than these; of some it is known where `elsewhere` they belong.
+def _require_known(found: Any, names: Sequence[str], elsewhere: Mapping[str, str]) -> None:
+    """Raise ValidationError for names of a mapping beside these, and DefinitionError for what is no mapping.
 
-    Raises ValidationError at one that it has, and DefinitionError for what is no mapping.
+    Of some it is known where `elsewhere` they belong.
     """
     if not isinstance(found, Mapping):
         raise DefinitionError(HERE, found=f"found {found!r:.80}", do=f"give a mapping with {_few(names)}")
@@ -77,7 +77,6 @@ def with_known_fields(found: Any, names: Sequence[str], elsewhere: Mapping[str, 
             )
             for key in unknown
         )
-    return found
 
 
 def mapping(
@@ -95,18 +94,18 @@ def mapping(
     fields = {key: (Required if key in required else NotRequired)[form] for key, form in forms.items()}
     made = _make_typed_dict(name, fields)
     made.__pydantic_config__ = config
-    return Annotated[made, WrapValidator(partial(_validated, names=list(forms), elsewhere=elsewhere))]
+    return Annotated[made, WrapValidator(partial(validated, names=list(forms), elsewhere=elsewhere))]
 
 
-def _validated(
-    found: Any, validate: Callable[[Any], Any], *, names: Sequence[str], elsewhere: Mapping[str, str]
+def validated(
+    found: Any, validate: Callable[[Any], Any], *, names: Sequence[str], elsewhere: Mapping[str, str] = NOWHERE
 ) -> Any:
     """Return what a mapping becomes. Raises ValidationError for all that is wrong in it, unknown names among it.
 
     Where names are unknown, none is told to be missing: it may be one of them, misspelt.
     """
     try:
-        with_known_fields(found, names, elsewhere)
+        _require_known(found, names, elsewhere)
     except ValidationError as unknown:
         try:
             validate({key: value for key, value in found.items() if key in names})

@@ -146,7 +146,7 @@ class Engine:
         evaluate: Callable[..., Awaitable[EvaluationResult | SuiteResult | ExperimentResult]] = self.evaluate
         return anyio.run(partial(evaluate, scenarios, app_handler, **options))
 
-    @advised("experiment was not awaited: write `await engine.experiment(...)`")
+    @advised("experiment was not awaited: write `await engine.experiment(...)`, or `engine.experiment_sync(...)`")
     async def experiment(
         self,
         dataset: Dataset,
@@ -168,6 +168,13 @@ class Engine:
         async with _open(app_handler) as app:
             asked = Experiment(dataset, app, scorers, then, repetitions, metadata or {})
             return await self._run(partial(experiment, asked=asked))
+
+    def experiment_sync(
+        self, dataset: Dataset, app_handler: ExampleApp | None = None, **options: Unpack[ExperimentOptions]
+    ) -> ExperimentResult:
+        """Do as `experiment`, from a program without an event loop; raises DefinitionError where there is one."""
+        require_no_loop("experiment_sync", do="write `await engine.experiment(...)`")
+        return anyio.run(partial(self.experiment, dataset, app_handler, **options))
 
     @advised("select was not awaited: write `await engine.select(...)`")
     async def select(

@@ -31,7 +31,8 @@ async def rubrics_of(
     """Return the rubric of each expectation that a judge rates, in the suite's order.
 
     Those that are neither given nor kept are written, all at once, where `write` is set; those of an embedded judge
-    always, because they cost nothing. Raises ModelUnusable where the judge cannot be asked.
+    always, because they cost nothing. Raises ModelUnusable where the judge cannot be asked, and DefinitionError where
+    some are missing and its name is no model's.
     """
     writes = write or is_embedded(context.judge_names[0])
     if writes:
@@ -61,4 +62,6 @@ async def rubrics_of(
     async with anyio.create_task_group() as finding:
         for place, each in enumerate(listed):
             finding.start_soon(find, place, *each)
+    if any(each.rubric is None for each in found.values()):  # a name that is misspelt has none that are kept, either
+        await context.models.check(keys=False)
     return tuple(found[place] for place in range(len(listed)))

@@ -149,10 +149,10 @@ class Models:
         named = [base for base in self._bases.values() if base.name == name]
         return [maker for base in named if (maker := maker_of(base)) is not None]
 
-    async def check(self) -> None:
-        """Raise DefinitionError for a name no provider is known for, and for a key that two would get.
+    async def check(self, *, keys: bool = True) -> None:
+        """Raise DefinitionError for a name no provider is known for, and for a key that two would get or none has.
 
-        Makes no call.
+        Makes no call. Without `keys` it is not looked for any that are missing.
         """
         for source, named in self._families.items():
             if len(named) > 1:
@@ -168,7 +168,7 @@ class Models:
         for base in self._bases.values():
             if callable(check := getattr(base, "check", None)):
                 await anyio.to_thread.run_sync(check)
-            if callable(check_key := getattr(base, "check_key", None)) and not self._settings.cache:
+            if keys and callable(check_key := getattr(base, "check_key", None)) and not self._settings.cache:
                 await anyio.to_thread.run_sync(check_key)  # where replies are kept it may not be needed
 
     async def contexts(self, names: Collection[str]) -> Mapping[str, int]:

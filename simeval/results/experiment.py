@@ -139,9 +139,9 @@ class ExperimentResult(Shown):
     def __str__(self) -> str:
         return self.text()
 
-    def text(self, room: int | None = None) -> str:
-        """Write what was found as tables, or as lists where lines have less `room`."""
-        return _describe(self, room)
+    def text(self, room: int | None = None, *, brief: bool = False) -> str:
+        """Write what was found as tables, or as lists where lines have less `room`; `brief` how it went alone."""
+        return _wrapped(_headline(self), room) if brief else _describe(self, room)
 
     def __repr__(self) -> str:
         return f"<ExperimentResult of run {self.run.run_id}: {self.outcome or 'measured'}, {self.answers} answers>"
@@ -149,7 +149,7 @@ class ExperimentResult(Shown):
 
 def _describe(result: ExperimentResult, room: int | None) -> str:
     """Write an experiment: its metrics, its verdicts with the answers that speak most against them, what went wrong."""
-    table, said = partial(render_table, room=room), partial(indent, spaces=0, width=min(room or LINE, LINE))
+    table, said = partial(render_table, room=room), partial(_wrapped, room=room)
     parts = [
         "\n".join(said(f"note: {note}") for note in result.run.notes),
         _show_metrics(result, table),
@@ -163,6 +163,10 @@ def _describe(result: ExperimentResult, room: int | None) -> str:
         "\n".join(said(part) for part in (result.guarantee, _footer(result)) if part),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _wrapped(text: str, room: int | None) -> str:
+    return indent(text, 0, width=min(room or LINE, LINE))
 
 
 def _show_metrics(result: ExperimentResult, table: Callable[..., str]) -> str:
@@ -237,13 +241,18 @@ def _show_against(result: ExperimentResult, expectation: ExpectationResult) -> s
 
 
 def _footer(result: ExperimentResult) -> str:
+    run = result.run
+    judged = f", judge {run.judge_model}" if run.usage.keys() & {"judge", "scorer"} else ""
+    return f"{_headline(result)}\nrun {run.run_id}, seed {run.seed}, target {run.app}{judged}"
+
+
+def _headline(result: ExperimentResult) -> str:
+    """Say the outcome, where there is one, and on what it stands."""
     dataset, run, outcome = result.dataset, result.run, result.outcome
     times = f" x {dataset.repetitions}" if dataset.repetitions > 1 else ""
     unfinished = dataset.size * dataset.repetitions - result.answers
     left = f" ({unfinished} not reached, because the run stopped: {run.stopped})" if unfinished else ""
-    judged = f", judge {run.judge_model}" if run.usage.keys() & {"judge", "scorer"} else ""
     return (
         f"{f'{MARKS[outcome]}: ' if outcome else ''}dataset {dataset.name} (version {dataset.version}), "
-        f"{counted_of(dataset.size, 'example')}{times}{left}, {show_spent(run.usage, run.seconds)}\n"
-        f"run {run.run_id}, seed {run.seed}, target {run.app}{judged}"
+        f"{counted_of(dataset.size, 'example')}{times}{left}, {show_spent(run.usage, run.seconds)}"
     )

@@ -27,6 +27,6 @@ def guarantee(verdicts: Sequence[Verdict], *, gate: Gate, joint: bool) -> str:
     if count == 1 or compared:
         return f"{below}."
     return (
-        f"{below}, and so the whole suite; of {count} requirements exactly at their bars, {sum(levels):.2g} would be "
-        "expected to pass."
+        f"{below}, and the whole suite with no more than that; of {count} requirements exactly at their bars, "
+        f"{sum(levels):.2g} would pass by chance on average."
     )

@@ -1,4 +1,4 @@
-"""How far conversations of one scenario come to the same, apart from whether that is good.
+"""How often conversations of one scenario end alike, apart from whether that is good.
 
 A scenario that is never met is as repeatable as one that always is; one that is met every other time is the least.
 """
@@ -21,8 +21,8 @@ LEAST = 2  # conversations, to be compared, and scenarios, to be counted
 class Repeatability:
     """How many scenarios all of their conversations met, some, or none; those with two conversations or more count.
 
-    `agreement` is the chance that two conversations of one scenario come to the same, on average over scenarios. It
-    describes the conversations there were: a scenario that ended early shows fewer.
+    `agreement` is the chance that two conversations of one scenario end alike (both meet it, or neither), on
+    average over scenarios. It describes the conversations there were: a scenario that ended early shows fewer.
     """
 
     always: int
@@ -33,14 +33,18 @@ class Repeatability:
     def __str__(self) -> str:
         return (
             f"repeatability: {self.always} of {self.always + self.sometimes + self.never} scenarios met in every "
-            f"conversation, {self.sometimes} in some, {self.never} in none; two conversations of one scenario come to "
-            f"the same in {self.agreement:.0%}"
+            f"conversation, {self.sometimes} in some, {self.never} in none; two conversations of one scenario end "
+            f"alike in {self.agreement:.0%} of cases"
         )
 
 
 def repeatability_of(results: "Iterable[EvaluationResult]") -> Repeatability | None:
-    """Say how repeatable scenarios are; None where fewer than two have two conversations that meet them or do not."""
-    counts = [(met.count(True), met.count(False)) for met in (list(_met(result)) for result in results)]
+    """Say how repeatable scenarios are; None where fewer than two have two conversations that meet them or do not.
+
+    Of an app that never answered nothing is known, so such a scenario does not count.
+    """
+    found = [list(_met(result)) for result in results if result.outcome != "error"]
+    counts = [(met.count(True), met.count(False)) for met in found]
     compared = [(good, bad) for good, bad in counts if good + bad >= LEAST]
     if len(compared) < LEAST:
         return None

@@ -333,7 +333,7 @@ class SuiteResult(Shown, Sequence[EvaluationResult]):
 
     @property
     def repeatability(self) -> Repeatability | None:
-        """How far conversations of one scenario come to the same; None where fewer than two scenarios show it."""
+        """How often conversations of one scenario end alike; None where fewer than two scenarios show it."""
         return repeatability_of(self.results)
 
     def to_html(self, path: str | Path) -> None:

@@ -288,13 +288,13 @@ def scorer(
     return FunctionScorer(function, called, column_map, direction, bounds)
 
 
-def as_scorer(candidate: object) -> Scorer:
-    """Take a Scorer as it is, and make one of a plain function."""
+def as_scorer(candidate: object, where: str = "Expectation.scorer") -> Scorer:
+    """Take a Scorer as it is, and make one of a plain function; `where` names it in a DefinitionError."""
     if isinstance(candidate, Scorer):
         return candidate
     if callable(candidate) and not isinstance(candidate, type):
         return scorer(candidate)
-    raise DefinitionError("Expectation.scorer", found=f"found {candidate!r}", do="give a Scorer instance or a function")
+    raise DefinitionError(where, found=f"found {candidate!r}", do="give a Scorer instance or a function")
 
 
 def _column(columns: Mapping[str, Any], name: str) -> list[Any]:

@@ -65,7 +65,7 @@ def open_database(where: str | Path, *, must_exist: bool = False) -> "Database":
         do = "name the store of a run with --store"
         if str(where) == "None":
             raise DefinitionError("store", found="none is kept", do=do)
-        raise DefinitionError("store", found=f"there is no {str(where)!r}", do=f"hold a run, or {do}")
+        raise DefinitionError("store", found=f"there is no {str(where)!r}", do=f"run a suite first, or {do}")
     from simeval.store.database import Database  # SQLAlchemy takes a while to load
 
     return Database(where)

@@ -30,7 +30,7 @@ from simeval.core.validation import nearest, require_whole
 from simeval.core.yaml_records import HERE, Form, Forms, mapping, mistake, one_or_more
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
-from simeval.scorers.base import Scorer
+from simeval.scorers.base import Scorer, as_scorer
 from simeval.scorers.metrics import BOUNDED, METRICS, TURN_METRICS, find_metric
 from simeval.scorers.registry import LISTED, SCORERS
 from simeval.scorers.text.tool_rules import ToolRules
@@ -76,7 +76,9 @@ def read_scorer(found: object) -> Any:
     if SCORERS.find(name) is not None:
         return _described({"type": name}, SCORERS, Scorer)
     if ":" in name:
-        return load_object(name, what="scorer")
+        named = load_object(name, what="scorer")
+        as_scorer(named, "scorer")
+        return named
     more = f", or {BOUNDED} (for {TURN_METRICS}), or a scorer of yours as MODULE:OBJECT"
     do = nearest(str(found), [*METRICS, *SCORERS.names], more=more, see=LISTED)
     raise DefinitionError("scorer", found=f"found {found!r:.80}", do=do)

@@ -12,6 +12,7 @@ from simeval.core.rubric_levels import GivenLevels, placed_levels
 from simeval.core.validation import nearest, require, require_level, require_size, require_whole
 from simeval.core.world import WorldMaker
 from simeval.errors import DefinitionError
+from simeval.scorers.base import Scorer
 from simeval.scorers.text.tool_rules import ToolRules
 from simeval.scorers.world_state import StateMatch
 from simeval.suites.script import Step, require_script
@@ -55,7 +56,7 @@ class Expectation:
 
     evaluator: "Evaluator | Sequence[Evaluator]"
     expected_behavior: str | None = None
-    scorer: Callable[..., Any] | Any | None = None
+    scorer: Scorer | Callable[..., Any] | str | None = None
     tools: ToolRules | None = None
     state: Mapping[str, Any] | None = None
     score: str | None = None

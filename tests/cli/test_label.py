@@ -74,6 +74,17 @@ def test_sixty_labels_are_given_by_keys_alone_and_agree_says_what_follows(folder
     assert report["entries"][0]["confusion"]["accuracy"]["successes"] == 54
 
 
+def test_a_narrow_screen_holds_all_from_the_count_to_the_keys(folder: Path) -> None:
+    with in_terminal(folder, *LABEL, "--sample", "3", rows=40, columns=40) as session:
+        session.until(lambda: "q: leave" in session.text)
+        shown = session.text
+        session.type("q")
+        session.ended()
+
+    assert "guideline, from 1" in shown
+    assert shown.startswith("0 labelled, 0 skipped, 3 to go")
+
+
 def test_a_person_who_is_killed_goes_on_where_they_were(folder: Path) -> None:
     with in_terminal(folder, *LABEL, "--sample", "5") as first:
         label(first, 3)

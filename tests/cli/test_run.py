@@ -214,6 +214,17 @@ def test_the_starter_runs_as_it_is_and_is_never_overwritten(folder: Path) -> Non
     assert "already there: start/suite.yaml, start/app.py" in again.stderr
 
 
+def test_beside_an_app_py_of_the_users_the_starter_asks_for_its_name(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text("def answer(message): return 'hello'\n")
+
+    refused = simeval(tmp_path, "init")
+    named = simeval(tmp_path, "init", "--app", "app:answer")
+
+    assert refused.stderr == "simeval: already there: app.py; name your app with --app, or name another folder.\n"
+    assert (refused.returncode, named.returncode) == (2, 0), named.stderr
+    assert (tmp_path / "app.py").read_text() == "def answer(message): return 'hello'\n"
+
+
 @pytest.mark.parametrize("place", ["shop.py", "shop.py/inner"])
 def test_a_starter_is_not_written_into_a_file(folder: Path, place: str) -> None:
     done = simeval(folder, "init", place)

@@ -111,7 +111,7 @@ def test_a_table_says_which_column_was_recorded_and_which_is_the_reference(folde
         (("chat.jsonl", "--scorers", " , "), "name one or more"),
         (("chat.jsonl", "--scorers", "authenticity"), "no persona; give it with --persona"),
         (("chat.jsonl", "--scorers", "valid_json", "--share", "valid_json"), "write METRIC=NUMBER"),
-        (("chat.jsonl", "--scorers", "valid_json", "--share", "wit=0.5"), "begin with one of the scorers: valid_json"),
+        (("chat.jsonl", "--scorers", "valid_json", "--share", "wit=0.5"), "begin with a scorer's name: valid_json"),
         (("chat.jsonl", "--scorers", "exact_match"), "the columns are"),
         (("nothing.jsonl", "--scorers", "valid_json"), "nothing.jsonl"),
         (("answers.csv", "--scorers", "valid_json"), "there is no app"),
@@ -235,3 +235,12 @@ class TestAgainst:
         arguments = ("--against", "chat.jsonl", "--scorers", "mine:longer", "--store", "none")
 
         assert "both are one" in simeval(folder, "score", "chat.jsonl", *arguments).stderr
+
+
+def test_quietly_it_says_how_it_went_in_a_line_and_what_could_not_be_read(folder: Path) -> None:
+    done = simeval(folder, "score", "chat.jsonl", "--scorers", "valid_json", "--share", "valid_json.valid=0.9", "-q")
+
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("FAIL: dataset chat (version ")
+    assert len(done.stdout.splitlines()) == 1, done.stdout
+    assert [line for line in done.stderr.splitlines() if "line 4" not in line] == []

@@ -226,6 +226,8 @@ async def test_nothing_is_concluded_against_an_app_that_never_answered(tmp_path:
     result = await engine(store=tmp_path / "runs.db").evaluate(against(SUITE, named("old", down)), SeededApp(0.9))
 
     assert result.outcome == "error"
-    assert {each.verdicts[0].why.partition(": ")[0] for each in result} == {"the app app:old never answered"}
+    assert {each.verdicts[0].why.partition(": ")[0] for each in result} == {
+        "the app app:old never answered in 45 conversations"
+    }
     with pytest.raises(DefinitionError, match="the app app:old never answered"):
         against(SUITE, document(tmp_path / "runs.db", other_of(result)))

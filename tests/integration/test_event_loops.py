@@ -9,9 +9,18 @@ import anyio
 import pytest
 import trio
 
-from simeval import Engine, Expectation, OnlineEvaluator, ScenarioTest, SuccessRateEvaluator
+from simeval import (
+    Engine,
+    Example,
+    Expectation,
+    ExperimentResult,
+    OnlineEvaluator,
+    ScenarioTest,
+    SuccessRateEvaluator,
+    dataset_of,
+)
 from simeval.errors import DefinitionError
-from simeval.scorers import ValidJSON
+from simeval.scorers import ValidJSON, turn_count
 
 SCENARIO = ScenarioTest(
     title="Bot answers",
@@ -20,6 +29,7 @@ SCENARIO = ScenarioTest(
     sample_size=2,
     then=Expectation(expected_behavior="Bot answers", evaluator=SuccessRateEvaluator(min_proportion=0.5)),
 )
+DATASET = dataset_of([Example(inputs={"message": each}) for each in ("one", "two")], name="words")
 ON_TRIO = (
     "this is trio, and aiohttp and LiteLLM need asyncio; run it on asyncio (in tests with anyio's pytest plugin: a "
     'fixture anyio_backend that returns "asyncio").'
@@ -54,16 +64,31 @@ def test_on_trio_it_is_said_in_a_sentence_that_asyncio_is_needed(work: Any, wher
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_without_await_it_is_not_run_inside_a_loop(backend: str) -> None:
+@pytest.mark.parametrize("name", ["evaluate", "experiment"])
+def test_without_await_it_is_not_run_inside_a_loop(backend: str, name: str) -> None:
+    given = {"evaluate": SCENARIO, "experiment": DATASET}[name]
+
     async def notebook() -> None:
-        Engine(store=None).evaluate_sync(SCENARIO, lambda message: "hello")
+        getattr(Engine(store=None), f"{name}_sync")(given, lambda message: "hello")
 
     with pytest.raises(DefinitionError) as raised:
         anyio.run(notebook, backend=backend)
 
     assert str(raised.value) == (
-        "evaluate_sync: an event loop is running here, as in a notebook; write `await engine.evaluate(...)`."
+        f"{name}_sync: an event loop is running here, as in a notebook; write `await engine.{name}(...)`."
     )
+
+
+def test_an_experiment_is_run_without_a_loop_as_with_one() -> None:
+    engine = Engine(store=None, seed=1)
+
+    async def awaited() -> ExperimentResult:
+        return await engine.experiment(DATASET, str.upper, scorers=[turn_count], repetitions=2)
+
+    found = engine.experiment_sync(DATASET, str.upper, scorers=[turn_count], repetitions=2)
+
+    assert found.answers == 4
+    assert found.values == anyio.run(awaited).values
 
 
 def test_users_tests_on_both_loops_of_anyio_say_it_and_with_the_fixture_pass(tmp_path: Path) -> None:

@@ -91,5 +91,5 @@ async def test_other_examples_are_another_run(tmp_path: Path) -> None:
     store = tmp_path / "runs.db"
     await run(model(), store=store)
 
-    with pytest.raises(DefinitionError, match="judge examples was nothing and is "):
+    with pytest.raises(DefinitionError, match="judge examples was not set and is "):
         await run(model(), store=store, resume="last", judge_examples=first)

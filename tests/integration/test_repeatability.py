@@ -46,6 +46,16 @@ async def test_failures_of_the_app_that_are_left_out_do_not_count(on_app_error: 
     assert result.repeatability.always == always
 
 
+async def test_nothing_is_said_of_an_app_that_never_answered() -> None:
+    def broken(message: str) -> str:
+        raise ValueError("no")
+
+    result = await engine().evaluate([scenario(title=title) for title in ("a", "b")], broken)
+
+    assert result.outcome == "error"
+    assert result.repeatability is None
+
+
 def same(values: list[float]) -> float:
     """Return how many pairs of these are alike."""
     pairs = [(one, other) for place, one in enumerate(values) for other in values[:place]]

@@ -178,9 +178,9 @@ class TestChanges:
         [
             (SUITE, {"seed": 5}, "seed was 4 and is 5 (--seed)"),
             (SUITE, {"on_app_error": "exclude"}, "settings: on_app_error was 'fail' and is 'exclude'"),
-            (SUITE, {"model_options": {"temperature": 1}}, "model options: temperature was nothing and is '1'"),
-            (SUITE[:2], {}, "scenario 'scenario 2' was there and is nothing"),
-            ([*SUITE, replace(SUITE[0], title="new")], {}, "scenario 'new' was nothing and is there"),
+            (SUITE, {"model_options": {"temperature": 1}}, "model options: temperature was not set and is '1'"),
+            (SUITE[:2], {}, "scenario 'scenario 2' is gone"),
+            ([*SUITE, replace(SUITE[0], title="new")], {}, "scenario 'new' is new"),
             ([replace(SUITE[0], max_turns=3), *SUITE[1:]], {}, "scenario 'scenario 0': max_turns was 4 and is 3"),
             ([replace(SUITE[0], sample_size=60), *SUITE[1:]], {}, "'scenario 0': sample_size was 30 and is 60"),
             (
@@ -188,7 +188,7 @@ class TestChanges:
                 {},
                 "given was 'A customer with 0 orders' and is 'Someone'",
             ),
-            ([replace(SUITE[0], then=[BEHAVIOUR]), *SUITE[1:]], {}, "then: 'length' was there and is nothing"),
+            ([replace(SUITE[0], then=[BEHAVIOUR]), *SUITE[1:]], {}, "then: 'length' is gone"),
             (
                 [replace(SUITE[0], then=[replace(BEHAVIOUR, evaluator=LOWER), LENGTH]), *SUITE[1:]],
                 {},

@@ -8,6 +8,7 @@ import pytest
 
 from simeval import Engine, Expectation, ProportionEvaluator, RetryConfig, ScenarioTest, SuccessRateEvaluator
 from simeval.engine.rubrics import ExpectationRubric
+from simeval.errors import DefinitionError
 from simeval.scorers.metrics import response_latency
 from simeval.testing import ScriptedModel
 from tests.support.command_line import SUITE, simeval
@@ -52,6 +53,21 @@ async def test_what_was_written_once_is_kept_and_shown(tmp_path: Path) -> None:
     assert again[1].rubric is not None
     assert (again[1].rubric.levels, again[1].rubric.model) == (LEVELS, "scripted/model")
     assert judge.calls == 1
+
+
+async def test_a_judge_of_no_known_provider_is_refused_where_it_has_to_write_one(tmp_path: Path) -> None:
+    engine = Engine("opnai/gpt-5-nano", rubric_folder=tmp_path)
+
+    with pytest.raises(DefinitionError, match="model 'opnai/gpt-5-nano': LiteLLM knows no provider of this name"):
+        await engine.rubrics([SCENARIO])
+
+
+async def test_a_key_is_not_needed_to_see_which_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    _, written = await Engine("openai/gpt-5-nano", rubric_folder=tmp_path).rubrics([SCENARIO])
+
+    assert written.problem == "it is not written yet"
 
 
 @pytest.mark.parametrize("option", [{"cache": True}, {"resume": "last"}], ids=["cache", "resume"])

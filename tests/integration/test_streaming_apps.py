@@ -91,4 +91,5 @@ async def test_a_stream_of_what_is_no_text_is_the_apps_failure() -> None:
 
     result = await evaluated(app)
 
-    assert "the handler yielded bytes; it must yield texts" in result.failures[0][1].error
+    said = "the app failed at turn 1: the handler yielded bytes; it must yield texts, or an AppResponse"
+    assert result.failures[0][1].error == said

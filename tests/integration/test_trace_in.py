@@ -99,7 +99,7 @@ async def test_a_run_with_the_apps_spans_does_not_go_on_without_them(address: st
     store, suite = tmp_path / "runs.db", [scenario(sample_size=2)]
     await Engine(store=store, trace_in=address, seed=7).evaluate(suite, good_app)
 
-    with pytest.raises(DefinitionError, match=r"trace_in was True and is nothing \(--trace-in\)"):
+    with pytest.raises(DefinitionError, match=r"trace_in was True and is not set \(--trace-in\)"):
         await Engine(store=store, resume="last").evaluate(suite, good_app)
     elsewhere = address.replace("127.0.0.1", "localhost")
     result = await Engine(store=store, resume="last", trace_in=elsewhere).evaluate(suite, good_app)

@@ -24,7 +24,7 @@ async def test_nothing_is_concluded_on_an_app_that_never_answered() -> None:
 
     assert [each.outcome for each in result] == ["error", "error"]
     assert all(verdict.p_value_fail is None for each in result for verdict in each.verdicts)
-    assert str(result).startswith("ERROR  your app never answered: JSONDecodeError: ")
+    assert str(result).startswith("ERROR  your app never answered in 60 conversations: JSONDecodeError: ")
 
 
 async def test_the_line_of_the_users_own_file_is_named() -> None:

@@ -83,7 +83,7 @@ async def test_a_run_of_a_version_without_it_goes_on_by_the_design_it_had(store:
 async def test_such_a_run_is_not_gone_on_with_by_another_design(store: Path, gates: ModuleType) -> None:
     resumed = Engine(store=store, resume=STOPPED, display="none", stop="unlikely")
 
-    with pytest.raises(DefinitionError, match="stop_mode was nothing and is 'unlikely'"):
+    with pytest.raises(DefinitionError, match="stop_mode was not set and is 'unlikely'"):
         await resumed.evaluate(gates.suite(), gates.App(()))
 
 

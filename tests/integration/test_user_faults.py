@@ -179,7 +179,7 @@ async def test_what_a_scenario_allows_is_no_fault_and_part_of_what_was_run(tmp_p
     result = await engine(erring(1.0, ("changes_fact",)), audit=audits, **options).evaluate(allows, app)
 
     assert result.users.faulty == 0
-    with pytest.raises(DefinitionError, match="allowed_user_faults was changes_fact and is nothing"):
+    with pytest.raises(DefinitionError, match="allowed_user_faults was changes_fact and is not set"):
         await engine(erring(1.0), audit=audits, **options, resume="last").evaluate(suite(sample_size=8), app)
 
 

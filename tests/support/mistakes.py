@@ -170,7 +170,7 @@ QUIET: dict[str, tuple[str, tuple[str, ...], str]] = {
     "a run is shown before there is one": (
         SUITE,
         ("show", "last"),
-        "store: there is no '.simeval/simeval.db'; hold a run, or name the store of a run with --store.",
+        "store: there is no '.simeval/simeval.db'; run a suite first, or name the store of a run with --store.",
     ),
     "an evaluator is a name": (
         SUITE.replace("{type: success_rate, min_proportion: 0.9}", "success_rate"),
@@ -285,5 +285,52 @@ QUIET: dict[str, tuple[str, tuple[str, ...], str]] = {
         SUITE,
         ("compare", "run.json", "run.json"),
         "compare: both are run one; give two runs: a run is not better or worse than itself.",
+    ),
+    "a field is empty": (
+        SUITE.replace(" A user", ""),
+        RUN,
+        "suite.yaml, line 3, field scenarios.0.given: found nothing; give a text, in quotes.",
+    ),
+    "a scorer of one's own is a number": (
+        SUITE.replace("expected_behavior: It answers", "scorer: needless_app:NUMBER"),
+        RUN,
+        "suite.yaml, line 6, field scenarios.0.then.scorer: found 3; give a Scorer instance or a function.",
+    ),
+    "a mapping has one field, and another is given": (
+        f"users: {{personas: 3}}\n{SUITE}",
+        RUN,
+        "suite.yaml, line 1, field users.personas: there is no field 'personas'; use mix.",
+    ),
+    "a bar is a percentage": (
+        SUITE,
+        ("score", "log.jsonl", "--scorers", "turn_count", "--share", "turn_count=90", "--store", "none"),
+        "--share: found 90.0; use a share strictly between 0 and 1 (no number of trials can prove 0% or 100%).",
+    ),
+    "a bar is missing": (
+        SUITE,
+        ("score", "log.jsonl", "--scorers", "valid_json", "--median", "valid_json.valid", "--store", "none"),
+        "--median: found 'valid_json.valid'; write METRIC=NUMBER, such as valid_json.valid=0.9.",
+    ),
+    "a metric is scored that is a number": (
+        SUITE,
+        ("score", "log.jsonl", "--scorers", "needless_app:NUMBER"),
+        "scorer 'needless_app:NUMBER': found 3; give a Scorer instance or a function.",
+    ),
+    "a secret is too short to be one": (
+        SUITE,
+        ("attack", "mistaken_app:handle", "--secret", "X"),
+        "breach.secrets: found one of fewer than 3 characters, which an answer may have by chance; give a longer one.",
+    ),
+    "a function is probed": (
+        f"app: mistaken_app:handle\n{SUITE}",
+        ("probe", "suite.yaml"),
+        "suite 'suite.yaml': its app is a function or a model, which needs no probe; try it with "
+        "`simeval try suite.yaml`.",
+    ),
+    "the labels have no folder": (
+        SUITE,
+        ("agree", "run.json", "--sample", "5", "--out", "none/labels.csv"),
+        "report 'none/labels.csv': it cannot be written (No such file or directory); check the path, or its "
+        "permissions.",
     ),
 }

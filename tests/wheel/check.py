@@ -3,7 +3,7 @@
 PYTHON is one of an environment with nothing but the wheel and what it requires. The wheel has every module of the tree,
 its prompts, its lists of public names, and the mark that it is typed; the command starts; a user's file runs there.
 mypy and pyright, both strict, accept that file and the examples; and of each of several misspelt names, and of each
-handler that cannot be an app's, both complain, and of nothing else.
+handler that cannot be an app's, and each scorer that cannot be one, both complain, and of nothing else.
 """
 
 import re
@@ -51,6 +51,29 @@ WRONG_HANDLERS = (
     "async def handle(message: str, *, key: str) -> str:\n    return message + key",
     "handle = 7",
 )
+SCORED = """\
+from simeval import Expectation, MeanEvaluator, scorer
+
+__all__ = ["Expectation", "scorer"]
+
+
+def is_short(output: str) -> bool:
+    return len(output) < 80
+
+
+REQUIRED = MeanEvaluator(at_least=0.5, bounds=(0, 1))
+{wrong}
+"""
+SCORED_LINE = len(SCORED.splitlines())
+WRONG_SCORERS = (
+    "Expectation(scorer=7, evaluator=REQUIRED)",
+    "Expectation(scorer=[is_short], evaluator=REQUIRED)",
+    "Expectation(scorer=is_short('yes'), evaluator=REQUIRED)",
+    "short = scorer('short')",
+    "short = scorer(is_short, name=7)",
+    "short = scorer(is_short, direction='up')",
+    "short = scorer(is_short, bounds='wide')",
+)
 
 
 def main() -> None:
@@ -61,7 +84,8 @@ def main() -> None:
         check_program(python, Path(folder))
         check_types(python, Path(folder))
     sys.stdout.write(
-        f"{wheel.name}: whole, starts, is typed, and refuses {len(MISSPELT)} slips and {len(WRONG_HANDLERS)} handlers\n"
+        f"{wheel.name}: whole, starts, is typed, and refuses {len(MISSPELT)} slips, {len(WRONG_HANDLERS)} handlers "
+        f"and {len(WRONG_SCORERS)} scorers\n"
     )
 
 
@@ -87,13 +111,14 @@ def check_program(python: Path, folder: Path) -> None:
 
 
 def check_types(python: Path, folder: Path) -> None:
-    """Let mypy and pyright read what is right, each slip of the hand, and each wrong handler."""
+    """Let mypy and pyright read what is right, each slip of the hand, and each wrong handler and scorer."""
     source = USER.read_text(encoding="utf-8")
     right = {"user.py": source, **examples(python)}
     slips = {f"slip_{number}.py": slipped(source, *slip) for number, slip in enumerate(MISSPELT.items())}
     wrong = {f"wrong_{number}.py": f"{CALL}\n\n\n{handler}\n" for number, handler in enumerate(WRONG_HANDLERS)}
+    unfit = {f"unfit_{number}.py": SCORED.format(wrong=scored) for number, scored in enumerate(WRONG_SCORERS)}
     for errors in (mypy_errors, pyright_errors):
-        found = errors({**right, **slips, **wrong}, python, folder)
+        found = errors({**right, **slips, **wrong, **unfit}, python, folder)
         refused = {name: said for name, said in found.items() if said and name in right}
         assert not refused, refused
         for name, (meant, slip) in zip(slips, MISSPELT.items(), strict=True):
@@ -102,6 +127,9 @@ def check_types(python: Path, folder: Path) -> None:
         for name, handler in zip(wrong, WRONG_HANDLERS, strict=True):
             lines = {line for line, _ in found[name]}
             assert lines == {CALL_LINE}, f"{handler!r}: {found[name]}"
+        for name, scored in zip(unfit, WRONG_SCORERS, strict=True):
+            lines = {line for line, _ in found[name]}
+            assert lines == {SCORED_LINE}, f"{scored!r}: {found[name]}"
 
 
 def slipped(source: str, meant: str, slip: str) -> str:

@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import Any
 
 from simeval.core.conversation import FIRST_TEXT, AppResponse
+from simeval.suites.apps.remote_app import AppFailure
 
 
 @dataclass(slots=True)
@@ -19,11 +20,11 @@ class _Joined:
     first: float | None = None
 
     def add(self, chunk: object) -> None:
-        """Take in a chunk. Raises TypeError for one that is neither a text nor an AppResponse."""
+        """Take in a chunk. Raises AppFailure for one that is neither a text nor an AppResponse."""
         if isinstance(chunk, AppResponse):
             self.rest, chunk = chunk, chunk.response
         if not isinstance(chunk, str):
-            raise TypeError(f"the handler yielded {type(chunk).__name__}; it must yield texts, or an AppResponse")
+            raise AppFailure(f"the handler yielded {type(chunk).__name__}; it must yield texts, or an AppResponse")
         if chunk and self.first is None:
             self.first = perf_counter() - self.clock
         self.texts.append(chunk)

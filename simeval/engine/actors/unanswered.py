@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from simeval.core.logs import warn_all
 from simeval.core.trial import Judgement
+from simeval.results.text import counted_of
 
 FIRST_FEW = 5  # conversations after which it is told
 _CHANGING = re.compile(r"\d+")  # what may differ between errors that are one
@@ -39,9 +40,8 @@ class Unanswered:
         """What keeps everything from being concluded, where all trials failed so; else nothing."""
         if self.has_answered or len(self.causes) != 1:
             return ""
-        how_often = f"in all {self.taken} conversations" if self.taken > 1 else "in the one conversation"
         more = " (--log-level debug shows the traceback)" if _LINE.search(self._cause) else ""
-        return f"{self.who} never answered: {self._cause}, {how_often}{more}"
+        return f"{self.who} never answered in {counted_of(self.taken, 'conversation')}: {self._cause}{more}"
 
     @property
     def _cause(self) -> str:

@@ -49,7 +49,7 @@ class Experiment:
             raise DefinitionError(
                 f"dataset {self.dataset.name!r}",
                 found="there is no app, and some of its examples hold no recorded conversation",
-                do="give the app, or say which column holds what was answered (recorded=...)",
+                do="give the app, or say which column holds what was answered (--recorded; in Python recorded=...)",
             )
         if self.target is None and self.repetitions > 1:
             raise DefinitionError(

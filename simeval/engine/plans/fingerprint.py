@@ -148,7 +148,7 @@ def _in_scenarios(titles: Sequence[str], said: str) -> str:
     if not titles[0]:
         return said
     named = f"scenario {titles[0]}" if len(titles) == 1 else f"each of {len(titles)} scenarios"
-    return f"{named}{' ' if said.startswith('was ') else ': '}{said}"
+    return f"{named}{' ' if said.startswith(('was ', 'is ')) else ': '}{said}"
 
 
 def _without_modules(definition: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -287,8 +287,13 @@ def _differences(before: object, now: object, where: str, scenario: str = "") ->
     elif _EVALUATORS.search(where) and (named := list(_arguments_that_differ(before, now, where, scenario))):
         yield from named
     elif before != now:
-        earlier, later = _shown(before, now), _shown(now, before)
-        yield scenario, f"{where}{' ' if where else ''}was {earlier} and is {later}{_option_of(where)}"
+        yield scenario, f"{where}{' ' if where else ''}{_change(before, now)}{_option_of(where)}"
+
+
+def _change(before: object, now: object) -> str:
+    if isinstance(before, Mapping) or isinstance(now, Mapping):
+        return "is gone" if now is None else "is new" if before is None else "is different"
+    return f"was {_shown(before, now)} and is {_shown(now, before)}"
 
 
 def _option_of(where: str) -> str:
@@ -335,11 +340,9 @@ def _written(value: ast.expr) -> object:
 
 def _shown(value: object, other: object) -> str:
     if value is None:
-        return "nothing"
-    if isinstance(value, Mapping):
-        return "there"
+        return "not set"
     if isinstance(value, list):
-        return ", ".join(str(each) for each in value) or "nothing"
+        return ", ".join(str(each) for each in value) or "empty"
     return repr(_around(value, str(other))) if isinstance(value, str) else repr(value)
 
 

@@ -19,6 +19,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    ModelWrapValidatorHandler,
     StringConstraints,
     ValidationError,
     ValidationInfo,
@@ -28,7 +29,7 @@ from pydantic import (
 
 from simeval.core.validation import require, require_one_of
 from simeval.core.yaml_files import located, read_yaml
-from simeval.core.yaml_records import with_known_fields
+from simeval.core.yaml_records import validated
 from simeval.errors import DefinitionError, SuiteFileError
 
 Severity = Literal["critical", "high", "medium", "low"]
@@ -154,11 +155,11 @@ class _Record(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    @model_validator(mode="before")
+    @model_validator(mode="wrap")
     @classmethod
-    def _has_known_fields(cls, found: Any) -> Any:
-        others = [other for other, name in OTHER_NAMES.items() if name in cls.model_fields]
-        return with_known_fields(found, names=[*cls.model_fields, *others])
+    def _has_known_fields(cls, found: Any, validate: ModelWrapValidatorHandler[Self]) -> Self:
+        made: Self = validated(found, validate, names=[*cls.model_fields])
+        return made
 
 
 class _Lexicon(_Record):

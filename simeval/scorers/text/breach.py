@@ -50,8 +50,8 @@ class Breach(ColumnScorer):
                 do = "give a list of texts"
                 raise DefinitionError(f"breach.{what}", found="found an empty one, or what is no text", do=do)
         if not all(len(each.strip()) >= SHORTEST for each in secrets):
-            do = f"give each {SHORTEST} signs or more: a shorter one is no secret"
-            raise DefinitionError("breach.secrets", found="found a shorter one", do=do)
+            found = f"found one of fewer than {SHORTEST} characters, which an answer may have by chance"
+            raise DefinitionError("breach.secrets", found=found, do="give a longer one")
         if not any((secrets, system_prompt, forbidden_tools, markers)):
             do = "give secrets, system_prompt, forbidden_tools or markers"
             raise DefinitionError("breach", found="found nothing to look for", do=do)

@@ -11,7 +11,7 @@ def test_a_change_is_named_by_its_way_to_it() -> None:
     before = {"scenarios": [{"title": "a", "then": [{"title": "x", "score": None}]}]}
     now = {"scenarios": [{"title": "a", "then": [{"title": "x", "score": "length"}]}]}
 
-    assert changes(before, now) == ["scenario 'a': then: 'x': score was nothing and is 'length'"]
+    assert changes(before, now) == ["scenario 'a': then: 'x': score was not set and is 'length'"]
 
 
 def test_one_version_of_all_prompts_is_held_against_that_of_each_that_is_read() -> None:
@@ -28,7 +28,7 @@ def test_scenarios_are_told_apart_by_title_and_number() -> None:
 
     assert changes(before, now) == [
         "scenario 'a' (2): when was '2' and is '3'",
-        "scenario 'b' was nothing and is there",
+        "scenario 'b' is new",
     ]
 
 
@@ -57,8 +57,8 @@ def test_of_evaluators_it_is_shown_where_they_differ() -> None:
         f"{where}: Rate: bar was 0.9 and is 0.8"
     ]
     assert changed(["Rate(bar=0.9)"], ["NotWorse(requirement=Rate(bar=0.9), margin=0.05)"]) == [
-        f"{where}: Rate was there and is nothing",
-        f"{where}: NotWorse was nothing and is there",
+        f"{where}: Rate is gone",
+        f"{where}: NotWorse is new",
     ]
     assert changed(["Rate(bar=0.9)", "Mean()"], ["Mean()", "Rate(bar=0.9)"]) == [
         f"{where} was Rate(bar=0.9), Mean() and is Mean(), Rate(bar=0.9)"

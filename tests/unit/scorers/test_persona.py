@@ -74,6 +74,22 @@ def test_the_names_of_alignmenters_documents_and_files_are_read_too(text: str, t
     assert (list(persona.preferred), list(persona.avoided)) == (["baseline"], ["lol"])
 
 
+def test_all_mistakes_of_a_file_are_told_and_the_names_it_may_have_once(tmp_path: Path) -> None:
+    path = tmp_path / "persona.yaml"
+    path.write_text("id: a\nmotto: x\ntraits:\n  tones: [friendly]\ncolour: red\n")
+
+    with pytest.raises(SuiteFileError) as raised:
+        load_persona(path)
+
+    told = [each.partition("persona.yaml, ")[2] for each in str(raised.value).splitlines()]
+    assert told == [
+        "line 2, field motto: there is no field 'motto'; use one of id, name, description, notes, examples, lexicon, "
+        "traits, voice, safety.",
+        "line 4, field traits.tones: there is no field 'tones'; did you mean 'tone'?",
+        "line 5, field colour: there is no field 'colour'; use one of those listed above.",
+    ]
+
+
 def test_a_tone_that_no_detector_has_is_kept_and_named() -> None:
     persona = Persona(id="atlas", tone=["friendly", "helpful"])
 
@@ -132,7 +148,7 @@ def test_a_mistake_is_told_with_its_line_and_field(
 def test_an_unknown_field_is_answered_with_those_there_are(tmp_path: Path) -> None:
     error = refused(tmp_path, "id: a\nzzz: 1\n")
 
-    assert all(name in error.do for name in ("examples", "exemplars", "lexicon", "traits", "voice", "safety"))
+    assert all(name in error.do for name in ("examples", "lexicon", "traits", "voice", "safety"))
 
 
 def test_policies_of_one_name_are_refused() -> None:
