@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import inf, isnan
+from math import inf, isinf, isnan
 from typing import Literal, Self, overload
 
 import numpy as np
@@ -149,12 +149,19 @@ class Evaluator(ABC):
 
     def tell(self, label: str, verdict: Verdict) -> str:
         """Say in a sentence what was observed of what `label` names, and what is required."""
-        found = "not measured" if verdict.estimate is None else f"{self.estimates} {self.show(verdict.estimate)}"
+        if verdict.estimate is None:
+            found = "not measured"
+        elif isinf(verdict.estimate):  # where it lies among the trials that have no value, and count as the worst
+            found = f"no finite {self.estimates} (too many conversations have no value)"
+        else:
+            found = f"{self.estimates} {self.show(verdict.estimate)}"
         return f"{label}: {found}; required: {self.show_bar().replace('≥', 'at least').replace('≤', 'at most')}"
 
     def show(self, value: float) -> str:
         """Write a value in the unit of the bar."""
-        return f"{value:.0f}" if 1000 <= abs(value) < inf else f"{value:.3g}"
+        if isinf(value):
+            return "∞" if value > 0 else "-∞"
+        return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
     @abstractmethod
     def reduce(self, group: Sequence[float]) -> float:

@@ -225,7 +225,7 @@ def _way_out(bar: float, rate: float | None, *, alpha: float, is_open: bool) -> 
         return "more trials may still prove it"
     needed = None if rate is None else trials_to_prove(bar, rate, alpha=alpha)
     if needed is None:
-        return "the observed rate is not above the bar, so more trials are unlikely to prove it"
+        return "what was observed is no better than the bar, so more trials are unlikely to prove it"
     return f"if the true rate is the observed one, about {needed:,} trials would prove it (4 times in 5)"
 
 

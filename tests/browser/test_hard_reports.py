@@ -111,6 +111,15 @@ def test_a_report_names_what_it_cut_and_how_to_read_that(browser: Browser, tmp_p
     assert cut == "3 of 31 conversations shown, the worst of each requirement first."
 
 
+def test_words_without_an_end_are_broken_on_a_narrow_screen(browser: Browser, tmp_path: Path) -> None:
+    path = written(SuiteResult((rated(*[9] * 10, title="endless" * 40), rated(2, title="x" * 300)), RUN), tmp_path)
+
+    with opened(browser, path, viewport={"width": 360, "height": 740}) as found:
+        found.page.wait_for_selector(".scenario h2")
+
+        assert found.page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
 def test_an_experiment_says_what_the_json_result_says(browser: Browser, measured: Path) -> None:
     document = json.loads((measured / "result.json").read_text("utf-8"))
     [verdict] = [one for each in document["expectations"] for one in each["verdicts"]]

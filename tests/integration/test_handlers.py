@@ -140,6 +140,15 @@ class TestAppErrors:
         assert len(result.expectations[0].scores) == 36
         assert (verdict.n, verdict.estimate, verdict.missing) == (40, 0.9, 0)
 
+    @pytest.mark.parametrize(
+        ("answer", "kind"),
+        [((None, 1), "None as its answer"), (("hi", 1, 2), "a tuple of 3"), (AppResponse(7), "int as its answer")],  # type: ignore[arg-type]
+    )
+    async def test_what_is_no_answer_is_named(self, answer: Any, kind: str) -> None:
+        result = await Engine(seed=1).evaluate(scenario(sample_size=2, max_turns=1), lambda message, state: answer)
+
+        assert {f"the handler returned {kind}; " in failure.error for _, failure in result.failures} == {True}
+
     async def test_an_answer_that_blocks_past_its_time_counts_as_timed_out(self) -> None:
         async def app(message: str, state: Any) -> str:
             time.sleep(0.05)  # noqa: ASYNC251  (the mistake that is shown)

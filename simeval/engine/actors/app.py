@@ -320,11 +320,8 @@ def _response(turn: int, returned: Any, state: Any) -> tuple[AppResponse, Any]:
         if inspect.iscoroutine(returned):
             returned.close()
             raise AppError(turn, "the handler returned a coroutine: an `await` is missing before the call it returns")
-        found = f"AppResponse of {type(returned.response).__name__}" if isinstance(returned, AppResponse) else None
-        kind = "None" if returned is None else type(returned).__name__
         raise AppError(
-            turn,
-            f"the handler returned {found or kind}; it must return an AppResponse, a text, or (text, state)",
+            turn, f"the handler returned {_kind(returned)}; it must return an AppResponse, a text, or (text, state)"
         )
     calls = returned.tool_calls
     if calls is not None and not (isinstance(calls, Sequence) and all(isinstance(call, Mapping) for call in calls)):
@@ -332,3 +329,12 @@ def _response(turn: int, returned: Any, state: Any) -> tuple[AppResponse, Any]:
     if not isinstance(returned.metadata, Mapping):
         raise AppError(turn, f"AppResponse.metadata is {returned.metadata!r}; it must be a mapping")
     return returned, state if returned.state is UNCHANGED else returned.state
+
+
+def _kind(returned: Any) -> str:
+    """Name what a handler returned that is no answer."""
+    if isinstance(returned, AppResponse):
+        return f"{_kind(returned.response)} as its answer"
+    if isinstance(returned, tuple):
+        return f"a tuple of {len(returned)}"
+    return "None" if returned is None else type(returned).__name__

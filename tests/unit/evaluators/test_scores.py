@@ -57,7 +57,7 @@ def test_more_trials_are_not_promised_to_prove_a_rate_below_the_bar() -> None:
     verdict = ProportionEvaluator(min_proportion=0.9).evaluate(yes_no(26, 4))
 
     assert verdict.outcome == "inconclusive"
-    assert "not above the bar" in verdict.explanation
+    assert "no better than the bar" in verdict.explanation
 
 
 def test_a_sample_that_is_too_small_names_the_number_needed() -> None:
@@ -174,10 +174,14 @@ def test_misses_are_part_of_the_estimate_of_a_quantile() -> None:
 
 
 def test_a_time_that_never_ended_is_a_value() -> None:
-    verdict = QuantileEvaluator(0.5, at_most=2.0).evaluate([inf] * 10)
+    rule = QuantileEvaluator(0.5, at_most=2.0)
+    verdict = rule.evaluate([inf] * 10)
 
     assert verdict.outcome == "fail"
     assert verdict.estimate == inf
+    assert rule.tell("seconds", verdict) == (
+        "seconds: no finite median (too many conversations have no value); required: at most 2"
+    )
 
 
 # ---- means
