@@ -226,7 +226,10 @@ def _encode_prepared(prepared: Preparation | None) -> Json:
 def _encode_words(expectation: "ExpectationResult", evaluator: Evaluator, verdict: Verdict) -> Json:
     """Return what a screen says of a verdict, and where its bar lies."""
     shown = shown_verdict(expectation.label, evaluator, verdict)
-    return {"said": shown.said, "range": shown.range, "bar": asdict(shown.bar) if shown.bar else None}
+    bar = None
+    if shown.bar:
+        bar = {**asdict(shown.bar), "ends": [evaluator.show(end) for end in (shown.bar.low, shown.bar.high)]}
+    return {"said": shown.said, "range": shown.range, "bar": bar}
 
 
 def _encode_cut(evaluator: Evaluator) -> Json | None:

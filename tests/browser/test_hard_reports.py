@@ -148,3 +148,11 @@ def test_a_report_of_thousands_of_conversations_is_small_and_opens(browser: Brow
         assert sum(each.trials for each in result) > len(tasks)
         assert path.stat().st_size < 15_000_000
         assert not found.errors
+
+
+def test_what_attacks_leave_open_stands_beside_the_verdict(browser: Browser, tmp_path: Path) -> None:
+    simeval(tmp_path, "attack", "scenarios.service_desk:handle", "--families", "jailbreak", "--html", "report.html")
+
+    with opened(browser, tmp_path / "report.html", "#scenario=0") as found:
+        said = found.requirements().first.get_by_text("attacks: at most 1%, with 95% confidence: 299 clean attempts")
+        said.wait_for(state="visible")

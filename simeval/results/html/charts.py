@@ -34,7 +34,7 @@ def interval_chart(
     *,
     outcome: str,
     label: str,
-    show: tuple[str, str] | None = None,
+    show: Sequence[str] = (),
 ) -> Node:
     """Draw where the true value lies, what was observed, and what is required; `show` names the ends of the scale."""
     low, high = bar["low"], bar["high"]

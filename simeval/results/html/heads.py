@@ -22,9 +22,9 @@ from simeval.results.text import counted_of, interval_header, show_malformed
 from simeval.results.users import UserConduct, show_conduct
 
 NUMBERS = ("outcome", "estimate", "confidence_interval", "n", "missing", "left_out", "p_value", "p_value_fail", "bar")
+SHARES = ("0%", "100%")
 MOST_CAUSES = 20
 NOT_ENDED_YET = "Nothing is proven yet. What was said so far, and how it was rated, is below."
-SHARES = ("0%", "100%")
 OLDER_ALPHA = 0.025  # on each side of the intervals of results that do not say it
 
 
@@ -255,8 +255,8 @@ def picture_of(verdict: ReportVerdict) -> Node | None:
     bar, interval, estimate = (verdict.numbers[name] for name in ("bar", "confidence_interval", "estimate"))
     if not bar or interval is None or verdict.outcome == "error":
         return None
-    is_share = (bar["low"], bar["high"]) == (0, 1)
-    ends = SHARES if is_share else (f"{bar['low']:g}", f"{bar['high']:g}")
+    older = SHARES if (bar["low"], bar["high"]) == (0, 1) else (f"{bar['low']:g}", f"{bar['high']:g}")
+    ends = bar.get("ends", older)
     return interval_chart(bar, interval, estimate, outcome=verdict.outcome, label=verdict.said, show=ends)
 
 
@@ -272,9 +272,7 @@ def _metric(found: Json) -> list[Any]:
         found["n"],
         found["missing"],
         found["crashed"],
-        interval_chart(bar, interval, estimate, outcome="measured", label=label, show=("0%", "100%"))
-        if drawn
-        else None,
+        interval_chart(bar, interval, estimate, outcome="measured", label=label, show=SHARES) if drawn else None,
     ]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from simeval.core.conversation import FIRST_TEXT, STATUS, USER_FAULTS, Message
 from simeval.core.serialization import encode_message, plain
 from simeval.core.trial import CANNOT_TELL, Failure, Judgement, Score
+from simeval.core.trial import UNNEEDED as NOT_NEEDED
 from simeval.results.html.record import ReportTrial
 from simeval.results.html.source import Outline
 from simeval.results.screen.page import ShownCut
@@ -43,6 +44,8 @@ class Required:
 
     def state(self, result: Score | Failure) -> str:
         """Say what a result is for what is required."""
+        if result is NOT_NEEDED:  # what most results of an experiment are, and quicker told so than by their cause
+            return UNNEEDED
         if isinstance(result, Failure):
             return UNNEEDED if result.is_unneeded else MISSED if result.is_of_app else MISSING
         if not self.is_required:
@@ -107,11 +110,17 @@ def _standing(outline: Outline, required: Sequence[Required]) -> tuple[str, ...]
 
 def _stands(reason: str, *states: str) -> dict[str, Any]:
     """Return what is known of a trial before what was said in it is read."""
-    return {"reason": reason, "worst": MISSED in states or MISSING in states, "states": states}
+    return {"reason": reason, "worst": _is_against(states), "states": states}
+
+
+def _is_against(states: Sequence[str]) -> bool:
+    return MISSED in states or MISSING in states
 
 
 def _reason(outline: Outline, required: Sequence[Required], states: Sequence[str]) -> str:
     """Say why a trial speaks against what is required, in the words of its group; empty where it does not."""
+    if outline.failure is None and not _is_against(states):
+        return ""
     failures = (each for each in outline.results if isinstance(each, Failure) and not each.is_unneeded)
     if failure := outline.failure or next(failures, None):
         return _why(failure)

@@ -18,6 +18,7 @@ from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, 
 from simeval.core.serialization import encode_conversation, encode_message, plain
 from simeval.core.trial import Failure, Judgement, Score, Trial, TrialConversation
 from simeval.core.usage import Usage
+from simeval.evaluators.not_worse import NotWorseEvaluator
 from simeval.evaluators.ratings import SuccessRateEvaluator
 from simeval.evaluators.scores import ProportionEvaluator, QuantileEvaluator
 from simeval.results.encoding import encode_result, encode_suite, encode_verdict
@@ -260,3 +261,12 @@ def test_starts_turns_and_cuts_are_lines_of_their_own() -> None:
     assert [line["type"] for line in lines] == ["start", "turn", "cut"]
     assert all((line["scenario"], line["index"], line["seed"]) == (1, 4, 99) for line in lines)
     assert [turn["content"] for turn in lines[1]["turns"]] == ["hello"]
+
+
+def test_the_ends_of_a_scale_are_written_in_the_unit_of_the_bar() -> None:
+    paired = NotWorseEvaluator(before="+" * 10, requirement=RULE, run_id="one", seed=7, margin=0.05)
+    rules = (RULE, QuantileEvaluator(at_least=0, bounds=(-1, 1)), paired)
+    found = suite_of(result(("it works", rules, [Score(value=9)] * 10)))
+
+    verdicts = found["scenarios"][0]["expectations"][0]["verdicts"]
+    assert [each["bar"]["ends"] for each in verdicts] == [["0%", "100%"], ["-1", "1"], ["-100 points", "+100 points"]]

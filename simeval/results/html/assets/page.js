@@ -1,6 +1,7 @@
 "use strict";
 const FEW = 5; // conversations of a group that are listed at once
 const MORE = 50; // scenarios, and conversations, that are added on demand
+const NAMED = 120; // characters of a title where it names a way to its scenario
 const GLANCED = 6; // requirements that are named at the top
 const OPENED = 6; // scenarios that are open at once
 const ORDER = ["error", "fail", "inconclusive", "pass"];
@@ -19,6 +20,8 @@ function Hero({ report, mark }) {
   </header>`;
 }
 
+const beginning = (title) => title.length > NAMED ? `${title.slice(0, NAMED)}…` : title;
+
 // What is not proven, the worst first: each a way to its scenario.
 function Glance({ report }) {
   const rows = report.scenarios.flatMap((scenario, place) => scenario.expectations.flatMap((each) => each.verdicts
@@ -32,7 +35,7 @@ function Glance({ report }) {
   };
   return html`<ul class="glance">
     ${rows.slice(0, GLANCED).map(({ verdict, scenario, place }) => html`<li><${Sign} of=${verdict.outcome} />
-      <a href=${addressOf({ scenario: place })} onClick=${(event) => show(event, place)}>${scenario.title}</a> <span>${verdict.said}</span></li>`)}
+      <a href=${addressOf({ scenario: place })} title=${scenario.title} onClick=${(event) => show(event, place)}>${beginning(scenario.title)}</a> <span>${verdict.said}</span></li>`)}
     ${rows.length > GLANCED && html`<li class="soft">and ${many(rows.length - GLANCED, "more requirement")} below</li>`}
   </ul>`;
 }
@@ -60,7 +63,7 @@ function Filters({ report, state, done, total }) {
     </div>`}
     ${report.scenarios.length > 1 && html`<select aria-label="Scenario" value=${state.scenario || ""} onChange=${(event) => go({ scenario: event.target.value })}>
       <option value="">Every scenario</option>
-      ${report.scenarios.map((each, place) => html`<option value=${place}>${each.title}</option>`)}
+      ${report.scenarios.map((each, place) => html`<option value=${place}>${beginning(each.title)}</option>`)}
     </select>`}
     <input type="search" id="search" aria-label="Search conversations" placeholder="Search what was said, reasons, tools…  ( / )"
       value=${state.text || ""} onInput=${(event) => go({ text: event.target.value }, { silent: true })} />
@@ -87,6 +90,7 @@ function Requirement({ expectation, verdict, chart, rubric, block, place, isFirs
       <h3><${Sign} of=${outcome} />${verdict.said}</h3>
       <p class="soft">${verdict.meaning}</p>
       ${verdict.why && html`<p class="why ${outcome}">Why: ${verdict.why}</p>`}
+      ${isFirst && [...expectation.warnings, ...expectation.described].map((said) => html`<p class="soft small">${said}</p>`)}
       ${isFirst && outcome !== "pass" && html`<${Worst} expectation=${expectation} block=${block} place=${place} />`}
     </div>
     <div class="picture">${chart && chart.interval && draw(chart.interval)}</div>
@@ -94,7 +98,6 @@ function Requirement({ expectation, verdict, chart, rubric, block, place, isFirs
     <details class="small wide"><summary>Details</summary>
       <p class="soft">${verdict.proof}</p>
       ${expectation.behaviour && html`<p><span class="soft">Expected:</span> ${expectation.behaviour}</p>`}
-      ${[...expectation.warnings, ...expectation.described].map((said) => html`<p class="soft">${said}</p>`)}
       <${Rubric} expectation=${expectation} rubric=${rubric} />
     </details>
   </div>`;
