@@ -157,11 +157,13 @@ def test_a_run_under_way_moves_until_it_has_ended(browser: Browser, held: Path) 
     ):
         page = found.page
         expect(page.locator("h1")).to_have_text("This run has not ended")
+        expect(page.locator("header .badge")).to_have_text("UNDER WAY")
         expect(page.locator("progress")).to_have_attribute("value", "3")
         page.evaluate("window.here = 'still'")
         (held / "go").touch()
         process.wait(timeout=PATIENCE_SECONDS)
         expect(page.locator("h1")).to_have_text("The scenario passes", timeout=20_000)
+        expect(page).to_have_title(re.compile("^PASS"))
 
         assert page.evaluate("window.here") == "still"
         assert found.verdicts() == as_shown(verdicts_of(json.loads((held / "result.json").read_text())))
@@ -175,11 +177,13 @@ def test_a_run_that_was_killed_is_shown_as_it_stands(browser: Browser, held: Pat
     with viewing(held, "last") as viewer, visited(browser, viewer.address) as found:
         said = found.page.locator("header .stopped").inner_text()
         found.page.wait_for_selector("a.talk")
+        marks = found.page.locator("header .badge, section.scenario .badge").all_inner_texts()
         found.page.locator("a.talk").first.click()
         found.page.wait_for_selector("dialog .turn")
         found.page.goto(viewer.address.split("run/")[0])
         badge = found.page.locator("tr[data-run] .badge").inner_text()
 
+        assert marks == ["INTERRUPTED", "Interrupted"]
         assert "was interrupted" in said
         assert badge == "Interrupted"
         assert not found.errors

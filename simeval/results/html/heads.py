@@ -53,17 +53,20 @@ def scenarios_of(document: Json) -> list[Json]:
 
 
 def _suite(document: Json) -> Report:
+    has_ended = _has_ended(document)
     scenarios = scenarios_of(document)
+    if not has_ended:  # neither of it nor of its scenarios is anything concluded
+        scenarios = [{**each, "outcome": document["status"]} for each in scenarios]
     verdicts = [verdict for each in scenarios for one in each["expectations"] for verdict in one["verdicts"]]
     causes = Counter(f"{one['stage']}: {one['error']}" for each in scenarios for one in each.get("errors", ()))
     counted = sum(each["trials"] for each in scenarios)
     return Report(
         kind="suite",
         name=document["run_id"],
-        outcome=document["outcome"],
+        outcome=document["outcome"] if has_ended else document["status"],
         headline=_headline(document),
         meaning=[*_gates(document), *meanings(verdicts, document.get("guarantee", ""))]
-        if _has_ended(document)
+        if has_ended
         else [NOT_ENDED_YET],
         facts=_facts(document, f"{counted:,}"),
         stopped=_stopped(document),

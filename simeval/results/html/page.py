@@ -87,6 +87,8 @@ def _title(report: Report) -> str:
 
 def mark_of(outcome: str) -> str:
     """Return an outcome, or a finding, as a report shows it."""
+    if outcome == "running":
+        return "UNDER WAY"
     return MARKS.get(outcome, outcome.upper() or "MEASURED")  # type: ignore[call-overload, no-any-return]
 
 

@@ -2,16 +2,15 @@
 const ROWS = 8; // requirements of a suite that are shown at once
 const RUNS = 5; // runs of a suite that are listed at once
 const STATUS_OPEN = ["running", "interrupted"]; // of a run that has no result to compare
-const STATUS = { running: "Under way", interrupted: "Interrupted", stopped: "Stopped" };
 
-const Outcome = ({ run }) => run.status === "running" || run.status === "interrupted"
-  ? html`<span class="badge ${run.status === "running" ? "going" : ""}">${run.status === "running" && html`<i class="pulse"></i>`}${STATUS[run.status]}</span>`
+const Outcome = ({ run }) => STATUS_OPEN.includes(run.status)
+  ? html`<span class="badge ${run.status}">${run.status === "running" && html`<i class="pulse"></i>`}${NAMES[run.status]}</span>`
   : html`<${Badge} outcome=${run.outcome}>${NAMES[run.outcome] || "Measured"}<//>`;
 
 function Course({ row }) {
   return html`<tr data-outcome=${row.outcome}>
     <td><${Sign} of=${row.outcome} /></td>
-    <td><b>${row.label}</b> <span class="soft small">${row.scenario}</span><br /><span class="soft small">${row.evaluator}</span></td>
+    <td><b>${row.label}</b> <span class="soft small" title=${row.scenario}>${beginning(row.scenario)}</span><br /><span class="soft small">${row.evaluator}</span></td>
     <td class="small measured">${row.said}</td>
     <td class="course">${draw(row.picture)}</td>
   </tr>`;
@@ -58,7 +57,7 @@ const MORE_RUNS = 50;
 function Suite({ suite, hasLabels }) {
   const [newest] = suite.runs;
   return html`<section class="card pad suite">
-    <header><${Outcome} run=${newest} /><h2>${suite.name}</h2>
+    <header><${Outcome} run=${newest} /><h2>${beginning(suite.name)}</h2>
       <span class="soft small">${[suite.size, many(suite.runs.length, "run"), `last ${newest.started} UTC`].filter(Boolean).join(" · ")}</span></header>
     <${Courses} suite=${suite} />
     <${Runs} suite=${suite} hasLabels=${hasLabels} />

@@ -1,7 +1,6 @@
 "use strict";
 const FEW = 5; // conversations of a group that are listed at once
 const MORE = 50; // scenarios, and conversations, that are added on demand
-const NAMED = 120; // characters of a title where it names a way to its scenario
 const GLANCED = 6; // requirements that are named at the top
 const OPENED = 6; // scenarios that are open at once
 const ORDER = ["error", "fail", "inconclusive", "pass"];
@@ -19,8 +18,6 @@ function Hero({ report, mark }) {
     <dl class="facts">${report.facts.map(([name, said]) => html`<div><dt>${name}</dt><dd>${said}</dd></div>`)}</dl>
   </header>`;
 }
-
-const beginning = (title) => title.length > NAMED ? `${title.slice(0, NAMED)}…` : title;
 
 // What is not proven, the worst first: each a way to its scenario.
 function Glance({ report }) {
@@ -319,6 +316,7 @@ function App({ report, kept, mark, links, going, finds }) {
   const [printing, print] = useState(false);
   const order = useMemo(() => report.scenarios.map((_, place) => place)
     .sort((one, other) => ORDER.indexOf(report.scenarios[one].outcome) - ORDER.indexOf(report.scenarios[other].outcome) || one - other), []);
+  useEffect(() => { document.title = `${mark} · ${report.name} · simeval`; }, [mark]);
   useEffect(() => {
     const press = (event) => { if (event.key === "/" && !event.target.matches("input, select")) { event.preventDefault(); document.getElementById("search").focus(); } };
     addEventListener("keydown", press);

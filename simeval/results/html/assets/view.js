@@ -129,7 +129,9 @@ function useAddress() {
 const draw = (node) => (typeof node === "string" ? node : h(node[0], node[1], ...node.slice(2).map(draw)));
 const kindOf = (outcome) => (outcome || "measured").replace(/ /g, "");
 const MARKS = { pass: "✓", fail: "✗", inconclusive: "?", error: "!", met: "✓", missed: "✗", missing: "?" };
-const NAMES = { pass: "Pass", fail: "Fail", inconclusive: "Inconclusive", error: "Error" };
+const NAMES = { pass: "Pass", fail: "Fail", inconclusive: "Inconclusive", error: "Error", running: "Under way", interrupted: "Interrupted" };
+const NAMED = 120; // characters of a title where it is one of many
+const beginning = (title) => title.length > NAMED ? `${title.slice(0, NAMED)}…` : title;
 const many = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 const seconds = (each) => (each === null || each === undefined ? "" : each < 1 ? `${Math.round(1000 * each)} ms` : `${each.toFixed(1)} s`);
 const short = (value) => (Number.isInteger(value) ? `${value}` : Math.abs(value) < 0.001 ? "< 0.001" : `${Number(value.toPrecision(3))}`);
