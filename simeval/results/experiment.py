@@ -127,9 +127,9 @@ class ExperimentResult(Shown):
         return found
 
     def to_html(self, path: str | Path) -> None:
-        """Write the report that a browser shows, with the answers that speak most against what is required.
+        """Write the report that a browser shows, with the first 10,000 answers and those that are the worst.
 
-        `simeval show RUN --html` has the others, too, where a store keeps them. Raises StoreError.
+        `simeval show RUN --html` looks through all of them, where a store keeps them. Raises StoreError.
         """
         from simeval.results.html.page import write_report  # most results are never shown so
         from simeval.results.html.source import ExperimentSource

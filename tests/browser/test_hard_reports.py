@@ -134,6 +134,25 @@ def test_an_experiment_says_what_the_json_result_says(browser: Browser, measured
         assert not found.errors
 
 
+@pytest.mark.parametrize("store", ["runs.db", "none"])
+def test_the_report_that_score_writes_has_every_answer_with_what_was_measured(
+    browser: Browser, tmp_path: Path, store: str
+) -> None:
+    rows = [{"messages": [_said("user", "q"), _said("assistant", "a" * (n + 1))]} for n in range(30)]
+    (tmp_path / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    scored = ("--scorers", "response_length,valid_json", "--median", "response_length=10")
+    simeval(tmp_path, "score", "log.jsonl", *scored, "--store", store, "--html", "report.html")
+
+    with opened(browser, tmp_path / "report.html", "#scenario_of_trial=0&trial=17") as found:
+        found.page.wait_for_selector("dialog .turn")
+        judged = found.page.locator("dialog .judged")
+
+        assert found.page.locator("dialog .turn.assistant .what").inner_text() == "a" * 18
+        assert judged.filter(has_text="response_length").locator(".score").first.inner_text() == "18"
+        assert judged.filter(has_text="valid_json").count()
+        assert not found.errors
+
+
 def test_a_report_of_thousands_of_conversations_is_small_and_opens(browser: Browser, tmp_path: Path) -> None:
     tasks, talks = rows_of("tau_tasks"), [tau_talk(row) for row in rows_of("public_tau_airline")]
     result = many([each["id"] for each in tasks], talks, TRIALS)

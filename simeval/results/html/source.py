@@ -2,13 +2,16 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from simeval.core.serialization import Json
-from simeval.core.trial import Failure, Judgement, Score
+from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Trial
 from simeval.core.version import __version__
 from simeval.results.encoding import encode_experiment, encode_head, encode_scenario
 from simeval.results.html.charts import Node
+from simeval.results.rows import MOST_KEPT, Row, RowScore
 
 if TYPE_CHECKING:  # results write themselves by what is here
     from simeval.results.experiment import ExperimentResult
@@ -87,7 +90,7 @@ class SuiteSource:
 
 
 class ExperimentSource:
-    """An experiment's result that is at hand: of what was answered it has what speaks most against expectations."""
+    """An experiment's result that is at hand: of what was answered it has the first rows, and the worst."""
 
     courses = NO_COURSES
 
@@ -95,19 +98,41 @@ class ExperimentSource:
         self._result = result
         self.document: Json = encode_experiment(result, version=__version__)
         self.rubrics = _rubrics(result.expectations)
+        concluded = [each.label for each in result.expectations]
+        self._measured = [name for each in result.metrics if (name := each.name) not in concluded]
+        self._labels = [*concluded, *self._measured]
 
     def labels(self, scenario: int) -> Sequence[str]:  # noqa: ARG002  (there is one)
-        return [each.label for each in self._result.expectations]
+        return self._labels
 
     def outlines(self, scenario: int) -> Sequence[Outline]:  # noqa: ARG002
         return [Outline(index, self._results(index)) for index in range(self._result.answers)]
 
     def read(self, scenario: int, indexes: Sequence[int]) -> Iterable[Judgement]:  # noqa: ARG002
-        held = {each.trial.index: each for each in self._result.worst.values() if each.conversation.messages}
-        return [replace(held[index], results=self._results(index)) for index in indexes if index in held]
+        return [replace(self._held[index], results=self._results(index)) for index in indexes if index in self._held]
+
+    @cached_property
+    def _rows(self) -> Mapping[int, Row]:
+        return {row.trial: row for row in islice(self._result.rows, MOST_KEPT)}
+
+    @cached_property
+    def _held(self) -> Mapping[int, Judgement]:
+        first = {
+            index: Judgement(trial=Trial(0, index, 0), conversation=row.conversation, results=(), failure=row.failure)
+            for index, row in self._rows.items()
+        }
+        return first | {each.trial.index: each for each in self._result.worst.values() if each.conversation.messages}
 
     def _results(self, index: int) -> tuple[Score | Failure, ...]:
-        return tuple(each.results[index] for each in self._result.expectations if index < len(each.results))
+        concluded = (each.results[index] for each in self._result.expectations if index < len(each.results))
+        row = self._rows.get(index)
+        return *concluded, *(_score(row.scores.get(name)) if row else UNNEEDED for name in self._measured)
+
+
+def _score(found: RowScore | None) -> Score | Failure:
+    if found is None or found.value is None or isinstance(found.value, str):
+        return UNNEEDED if found is None or found.failure is None else found.failure
+    return Score(value=found.value, reasoning=found.comment)
 
 
 def _rubrics(expectations: Sequence["ExpectationResult"]) -> Rubrics:

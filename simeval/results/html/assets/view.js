@@ -142,7 +142,7 @@ const Sign = ({ of }) => html`<span class="sign ${of}" aria-label=${NAMES[of] ||
 function Turn({ turn, text }) {
   const faults = Object.keys((turn.metadata || {}).user_faults || {});
   return html`<div class="turn ${turn.role}">
-    <div class="who"><span>${turn.role === "user" ? "Simulated user" : "App"}</span><span>${seconds(turn.seconds)}</span></div>
+    <div class="who"><span>${turn.role === "user" ? "User" : "App"}</span><span>${seconds(turn.seconds)}</span></div>
     ${(turn.tool_calls || []).map((call) => html`<${Call} call=${call} />`)}
     <div class="what">${marked(turn.content, text) || html`<span class="soft">(empty)</span>`}</div>
     ${faults.length > 0 && html`<div class="fault">The simulated user's fault: ${faults.join(", ").replace(/_/g, " ")}</div>`}
