@@ -25,7 +25,7 @@ SHARES = (0.0, 1.0)
 def next_steps(page: Page, settings: Settings, terminal: Terminal, clean: Callable[[str], str]) -> list[str]:
     """Return the lines of what may be done next: read what went wrong, take more trials."""
     steps = []
-    if is_kept(settings) and page.outcome != "pass" and any(each.trials for each in page.scenarios):
+    if is_kept(settings) and page.outcome != "pass" and any(map(_has_failed, page.scenarios)):
         command = shlex.join(["simeval", "show", page.run_id, "--failed", *store_flag(settings)])
         steps.append(("read the conversations that speak against the app", clean(command)))
     steps += [(f"take enough new trials of {what}", clean(command)) for what, command in _with_more_trials(page)]
@@ -35,6 +35,10 @@ def next_steps(page: Page, settings: Settings, terminal: Terminal, clean: Callab
     for what, command in steps:
         lines += [*terminal.wrap(what, first="  "), f"    {terminal.paint(command, 'cyan')}"]
     return lines
+
+
+def _has_failed(scenario: ShownScenario) -> bool:
+    return bool(scenario.errors) or any(each.worst is not None for each in scenario.expectations)
 
 
 def command_again(*added: str, without: Sequence[str] = ("--resume",)) -> str:

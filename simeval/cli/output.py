@@ -41,7 +41,7 @@ def say(problem: object, status: int) -> int:
 
 def show(text: object, json_path: str | None) -> None:
     """Write what a person reads to standard output; to standard error where that is for JSON."""
-    reader(json_path).write(f"{text}\n")
+    _write(reader(json_path), f"{text}\n")
 
 
 def reader(json_path: str | None) -> TextIO:
@@ -49,10 +49,21 @@ def reader(json_path: str | None) -> TextIO:
     return sys.stderr if json_path == "-" else sys.stdout
 
 
+def _write(stream: TextIO, text: str) -> None:
+    """Write to who reads; where that has ended, as `head` does, the rest goes nowhere and the run goes on."""
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
 def write_json(path: str | None, found: Mapping[str, Any]) -> None:
     """Write a result as JSON, where a path is given; "-" is standard output."""
     if path == "-":
-        sys.stdout.write(f"{json.dumps(found, indent=1)}\n")  # plain ASCII: whoever reads may use any encoding
+        _write(sys.stdout, f"{json.dumps(found, indent=1)}\n")  # plain ASCII: whoever reads may use any encoding
     elif path:
         write_text(path, f"{json.dumps(found, ensure_ascii=False, indent=1)}\n")
 
@@ -79,7 +90,7 @@ def write_markdown(path: str | None, made: Callable[[], str]) -> None:
 def write_text(path: str, text: str) -> None:
     """Write a file, or standard output for "-". Raises StoreError."""
     if path == "-":
-        sys.stdout.write(text)
+        _write(sys.stdout, text)
         return
     try:
         Path(path).write_text(text, encoding="utf-8", errors="backslashreplace")

@@ -168,6 +168,29 @@ def test_a_report_that_cannot_be_written_costs_no_verdict(folder: Path) -> None:
     assert "PASS" in done.stdout
 
 
+@pytest.mark.parametrize("path", ["result.json", "-"])
+def test_a_reader_that_has_gone_costs_no_verdict_and_no_report(folder: Path, path: str) -> None:
+    arguments = command("run", "suite.yaml", "--app", "shop:good", "--json", path, "--junit", "report.xml")
+    reader, writer = os.pipe()
+    os.close(reader)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(arguments, cwd=folder, env=environment, stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+
+    assert done.returncode == 0, done.stderr
+    assert b"broke" not in done.stderr
+    assert (folder / "report.xml").exists()
+    assert path == "-" or json.loads((folder / path).read_text())["outcome"] == "pass"
+
+
+def test_failed_conversations_are_offered_where_there_are_some(folder: Path) -> None:
+    met = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--samples", "5")
+    crashed = simeval(folder, "run", "suite.yaml", "--app", "shop:crashes")
+
+    assert "INCONCLUSIVE" in met.stdout
+    assert ["--failed" in each.stdout for each in (met, crashed)] == [False, True]
+
+
 def test_an_os_error_of_the_run_is_not_taken_for_one_of_a_report(folder: Path) -> None:
     (folder / "suites.py").write_text("def suite():\n    raise OSError('the suite broke')\n")
 
