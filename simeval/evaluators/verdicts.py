@@ -198,7 +198,7 @@ def _explain_share(
     if n_max < least:
         found = f"{seen}; " if measured else ""
         cannot = (
-            f"{n_max} trials cannot prove {show_share(bar)} even if every one is met: "
+            f"{n_max} trials cannot prove it even if every one is met: "
             f"at least {least} are needed, all of them met, and more to allow for a miss"
         )
         return "never_possible", f"{found}{cannot}", cannot
@@ -212,10 +212,10 @@ def _explain_share(
         why = f"a pass had become too unlikely ({_show_small(chance_left)}), so the run stopped; {way_out(rate)}"
         return "pass_unlikely", f"{seen}: {why}", why
     if ended == "boundary":
-        why = f"with at most {n_max} trials {show_share(bar)} can no longer be proven, so the run stopped; "
+        why = f"with at most {n_max} trials it can no longer be proven, so the run stopped; "
         why += way_out(rate)
         return "pass_unreachable", f"{seen}: {why}", why
-    why = f"proves neither side of {show_share(bar)}; {way_out(rate)}"
+    why = f"proves neither side of the bar; {way_out(rate)}"
     return "budget_exhausted", f"{seen}, which {why}", f"that {why}"
 
 
