@@ -48,7 +48,7 @@ async def test_a_snippet_in_yaml_runs(anchor: str, tmp_path: Path) -> None:
     path = tmp_path / "written.yaml"
     path.write_text(code, encoding="utf-8")
 
-    scenarios = load_suite(path) if code.startswith("scenarios:") else [expecting(path)]
+    scenarios = load_suite(str(path)) if code.startswith("scenarios:") else [expecting(path)]
     result = await Engine(store=None, seed=3, display="none").evaluate(scenarios[0], app)
 
     assert result.verdicts
