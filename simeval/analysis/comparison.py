@@ -25,13 +25,12 @@ from simeval.analysis.evidence import (
 )
 from simeval.analysis.matching import Matched, match_experiments, match_suites
 from simeval.analysis.saved_run import SavedExperiment, SavedRun, Source, read_result
-from simeval.core.settings import DEFAULTS, MARGIN
+from simeval.core.settings import ALPHA, MARGIN
 from simeval.core.validation import require_level, require_one_of, require_share
 from simeval.errors import DefinitionError
 from simeval.evaluators.verdicts import say_p, show_share
 from simeval.results.estimates import student_interval
 
-ALPHA = DEFAULTS.significance_level
 STOPPED_EARLY = (
     "a run stopped early on its data, so only the trials it had can be compared and the error rates are no longer "
     "exact; run both with --no-early-stopping for exact error rates"

@@ -13,7 +13,7 @@ from simeval.analysis.saved_run import SavedRun, read_suite, requirements_of
 from simeval.cli.compare import changes_part, load_result
 from simeval.core.logs import log
 from simeval.core.markdown import Part
-from simeval.core.settings import DEFAULTS, Settings
+from simeval.core.settings import ALPHA, Settings
 from simeval.core.validation import require_share
 from simeval.errors import DefinitionError, SimevalError
 from simeval.results.gates import BaselineGate
@@ -21,8 +21,6 @@ from simeval.results.suite import SuiteResult
 from simeval.store.opening import open_database
 from simeval.store.runs import Runs
 from simeval.suites.files import Suite
-
-ALPHA = DEFAULTS.significance_level
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 from simeval.cli.output import require_writable, show, status_of, write_json, write_text
 from simeval.core.tables import printable
+from simeval.errors import DefinitionError
 from simeval.scorers.brand.calibration import (
     Calibration,
     Separation,
@@ -31,8 +32,10 @@ def calibrate_persona(
 def _calibrate(
     persona_path: Path, labelled: Path, out: Path, test: Path | None, seed: int, json_path: str | None
 ) -> None:
-    require_writable(str(out))
-    require_writable(json_path)
+    for path in (str(out), json_path):
+        require_writable(path, read=(persona_path, labelled, test))
+    if json_path and Path(json_path).absolute() == out.absolute():
+        raise DefinitionError("--json", found="the model is written there (--out)", do="name another file")
     persona = load_persona(persona_path)
     turns, skipped = read_turns(labelled)
     held_out = read_turns(test)[0] if test else None

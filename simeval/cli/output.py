@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, TextIO
@@ -98,11 +98,14 @@ def write_text(path: str, text: str) -> None:
         raise StoreError(path, problem=str(error.strerror)) from error
 
 
-def require_writable(path: str | None) -> None:
-    """Raise before the run where its report could not be written after it."""
+def require_writable(path: str | None, *, read: Iterable[str | Path | None] = ()) -> None:
+    """Raise before the run where its report could not be written after it, or would stand where something is `read`."""
     if path is None or path == "-":
         return
     target = Path(path)
+    if target.exists() and any(each and Path(each).exists() and target.samefile(each) for each in read):
+        do = "name another file for what is written"
+        raise DefinitionError(f"report {path!r}", found="this file is read by the same command", do=do)
     is_new = not target.exists()
     try:
         target.open("ab").close()

@@ -83,7 +83,7 @@ def score_file(
         ]
         made += [each.scorer for each in expected if isinstance(each.scorer, Scorer) and each.scorer not in made]
         for path in (json_path, html_path):
-            require_writable(path)
+            require_writable(path, read=(file, then, against, chosen.get("persona"), chosen.get("traits")))
         engine = Engine(judge_model, settings=DEFAULTS.overridden(overrides(context)))
         dataset = _dataset(file, engine.settings.store, format, recorded, outputs, feedback)
         if against is not None:

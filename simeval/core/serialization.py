@@ -1,10 +1,12 @@
 """Transcripts as JSON-ready dicts and back: the one form in which reports, journals and datasets write them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AnySet
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time
+from enum import Enum
 from math import inf, isfinite, nan
-from typing import Any, SupportsFloat
+from typing import Any, SupportsFloat, TypeGuard
 from uuid import UUID
 
 from simeval.core.conversation import Conversation, Message
@@ -69,14 +71,16 @@ def _plain(value: object) -> Any:
 
 
 def opened(value: object) -> Any:
-    """Return a value with what is in dataclasses, pydantic models, sets and arrays as dicts and lists."""
+    """Return a value with what is in dataclasses, pydantic models, enums, sets and arrays as dicts and lists."""
     if type(value) in _SIMPLE:
         return value
+    if isinstance(value, Enum):
+        return opened(value.value)
     if isinstance(value, Mapping):
         return {key: opened(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
+    if is_listed(value):
         return [opened(each) for each in value]
-    if isinstance(value, (set, frozenset)):
+    if isinstance(value, AnySet):
         return sorted(map(opened, value), key=repr)
     if isinstance(value, type):
         return value
@@ -87,6 +91,11 @@ def opened(value: object) -> Any:
     if getattr(value, "shape", ()) != () and callable(listed := getattr(value, "tolist", None)):
         return listed()
     return value
+
+
+def is_listed(value: object) -> TypeGuard[Sequence[Any]]:
+    """Return whether a value holds others in an order: a list, a tuple, a deque; no text and no bytes."""
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray, memoryview))
 
 
 def not_json(value: object, at: str = "") -> str:

@@ -372,5 +372,6 @@ class Settings:
 
 
 DEFAULTS = Settings()
+ALPHA = DEFAULTS.significance_level  # error on each side of an interval, as verdicts have it
 MARGIN = 0.05  # the loss of a share that a comparison tolerates
 POWER = 0.8  # the chance of a pass that a sample is planned for

@@ -2,11 +2,13 @@
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Set as AnySet
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, fields, is_dataclass
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
-from simeval.core.serialization import opened, plain
+from simeval.core.serialization import is_listed, not_json, opened, plain
 
 
 @runtime_checkable
@@ -73,19 +75,27 @@ def _known(found: Any, path: str, unmeasured: dict[str, str]) -> Any:
     if isinstance(found, Unmeasured):
         unmeasured[path] = found.reason
         return None
-    inner = _inside(found)
-    if inner is None:
-        return found
-    known = {key: _known(each, f"{path}.{key}" if path else str(key), unmeasured) for key, each in inner.items()}
-    return [*known.values()] if isinstance(found, list | tuple) else known
+    below = partial(_known, unmeasured=unmeasured)
+    if is_listed(found) or isinstance(found, AnySet):
+        listed = found if is_listed(found) else sorted(found, key=repr)
+        return [below(each, _under(path, place)) for place, each in enumerate(listed)]
+    named = _named(found)
+    if named is not None:
+        return {name: below(each, _under(path, name)) for name, each in named.items()}
+    if strange := not_json(opened(found)):
+        unmeasured[path] = f"state() gives an object that is no JSON ({strange}); give its values"
+        return None
+    return found
 
 
-def _inside(found: Any) -> Mapping[Any, Any] | None:
-    """Return what a value holds, by names or places; None where it holds nothing."""
+def _under(path: str, name: object) -> str:
+    return f"{path}.{name}" if path else str(name)
+
+
+def _named(found: Any) -> Mapping[Any, Any] | None:
+    """Return what a value holds by names; None where it holds nothing so."""
     if isinstance(found, Mapping):
         return found
-    if isinstance(found, list | tuple):
-        return dict(enumerate(found))
     if is_dataclass(found) and not isinstance(found, type):
         return {each.name: getattr(found, each.name) for each in fields(found)}
     named = getattr(type(found), "model_fields", None)  # of a pydantic model

@@ -7,10 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simeval.core.bounds import UNIT, Bounds
-from simeval.core.settings import DEFAULTS
+from simeval.core.settings import ALPHA
 from simeval.core.trial import Estimate
 
-ALPHA = DEFAULTS.significance_level  # error on each side of the intervals, as verdicts have them
 FEW = 30  # examples, under which Student's interval is said to be rough: benchmarks/statistics/intervals measures it
 ROUNDING = 1e-12  # of a standard error that is none
 

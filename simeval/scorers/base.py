@@ -132,9 +132,15 @@ class Scorer:
     def summarize(self, scored: Sequence[Scored]) -> Mapping[str, Estimate]:  # noqa: ARG002
         """Return what is to be said of all examples of a dataset together, beside the summary of each metric.
 
-        A scorer of a whole dataset overrides this; `scored` stands in the dataset's order, failures among it.
+        A scorer of a whole dataset overrides this; `scored` stands in the dataset's order, failures among it. One
+        that takes `alpha`, too, is given the error on each side of the run's intervals.
         """
         return {}
+
+    def summary(self, scored: Sequence[Scored], *, alpha: float) -> Mapping[str, Estimate]:
+        """Return what `summarize` does, with intervals of `alpha` on each side where it takes that."""
+        summarize: Callable[..., Mapping[str, Estimate]] = self.summarize
+        return summarize(scored, alpha=alpha) if "alpha" in _named(summarize) else summarize(scored)
 
     async def prepare(self, columns: Mapping[str, Any]) -> Preparation | None:  # noqa: ARG002
         """Do once for a scenario what its scores will need, before its first trial begins.

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import nan
 from typing import Any, SupportsFloat, TypeGuard, cast
 
-from simeval.core.serialization import opened
+from simeval.core.serialization import not_json, opened
 from simeval.core.trial import Score
 from simeval.errors import DefinitionError
 
@@ -33,7 +33,7 @@ def select(measured: object, path: str | None, *, name: str) -> Score:
     DefinitionError where there is no number at that place.
     """
     if isinstance(measured, Score) and (path is None or path not in metrics_of(measured.details)):
-        return _as_stored(measured)
+        return _as_stored(measured, name)
     found = measured.kept_details if isinstance(measured, Score) else read_returned(measured, name=name)
     numbers = metrics_of(found)
     details = found if isinstance(found, Mapping) else {}
@@ -57,10 +57,10 @@ def whole(measured: object, path: str | None, *, name: str, keeps_any: bool = Fa
     other value of a scorer that `keeps_any` for its summary. Raises DefinitionError for what nothing can be made of.
     """
     if isinstance(measured, Score):
-        return _as_stored(measured)
+        return _as_stored(measured, name)
     if type(measured) in (bool, float, int):  # as most are
         return Score(value=measured if isinstance(measured, bool) else float(cast("float", measured)))
-    found = measured if keeps_any and not _has_value(measured) else read_returned(measured, name=name)
+    found = _json_of(measured, name) if keeps_any and not _has_value(measured) else read_returned(measured, name=name)
     numbers = metrics_of(found)
     if not isinstance(found, Mapping):
         return Score(value=numbers[""]) if numbers else Score(value=nan, details={BARE: found})
@@ -83,6 +83,7 @@ def read_returned(measured: object, *, name: str) -> object:
         if not _has_value(found):
             what = "a dict without a number, a boolean or a text" if found else "an empty dict"
             raise DefinitionError(where, found=f"it returned {what}", do=_FORMS)
+        _json_of(found, name)  # an object in it would be a category by its text
         _require_distinct([path for path, _ in leaves_of(found)], where)
     return found
 
@@ -128,11 +129,19 @@ def parts_of(score: Score) -> Iterator[tuple[str, float | bool | str | None]]:
             yield at, leaf
 
 
-def _as_stored(score: Score) -> Score:
+def _as_stored(score: Score, name: str) -> Score:
     """Return a scorer's own Score as a store would give it back."""
     if not score.details:
         return score
-    return Score.of(score.value, reasoning=score.reasoning, details=score.kept_details)
+    return Score.of(score.value, reasoning=score.reasoning, details=_json_of(score.kept_details, name))
+
+
+def _json_of(measured: object, name: str) -> Any:
+    """Return what was measured in JSON's form. Raises DefinitionError for an object whose text would be a category."""
+    found = opened(measured)
+    if strange := not_json(found):
+        raise DefinitionError(f"scorer {name}", found=f"it returned an object that is no JSON ({strange})", do=_FORMS)
+    return found
 
 
 def measured_of(score: Score) -> object:

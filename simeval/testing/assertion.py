@@ -1,13 +1,14 @@
 """One answer measured and held against a bar: an assertion for plain tests."""
 
 from functools import partial
+from math import inf
 from typing import Any
 
 import anyio
 
 from simeval.core.event_loops import require_no_loop
 from simeval.core.trial import Score
-from simeval.core.validation import require
+from simeval.core.validation import is_number, require
 from simeval.errors import DefinitionError
 from simeval.scorers.base import as_scorer
 from simeval.scorers.returned import measured_of, metrics_of, reason_at, whole
@@ -30,21 +31,25 @@ def assert_result(
     """
     require_no_loop("assert_result", do="write `await scorer.measure({...})`, and assert on what it returns")
     asked = as_scorer(scorer)
+    where = f"scorer {asked.name}: assert_result"
+    bars = {"at least": at_least, "at most": at_most}
+    for word, bar in bars.items():
+        require(bar is None or is_number(bar), where, found=f"{word} {bar!r}", do="give a number")
+    low, high = (-inf if at_least is None else at_least), (inf if at_most is None else at_most)
+    require(low <= high, where, found=f"at least {low:g} and at most {high:g}", do="give bars that a number can meet")
     asked.check([*columns])
     measured = anyio.run(partial(asked.measure, columns))
     whole_score = whole(measured, None, name=asked.name)
-    where = f"scorer {asked.name}: assert_result"
     path, found = _value(whole_score, asked.default_score if score is None else score, where)
     if at_least is None and at_most is None:
         require(isinstance(found, bool), where, found=f"the number {found:g}", do="give at_least or at_most")
         good = asked.direction_of(path) != "lower"
-        met, bar = found is good, "yes" if good else "no"
+        met, said = found is good, "yes" if good else "no"
     else:
-        bars = {"at least": at_least, "at most": at_most}
-        met = (at_least is None or found >= at_least) and (at_most is None or found <= at_most)
-        bar = " and ".join(f"{word} {number:g}" for word, number in bars.items() if number is not None)
+        met = low <= found <= high
+        said = " and ".join(f"{word} {number:g}" for word, number in bars.items() if number is not None)
     if not met:
-        raise AssertionError(_told(f"{asked.name}.{path}".rstrip("."), found, bar, _reason(whole_score, path)))
+        raise AssertionError(_told(f"{asked.name}.{path}".rstrip("."), found, said, _reason(whole_score, path)))
     return measured
 
 

@@ -193,3 +193,12 @@ def test_mistakes_with_several_are_told(folder: Path, arguments: tuple[str, ...]
     done = simeval(folder, "compare", "old.json", *arguments)
 
     assert (done.returncode, said in done.stderr) == (2, True)
+
+
+def test_what_is_compared_is_not_written_over(folder: Path) -> None:
+    before = (folder / "old.json").read_text(encoding="utf-8")
+
+    done = simeval(folder, "compare", "old.json", "worse.json", "--json", "old.json")
+
+    assert (done.returncode, "this file is read by the same command" in done.stderr) == (2, True)
+    assert (folder / "old.json").read_text(encoding="utf-8") == before

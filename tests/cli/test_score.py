@@ -72,6 +72,15 @@ def test_a_bar_decides_the_exit_status(folder: Path, bar: str, status: int) -> N
     assert done.returncode == status, done.stderr
 
 
+def test_the_log_is_not_written_over(folder: Path) -> None:
+    before = (folder / "chat.jsonl").read_text(encoding="utf-8")
+
+    done = simeval(folder, "score", "chat.jsonl", "--scorers", "valid_json", "--json", "chat.jsonl")
+
+    assert (done.returncode, "this file is read by the same command" in done.stderr) == (2, True)
+    assert (folder / "chat.jsonl").read_text(encoding="utf-8") == before
+
+
 def test_a_median_is_concluded_on(folder: Path) -> None:
     arguments = ("--scorers", "total_response_length", "--median", "total_response_length=5", "--store", "none")
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+import numpy as np
 import pytest
 
 from simeval.core.conversation import Conversation, Message
@@ -24,6 +25,7 @@ from simeval.scorers.brand.stability import Stability
 from simeval.scorers.brand.traits import TraitsModel
 from simeval.scorers.text.phrases import Phrases, read
 from simeval.scorers.weights import weighted
+from simeval.stats.agreement import bootstrap_by_cluster
 from simeval.testing import ScriptedModel
 from tests.support.encoders import BagOfWords, Table
 from tests.support.golden import rows_of
@@ -155,15 +157,23 @@ async def spread(inputs: Mapping[str, Any]) -> object:
 
 
 async def interval(inputs: Mapping[str, Any]) -> object:
-    found = session_mean(list(enumerate(inputs["session_scores"])), of=8, seed=0)
-    assert found.interval is not None
-    return {"mean": found.value, "ci_low": found.interval[0], "ci_high": found.interval[1]}
+    low, high = resampled(inputs["session_scores"], seed=0)
+    mean = session_mean(list(enumerate(inputs["session_scores"])), of=8, alpha=0.05).value
+    return {"mean": mean, "ci_low": low, "ci_high": high}
 
 
 async def bootstrap(inputs: Mapping[str, Any]) -> object:
     scores = inputs["scores"]
-    found = session_mean(list(enumerate(scores)), of=len(scores), seed=inputs.get("seed", 0))
-    return [None, None] if found.interval is None else list(found.interval)
+    return list(resampled(scores, seed=inputs.get("seed", 0))) if len(set(scores)) > 1 else [None, None]
+
+
+def resampled(scores: Sequence[float], *, seed: int) -> tuple[float, float]:
+    """Return the documented interval, of 1000 resamples; simeval's own is Gaffke's, as its metric has it."""
+    numbers = np.array(scores)
+    found = bootstrap_by_cluster(
+        lambda rows: float(numbers[rows].mean()), range(len(scores)), alpha=0.025, n_draws=1000, seed=seed
+    )
+    return found.low, found.high
 
 
 async def traits(inputs: Mapping[str, Any]) -> object:

@@ -6,6 +6,7 @@ from simeval import Expectation, MeanEvaluator, ProportionEvaluator, scorer
 from simeval.errors import DefinitionError
 from simeval.results.encoding import encode_experiment
 from simeval.results.html.heads import head_of
+from simeval.scorers import Alignment, Classification, Persona
 from tests.support.experiments import double, engine, sums
 
 pytestmark = pytest.mark.anyio
@@ -38,6 +39,22 @@ async def test_a_number_has_one_interval_wherever_it_is_shown() -> None:
 
         assert [metric.estimate.interval for metric in result.metrics] == concluded
         assert f"{100 - 200 * level:g}% interval" in str(result)
+
+
+@pytest.mark.parametrize("level", [0.05, 0.01])
+async def test_what_a_scorer_says_of_the_whole_has_the_interval_of_the_metric(level: float) -> None:
+    spam = Classification(column_map={"reference": "answer"})
+    voice = Alignment(persona=Persona(id="a", preferred=["a", "b"]), encoder="hashed", weights={"authenticity": 1})
+
+    def nearly_right(n: int) -> str:
+        return str(2 * n) if n % 3 else "a"
+
+    result = await engine(significance_level=level).evaluate(sums(9), nearly_right, scorers=[spam, voice])
+
+    of_the_whole = result.summaries["Alignment"]["alignment"], result.summaries["Classification"]["accuracy"]
+    metrics = result.metric("Alignment.alignment").estimate, result.metric("Classification.correct").estimate
+    assert [each.interval for each in of_the_whole] == [each.interval for each in metrics]
+    assert [each.value for each in of_the_whole] == [each.value for each in metrics] == [0.5 * 3 / 9, 6 / 9]
 
 
 async def test_bounds_that_are_none_are_refused_before_the_run() -> None:

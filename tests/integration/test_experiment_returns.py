@@ -18,7 +18,9 @@ def returning(measured: object) -> Any:
 
 
 class TestScorers:
-    @pytest.mark.parametrize("measured", [None, [1, 2], {1, 2}, object(), {}, {"a.b": 1, "a": {"b": 2}}])
+    @pytest.mark.parametrize(
+        "measured", [None, [1, 2], {1, 2}, object(), {}, {"a": object(), "b": 1}, {"a.b": 1, "a": {"b": 2}}]
+    )
     async def test_what_cannot_be_read_is_missing_with_its_cause(self, measured: object) -> None:
         result = await engine().evaluate(sums(3), double, scorers=[returning(measured), length])
 

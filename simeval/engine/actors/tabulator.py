@@ -224,7 +224,7 @@ class Tabulator:
             return {}
         excludes = self._settings.on_app_error == "exclude"
         scored = [each for each in column.scored if each and not (excludes and _is_crash(each.failure))]
-        found = attempt(partial(column.measure.scorer.summarize, scored))
+        found = attempt(partial(column.measure.scorer.summary, scored, alpha=self._settings.significance_level))
         if not isinstance(found, Caught):
             return found
         failure = failure_of(found.error, "scorer", clean=self._clean)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from simeval.core.bounds import UNIT, BoundsByPath
 from simeval.core.direction import below, by_path
+from simeval.core.settings import ALPHA
 from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import is_number, require
 from simeval.errors import DefinitionError
@@ -72,7 +73,6 @@ class Alignment(ColumnScorer):
     safety: Safety | None = None
     stability: Stability | None = None
     weights: Mapping[str, float] = field(default_factory=lambda: dict(WEIGHTS))
-    seed: int = 0
     _authenticity: Authenticity = field(init=False, repr=False)
     _safety: Safety = field(init=False, repr=False)
     _stability: Stability = field(init=False, repr=False)
@@ -136,10 +136,10 @@ class Alignment(ColumnScorer):
             "left_out": [part for part in WEIGHTS if part not in shares],
         }
 
-    def summarize(self, scored: Sequence[Scored]) -> Mapping[str, Estimate]:
-        """Return the means over sessions with bootstrap intervals; the letter of the whole is in its method."""
+    def summarize(self, scored: Sequence[Scored], *, alpha: float = ALPHA) -> Mapping[str, Estimate]:
+        """Return the means over sessions with intervals; the letter of the whole is in its method."""
         found, n = measured_in(scored), len(scored)
-        whole = session_mean([(place, each["alignment"]) for place, each in found], of=n, seed=self.seed)
+        whole = session_mean([(place, each["alignment"]) for place, each in found], of=n, alpha=alpha)
         if whole.value is not None:
             whole = replace(whole, method=f"{whole.method}; grade {letter_grade(whole.value)}")
         parts = {
@@ -147,7 +147,7 @@ class Alignment(ColumnScorer):
             for name in WEIGHTS
             if self.weights.get(name)
         }
-        means = {name: session_mean(values, of=n, seed=self.seed) for name, values in parts.items()}
+        means = {name: session_mean(values, of=n, alpha=alpha) for name, values in parts.items()}
         return {"alignment": whole, **means}
 
     async def _by_vectors(self, texts: Sequence[str], wanted: Sequence[str]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from simeval.core.bounds import COUNT, UNIT, BoundsByPath
 from simeval.core.direction import by_path
+from simeval.core.settings import ALPHA
 from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import require
 from simeval.errors import DefinitionError
@@ -51,7 +52,6 @@ class Authenticity(ColumnScorer):
     encoder: Encoding = MINILM
     weights: Mapping[str, float] = field(default_factory=lambda: dict(WEIGHTS))
     traits: TraitsModel | str | Path | None = None
-    seed: int = 0
     _persona: Persona = field(init=False, repr=False)
     _encoder: TextEncoder | None = field(init=False, repr=False)
     _model: TraitsModel | None = field(init=False, repr=False)
@@ -115,11 +115,11 @@ class Authenticity(ColumnScorer):
             "each": responses,
         }
 
-    def summarize(self, scored: Sequence[Scored]) -> Mapping[str, Estimate]:
-        """Return the means over sessions with bootstrap intervals."""
+    def summarize(self, scored: Sequence[Scored], *, alpha: float = ALPHA) -> Mapping[str, Estimate]:
+        """Return the means over sessions with intervals."""
         found = measured_in(scored)
         return {
-            part: session_mean([(example, each[part]) for example, each in found], of=len(scored), seed=self.seed)
+            part: session_mean([(example, each[part]) for example, each in found], of=len(scored), alpha=alpha)
             for part in ("authenticity", *self.shares)
         }
 

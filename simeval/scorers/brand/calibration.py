@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import isnan
+from math import isnan, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,8 +48,9 @@ class LabelledTurn:
 class Separation:
     """How well scores tell on-brand turns from others: the area under the ROC curve, by chance 0.5.
 
-    The interval resamples whole sessions: 95%, approximate, too narrow with fewer than about 50, NaN with one. It
-    does not know how another fit would have come out. At a score of `threshold` or more a turn is called on brand.
+    The interval resamples whole sessions: 95%, approximate, too narrow with fewer than about 50, NaN with one and where
+    no resample differs. It does not know how another fit would have come out. At a score of `threshold` or more a turn
+    is called on brand.
     """
 
     auc: float
@@ -65,8 +66,9 @@ class Separation:
 
     def __str__(self) -> str:
         precision = "none called so" if self.precision is None else f"{self.precision:.3f}"
+        interval = "no interval: no resample differs" if isnan(self.low) else f"{self.low:.3f}, {self.high:.3f}"
         return (
-            f"ROC-AUC {self.auc:.3f} [{self.low:.3f}, {self.high:.3f}] on {self.turns} turns of {self.sessions} "
+            f"ROC-AUC {self.auc:.3f} [{interval}] on {self.turns} turns of {self.sessions} "
             f"sessions; at {self.threshold:g}: precision {precision}, recall {self.recall:.3f}, "
             f"accuracy {self.accuracy:.3f}"
         )
@@ -197,12 +199,13 @@ def separation(
     found = bootstrap_by_cluster(
         lambda rows: roc_auc(labels[rows], given[rows]), sessions, alpha=ALPHA, n_draws=RESAMPLES, seed=seed
     )
+    differs = found.low < found.high
     called = given >= threshold
     hits = int((called & labels).sum())
     return Separation(
         auc=found.estimate,
-        low=found.low,
-        high=found.high,
+        low=found.low if differs else nan,
+        high=found.high if differs else nan,
         turns=len(turns),
         on_brand=int(labels.sum()),
         sessions=len({*sessions}),

@@ -1,14 +1,12 @@
-"""Sessions: what the app said in one, and the mean of a number over many with a bootstrap interval."""
+"""Sessions: what the app said in one, and the mean of a number over many with its interval and range."""
 
 from collections.abc import Mapping, Sequence
+from statistics import fmean, stdev
 from typing import Any
 
 from simeval.core.conversation import Conversation
 from simeval.core.trial import Estimate, Scored
 from simeval.scorers.llm.graded import as_text
-
-RESAMPLES = 1000
-ALPHA = 0.025  # error on each side of the interval
 
 
 def responses_of(output: Any, conversation: Any) -> Sequence[str]:
@@ -35,30 +33,23 @@ def measured_in(scored: Sequence[Scored]) -> Sequence[tuple[int, Mapping[str, An
     return [(each.example, each.measured) for each in scored if isinstance(each.measured, Mapping)]
 
 
-def session_mean(values: Sequence[tuple[int, float]], *, of: int, seed: int) -> Estimate:
-    """Estimate the mean of a number over sessions, each given with its example, by 1000 resamples of whole examples.
+def session_mean(values: Sequence[tuple[int, float]], *, of: int, alpha: float) -> Estimate:
+    """Estimate the mean over examples of a number from 0 to 1, each given with its example, with its range.
 
-    The interval is the percentile one at 95%: approximate, too narrow with few sessions (below about 50) and near 0
-    and 1. There is none with fewer than two examples, or where no two sessions differ, which is no proof. `of` says how
-    many sessions there were: the method names those without a value.
+    The interval is Gaffke's with `alpha` on each side, as the metric of the same number has it. Sessions of one example
+    count once, by their mean. `of` says how many sessions there were: the method names those without a value.
     """
-    import numpy as np
-
-    from simeval.stats.agreement import bootstrap_by_cluster
+    from simeval.stats.mean import lower_bound, upper_bound
 
     missing = f"; {of - len(values)} of {of} sessions without a value" if len(values) < of else ""
     if not values:
         return Estimate(value=None, n=0, method=f"undefined{missing}")
-    numbers = np.array([value for _, value in values], dtype=np.float64)
-    mean, n = float(numbers.mean()), len(values)
-    examples = [example for example, _ in values]
-    if len({*examples}) < 2 or np.ptp(numbers) == 0:
-        return Estimate(value=mean, n=n, method=f"no interval: no two sessions that differ{missing}")
-    found = bootstrap_by_cluster(
-        lambda rows: float(numbers[rows].mean()), examples, alpha=ALPHA, n_draws=RESAMPLES, seed=seed
-    )
-    across = (
-        f"from {numbers.min():.3g} to {numbers.max():.3g} across sessions, standard deviation {numbers.std(ddof=1):.2g}"
-    )
-    method = f"bootstrap over {found.n_clusters} sessions, {RESAMPLES} resamples, 95%; {across}{missing}"
-    return Estimate(value=mean, n=n, interval=(found.low, found.high), method=method)
+    examples: dict[int, list[float]] = {}
+    for example, value in values:
+        examples.setdefault(example, []).append(value)
+    means, numbers = [fmean(found) for found in examples.values()], [value for _, value in values]
+    across = f"from {min(numbers):.3g} to {max(numbers):.3g} across sessions"
+    apart = f", standard deviation {stdev(numbers):.2g}" if len(numbers) > 1 else ""
+    interval = lower_bound(means, alpha, low=0.0), upper_bound(means, alpha, high=1.0)
+    method = f"Gaffke, 0 to 1; {across}{apart}{missing}"
+    return Estimate(value=fmean(means), n=len(means), interval=interval, method=method)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from simeval.core.bounds import COUNT, UNIT, BoundsByPath
 from simeval.core.direction import by_path
+from simeval.core.settings import ALPHA
 from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import is_number, require, require_one_of
 from simeval.models.local.checkpoints import MINILM
@@ -46,7 +47,6 @@ class Stability(ColumnScorer):
     encoder: Encoding = MINILM
     spread: Spread = "pairwise"
     widest: float | None = None  # by default 1 for pairwise distances, 0.5 for the documented spread
-    seed: int = 0
     _encoder: TextEncoder = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -88,10 +88,10 @@ class Stability(ColumnScorer):
             "method": f"1 - {how} / {widest:g}, at least 0",
         }
 
-    def summarize(self, scored: Sequence[Scored]) -> Mapping[str, Estimate]:
-        """Return the mean over sessions of several responses, with a bootstrap interval."""
+    def summarize(self, scored: Sequence[Scored], *, alpha: float = ALPHA) -> Mapping[str, Estimate]:
+        """Return the mean over sessions of several responses, with its interval."""
         values = [(example, found["stability"]) for example, found in measured_in(scored) if several(found)]
-        return {"stability": session_mean(values, of=len(scored), seed=self.seed)}
+        return {"stability": session_mean(values, of=len(scored), alpha=alpha)}
 
 
 def several(measured: Mapping[str, Any]) -> bool:

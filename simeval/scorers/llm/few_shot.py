@@ -1,7 +1,7 @@
 """Rows that people labelled, as examples for a graded scorer: drawn from a dataset, and left out of its validation."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, zip_longest
 from typing import Any
 
@@ -30,7 +30,7 @@ def draw_examples(
         raise DefinitionError(f"dataset {dataset.name!r}", found="it has no recorded answers", do=do)
     by_label: defaultdict[str, list[Example]] = defaultdict(list)
     for example in dataset:
-        if (said := _at(example.columns(), label)) is not None:
+        if (said := _at(example.columns(), label)) not in (None, ""):
             by_label[canonical(said)].append(example)
     if not by_label:
         do = f"name a column there is: {', '.join(dataset.columns)}"
@@ -44,7 +44,14 @@ def draw_examples(
 
 
 def _other_than(drawn: list[Example]) -> Callable[[Example], bool]:
-    return lambda example: example not in drawn
+    """Return what is true of an example with another conversation: one of theirs may be there again, labelled anew."""
+    shown = {_said(example) for example in drawn}
+    return lambda example: _said(example) not in shown
+
+
+def _said(example: Example) -> Sequence[tuple[str, str]]:
+    messages = example.conversation.messages if example.conversation else ()
+    return tuple((message.role, " ".join(message.content.split())) for message in messages)
 
 
 def _row(example: Example, label: str) -> Mapping[str, Any]:

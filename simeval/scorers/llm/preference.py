@@ -19,7 +19,7 @@ from simeval.core import seeds
 from simeval.core.bounds import UNIT, BoundsByPath
 from simeval.core.conversation import AppResponse, Conversation
 from simeval.core.direction import by_path
-from simeval.core.settings import DEFAULTS
+from simeval.core.settings import ALPHA
 from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import is_number, require
 from simeval.datasets.dataset import is_chat, text_of
@@ -29,8 +29,6 @@ from simeval.scorers.llm.graded import Graded, needed
 from simeval.stats.binomial import p_at_least
 from simeval.stats.mean import lower_bound, upper_bound
 from simeval.stats.preference import preferences
-
-ALPHA = DEFAULTS.significance_level  # error on each side of the interval, as verdicts have it
 
 Place = Literal["first", "second", "tie"]
 Version = Literal["output", "baseline", "tie"]
@@ -183,11 +181,11 @@ Answer with a JSON object: {"reasoning": a brief explanation, "preferred": "firs
         name = getattr(function, "__name__", type(function).__name__)
         raise TimeoutError(f"no answer of {name} within {self.function_timeout_seconds} seconds")
 
-    def summarize(self, scored: Sequence[Scored]) -> Mapping[str, Estimate]:
+    def summarize(self, scored: Sequence[Scored], *, alpha: float = ALPHA) -> Mapping[str, Estimate]:
         """Return the win rate of the output with its interval, what it proves, and how far the order swayed the judge.
 
         An example with repetitions counts once, by their mean, and is `won` above 1/2. What is missing is in no value,
-        and counts against both ends of the interval (5% error on each side, by examples) and both p-values. Those are
+        and counts against both ends of the interval (`alpha` on each side, by examples) and both p-values. Those are
         of sign tests, whose n is without ties: `p_output_better` has the hypothesis that the output wins at most as
         many examples as it loses. `consistent` is the share of pairs of answers that agree, `prefers_first` the share
         of the answers that are no tie which name the one shown first: 1/2 without position bias.
@@ -195,7 +193,7 @@ Answer with a JSON object: {"reasoning": a brief explanation, "preferred": "firs
         examples: dict[int, list[float | None]] = {}
         for each in scored:
             examples.setdefault(each.example, []).append(_score_of(each))
-        return {**_concluded(list(examples.values())), **_swayed(scored)}
+        return {**_concluded(list(examples.values()), alpha), **_swayed(scored)}
 
 
 def _said(messages: Iterable[tuple[str, str]]) -> str:
@@ -208,7 +206,7 @@ def _score_of(scored: Scored) -> float | None:
     return float(scored.measured["preference"]) if isinstance(scored.measured, Mapping) else None
 
 
-def _concluded(examples: Sequence[Sequence[float | None]]) -> dict[str, Estimate]:
+def _concluded(examples: Sequence[Sequence[float | None]], alpha: float) -> dict[str, Estimate]:
     """Conclude from examples that are independent of each other; each has the scores of its repetitions."""
     known = [[score for score in scores if score is not None] for scores in examples]
     means = [sum(scores) / len(scores) for scores in known if scores]
@@ -227,7 +225,7 @@ def _concluded(examples: Sequence[Sequence[float | None]]) -> dict[str, Estimate
         "win_rate": Estimate(
             value=sum(means) / n,
             n=n,
-            interval=(lower_bound(lows, ALPHA, low=0.0), upper_bound(highs, ALPHA, high=1.0)),
+            interval=(lower_bound(lows, alpha, low=0.0), upper_bound(highs, alpha, high=1.0)),
             method=f"Gaffke, by example{said}",
         ),
         **{name: Estimate(value=count / n, n=n) for name, count in shares.items()},

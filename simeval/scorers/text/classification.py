@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from simeval.core.settings import DEFAULTS
+from simeval.core.settings import ALPHA
 from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import require
 from simeval.errors import DefinitionError
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from simeval.stats.classification import Interval
 
-ALPHA = DEFAULTS.significance_level  # on each side of an interval, as verdicts have it
-LEVEL = f"{1 - 2 * ALPHA:.0%}"
 AVERAGES = ("macro", "micro", "weighted")
 MEASURES = ("precision", "recall", "f1")
 LONGEST_LABEL = 200  # characters kept of an answer that is no label
@@ -45,7 +43,7 @@ class Classification(ColumnScorer):
 
     `score` says of an example whether its answer is `correct`; the measures are of the whole dataset: "accuracy",
     "macro.f1" and so on for precision, recall and f1 over macro, micro and weighted, and "class.<label>.f1". Shares
-    have an exact 90% interval (Clopper and Pearson; Korn and Graubard's where examples were repeated), the others a
+    have an exact interval (Clopper and Pearson; Korn and Graubard's where examples were repeated), the others a
     bootstrap one over examples with `seed`. Only shares are fit for a verdict.
     """
 
@@ -84,7 +82,7 @@ class Classification(ColumnScorer):
         predicted = self._answered(output, actual) if self.lenient else self._spelled(output)
         return {"correct": predicted == actual, "predicted": predicted[:LONGEST_LABEL], "actual": actual}
 
-    def summarize(self, scored: Sequence[Scored]) -> Mapping[str, Estimate]:
+    def summarize(self, scored: Sequence[Scored], *, alpha: float = ALPHA) -> Mapping[str, Estimate]:
         """Return all measures.
 
         Those of examples that could not be scored are missing, and each method says how many.
@@ -97,7 +95,7 @@ class Classification(ColumnScorer):
         positive = [] if self.positive is None else [self._spelled(self.positive)]
         classes = list(self._classes.values()) or sorted({actual for _, actual, _ in answered} | set(positive))
         missing = _missing(len(scored) - len(answered), len(scored))
-        found = dict(_Summary(answered, classes, missing=missing, seed=self.seed).estimates())
+        found = dict(_Summary(answered, classes, missing=missing, seed=self.seed, alpha=alpha).estimates())
         only = {name: found[f"class.{label}.{name}"] for label in positive for name in MEASURES}
         return {"accuracy": found.pop("accuracy"), **only, **found}
 
@@ -141,14 +139,14 @@ class _Summary:
     """The answers of a dataset: for each its example, the class that was right, and the class answered."""
 
     def __init__(
-        self, answered: Sequence[tuple[int, str, str]], classes: Sequence[str], *, missing: str, seed: int
+        self, answered: Sequence[tuple[int, str, str]], classes: Sequence[str], *, missing: str, seed: int, alpha: float
     ) -> None:
         import numpy as np
 
         from simeval.stats.classification import NONE, count_answers
 
         places = {label: place for place, label in enumerate(classes)}
-        self.classes, self.missing, self.seed = classes, missing, seed
+        self.classes, self.missing, self.seed, self.alpha = classes, missing, seed, alpha
         self.examples = np.unique(np.array([example for example, _, _ in answered]), return_inverse=True)[1]
         self.actual = np.array([places[actual] for _, actual, _ in answered])
         self.predicted = np.array([places.get(predicted, NONE) for _, _, predicted in answered])
@@ -188,12 +186,14 @@ class _Summary:
             return Estimate(value=None, n=0, method=f"undefined: 0 of 0{self.missing}")
         sizes = np.bincount(self.examples[of])
         if sizes.max() == 1:
-            interval, how = clopper_pearson(right, n, ALPHA), "Clopper-Pearson"
+            interval, how = clopper_pearson(right, n, self.alpha), "Clopper-Pearson"
         else:
             good = np.bincount(self.examples[of], weights=(self.actual == self.predicted)[of])
-            found = korn_graubard(good[sizes > 0], sizes[sizes > 0], alpha=ALPHA)
+            found = korn_graubard(good[sizes > 0], sizes[sizes > 0], alpha=self.alpha)
             interval, how = (found.low, found.high), f"Korn-Graubard over {found.n_clusters} examples"
-        return Estimate(value=right / n, n=n, interval=interval, method=f"{how}, {LEVEL}{self.missing}")
+        return Estimate(
+            value=right / n, n=n, interval=interval, method=f"{how}, {1 - 2 * self.alpha:.0%}{self.missing}"
+        )
 
     def _resampled(self) -> dict[str, Estimate]:
         """Return the measures that are no shares."""
@@ -201,7 +201,7 @@ class _Summary:
 
         names = ["micro.f1", *(f"{average}.{name}" for average in ("macro", "weighted") for name in MEASURES)]
         values, every = measures(self.counted), self.actual.size
-        intervals = bootstrap_intervals(self.counted, [*names, "f1"], alpha=ALPHA, seed=self.seed)
+        intervals = bootstrap_intervals(self.counted, [*names, "f1"], alpha=self.alpha, seed=self.seed)
         how = f"bootstrap over {self.n_examples} examples, {N_DRAWS} draws"
         found = {name: self._estimate(float(values[name]), every, intervals[name][0], how) for name in names}
         involved = values["actual"] + values["predicted"] - values["hits"]
@@ -218,7 +218,9 @@ class _Summary:
             return Estimate(value=value, n=n, method=f"no interval: no draw differs{self.missing}")
         undefined = f" ({interval.n_undefined} undefined)" if interval.n_undefined else ""
         bounds = min(interval.low, value), max(interval.high, value)
-        return Estimate(value=value, n=n, interval=bounds, method=f"{how}{undefined}, {LEVEL}{self.missing}")
+        return Estimate(
+            value=value, n=n, interval=bounds, method=f"{how}{undefined}, {1 - 2 * self.alpha:.0%}{self.missing}"
+        )
 
 
 def _bared(text: str) -> list[str]:

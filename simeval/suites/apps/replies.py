@@ -78,6 +78,9 @@ class Reply:
         theirs = found_at(value, self.reading.session) if self.reading.session else MISSING
         if isinstance(theirs, (str, int)):
             self.session = str(theirs)
+        elif theirs is not MISSING and theirs is not None:
+            what = quoted(json.dumps(theirs, ensure_ascii=False))
+            raise AppFailure(f"it names its session {what}, which is no text and no number, and cannot be given back")
 
     def _text_of(self, value: Any) -> Any:
         if self.reading.reply:

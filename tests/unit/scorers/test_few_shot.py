@@ -25,6 +25,27 @@ def test_rows_are_drawn_with_every_label_by_turns_and_left_out_of_the_rest() -> 
     assert draw_examples(LABELLED, label="helps", number=4, seed=3)[0] == examples
 
 
+def test_a_conversation_that_stands_there_twice_is_left_out_twice() -> None:
+    rows = [
+        {"input": f"ask {n % 6}", "said": f"answer  {n % 6}" if n < 6 else f"answer {n % 6}", "helps": n < 6, "n": n}
+        for n in range(12)
+    ]
+
+    examples, rest = draw_examples(dataset_of(rows, recorded="said"), label="helps", number=3, seed=1)
+
+    drawn = {each["input"] for each in examples}
+    assert not drawn & {each.inputs["input"] for each in rest}
+    assert rest.size == 12 - 2 * len(drawn)
+
+
+def test_a_blank_label_is_none() -> None:
+    rows = [{"input": f"ask {n}", "said": "answer", "helps": "" if n % 2 else "yes"} for n in range(12)]
+
+    examples, _ = draw_examples(dataset_of(rows, recorded="said"), label="helps", number=4)
+
+    assert {each["label"] for each in examples} == {"yes"}
+
+
 def test_a_label_may_stand_at_a_path() -> None:
     examples, _ = draw_examples(LABELLED, label="meta.deep", number=2)
 

@@ -252,6 +252,31 @@ async def test_the_command_writes_a_model_that_authenticity_loads(tmp_path: Path
     assert model.probability("hey bestie 🔥") > 0.5 > model.probability("We regret the delay.")
 
 
+@pytest.mark.parametrize("taken", ["persona.yaml", "turns.jsonl", "test.jsonl"])
+def test_what_people_wrote_is_not_written_over(taken: str, tmp_path: Path) -> None:
+    (tmp_path / "persona.yaml").write_text("id: a\nexamples: [hey]\n")
+    rows = [{"text": turn.text, "label": int(turn.on_brand), "session": turn.session} for turn in turns()]
+    for name in ("turns.jsonl", "test.jsonl"):
+        written(tmp_path, name, rows)
+    before = (tmp_path / taken).read_text()
+
+    arguments = ["persona", "calibrate", "persona.yaml", "turns.jsonl", "--test", "test.jsonl"]
+    done = [simeval(tmp_path, *arguments, *where) for where in (("--out", taken), ("--out", "t.json", "--json", taken))]
+
+    assert [each.returncode for each in done] == [2, 2]
+    assert all("this file is read by the same command; name another file" in each.stderr for each in done)
+    assert (tmp_path / taken).read_text() == before
+
+
+def test_turns_that_are_told_apart_whole_have_no_interval() -> None:
+    found = [LabelledTurn(text=f"t{n}", on_brand=n % 2 == 0, session=f"s{n}") for n in range(20)]
+
+    whole = separation(found, [1.0 if each.on_brand else 0.0 for each in found], threshold=0.5)
+
+    assert encode_separation(whole)["interval"] == [None, None]
+    assert "ROC-AUC 1.000 [no interval: no resample differs] on 20 turns of 20 sessions" in str(whole)
+
+
 def test_a_mistake_ends_the_command_with_2(tmp_path: Path) -> None:
     done = simeval(tmp_path, "persona", "calibrate", "none.yaml", "none.jsonl", "--out", "traits.json")
 

@@ -1,6 +1,8 @@
 """What scorers return: nothing of it disappears."""
 
+from collections import deque
 from dataclasses import dataclass
+from enum import Enum
 from math import isnan, nan
 from typing import Any
 
@@ -17,6 +19,10 @@ class Feedback(BaseModel):
     key: str
     score: float | None = None
     comment: str | None = None
+
+
+class Tone(Enum):
+    WARM = "warm"
 
 
 @dataclass
@@ -39,6 +45,8 @@ def parts(measured: object) -> dict[str, object]:
         ({"a": {"b": True, "c": None}}, {"a.b": True, "a.c": None}),
         ({"valid": True, "reason": "fits", "reasoning": {"a": "so"}}, {"valid": True}),
         ({"share": np.float32(0.5), "found": ["a", "b"]}, {"share": 0.5}),
+        ({"share": 0.5, "seen": deque(["a"])}, {"share": 0.5}),
+        ({"tone": Tone.WARM, "score": 1}, {"tone": "warm", "score": 1.0}),
         (Marks(0.5, "brisk"), {"style": 0.5, "label": "brisk"}),
     ],
 )
@@ -90,6 +98,10 @@ def test_the_reason_nearest_to_a_value_is_its_own() -> None:
         ({"claims": [], "reason": "none"}, "it returned a dict without a number, a boolean or a text"),
         ({"a.b": 1, "a": {"b": 2}}, "two of the values it returned are called 'a.b'; give each a name of its own"),
         ({1: 0.5, "1": 0.75}, "two of the values it returned are called '1'"),
+        ({"a": object(), "b": 1}, r"it returned an object that is no JSON \(object at \['a'\]\)"),
+        ({"b": 1, "a": [b"x"]}, r"\(bytes at \['a'\]\[0\]\)"),
+        ({"b": 1, "of": float}, r"\(type at \['of'\]\)"),
+        (Score(value=1.0, details={"a": object()}), r"\(object at \['a'\]\)"),
         ([{"key": "a", "score": 1}, {"key": "a", "score": 0}], "two of the values it returned are called 'a'"),
     ],
 )
@@ -105,6 +117,11 @@ def test_a_scorer_with_a_summary_may_keep_any_value_for_it() -> None:
 
     assert measured_of(kept) == ["a", "b"]
     assert isnan(kept.value)
+
+
+def test_what_is_kept_for_a_summary_is_json_too() -> None:
+    with pytest.raises(DefinitionError, match=r"scorer mine: it returned an object that is no JSON \(object\)"):
+        whole(object(), None, name="mine", keeps_any=True)
 
 
 def test_a_score_of_ones_own_is_taken_as_it_is() -> None:

@@ -191,6 +191,11 @@ async def test_a_program_answers_each_turn(tmp_path: Any) -> None:
         ("import sys; sys.exit('no database')", "exit status 1: no database"),
         ("pass", "it wrote nothing on its standard output"),
         ("print('{\"n\": 3}')", 'no text is found in its answer {"n": 3}'),
+        (
+            """print('{"reply": "Hi", "session": {"turn": 1}}')""",
+            'it names its session {"turn": 1}, which is no text and no number, and cannot be given back',
+        ),
+        ("""print('{"reply": "Hi", "session": null}')""", "Hi"),
     ],
 )
 async def test_what_a_program_writes_is_its_answer_or_why_there_is_none(

@@ -1,5 +1,7 @@
 """One answer held against a bar in a plain test."""
 
+from typing import Any
+
 import pytest
 
 from simeval.errors import DefinitionError
@@ -49,6 +51,17 @@ def test_a_number_needs_a_bar_and_a_path_has_to_lead_to_one() -> None:
         assert_result(RougeL(), output="a", reference="a")
     with pytest.raises(DefinitionError, match="set score to one: 'f1'"):
         assert_result(RougeL(), output="a", reference="a", score="nothing", at_least=0.1)
+
+
+@pytest.mark.parametrize(
+    "bars", [{"at_least": "3"}, {"at_least": float("nan")}, {"at_most": True}, {"at_least": 5, "at_most": 2}]
+)
+def test_a_bar_that_no_number_can_meet_is_refused_before_anything_is_measured(bars: dict[str, Any]) -> None:
+    measured: list[str] = []
+
+    with pytest.raises(DefinitionError, match="assert_result"):
+        assert_result(lambda output: measured.append(output), output="abc", **bars)
+    assert not measured
 
 
 def test_what_cannot_be_measured_is_no_failed_assertion() -> None:
