@@ -13,6 +13,9 @@ from .judge_agreement import agreement as agreement
 from .labels import Label as Label
 from .labels import draw_sample as draw_sample
 from .labels import read_labels as read_labels
+from .many_runs import ManyRuns as ManyRuns
+from .many_runs import compare_many as compare_many
+from .many_runs import encode_many as encode_many
 from .merging import merge as merge
 from .past_design import planned_from as planned_from
 from .saved_run import SavedExperiment as SavedExperiment

@@ -57,7 +57,8 @@ def compare(
     meets the `gate`. `margin` is the loss of a share that is tolerated, `alpha` the chance of a wrong finding.
 
     Which way a metric is better its scorer declares; `higher_is_better` and `lower_is_better` say it of those they
-    name. Raises DefinitionError for what cannot be compared.
+    name. Several candidates are compared by `simeval.analysis.compare_many`. Raises DefinitionError for what cannot be
+    compared.
     """
     require_share(margin, "margin")
     require_level(alpha, "alpha")

@@ -1,10 +1,12 @@
 """Several runs against one baseline: every requirement or metric of each, with one error rate over all of it."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from simeval.analysis.changes import WORST_FIRST, Change, finding_of
+from simeval.analysis.comparison import compare
 from simeval.analysis.comparison_report import (
     COLOURS,
     Comparison,
@@ -15,8 +17,11 @@ from simeval.analysis.comparison_report import (
     show_side,
     told_of,
 )
+from simeval.analysis.saved_run import Source, read_result
 from simeval.core.tables import render_table
 from simeval.core.terminal import PLAIN, Terminal, one_line
+from simeval.core.validation import require
+from simeval.errors import DefinitionError
 from simeval.evaluators.verdicts import show_share
 from simeval.stats.multiple import holm
 
@@ -56,6 +61,21 @@ class ManyRuns:
 
     def __str__(self) -> str:
         return many_text(self)
+
+
+def compare_many(baseline: Source, candidates: Sequence[Source], **options: Any) -> ManyRuns:
+    """Compare several runs with one baseline as `compare` does two, with its options, with one error rate over all.
+
+    Raises DefinitionError for fewer than two candidates, a run that is there twice, and what cannot be compared.
+    """
+    require(len(candidates) > 1, "compare_many", found=f"{len(candidates)} candidates", do="give two or more")
+    old = read_result(baseline, "baseline")
+    new = [read_result(each, f"candidate {place}") for place, each in enumerate(candidates, 1)]
+    twice = [each for each, times in Counter(each.run_id for each in [old, *new]).items() if times > 1]
+    if twice:
+        do = "give different runs: a run is not better or worse than itself"
+        raise DefinitionError("compare_many", found=f"two are run {twice[0]}", do=do)
+    return ManyRuns.of([compare(old, each, **options) for each in new])
 
 
 def many_text(many: ManyRuns, terminal: Terminal = PLAIN) -> str:

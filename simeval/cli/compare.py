@@ -9,7 +9,7 @@ from simeval.analysis.comparison import compare
 from simeval.analysis.comparison_html import write_comparison
 from simeval.analysis.comparison_markdown import change_part, comparison_markdown
 from simeval.analysis.comparison_report import Comparison, comparison_text, encode_comparison, noun_of, told_of
-from simeval.analysis.many_runs import ManyRuns, encode_many, many_text
+from simeval.analysis.many_runs import compare_many, encode_many, many_text
 from simeval.analysis.saved_run import SavedExperiment, SavedRun, Source, read_json, read_result
 from simeval.cli.output import reader, require_writable, show, status_of, write_json, write_markdown
 from simeval.core.markdown import Part, escaped
@@ -49,7 +49,7 @@ def _compare(
     old, *new = (read_result(document, where) for where, document in found.items())
     _require_different([old, *new], len(candidates) + 1)
     if len(new) > 1:
-        many = ManyRuns.of([compare(old, each, **options) for each in new])
+        many = compare_many(old, new, **options)
         show(many_text(many, terminal_of(reader(json_path), color)), json_path)
         write_json(json_path, encode_many(many))
         return PASSED if many.passed else NOT_PASSED

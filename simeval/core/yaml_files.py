@@ -43,6 +43,12 @@ class _Loader(yaml.SafeLoader):
             _require_readable(node, {})
         return node
 
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep=deep)
+        except ValueError as error:  # of a date that there is none of
+            raise yaml.constructor.ConstructorError(problem=str(error), problem_mark=node.start_mark) from error
+
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[str] = set()
         for key, _ in node.value:

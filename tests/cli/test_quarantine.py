@@ -78,3 +78,10 @@ def test_a_quarantine_needs_a_reason(tmp_path: Path) -> None:
 
     assert done.returncode == 2
     assert "reason" in done.stderr
+
+
+def test_a_day_that_no_calendar_has_is_told_with_its_line(tmp_path: Path) -> None:
+    status, said = run(tmp_path, "2026-13-45")
+
+    line = 1 + (SUITE + HELD % "2026-13-45").splitlines().index('    quarantine: {reason: "#81", until: 2026-13-45}')
+    assert (status, f"suite.yaml, line {line}: this is not YAML (month must be in 1..12)" in said) == (2, True)

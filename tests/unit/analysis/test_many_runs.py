@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from simeval.analysis.comparison import compare
-from simeval.analysis.many_runs import ManyRuns, encode_many, many_text
+from simeval.analysis.many_runs import ManyRuns, compare_many, encode_many, many_text
 from simeval.core.terminal import Terminal
+from simeval.errors import DefinitionError
 from simeval.stats.multiple import holm
 from tests.support.results import run, scenario, share
 
@@ -43,6 +44,27 @@ def test_what_the_correction_does_not_leave_is_unclear_and_says_so() -> None:
     assert [each.changes[0].finding for each in many.comparisons] == ["worse", "unclear", "not worse"]
     assert many.comparisons[1].changes[0].explanation.endswith("unclear, where Holm's correction counts all runs")
     assert not many.passed
+
+
+def test_runs_are_compared_as_two_are_and_corrected_over_all() -> None:
+    many = compare_many(BASELINE, [WORSE, SLIGHTLY, SAME], margin=0.1)
+
+    assert many == ManyRuns.of([compare(BASELINE, each, margin=0.1) for each in (WORSE, SLIGHTLY, SAME)])
+    assert [each.changes[0].finding for each in many.comparisons] == ["worse", "unclear", "not worse"]
+
+
+@pytest.mark.parametrize(
+    ("candidates", "said"),
+    [
+        ([], "compare_many: found '0 candidates'; give two or more"),
+        ([SAME], "found '1 candidates'"),
+        ([SAME, WORSE, SAME], "two are run same"),
+        ([WORSE, BASELINE], "a run is not better or worse than itself"),
+    ],
+)
+def test_runs_that_are_no_several_are_refused(candidates: Any, said: str) -> None:
+    with pytest.raises(DefinitionError, match=said):
+        compare_many(BASELINE, candidates)
 
 
 def test_all_candidates_must_meet_the_gate() -> None:
