@@ -174,7 +174,7 @@ def held_otherwise(path: tuple[str | int, ...], value: object) -> Callable[[dict
     ("change", "said"),
     [
         (held_otherwise(("models", "judge"), "another/judge"), "judge was 'another/judge' and is 'offline/judge'"),
-        (held_otherwise(("conditions", "scenarios", 0, "then", 0, "rubric"), {"1": "bad"}), "rubric was there"),
+        (held_otherwise(("conditions", "scenarios", 0, "then", 0, "rubric"), {"1": "bad"}), "rubric is gone"),
         (held_otherwise(("conditions", "scenarios", 0, "then", 0, "scorer"), "another"), "scorer was 'another'"),
     ],
 )

@@ -82,10 +82,13 @@ def test_without_await_it_is_not_run_inside_a_loop(backend: str, name: str) -> N
 def test_an_experiment_is_run_without_a_loop_as_with_one() -> None:
     engine = Engine(store=None, seed=1)
 
-    async def awaited() -> ExperimentResult:
-        return await engine.experiment(DATASET, str.upper, scorers=[turn_count], repetitions=2)
+    def shout(message: str) -> str:
+        return message.upper()
 
-    found = engine.experiment_sync(DATASET, str.upper, scorers=[turn_count], repetitions=2)
+    async def awaited() -> ExperimentResult:
+        return await engine.experiment(DATASET, shout, scorers=[turn_count], repetitions=2)
+
+    found = engine.experiment_sync(DATASET, shout, scorers=[turn_count], repetitions=2)
 
     assert found.answers == 4
     assert found.values == anyio.run(awaited).values

@@ -10,7 +10,7 @@ from simeval.errors import DefinitionError
 from tests.support.early_stopping import AT_90, SeededApp, engine, is_good, is_said, scenario
 
 pytestmark = pytest.mark.anyio
-OTHER_NUMBER = r"evaluators: \w+: min_trials was (10|nothing) and is 20 \(--min-trials\)"
+OTHER_NUMBER = r"evaluators: \w+: min_trials was (10|not set) and is 20 \(--min-trials\)"
 WRITTEN_THEN = (
     "ProportionEvaluator(significance_level=0.05, early_stopping=True, threshold=1.0, min_proportion=0.9, "
     "max_proportion=None, at_least=True)"
