@@ -1,6 +1,5 @@
 """Several runs against one baseline: every requirement or metric of each, with one error rate over all of it."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,7 +16,7 @@ from simeval.analysis.comparison_report import (
     show_side,
     told_of,
 )
-from simeval.analysis.saved_run import Source, read_result
+from simeval.analysis.saved_run import SavedExperiment, SavedRun, Source, read_result
 from simeval.core.tables import render_table
 from simeval.core.terminal import PLAIN, Terminal, one_line
 from simeval.core.validation import require
@@ -71,11 +70,18 @@ def compare_many(baseline: Source, candidates: Sequence[Source], **options: Any)
     require(len(candidates) > 1, "compare_many", found=f"{len(candidates)} candidates", do="give two or more")
     old = read_result(baseline, "baseline")
     new = [read_result(each, f"candidate {place}") for place, each in enumerate(candidates, 1)]
-    twice = [each for each, times in Counter(each.run_id for each in [old, *new]).items() if times > 1]
-    if twice:
-        do = "give different runs: a run is not better or worse than itself"
-        raise DefinitionError("compare_many", found=f"two are run {twice[0]}", do=do)
+    require_different([old, *new], "compare_many")
     return ManyRuns.of([compare(old, each, **options) for each in new])
+
+
+def require_different(runs: Sequence[SavedRun | SavedExperiment], where: str) -> None:
+    """Raise DefinitionError where two of these runs are one."""
+    ids = [run.run_id for run in runs]
+    twice = next((each for place, each in enumerate(ids) if each in ids[:place]), None)
+    if twice is not None:
+        what, which = ("both", "two") if len(ids) == 2 else ("two", "different")
+        do = f"give {which} runs: a run is not better or worse than itself"
+        raise DefinitionError(where, found=f"{what} are run {twice}", do=do)
 
 
 def many_text(many: ManyRuns, terminal: Terminal = PLAIN) -> str:

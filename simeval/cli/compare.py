@@ -9,8 +9,8 @@ from simeval.analysis.comparison import compare
 from simeval.analysis.comparison_html import write_comparison
 from simeval.analysis.comparison_markdown import change_part, comparison_markdown
 from simeval.analysis.comparison_report import Comparison, comparison_text, encode_comparison, noun_of, told_of
-from simeval.analysis.many_runs import compare_many, encode_many, many_text
-from simeval.analysis.saved_run import SavedExperiment, SavedRun, Source, read_json, read_result
+from simeval.analysis.many_runs import compare_many, encode_many, many_text, require_different
+from simeval.analysis.saved_run import Source, read_json, read_result
 from simeval.cli.output import reader, require_writable, show, status_of, write_json, write_markdown
 from simeval.core.markdown import Part, escaped
 from simeval.core.terminal import Color, terminal_of
@@ -44,10 +44,10 @@ def _compare(
         raise DefinitionError(
             "--html" if html_path else "--markdown", found=f"found {len(candidates)} candidates", do=do
         )
-    named = {f"baseline {baseline!r}": baseline, **{f"candidate {name!r}": name for name in candidates}}
-    found = {where: load_result(name, store, where) for where, name in named.items()}
-    old, *new = (read_result(document, where) for where, document in found.items())
-    _require_different([old, *new], len(candidates) + 1)
+    named = [(f"baseline {baseline!r}", baseline), *((f"candidate {name!r}", name) for name in candidates)]
+    found = [load_result(name, store, where) for where, name in named]
+    old, *new = (read_result(document, where) for document, (where, _) in zip(found, named, strict=True))
+    require_different([old, *new], "compare")
     if len(new) > 1:
         many = compare_many(old, new, **options)
         show(many_text(many, terminal_of(reader(json_path), color)), json_path)
@@ -57,19 +57,9 @@ def _compare(
     show(comparison_text(comparison, terminal_of(reader(json_path), color)), json_path)
     write_json(json_path, encode_comparison(comparison))
     if html_path is not None:
-        write_comparison(html_path, comparison, *found.values())
-    write_markdown(markdown_path, lambda: comparison_markdown(comparison, *map(read_page, found.values())))
+        write_comparison(html_path, comparison, *found)
+    write_markdown(markdown_path, lambda: comparison_markdown(comparison, *map(read_page, found)))
     return PASSED if comparison.passed else NOT_PASSED
-
-
-def _require_different(runs: Sequence[SavedRun | SavedExperiment], named: int) -> None:
-    """Raise DefinitionError where two of these runs, or two of what was named, are one."""
-    ids = [run.run_id for run in runs]
-    twice = next((each for place, each in enumerate(ids) if each in ids[:place]), None)
-    if twice is not None or len(ids) < named:
-        what = "both" if named == 2 else "two"
-        do = f"give {'two' if named == 2 else 'different'} runs: a run is not better or worse than itself"
-        raise DefinitionError("compare", found=f"{what} are run {twice or ids[-1]}", do=do)
 
 
 def load_baseline(name: str, store: str) -> Any:

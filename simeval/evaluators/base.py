@@ -151,8 +151,8 @@ class Evaluator(ABC):
         """Say in a sentence what was observed of what `label` names, and what is required."""
         if verdict.estimate is None:
             found = "not measured"
-        elif isinf(verdict.estimate):  # where it lies among the trials that have no value, and count as the worst
-            found = f"no finite {self.estimates} (too many conversations have no value)"
+        elif isinf(verdict.estimate):  # as where it lies among the trials without a value, which count as the worst
+            found = f"no finite {self.estimates} (too many conversations have no finite value)"
         else:
             found = f"{self.estimates} {self.show(verdict.estimate)}"
         return f"{label}: {found}; required: {self.show_bar().replace('≥', 'at least').replace('≤', 'at most')}"

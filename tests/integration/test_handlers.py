@@ -25,6 +25,8 @@ from tests.support.suites import Engine, good_app, scenario
 
 pytestmark = pytest.mark.anyio
 
+SEVEN: Any = 7  # no text
+
 
 class TestHandlers:
     @pytest.mark.parametrize("form", ["text", "pair", "response"])
@@ -142,7 +144,7 @@ class TestAppErrors:
 
     @pytest.mark.parametrize(
         ("answer", "kind"),
-        [((None, 1), "None as its answer"), (("hi", 1, 2), "a tuple of 3"), (AppResponse(7), "int as its answer")],  # type: ignore[arg-type]
+        [((None, 1), "None as its answer"), (("hi", 1, 2), "a tuple of 3"), (AppResponse(SEVEN), "int as its answer")],
     )
     async def test_what_is_no_answer_is_named(self, answer: Any, kind: str) -> None:
         result = await Engine(seed=1).evaluate(scenario(sample_size=2, max_turns=1), lambda message, state: answer)

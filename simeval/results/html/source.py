@@ -11,7 +11,7 @@ from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Trial
 from simeval.core.version import __version__
 from simeval.results.encoding import encode_experiment, encode_head, encode_scenario
 from simeval.results.html.charts import Node
-from simeval.results.rows import MOST_KEPT, Row, RowScore
+from simeval.results.rows import MOST_KEPT, Row
 
 if TYPE_CHECKING:  # results write themselves by what is here
     from simeval.results.experiment import ExperimentResult
@@ -106,7 +106,8 @@ class ExperimentSource:
         return self._labels
 
     def outlines(self, scenario: int) -> Sequence[Outline]:  # noqa: ARG002
-        return [Outline(index, self._results(index)) for index in range(self._result.answers)]
+        failed = {index: row.failure for index, row in self._rows.items()}
+        return [Outline(index, self._results(index), failed.get(index)) for index in range(self._result.answers)]
 
     def read(self, scenario: int, indexes: Sequence[int]) -> Iterable[Judgement]:  # noqa: ARG002
         return [replace(self._held[index], results=self._results(index)) for index in indexes if index in self._held]
@@ -126,10 +127,13 @@ class ExperimentSource:
     def _results(self, index: int) -> tuple[Score | Failure, ...]:
         concluded = (each.results[index] for each in self._result.expectations if index < len(each.results))
         row = self._rows.get(index)
-        return *concluded, *(_score(row.scores.get(name)) if row else UNNEEDED for name in self._measured)
+        return *concluded, *(_measured_on(row, name) if row else UNNEEDED for name in self._measured)
 
 
-def _score(found: RowScore | None) -> Score | Failure:
+def _measured_on(row: Row, name: str) -> Score | Failure:
+    if row.failure is not None:
+        return row.failure
+    found = row.scores.get(name)
     if found is None or found.value is None or isinstance(found.value, str):
         return UNNEEDED if found is None or found.failure is None else found.failure
     return Score(value=found.value, reasoning=found.comment)

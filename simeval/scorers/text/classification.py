@@ -147,6 +147,7 @@ class _Summary:
 
         places = {label: place for place, label in enumerate(classes)}
         self.classes, self.missing, self.seed, self.alpha = classes, missing, seed, alpha
+        self.level = f"{100 * (1 - 2 * alpha):.4g}%"
         self.examples = np.unique(np.array([example for example, _, _ in answered]), return_inverse=True)[1]
         self.actual = np.array([places[actual] for _, actual, _ in answered])
         self.predicted = np.array([places.get(predicted, NONE) for _, _, predicted in answered])
@@ -191,9 +192,7 @@ class _Summary:
             good = np.bincount(self.examples[of], weights=(self.actual == self.predicted)[of])
             found = korn_graubard(good[sizes > 0], sizes[sizes > 0], alpha=self.alpha)
             interval, how = (found.low, found.high), f"Korn-Graubard over {found.n_clusters} examples"
-        return Estimate(
-            value=right / n, n=n, interval=interval, method=f"{how}, {1 - 2 * self.alpha:.0%}{self.missing}"
-        )
+        return Estimate(value=right / n, n=n, interval=interval, method=f"{how}, {self.level}{self.missing}")
 
     def _resampled(self) -> dict[str, Estimate]:
         """Return the measures that are no shares."""
@@ -218,9 +217,7 @@ class _Summary:
             return Estimate(value=value, n=n, method=f"no interval: no draw differs{self.missing}")
         undefined = f" ({interval.n_undefined} undefined)" if interval.n_undefined else ""
         bounds = min(interval.low, value), max(interval.high, value)
-        return Estimate(
-            value=value, n=n, interval=bounds, method=f"{how}{undefined}, {1 - 2 * self.alpha:.0%}{self.missing}"
-        )
+        return Estimate(value=value, n=n, interval=bounds, method=f"{how}{undefined}, {self.level}{self.missing}")
 
 
 def _bared(text: str) -> list[str]:

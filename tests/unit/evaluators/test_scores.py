@@ -180,7 +180,7 @@ def test_a_time_that_never_ended_is_a_value() -> None:
     assert verdict.outcome == "fail"
     assert verdict.estimate == inf
     assert rule.tell("seconds", verdict) == (
-        "seconds: no finite median (too many conversations have no value); required: at most 2"
+        "seconds: no finite median (too many conversations have no finite value); required: at most 2"
     )
 
 

@@ -68,6 +68,12 @@ def test_shares_have_exact_intervals_with_the_n_they_rest_on() -> None:
     assert precision.method == "Clopper-Pearson, 90%"
 
 
+def test_the_level_that_is_told_is_that_of_the_interval() -> None:
+    found = SPAM.summarize(scored(SPAM, MAIL), alpha=0.001)["accuracy"]
+
+    assert (found.interval, found.method) == (clopper_pearson(17, 20, 0.001), "Clopper-Pearson, 99.8%")
+
+
 def test_the_positive_class_has_its_measures_under_short_names() -> None:
     found = SPAM.summarize(scored(SPAM, MAIL))
 
