@@ -41,7 +41,7 @@ def agree(
 
 
 def _agree(result: str, labels: Path | None, alpha: float, json_path: str | None, store: str, key: str | None) -> None:
-    require_writable(json_path, read=(result, labels))
+    require_writable(json_path, read=(result, labels, store))
     document = load_result(result, store, f"result {result!r}")
     report = agreement(document, labels or _stored_labels(document, store, key), alpha=alpha)
     show(report, json_path)
@@ -76,7 +76,7 @@ def _stored_labels(document: Any, store: str, key: str | None) -> list[Label]:
 
 
 def _draw(result: str, sample: int, out: Path, seed: int | None, store: str) -> None:
-    require_writable(str(out), read=(result,))
+    require_writable(str(out), read=(result, store))
     run = load_run(load_result(result, store, f"result {result!r}"))
     rows, trials = draw_sample(run, sample, seed=run.seed if seed is None else seed)
     write_sample(rows, out)

@@ -38,7 +38,7 @@ def _compare(
     **options: Any,
 ) -> int:
     for path in (json_path, html_path, markdown_path):
-        require_writable(path, read=(baseline, *candidates))
+        require_writable(path, read=(baseline, *candidates, store))
     if len(candidates) > 1 and (html_path or markdown_path):
         do = "leave it out, or compare the runs two by two"
         raise DefinitionError(

@@ -72,7 +72,7 @@ def _import(
     fit_users: bool,
 ) -> int:
     target = _target(files, out, name)
-    require_writable(str(target))
+    require_writable(str(target), read=(store,))
     users_target = _users_target(target) if fit_users else None
     logs = [import_log(path, format=format, name=name) for path in files]
     dataset = logs[0].dataset

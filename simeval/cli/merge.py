@@ -28,7 +28,7 @@ def merge_runs(
 
     def work() -> int:
         for path in (json_path, junit_path, html_path):
-            require_writable(path)
+            require_writable(path, read=(store, *runs))
         with ExitStack() as open_stores:
             into = open_stores.enter_context(closing(open_database(store)))
             sources = [_found(each, into, open_stores) for each in runs]

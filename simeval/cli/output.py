@@ -98,12 +98,15 @@ def write_text(path: str, text: str) -> None:
         raise StoreError(path, problem=str(error.strerror)) from error
 
 
-def require_writable(path: str | None, *, read: Iterable[str | Path | None] = ()) -> None:
-    """Raise before the run where its report could not be written after it, or would stand where something is `read`."""
+def require_writable(path: str | None, *, read: Iterable[object] = ()) -> None:
+    """Raise before the run where its report could not be written after it, or would stand where something is `read`.
+
+    Only texts and paths among these are files.
+    """
     if path is None or path == "-":
         return
     target = Path(path)
-    if target.exists() and any(each and Path(each).exists() and target.samefile(each) for each in read):
+    if any(_is_same(target, Path(each)) for each in read if each and isinstance(each, str | Path)):
         do = "name another file for what is written"
         raise DefinitionError(f"report {path!r}", found="this file is read by the same command", do=do)
     is_new = not target.exists()
@@ -117,3 +120,8 @@ def require_writable(path: str | None, *, read: Iterable[str | Path | None] = ()
             found=f"it cannot be written ({error.strerror})",
             do="check the path, or its permissions",
         ) from error
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Return whether two paths are one file, whether it is there or not."""
+    return one.absolute() == other.absolute() or (one.exists() and other.exists() and one.samefile(other))

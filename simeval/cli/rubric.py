@@ -23,7 +23,7 @@ def show_rubrics(
 
     def listed() -> int:
         loaded = load_suite(suite)
-        require_writable(json_path)
+        require_writable(json_path, read=(suite,))
         settings = loaded.settings.overridden({**overrides(context), "escalate": None})  # the first judge writes them
         engine = Engine(judge_model, settings=settings)
         found = anyio.run(lambda: engine.rubrics(loaded, write=write))

@@ -77,9 +77,9 @@ class _Reports:
     lines: Mapping[str, Line] = field(default_factory=dict)
     baseline: "Baseline | None" = None
 
-    def require_writable(self) -> None:
+    def require_writable(self, read: Sequence[object]) -> None:
         for path in (self.json_path, self.junit_path, self.html_path, self.markdown_path, self.sarif_path):
-            require_writable(path)
+            require_writable(path, read=read)
         if self.sarif_path and not self.lines:
             found = "found no attack that stands in a file"
             raise DefinitionError("--sarif", found=found, do="run a suite file that has one (attack:)")
@@ -165,8 +165,9 @@ def run_suite(
             loaded, cast = read_suite(suite, Cast(app, judge_model, user_model), only_named, samples)
             handler = app_of(cast.app)
             reports = replace(reports, lines=loaded.lines)
-            reports.require_writable()
             settings = loaded.settings.overridden(overrides(context)).overridden(_on_ray(context, address, actors))
+            files = (suite if isinstance(suite, str) else None, baseline, against, plan_from, settings.store)
+            reports.require_writable(read=files)
             loaded = _not_passed(loaded, settings) if rerun else loaded
             loaded = _planned(loaded, plan_from, samples, settings) if plan_from else loaded
             if against is not None:

@@ -36,7 +36,7 @@ def list_runs(store: str, wanted: WantedRuns) -> int:
 
     def work(database: Database) -> None:
         conditions = dict(map(_condition, wanted.where))
-        require_writable(wanted.json_path)
+        require_writable(wanted.json_path, read=(store,))
 
         def is_wanted(run: RunSummary) -> bool:
             found = {**run.metadata, **{name: getattr(run, name) for name in OF_A_RUN}}

@@ -82,9 +82,11 @@ def score_file(
             *(_expectation(each, made, _median, "--median") for each in medians),
         ]
         made += [each.scorer for each in expected if isinstance(each.scorer, Scorer) and each.scorer not in made]
+        settings = DEFAULTS.overridden(overrides(context))
         for path in (json_path, html_path):
-            require_writable(path, read=(file, then, against, chosen.get("persona"), chosen.get("traits")))
-        engine = Engine(judge_model, settings=DEFAULTS.overridden(overrides(context)))
+            files = (file, then, against, chosen.get("persona"), chosen.get("traits"), settings.store)
+            require_writable(path, read=files)
+        engine = Engine(judge_model, settings=settings)
         dataset = _dataset(file, engine.settings.store, format, recorded, outputs, feedback)
         if against is not None:
             _require_pairs([each for each in (file, Path(against)) if _is_run(each)], engine.settings.store)

@@ -45,8 +45,8 @@ def _select(
     with redirect_stdout(sys.stderr) if json_path == "-" else nullcontext():
         loaded, cast = read_suite(suite, Cast(None, judge_model, user_model), only_named, samples)
         handlers = [app_of(each) for each in apps]
-        require_writable(json_path)
         settings = loaded.settings.overridden(overrides(context))
+        require_writable(json_path, read=(suite, settings.store))
         engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
         found = anyio.run(_found, engine, loaded, handlers)
     show(str(found), json_path)

@@ -66,7 +66,7 @@ def show_run(store: str, run: str, written: Written, wanted: Wanted, rows: Mappi
             show_rows(database, run_id, WantedRows(**found))
             return
         for path in (json_path, written.html_path, written.markdown_path):
-            require_writable(path)
+            require_writable(path, read=(store, written.baseline))
         if json_path is not None:
             write_json(json_path, runs.document(run_id))
         if written.html_path is not None:

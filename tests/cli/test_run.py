@@ -183,6 +183,17 @@ def test_a_reader_that_has_gone_costs_no_verdict_and_no_report(folder: Path, pat
     assert path == "-" or json.loads((folder / path).read_text())["outcome"] == "pass"
 
 
+@pytest.mark.parametrize(
+    ("option", "path"), [("--json", "suite.yaml"), ("--html", "./suite.yaml"), ("--junit", "runs.db")]
+)
+def test_a_report_is_not_written_over_what_is_read(folder: Path, option: str, path: str) -> None:
+    done = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--store", "runs.db", option, path)
+
+    assert (done.returncode, "this file is read by the same command" in done.stderr) == (2, True)
+    assert (folder / "suite.yaml").read_text() == SUITE
+    assert not (folder / "runs.db").exists()
+
+
 def test_failed_conversations_are_offered_where_there_are_some(folder: Path) -> None:
     met = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--samples", "5")
     crashed = simeval(folder, "run", "suite.yaml", "--app", "shop:crashes")
