@@ -8,6 +8,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # of every command; set before NumPy is loaded
+
 import pytest
 import tqdm
 from hypothesis import settings

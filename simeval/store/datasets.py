@@ -1,6 +1,5 @@
 """The datasets of a database: saved by name and version, read back a page at a time."""
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from simeval.store.backends.base import Row
 from simeval.store.database import Database
 from simeval.store.rows import row
 from simeval.store.schema import DATASET_TAGS, DATASETS, EXAMPLES, METADATA
-from simeval.store.text_encoding import as_written, is_storable, to_json
+from simeval.store.text_encoding import as_written, from_json, is_storable, to_json
 
 PAGE = 200  # examples that are read at once
 BATCH = 500  # examples that are written at once, at most
@@ -72,7 +71,7 @@ class Datasets:
             kind=found["kind"],
             size=found["size"],
             version=found["version"],
-            columns=tuple(json.loads(found["columns"])),
+            columns=tuple(from_json(found["columns"])),
             source=partial(self._examples, name, found["version"], found["size"]),
             recorded=bool(found["recorded"]),
         )
@@ -136,7 +135,7 @@ def _rows(connection: Connection, *, query: Select[Any]) -> Sequence[Mapping[Any
 
 def _example(found: Mapping[Any, Any]) -> Example:
     written = as_written(found)
-    texts = {name: json.loads(written[name]) for name in _TEXTS if written[name] is not None}
+    texts = {name: from_json(written[name]) for name in _TEXTS if written[name] is not None}
     return decode_example({"id": written["example_id"], "split": written["split"], **texts})
 
 

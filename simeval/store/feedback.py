@@ -17,7 +17,7 @@ from simeval.core.row_files import json_objects
 from simeval.errors import DefinitionError, StoreError
 from simeval.store.database import Database
 from simeval.store.schema import DATASETS, EXAMPLES, FEEDBACK, RUNS, SCENARIOS, TRIALS
-from simeval.store.text_encoding import as_written, exact_values, storable
+from simeval.store.text_encoding import as_written, exact_values, from_json, storable
 
 Columns = dict[str, Any]
 
@@ -198,7 +198,7 @@ def _row(feedback: Feedback, place: Columns) -> Columns:
     if feedback.score is not None:
         found["score"] = float(feedback.score)
     if feedback.score is not None and type(feedback.score) is not float:
-        exact = json.loads(found["exact"]) if found["exact"] else {}
+        exact = from_json(found["exact"]) if found["exact"] else {}
         found["exact"] = json.dumps({**exact, "score": json.dumps(feedback.score)})
     return found
 
@@ -228,7 +228,7 @@ def _feedback(found: Mapping[Any, Any], places: _Places) -> Feedback:
         **texts,
         key=written["key"],
         feedback_id=written["feedback_id"],
-        score=json.loads(exact["score"]) if "score" in exact else found["score"],
+        score=from_json(exact["score"]) if "score" in exact else found["score"],
         scenario=places.titles(written["run_id"])[written["scenario"]] if written["run_id"] else "",
         trial=written["trial"],
         inclusion=found["inclusion"],

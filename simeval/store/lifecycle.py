@@ -1,6 +1,5 @@
 """The life of a run in a store: its attempts begin, give signs of life, and end."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -21,7 +20,7 @@ from simeval.store.journal import RunResult
 from simeval.store.owners import describe, host_of, is_alive, new_owner, process_of
 from simeval.store.rows import result_row, row, rows_of_conversations, scenario_rows, verdict_rows
 from simeval.store.schema import ATTEMPTS, RUNS, SCENARIOS, STARTS, TRIALS, VERDICTS
-from simeval.store.text_encoding import storable, to_json
+from simeval.store.text_encoding import from_json, storable, to_json
 
 
 @dataclass(slots=True)
@@ -190,7 +189,7 @@ def _set(connection: Connection, run_id: str, values: Mapping[str, Any], exact: 
     """Change values of a run, of which `exact` keeps what its columns cannot hold."""
     new = storable(values)
     if "exact" in new and exact:
-        new["exact"] = to_json({**json.loads(exact), **json.loads(new["exact"])})
+        new["exact"] = to_json({**from_json(exact), **from_json(new["exact"])})
     connection.execute(update(RUNS).where(RUNS.c.run_id == run_id).values(new))
 
 

@@ -1,6 +1,5 @@
 """Runs side by side: what their scenarios are called, and what became of each requirement in one run after another."""
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from simeval.core.serialization import Json
 from simeval.errors import DefinitionError
 from simeval.store.database import Database
 from simeval.store.schema import RUNS, SCENARIOS, VERDICTS
+from simeval.store.text_encoding import from_json
 
 MOST_TITLES = 30  # of a run: by the first of its scenarios it is told which suite it is of
 
@@ -75,7 +75,7 @@ class Overview:
         return {
             (title, expectation["label"], verdict["evaluator"]): verdict["bar"]
             for title, result in rows
-            for expectation in json.loads(result or "{}").get("expectations", ())
+            for expectation in from_json(result or "{}").get("expectations", ())
             for verdict in expectation["verdicts"]
             if verdict.get("bar")
         }

@@ -17,7 +17,7 @@ from simeval.core.serialization import decode_message
 from simeval.core.trial import Failure, Score, Trial, TrialConversation
 from simeval.core.usage import Usage, merged
 from simeval.store.schema import ATTEMPTS, CONTROLS, CUTS, MESSAGES, RUBRICS, SCORES, STARTS, TRIALS
-from simeval.store.text_encoding import as_written, exact_values
+from simeval.store.text_encoding import as_written, exact_values, from_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,11 @@ def read_conversations(
         key = (scenario, index)
         conversation = Conversation(
             messages=tuple(messages.get(key, ())),
-            writing_style=None if style is None else json.loads(style),
+            writing_style=None if style is None else from_json(style),
             ended=ended,
         )
         failure = read_failure(stage, error, cause, exact)
-        of_example = {} if example is None else json.loads(example)
+        of_example = {} if example is None else from_json(example)
         found[key] = TrialConversation(Trial(scenario, index, seed), conversation, failure, of_example)
     return found
 
@@ -76,7 +76,7 @@ def read_failure(stage: Any, error: str, cause: str, exact: str | None) -> Failu
 def read_number(number: float, exact: str | None) -> float:
     """Return the number in the column `value` of a row of scores, as it was measured."""
     odd = {} if exact is None else exact_values(exact)
-    found: float = json.loads(odd["value"]) if "value" in odd else number
+    found: float = from_json(odd["value"]) if "value" in odd else number
     return found
 
 
@@ -90,7 +90,7 @@ def read_scores(connection: Connection, run_id: str, *, part: Part | None = None
             odd = exact_values(exact)
             reasoning, details = odd.get("reasoning", reasoning), odd.get("details", details)
         found[scenario, index][expectation] = Score.of(
-            read_number(number, exact), reasoning=reasoning, details=None if details is None else json.loads(details)
+            read_number(number, exact), reasoning=reasoning, details=None if details is None else from_json(details)
         )
     return dict(found)
 
@@ -130,7 +130,7 @@ def find_text(connection: Connection, run_id: str, text: str) -> set[TrialKey]:
 def _readable(text: str) -> str:
     """Return a text for a search; JSON of tool calls as it is read, not with its letters as numbers."""
     if text.startswith("[{") and "\\u" in text:
-        text = json.dumps(json.loads(text), ensure_ascii=False)
+        text = json.dumps(from_json(text), ensure_ascii=False)
     return text.casefold()
 
 
@@ -156,13 +156,13 @@ def _start(found: Mapping[str, Any]) -> Start:
     trial = Trial(found["scenario"], found["trial"], 0)
     if found["said"] is None:
         return Start(trial)
-    return Start(trial, tuple(decode_message(each) for each in json.loads(found["said"])), found["state"])
+    return Start(trial, tuple(decode_message(each) for each in from_json(found["said"])), found["state"])
 
 
 def read_rubrics(connection: Connection, run_id: str) -> dict[str, Mapping[str, str]]:
     """Return the levels of a run's rubrics, by their keys."""
     rows = connection.execute(select(RUBRICS).where(RUBRICS.c.run_id == run_id)).mappings()
-    return {row["key"]: json.loads(as_written(row)["levels"]) for row in rows}
+    return {row["key"]: from_json(as_written(row)["levels"]) for row in rows}
 
 
 def read_controls(connection: Connection, run_id: str) -> dict[str, ControlRecord]:
@@ -190,7 +190,7 @@ def read_spent(connection: Connection, run_id: str) -> tuple[float, Mapping[str,
     rows = connection.execute(select(*columns).where(ATTEMPTS.c.run_id == run_id).order_by(ATTEMPTS.c.started))
     seconds, usage = 0.0, dict[str, Usage]()
     for more_seconds, more_usage in rows:
-        more = {role: Usage(**each) for role, each in json.loads(more_usage).items()}
+        more = {role: Usage(**each) for role, each in from_json(more_usage).items()}
         seconds, usage = seconds + more_seconds, dict(merged(usage, more))
     return seconds, usage
 
@@ -222,8 +222,8 @@ def _message(
         content=content,
         started=None if started is None else datetime.fromisoformat(started),
         seconds=nan if seconds is None else seconds,
-        tool_calls=() if calls is None else tuple(json.loads(calls)),
-        metadata={} if metadata is None else json.loads(metadata),
+        tool_calls=() if calls is None else tuple(from_json(calls)),
+        metadata={} if metadata is None else from_json(metadata),
     )
 
 

@@ -1,6 +1,5 @@
 """The runs of a database: found, listed, read back, deleted."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -39,7 +38,7 @@ from simeval.store.reading import (
 )
 from simeval.store.run_summaries import RunSummary, ScenarioProgress, Status, estimate_of
 from simeval.store.schema import ATTEMPTS, JUDGEMENTS, METADATA, RUNS, SCENARIOS, TRIALS
-from simeval.store.text_encoding import as_written
+from simeval.store.text_encoding import as_written, from_json
 
 LAST = "last"
 LISTED_AT_ONCE = 50  # runs that are read together
@@ -95,7 +94,7 @@ class Runs:
     def labels(self, run_id: str) -> list[list[str]]:
         """Return what the scores of each scenario are called, by their positions."""
         return self._database.read(
-            lambda connection: [json.loads(each["labels"]) for each in _rows(connection, run_id, "labels")]
+            lambda connection: [from_json(each["labels"]) for each in _rows(connection, run_id, "labels")]
         )
 
     def rubrics(self, run_id: str) -> Mapping[str, Mapping[str, str]]:
@@ -151,7 +150,7 @@ class Runs:
             run_id=run_id,
             seed=int(run["seed"]),
             started=datetime.fromisoformat(run["started"]),
-            definition=json.loads(run["definition"]),
+            definition=from_json(run["definition"]),
             seconds=seconds,
             usage=usage,
             owner=describe(run["owner"]) if self._is_owned(run) else "",
@@ -196,7 +195,7 @@ class Runs:
     def _summary(self, run: Mapping[str, Any]) -> RunSummary:
         is_interrupted = run["status"] == "running" and not self._is_running(run)
         status = "interrupted" if is_interrupted else run["status"]
-        head: Json = json.loads(run["result"] or "{}")
+        head: Json = from_json(run["result"] or "{}")
         dataset = head.get("dataset") or {}
         return RunSummary(
             run_id=run["run_id"],
@@ -220,10 +219,10 @@ class Runs:
         run = _row(connection, run_id)
         if run["status"] == "running":
             return _begun(connection, run, is_going=self._is_running(run))
-        result: Json = json.loads(run["result"])
+        result: Json = from_json(run["result"])
         if "metrics" in result:
             return result
-        return {**result, "scenarios": [json.loads(row["result"]) for row in _rows(connection, run_id)]}
+        return {**result, "scenarios": [from_json(row["result"]) for row in _rows(connection, run_id)]}
 
 
 def _summaries(connection: Connection, query: Any) -> Sequence[Mapping[Any, Any]]:
@@ -324,7 +323,7 @@ def _begun(connection: Connection, run: Mapping[str, Any], *, is_going: bool) ->
             "sample_size": row["sample_size"],
             "trials": each.finished,
             "expectations": [
-                {"label": label, "outcome": "inconclusive", "verdicts": []} for label in json.loads(row["labels"])
+                {"label": label, "outcome": "inconclusive", "verdicts": []} for label in from_json(row["labels"])
             ],
         }
         for row, each in zip(_rows(connection, run_id), _progress(connection, run_id), strict=True)
@@ -360,12 +359,12 @@ def _trials(connection: Connection, run_id: str, part: Part, measures: int) -> l
 def _document(connection: Connection, run: Mapping[str, Any]) -> Json:
     run_id = run["run_id"]
     held, scores = read_conversations(connection, run_id), read_scores(connection, run_id)
-    result: Json = json.loads(run["result"])
+    result: Json = from_json(run["result"])
     if "metrics" in result:
         return {**result, "answered": _answered(connection, result, held, scores)}
     scenarios: list[Json] = []
     for row in _rows(connection, run_id):
-        scenario: Json = json.loads(row["result"])
+        scenario: Json = from_json(row["result"])
         labels = [expectation["label"] for expectation in scenario["expectations"]]
         scenario["conversations"] = [
             encode_trial(held[key].trial, held[key].conversation, _by_label(scores.get(key, {}), labels))
@@ -382,7 +381,7 @@ def _answered(
     """Return what was answered in an experiment, with its example and what was measured, in the dataset's order."""
     run_id = result["run_id"]
     row = connection.execute(select(SCENARIOS).where(SCENARIOS.c.run_id == run_id)).mappings().one()
-    labels = json.loads(as_written(row)["labels"])
+    labels = from_json(as_written(row)["labels"])
     keys, times = result["examples"]["keys"], result["dataset"]["repetitions"]
     return [
         {

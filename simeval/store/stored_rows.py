@@ -1,6 +1,5 @@
 """The rows of a run that has ended, read from its store a part at a time."""
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +16,7 @@ from simeval.store.peoples_feedback import said_by_people
 from simeval.store.reading import Part, read_measured
 from simeval.store.runs import Runs
 from simeval.store.schema import SCENARIOS, TRIALS
-from simeval.store.text_encoding import as_written
+from simeval.store.text_encoding import as_written, from_json
 
 READ_AT_ONCE = 200  # trials
 
@@ -105,7 +104,7 @@ def _scenarios(connection: Connection, *, run_id: str, head: Json) -> list[_Scen
     measured, dataset = head.get("scorers", []), head.get("dataset") or {}
     found = []
     for row in map(as_written, rows.mappings()):
-        labels = tuple(json.loads(row["labels"]))
+        labels = tuple(from_json(row["labels"]))
         size, end = counts.get(row["scenario"], (0, 0))
         if not dataset:  # what was finished beside the trials that verdicts rest on is left out
             end = head["scenarios"][row["scenario"]]["trials"]
