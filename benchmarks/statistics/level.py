@@ -41,7 +41,7 @@ def exact_levels() -> str:
         good = 0.7 if p0 == 0.5 else (p0 + 1) / 2 if p0 < 0.9 else p0 + 0.9 * (1 - p0)
         for n_max, min_trials in product(SIZES, MIN_TRIALS):
             rule = ProportionEvaluator(min_proportion=p0, significance_level=ALPHA, min_trials=min_trials)
-            plan, verdict = rule.plan(n_max, stop="unlikely"), rule.plan(n_max, stop="verdict")
+            plan, verdict = rule.plan(n_max, stop="fewest"), rule.plan(n_max, stop="verdict")
             fixed = fixed_test(n_max, p0, good, alpha=ALPHA)
             at_bar, at_good = plan.characteristics(p0), plan.characteristics(good)
             rows.append(
@@ -151,7 +151,7 @@ async def measured_levels(scenarios: int, p0: float, n_max: int, min_trials: int
             ]
         )
     rule = ProportionEvaluator(min_proportion=p0, significance_level=ALPHA, min_trials=min_trials)
-    exact = rule.plan(n_max, stop="unlikely").characteristics(p0)
+    exact = rule.plan(n_max, stop="fewest").characteristics(p0)
     rows.append(["exact", f"{exact.prob_pass:.4f}", f"{exact.prob_fail:.4f}", f"{exact.expected_n:.1f}", ""])
     headers = ("in flight", "wrong pass [95%]", "wrong fail [95%]", "mean n", "ended early")
     return render_table(headers, rows, widths=())

@@ -96,7 +96,7 @@ def by_threshold() -> list[Rule]:
 
 def ours(n_max: int) -> Gate:
     """Return our gate, whose design knows both figures exactly."""
-    plan = ProportionEvaluator(min_proportion=BAR, significance_level=0.05).plan(n_max, stop="unlikely")
+    plan = ProportionEvaluator(min_proportion=BAR, significance_level=0.05).plan(n_max, stop="fewest")
 
     def walk(rate: float) -> tuple[float, float]:
         found = plan.characteristics(rate)

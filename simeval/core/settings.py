@@ -350,7 +350,7 @@ class Settings:
         """What ends a scenario; where only a proven fail matters, a proven side. None: a gate, where that tells."""
         if self.stop == "reachable":
             return None
-        return self.stop or ("unlikely" if self.gate == "pass" else "verdict")
+        return self.stop or ("fewest" if self.gate == "pass" else "verdict")
 
     @property
     def retry(self) -> RetryConfig:

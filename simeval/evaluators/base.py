@@ -1,11 +1,11 @@
 """The evaluator: a requirement on the scores of many trials, and the parts that evaluators share."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, isinf, isnan
-from typing import Literal, Self, overload
+from typing import Final, Literal, Self, get_args, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,10 @@ from simeval.evaluators.stopping import Counted, FixedSampleTest, RunningTest, S
 from simeval.stats import binomial, open_ended
 from simeval.stats.multiple import joint_level
 from simeval.stats.open_ended import open_design
-from simeval.stats.optimal import optimal_design
+from simeval.stats.optimal import FEWEST, STRICT, Promise, optimal_design
 from simeval.stats.sequential import Design, design
+
+_PROMISES: Final[Mapping[str | None, Promise]] = {"fewest": FEWEST, "unlikely": STRICT}
 
 Cut = tuple[Literal[">=", "<=", ">", "<"], float]  # a score is good on this side of this value
 
@@ -120,8 +122,8 @@ class Evaluator(ABC):
     def running_test(self, n_max: int, *, stop: StopAt | None = None) -> RunningTest:  # noqa: ARG002
         """Return the way of this requirement through at most `n_max` trials of a scenario.
 
-        `stop` says what ends it before: "unlikely", also that a pass has become unlikely; "gate", that none can be
-        reached any more; "verdict", only a proven side; without a value the evaluator decides between these two.
+        `stop` says what ends it before: "fewest" and "unlikely", also that a pass has become unlikely; "gate", that
+        none can be reached any more; "verdict", only a proven side; without a value it is one of the last two.
         """
         return FixedSampleTest(self.describe(), n_max, self.evaluate)
 
@@ -289,28 +291,30 @@ class ShareEvaluator(Evaluator):
     def plan(self, n_max: int, *, stop: StopAt | None = None) -> Design:
         """Return the sequential design of at most `n_max` trials.
 
-        Without `stop`, or with "unlikely", it is a gate, unless that could not tell an app that always fails: where
-        a pass is out of reach at once, or after a first miss, a run goes on until a side is proven, whatever
-        `min_trials` is. With "unlikely" the gate is the one that takes the fewest trials on average.
+        Without `stop`, with "fewest" or "unlikely", it is a gate, unless that could not tell an app that always
+        fails: where a pass is out of reach at once, or after a first miss, a run goes on until a side is proven,
+        whatever `min_trials` is. With "fewest" the gate is the one that takes the fewest trials on average; with
+        "unlikely", the one that does while it keeps more power.
         """
         kind = open_design if self.early_stopping == "anytime" else design
         make: Callable[..., Design] = partial(kind, self.required_share, n_max, alpha=self.alpha)
         at_once = make(stop="verdict" if stop == "verdict" else "gate")
         worst = at_once.infer(*at_once.ending_of(good=False)).p_fail
         tells = at_once.can_pass and (stop in ("gate", "verdict") or worst <= self.alpha)
-        if stop == "unlikely" and tells and self.early_stopping != "anytime":
+        if stop in _PROMISES and tells and self.early_stopping != "anytime":
             return optimal_design(
                 self.required_share,
                 n_max,
                 alpha=self.alpha,
                 min_trials=self.first_verdict,
                 expected=self.expected_rate,
+                promise=_PROMISES[stop],
             )
         return make(stop=at_once.stop if tells else "verdict", min_trials=self.first_verdict)
 
     def running_test(self, n_max: int, *, stop: StopAt | None = None) -> RunningTest:
         require_size(n_max, f"{type(self).__name__}.running_test: n_max")
-        require_one_of(stop, (None, "unlikely", "gate", "verdict"), f"{type(self).__name__}.running_test: stop")
+        require_one_of(stop, (None, *get_args(StopAt)), f"{type(self).__name__}.running_test: stop")
         if self.early_stopping is not False:
             plan = self.plan(n_max, stop=stop)
             return SequentialTest(self.describe(), plan, self, self.method(plan))

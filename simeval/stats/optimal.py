@@ -20,40 +20,71 @@ Statist. 19 (Bayes stopping); J. Kiefer and L. Weiss (1957), "Some properties of
 ratio tests", Ann. Math. Statist. 28.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 from scipy.special import expit, logit
 
 from simeval.core.arrays import Floats
 from simeval.stats.sequential import Design, design
-from simeval.stats.stopping_game import Bounds, Game, Prices, Stops, log_average
+from simeval.stats.stopping_game import Bounds, Game, Prices, Stops, log_average, log_mean
 
-LOSS = 0.001  # of power, at most, against the spending design, at every rate above the bar
 LARGEST = 1_000  # trials; a larger design is that of spending
 _POWERS = np.array([0.1, 0.25, 0.45, 0.65, 0.8, 0.9, 0.95, 0.98, 0.99, 0.997])  # of spending, where power is held
-_HELD = 0.9  # of the loss, at those rates, so that those between them keep to it too
+_BESIDE = (0.85, 1.0)  # of power: the average has its place before the rate with so much, with which it shares a price
 _ODDS = np.linspace(0.04, 8, 200)  # rates above the bar, by what is added to the logarithm of its odds
+_CHECKED = np.linspace(0.01, 8, 800)  # the same, where a design is counted anew
+_BETWEEN = 1e-6  # of power, by which a rate between those may lose more
 _ROUNDS, _NARROWER = 6, 0.55  # of the search for the prices, each on a narrower grid
 _WIDTHS = (0.5, 0.15, 0.05, 0.02)  # of the grids on which designs are tried that keep level and power
 _STEPS, _PATIENCE = 20, 6  # at most, and without a better design
-_NEAR = 0.005  # of the bound: near enough
+_NEAR = 0.005  # of the bound: no further step is looked for
+_NEAR_ENOUGH = 0.03  # of the bound: no other game is tried
 _DEARER, _DEAREST = 3.0, 1000.0  # times its price is what a broken promise costs in the search, and at last
 _ROUNDING = 1e-11  # of the level, by which sums of many chances may be wrong
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a design keeps of the power of spending, and for whom it saves trials.
+
+    At no rate above the bar is a pass less likely by more than `loss`, and on average over them by no more than
+    `mean_loss`. Of both the search uses the first share of `held` at the rates where it looks, or the next where a rate
+    between them would lose too much. Trials are counted for all true rates alike, but for the share `good`, which
+    counts for a good app.
+    """
+
+    loss: float
+    mean_loss: float | None
+    held: Sequence[float]
+    good: float
+
+
+FEWEST = Promise(loss=0.01, mean_loss=0.001, held=(0.97, 0.9), good=0.1)
+"""One point of power at most, a tenth of a point on average: `--stop fewest`."""
+STRICT = Promise(loss=0.001, mean_loss=None, held=(0.9,), good=0.0)
+"""A tenth of a point at any rate: `--stop unlikely`, the only one in versions before."""
 
 
 @dataclass(frozen=True)
 class OptimalDesign(Design):
     """A design at whose gate a run also ends where a pass has become unlikely: all of its stops bind.
 
-    `within[n]` is the largest number of failures in n trials with which a run goes on. No test with this n_max and this
-    level has a smaller `average_n` than `least_n`, unless it loses more power than nine tenths of `LOSS` somewhere.
-    Where a rate was `expected`, trials near it weighed more: that is all that it changes.
+    `within[n]` is the largest number of failures in n trials with which a run goes on. Where trials are counted as
+    `promise` says, and most near a rate that was `expected`, no test with this n_max and this level takes fewer than
+    `least_n` on average, unless it loses more power somewhere than the share of `loss` that was held.
     """
 
     least_n: float
+    promise: Promise
     expected: float | None = None
+
+    @property
+    def over_least(self) -> float:
+        """The share by which its trials, counted in that way, lie above the least of any test."""
+        return average_n(self, self.expected, self.promise.good) / self.least_n - 1
 
     @property
     def end_points(self) -> list[tuple[int, int]]:
@@ -104,38 +135,78 @@ class OptimalDesign(Design):
 
 @lru_cache(maxsize=256)
 def optimal_design(
-    p0: float, n_max: int, *, alpha: float, min_trials: int = 1, expected: float | None = None
+    p0: float,
+    n_max: int,
+    *,
+    alpha: float,
+    min_trials: int = 1,
+    expected: float | None = None,
+    promise: Promise = FEWEST,
 ) -> Design:
     """Return the test of "the rate is above p0" at a gate with at most `n_max` trials, and the fewest on average.
 
-    Hypotheses and arguments are those of `design`, and so is the level. The chance of a pass is that of the spending
-    design or more, less `LOSS` at most, whatever the true rate. Where that design passes nothing, looks but once or
-    has more than `LARGEST` trials, or nothing cheaper is found, it is returned itself. A rate that is `expected`, by a
-    run before, weighs more where trials are counted; level and power are promised as without. A design of 300 trials
-    takes 0.1 to 0.4 seconds, and is kept.
+    Hypotheses and arguments are those of `design`, and so is the level. Whatever the true rate, the chance of a pass is
+    that of the spending design or more, less what the promise allows. Where that design passes nothing, looks
+    but once or has more than `LARGEST` trials, or nothing cheaper is found, it is returned itself. A rate that is
+    `expected`, by a run before, weighs more where trials are counted; level and power are promised as without. A
+    design of 300 trials takes 0.1 to 0.8 seconds, and is kept.
     """
     spending = design(p0, n_max, alpha=alpha, min_trials=min_trials)
     if not spending.can_pass or spending.min_trials == n_max or n_max > LARGEST:
         return spending
-    rates = expit(logit(p0) + _ODDS)
+    best: OptimalDesign | None = None
+    for game in _games(spending, promise, expected):
+        prices, least = _best_prices(game)
+        penalties = _DEARER * np.append(prices.wrong, np.full(game.may_miss.size, prices.missed[0]))
+        stops = _improved(game, _first_tries(game, prices, penalties, spending), penalties, least)
+        made = None if stops is None else _made(spending, game, stops, least, promise, expected)
+        if made and (best is None or made.over_least < best.over_least):
+            best = made
+        if best and best.over_least < _NEAR_ENOUGH:
+            break
+    return best or spending
+
+
+def _games(spending: Design, promise: Promise, expected: float | None) -> Iterator[Game]:
+    """Yield the games to try: each place of the average among the rates, then with less that may be lost."""
+    rates = expit(logit(spending.p0) + _ODDS)
     power = _power(spending, rates)
     held = np.unique(np.minimum(np.searchsorted(power, _POWERS), rates.size - 1))
-    missed = 1 - power[held] + _HELD * LOSS
-    game = Game.of(p0, n_max, spending.min_trials, alpha * (1 - _ROUNDING), rates[held], missed, expected)
-    prices, least = _best_prices(game)
-    penalties = _DEARER * np.append(prices.wrong, np.full(held.size, prices.missed[0]))
-    found = _improved(game, _first_tries(game, prices, penalties, spending), penalties, least)
-    return spending if found is None else _made(spending, game, found, least, expected)
+    may_miss, miss_mean = 1 - power[held], 1 - average_power(spending)
+    for share in promise.held:
+        at, missed = rates[held].tolist(), may_miss + share * promise.loss
+        make = partial(
+            Game.of,
+            spending.p0,
+            spending.n_max,
+            spending.min_trials,
+            spending.alpha * (1 - _ROUNDING),
+            expected=expected,
+            share_good=promise.good,
+        )
+        if promise.mean_loss is None:
+            yield make(at, missed)
+            continue
+        for place in np.searchsorted(power[held], _BESIDE).tolist():
+            of_mean = miss_mean + share * promise.mean_loss
+            yield make([*at[:place], None, *at[place:]], np.insert(missed, place, of_mean))
 
 
-def average_n(plan: Design, expected: float | None = None) -> float:
+def average_n(plan: Design, expected: float | None = None, share_good: float = 0.0) -> float:
     """Return the trials a design takes on average over the true rates from 15 points under its p0 to 1.
 
-    Rates near one that is `expected` weigh more.
+    Rates near one that is `expected` weigh more, and a good app the share that is said (`log_average`).
     """
     ends = plan.ends
-    chances = np.exp(ends.log_ways + log_average(ends.n - ends.failures, ends.failures, plan.p0, expected))
-    return float(chances @ ends.n)
+    likelihood = log_average(ends.n - ends.failures, ends.failures, plan.p0, expected, share_good)
+    return float(np.exp(ends.log_ways + likelihood) @ ends.n)
+
+
+def average_power(plan: Design) -> float:
+    """Return the chance of a pass on average over the true rates above the bar, all as likely."""
+    ends, passes = plan.ends, plan.ends.rank == 0
+    successes, failures = (ends.n - ends.failures)[passes], ends.failures[passes]
+    return float(np.exp(ends.log_ways[passes] + log_mean(successes, failures, plan.p0)).sum())
 
 
 def _power(plan: Design, rates: Floats) -> Floats:
@@ -265,8 +336,10 @@ def _stops_of(plan: Design, width: int) -> Stops:
     return Stops(plan.pass_at[None].copy(), np.minimum(plan.end_at, width - 1)[None])
 
 
-def _made(spending: Design, game: Game, stops: Stops, least: float, expected: float | None) -> Design:
-    """Return the design with these boundaries; that of spending, where counting anew finds a promise broken."""
+def _made(
+    spending: Design, game: Game, stops: Stops, least: float, promise: Promise, expected: float | None
+) -> OptimalDesign | None:
+    """Return the design with these boundaries; None where counting anew finds a promise broken."""
     first = spending.min_trials
     pass_at = np.maximum.accumulate(stops.pass_at[0])
     within = _within(pass_at, np.minimum(stops.end_at[0], spending.fail_at), first)
@@ -284,13 +357,16 @@ def _made(spending: Design, game: Game, stops: Stops, least: float, expected: fl
         within=within,
         type_one=float(game.arrivals(Stops(pass_at[None], np.minimum(within + 1, game.width - 1)[None]))[0][0, 0]),
         least_n=least,
+        promise=promise,
         expected=expected,
     )
-    rates = expit(logit(made.p0) + _ODDS)
+    rates = expit(logit(made.p0) + _CHECKED)
     keeps_level = made.characteristics(made.p0).prob_pass <= made.alpha
-    keeps_power = bool(np.all(_power(made, rates) >= _power(spending, rates) - LOSS))
-    is_cheaper = average_n(made, expected) < average_n(spending, expected)
-    return made if keeps_level and keeps_power and is_cheaper else spending
+    keeps_power = bool(np.all(_power(made, rates) >= _power(spending, rates) - promise.loss + _BETWEEN))
+    if promise.mean_loss is not None:
+        keeps_power = keeps_power and average_power(made) >= average_power(spending) - promise.mean_loss
+    is_cheaper = average_n(made, expected, promise.good) < average_n(spending, expected, promise.good)
+    return made if keeps_level and keeps_power and is_cheaper else None
 
 
 def _within(pass_at: Bounds, end_at: Bounds, first: int) -> Bounds:

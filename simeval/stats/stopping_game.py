@@ -20,15 +20,30 @@ Bounds = NDArray[np.int64]
 
 BELOW = 0.15  # trials are counted for true rates from so far under the bar to 1
 WORTH = 20.0  # trials that a rate which is expected is worth: rates near it weigh more
+UP = 0.95  # of the way from the bar to 1: the rate of a good app
 
 
-def log_average(successes: Bounds, failures: Bounds, p0: float, expected: float | None = None) -> Floats:
+def log_average(
+    successes: Bounds, failures: Bounds, p0: float, expected: float | None = None, share_good: float = 0.0
+) -> Floats:
     """Return the logarithm of the likelihood, on average over the true rates for which trials are counted.
 
-    They weigh all alike; where a rate is `expected`, as after `WORTH` trials of which that share was good.
+    They weigh all alike; where a rate is `expected`, as after `WORTH` trials of which that share was good. Of all the
+    weight `share_good` is on a good app: one `UP` of the way from the bar to 1.
     """
+    if share_good > 0:
+        evenly, rate = log_average(successes, failures, p0, expected), p0 + UP * (1 - p0)
+        of_good = successes * np.log(rate) + failures * np.log1p(-rate)
+        return np.asarray(np.logaddexp(np.log1p(-share_good) + evenly, np.log(share_good) + of_good))
     good, bad = (0.0, 0.0) if expected is None else (WORTH * expected, WORTH * (1 - expected))
-    lowest = max(p0 - BELOW, 0.0)
+    return log_mean(successes, failures, max(p0 - BELOW, 0.0), good, bad)
+
+
+def log_mean(successes: Bounds, failures: Bounds, lowest: float, good: float = 0.0, bad: float = 0.0) -> Floats:
+    """Return the logarithm of the likelihood, on average over the true rates from `lowest` to 1.
+
+    They weigh all alike, or as after `good` successes and `bad` failures.
+    """
     share = betaincc(successes + good + 1, failures + bad + 1, lowest) / betaincc(good + 1, bad + 1, lowest)
     all_rates = betaln(successes + good + 1, failures + bad + 1) - betaln(good + 1, bad + 1)
     return np.where(share > 0, all_rates + np.log(np.where(share > 0, share, 1.0)), -np.inf)
@@ -111,16 +126,23 @@ class Game:
         n_max: int,
         first: int,
         alpha: float,
-        rates: Floats,
+        rates: Sequence[float | None],
         may_miss: Floats,
         expected: float | None = None,
+        share_good: float = 0.0,
     ) -> Self:
-        """Return the game of the test of "the rate is above p0"; trials count most near a rate that is `expected`."""
+        """Return the game of the test of "the rate is above p0", where trials count as in `log_average`.
+
+        Power is held at these rates; None stands for all rates above the bar, on average.
+        """
         n = np.arange(n_max + 1)[:, None]
         failures = np.arange(max(most_misses(n_max, p0, alpha), 0) + n_max // 50 + 4)[None]
         successes = np.maximum(n - failures, 0)
-        paths = [successes * np.log(rate) + failures * np.log1p(-rate) for rate in (p0, *rates)]
-        every = np.stack([*paths, log_average(successes, failures, p0, expected)], axis=1)
+        paths = [
+            log_mean(successes, failures, p0) if rate is None else successes * np.log(rate) + failures * np.log1p(-rate)
+            for rate in (p0, *rates)
+        ]
+        every = np.stack([*paths, log_average(successes, failures, p0, expected, share_good)], axis=1)
         largest = every.max(axis=1, keepdims=True)
         shares = np.exp(every - largest)
         mean = shares.mean(axis=1, keepdims=True)

@@ -11,7 +11,7 @@ from simeval.evaluators.base import ShareEvaluator
 from simeval.evaluators.verdicts import show_share
 from simeval.stats import binomial, planning
 from simeval.stats.multiple import joint_level
-from simeval.stats.optimal import OptimalDesign, average_n
+from simeval.stats.optimal import OptimalDesign
 from simeval.stats.sequential import Design, design
 from simeval.suites.scenario import ScenarioTest, count_requirements
 
@@ -81,8 +81,7 @@ def _said_by_rate(made: Design) -> str:
     said = [f"{made.characteristics(rate).expected_n:.0f} at {show_share(round(rate, 3))}" for rate in rates]
     if not isinstance(made, OptimalDesign):
         return ", ".join(said)
-    over = average_n(made) / made.least_n - 1
-    return f"{', '.join(said)}; {show_share(round(over, 3))} over the least possible"
+    return f"{', '.join(said)}; {show_share(round(made.over_least, 3))} over the least possible"
 
 
 def _said_of_fails(made: Design) -> str:

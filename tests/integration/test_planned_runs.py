@@ -48,7 +48,7 @@ async def test_a_good_app_is_given_as_many_trials_as_it_takes() -> None:
     assert surer.sample_size is not None
     assert usual.sample_size < surer.sample_size
     rule = ProportionEvaluator(min_proportion=0.9, expected_rate=rate_of(usual))
-    made = rule.plan(usual.sample_size, stop="unlikely")
+    made = rule.plan(usual.sample_size, stop="fewest")
     assert made.characteristics(rate_of(usual) or 0).prob_pass >= 0.8 - 0.001
 
 
@@ -98,7 +98,7 @@ def test_an_expected_rate_keeps_level_and_power_and_saves_trials_near_it(bar: fl
     assert found.characteristics(bar).prob_fail <= 0.05
     for true in (bar + share * (1 - bar) for share in (0.2, 0.5, 0.8)):
         assert found.characteristics(true).prob_pass >= plain.characteristics(true).prob_pass - 0.03
-    assert average_n(found, rate) <= average_n(plain, rate) * 1.005
+    assert average_n(found, rate) <= average_n(plain, rate) * 1.012
 
 
 def test_the_command_line_plans_from_a_run_and_runs_by_it(tmp_path: Path) -> None:

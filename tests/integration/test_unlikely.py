@@ -17,6 +17,7 @@ from tests.support.early_stopping import SeededApp, engine, scenario
 pytestmark = pytest.mark.anyio
 STORES = Path(__file__).parents[1] / "data" / "stores"
 FINISHED, STOPPED = "20261122-200033-9cd268", "20261122-200041-5389b5"
+STRICT = "20261124-043120-703c3a"
 
 
 @pytest.fixture
@@ -84,6 +85,24 @@ async def test_such_a_run_is_not_gone_on_with_by_another_design(store: Path, gat
     resumed = Engine(store=store, resume=STOPPED, display="none", stop="unlikely")
 
     with pytest.raises(DefinitionError, match="stop_mode was not set and is 'unlikely'"):
+        await resumed.evaluate(gates.suite(), gates.App(()))
+
+
+async def test_a_run_whose_design_kept_more_power_goes_on_by_it(tmp_path: Path, gates: ModuleType) -> None:
+    store = Path(shutil.copy(STORES / "strict.db", tmp_path / "runs.db"))
+
+    result = await Engine(store=store, resume=STRICT, display="none").evaluate(gates.suite(), gates.App(()))
+    begun_now = await Engine(seed=7, store=None, display="none").evaluate(gates.suite(), gates.App(()))
+
+    assert (result.outcome, result[0].trials) == ("pass", 42)
+    assert (begun_now.outcome, begun_now[0].trials) == ("pass", 39)
+
+
+async def test_such_a_run_is_not_gone_on_with_by_the_design_of_today(tmp_path: Path, gates: ModuleType) -> None:
+    store = Path(shutil.copy(STORES / "strict.db", tmp_path / "runs.db"))
+    resumed = Engine(store=store, resume=STRICT, display="none", stop="fewest")
+
+    with pytest.raises(DefinitionError, match="stop_mode was 'unlikely' and is 'fewest'"):
         await resumed.evaluate(gates.suite(), gates.App(()))
 
 

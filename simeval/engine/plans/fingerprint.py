@@ -12,7 +12,7 @@ from typing import Any
 
 from simeval.core.labelled_examples import LabelledExample, expectation_key
 from simeval.core.serialization import Json, plain
-from simeval.core.setting_choices import ROLES, JudgeReply
+from simeval.core.setting_choices import ROLES, JudgeReply, Stop
 from simeval.core.setting_field import about_of
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.world import name_of_world
@@ -24,6 +24,7 @@ from simeval.suites.scenario import shorten
 
 _OF_VERDICTS = ("stop_mode", "gate", "on_app_error", "max_error_rate")
 _OF_USERS = ("user_format", "on_user_fault", "max_user_fault_rate", "audit_users")
+_STOPS_BEFORE: Mapping[str | None, Stop] = {None: "reachable", "unlikely": "unlikely"}
 LONGEST_SHOWN = 60
 OF_SCENARIOS = "scenarios"
 OPTIONS = {  # of what is no setting
@@ -120,10 +121,11 @@ def as_begun(settings: Settings, definition: Mapping[str, Any]) -> Settings:
     """Return the settings a run goes on with: those that an older version had where nothing was said.
 
     Where no evaluator knows of `min_trials`, its first trial may end it; where nothing says what ends a scenario, it
-    goes on as long as a pass can be reached.
+    goes on as long as a pass can be reached; where a pass had to be unlikely, by the design of that time.
     """
-    if settings.stop is None and definition.get("settings", {}).get("stop_mode", "") is None:
-        settings = replace(settings, stop="reachable")
+    stop_mode = definition.get("settings", {}).get("stop_mode", "")
+    if settings.stop is None and stop_mode in _STOPS_BEFORE:
+        settings = replace(settings, stop=_STOPS_BEFORE[stop_mode])
     scenarios = definition.get("scenarios", ())
     evaluators = [text for plan in scenarios for each in plan.get("then", ()) for text in each["evaluators"]]
     is_set = settings.min_trials != DEFAULTS.min_trials

@@ -25,10 +25,10 @@ async def test_the_table_has_each_requirement_the_worst_scenario_first() -> None
     text = run_markdown(page)
     rows = [line for line in text.splitlines() if line.startswith("| ") and "---" not in line][1:]
 
-    assert text.startswith("## simeval: ❌ FAIL\n\n2 of 8 scenarios fail, 1 is inconclusive, 5 pass\n")
+    assert text.startswith("## simeval: ❌ FAIL\n\n2 of 8 scenarios fail, 2 are inconclusive, 4 pass\n")
     assert len(rows) == len(page.verdicts)
     assert rows[0].startswith("| ❌ FAIL | Bot starts a return only when the customer confirms it |")
-    assert [row.split()[1] for row in rows if "FAIL" in row or "PASS" in row] == ["❌"] * 2 + ["✅"] * 8
+    assert [row.split()[1] for row in rows if "FAIL" in row or "PASS" in row] == ["❌"] * 2 + ["✅"] * 7
 
 
 @pytest.mark.anyio
@@ -37,7 +37,7 @@ async def test_the_worst_conversations_of_what_did_not_pass_are_folded() -> None
 
     text = run_markdown(page)
 
-    assert text.count("<details>") == text.count("</details>") == 3  # two conversations, and the notes
+    assert text.count("<details>") == text.count("</details>") == 4  # three conversations, and the notes
     assert "<summary>Bot starts a return only when the customer confirms it, trial 0</summary>" in text
     assert "✗ asks for confirmation, score 1:" in text
 
