@@ -28,6 +28,7 @@ from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 import anyio
+import anyio.to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from simeval.core.capture import first_leaf
@@ -125,7 +126,10 @@ class Pipeline(Generic[R]):
             stopped = "" if self.statistician.is_done else self.stop.reason
             notes = (*run.notes, *self._noted, *self.executor.notes, *self.known.cut_note(self._reached))
             run = replace(run, **measured(), stopped=stopped, notes=notes)
-            result = self.statistician.result(run)
+            with anyio.CancelScope(shield=True):  # what was found is kept, whoever ends the run now
+                result = await anyio.to_thread.run_sync(
+                    self.statistician.result, run
+                )  # of many trials it takes seconds
             if has_begun and not isinstance(failure, StoreError):
                 unkept = await self._record_end(result)
                 failure = failure or unkept

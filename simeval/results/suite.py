@@ -97,7 +97,7 @@ class ExpectationResult:
     label: str
     evaluators: tuple[Evaluator, ...]
     verdicts: tuple[Verdict, ...]
-    results: tuple[Score | Failure, ...]
+    results: Sequence[Score | Failure]
     expected_behavior: str | None = None
     prepared: Preparation | None = None
     signs: tuple[str, ...] = ()
@@ -174,13 +174,14 @@ class EvaluationResult(Shown):
     """What one scenario came to. Trials and conversations stand in the order dealt.
 
     `judgements` are the trials the verdicts rest on, at most `sample_size`; `extras` those that were under way
-    when the verdicts were settled: ended early, or finished but not concluded on.
+    when the verdicts were settled: ended early, or finished but not concluded on. Those of a run of more than 10,000
+    trials are in a temporary file, and read from there when they are looked at.
     """
 
     title: str
     outcome: Outcome
     expectations: tuple[ExpectationResult, ...]
-    judgements: tuple[Judgement, ...]
+    judgements: Sequence[Judgement]
     run: RunRecord
     sample_size: int
     extras: tuple[Judgement, ...] = ()

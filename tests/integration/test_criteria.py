@@ -1,7 +1,7 @@
 """An expectation with several criteria: rulings with quotes that were said, and "cannot tell" as missing data."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -55,7 +55,7 @@ async def run(model: ScriptedModel, *, samples: int = 4, **options: Any) -> Suit
     return await Engine(model, **{**fixed, **options}).evaluate([scenario], app)
 
 
-def results(found: SuiteResult) -> tuple[Score | Failure, ...]:
+def results(found: SuiteResult) -> Sequence[Score | Failure]:
     return found[0].expectations[0].results
 
 

@@ -11,7 +11,8 @@ from anyio.streams.memory import MemoryObjectReceiveStream
 from simeval.core.logs import log
 from simeval.core.preparation import Prepared
 from simeval.core.settings import Settings
-from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Verdict
+from simeval.core.spill import SpillFile
+from simeval.core.trial import Failure, Judgement, Score, Verdict
 from simeval.engine.actors.empty_answers import EmptyAnswers
 from simeval.engine.actors.tally import Tally, outcome_of, show_found
 from simeval.engine.actors.unanswered import Unanswered
@@ -28,6 +29,7 @@ from simeval.results.outcomes import combine, meets_gate
 from simeval.results.personas import personas_of
 from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult
 
+MOST_IN_MEMORY = 10_000  # trials whose conversations are kept there
 ROUNDING = 1e-9  # a rate times a size may come out a little under the whole number that is meant
 
 
@@ -61,8 +63,10 @@ class Statistician:
         self._unanswered, self._beside, self._empty, self._begun = Unanswered(), beside, EmptyAnswers(), begun
         paired = pairs_of(plans, known)
         self._lost_pairs = lost_pairs(plans, paired)
+        spill = SpillFile() if sum(plan.sample_size for plan in plans) > MOST_IN_MEMORY else None
         self._tallies = [
-            Tally.of(plan, plan.tests(settings.stop_mode), recalled=known.first_whole(plan)) for plan in paired
+            Tally.of(plan, plan.tests(settings.stop_mode), recalled=known.first_whole(plan), spill=spill)
+            for plan in paired
         ]
 
     async def conclude(self, *, inbox: MemoryObjectReceiveStream[Judgement | Prepared]) -> None:
@@ -143,7 +147,7 @@ class Statistician:
             (evaluator, verdict)
             for position, measure in enumerate(tally.plan.measures)
             for evaluator, verdict in zip(
-                measure.evaluators, self._verdicts(tally, position, self._results(tally, position)), strict=True
+                measure.evaluators, self._verdicts(tally, position, tally.results(position)), strict=True
             )
         ]
 
@@ -270,7 +274,7 @@ class Statistician:
             title=tally.plan.scenario.title,
             outcome=combine([expectation.outcome for expectation in expectations]),
             expectations=expectations,
-            judgements=tuple(tally.judgements),
+            judgements=tally.counted,
             run=run,
             sample_size=tally.plan.sample_size,
             given=tally.plan.scenario.given,
@@ -284,7 +288,7 @@ class Statistician:
         return [*tally.extras, *early]
 
     def _expectation(self, tally: Tally, position: int, measure: Measure, run: RunRecord) -> ExpectationResult:
-        results = self._results(tally, position)
+        results = tally.results(position)
         return ExpectationResult(
             label=measure.label,
             evaluators=measure.evaluators,
@@ -296,16 +300,6 @@ class Statistician:
             personas=personas_of(
                 tally.judgements, results, measure.evaluators, leaves_out_crashes=run.leaves_out_crashes
             ),
-        )
-
-    def _results(self, tally: Tally, position: int) -> tuple[Score | Failure, ...]:
-        """Return the result of each trial of an expectation that its verdicts rest on."""
-        taken = max(test.index for test in tally.tests[position])
-        refusal = tally.refusal(position)
-        found = [judgement.results[position] for judgement in tally.judgements]
-        return tuple(
-            result if index < taken or (refusal and isinstance(result, Score)) else UNNEEDED
-            for index, result in enumerate(found)
         )
 
     def _verdicts(

@@ -1,13 +1,16 @@
 """What has been concluded on of one scenario so far, and where it stands."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import starmap
 from math import nan
 from typing import Self
 
 from simeval.core.preparation import Preparation
 from simeval.core.setting_choices import OnAppError
-from simeval.core.trial import Failure, Judgement, Score, Verdict
+from simeval.core.spill import Mapped, Spilled, SpillFile
+from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Verdict
 from simeval.engine.flow.order import InOrder
 from simeval.engine.flow.standing import Requirement
 from simeval.engine.plans.scenario_plan import ScenarioPlan
@@ -33,17 +36,43 @@ class Tally:
     recalled: int = 0
     prepared: dict[int, Preparation] = field(default_factory=dict)
     order: InOrder[Judgement] = field(default_factory=InOrder)
-    judgements: list[Judgement] = field(default_factory=list)
+    judgements: list[Judgement] | Spilled[Judgement] = field(default_factory=list)
     extras: list[Judgement] = field(default_factory=list)
     ended_by: Requirement | None = None  # where it has ended, and was looked at since
     undecided_because: str = ""  # why it needs no more trials, though it is not settled
     _shown: dict[tuple[int, int], tuple[int, str]] = field(default_factory=dict)  # after how many trials of a test
 
     @classmethod
-    def of(cls, plan: ScenarioPlan, tests: tuple[tuple[RunningTest, ...], ...], *, recalled: int) -> Self:
-        """Return that of a scenario of which nothing has been concluded yet."""
+    def of(
+        cls,
+        plan: ScenarioPlan,
+        tests: tuple[tuple[RunningTest, ...], ...],
+        *,
+        recalled: int,
+        spill: SpillFile | None = None,
+    ) -> Self:
+        """Return that of a scenario of which nothing has been concluded yet; `spill` is where its judgements go."""
         places = len(plan.measures)
-        return cls(plan, tests, [0] * places, [0] * places, recalled)
+        judgements: list[Judgement] | Spilled[Judgement] = [] if spill is None else Spilled(spill)
+        return cls(plan, tests, [0] * places, [0] * places, recalled, judgements=judgements)
+
+    @property
+    def counted(self) -> Sequence[Judgement]:
+        """The judgements that the verdicts rest on, as a result keeps them."""
+        return tuple(self.judgements) if isinstance(self.judgements, list) else self.judgements
+
+    def results(self, position: int) -> Sequence[Score | Failure]:
+        """Return the result of each trial of an expectation; one that its verdicts do not rest on is not needed."""
+        taken = max(test.index for test in self.tests[position])
+        refusal = self.refusal(position)
+
+        def result_of(index: int, judgement: Judgement) -> Score | Failure:
+            result = judgement.results[position]
+            return result if index < taken or (refusal and isinstance(result, Score)) else UNNEEDED
+
+        if isinstance(self.judgements, Spilled):
+            return Mapped(self.judgements, result_of)
+        return tuple(starmap(result_of, enumerate(self.judgements)))
 
     def is_settled(self, position: int) -> bool:
         """Return whether all verdicts of an expectation are settled, or it cannot be judged."""
