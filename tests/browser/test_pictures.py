@@ -34,7 +34,8 @@ SHOWN: Mapping[str, tuple[str, str, str, dict[str, Any]]] = {
 }
 
 COURSE = ("good", "good", "worse", "worse", "good", "worse", "good", "good")  # apps of runs, one after the other
-LABELLED = "#by=ann&label=connects,+states+the+wait&sample=30"
+SAMPLE = 30  # conversations to label, where there are so many
+LABELLED = f"#by=ann&label=connects,+states+the+wait&sample={SAMPLE}"
 # of each picture of the viewer: the page, what it waits for, and how the browser is
 VIEWED: Mapping[str, tuple[str, str, dict[str, Any]]] = {
     "viewer": ("", "svg.trend", {}),
@@ -76,8 +77,9 @@ def test_a_picture_is_made_small_and_shown_in_the_documentation(
         found.page.wait_for_selector(awaited)
         if "scenario=" in address:
             found.page.locator("section.scenario").evaluate("node => node.scrollIntoView()")
-            for way in found.page.locator("section.scenario summary", has_text="misses").all():
-                way.click()  # of what passed it is folded
+            folded = found.page.locator("section.scenario details:not([open]) > summary", has_text="misses")
+            for way in folded.all()[::-1]:  # of what passed it is folded; one that is open is no longer found
+                way.click()
         path.write_bytes(found.page.screenshot(animations="disabled"))
 
     assert 10_000 < path.stat().st_size < MOST_BYTES
@@ -89,14 +91,16 @@ def test_a_picture_of_the_viewer_is_made_small_and_shown_in_the_documentation(
     browser: Browser, course: Path, folder: Path, name: str
 ) -> None:
     place, awaited, options = VIEWED[name]
-    run = json.loads((course / "last.json").read_text("utf-8"))["run_id"]
+    result = json.loads((course / "last.json").read_text("utf-8"))
+    run = result["run_id"]
+    [trials] = [each["trials"] for each in result["scenarios"] if each["title"] == "Bot hands over to a person"]
     folder.mkdir(exist_ok=True)
     path = folder / f"{name}.png"
 
     with viewing(course) as viewer, visited(browser, viewer.address, **{"viewport": WIDE, **options}) as found:
         found.page.goto(f"{viewer.address}{place.format(run=run)}")
         if name == "viewer-labelled":
-            label_all(found.page)
+            label_all(found.page, min(SAMPLE, trials))
         found.page.wait_for_selector(awaited)
         path.write_bytes(found.page.screenshot(animations="disabled"))
 
@@ -104,9 +108,9 @@ def test_a_picture_of_the_viewer_is_made_small_and_shown_in_the_documentation(
     assert f"pictures/{name}.png" in (ROOT / "docs/guides/viewer.md").read_text("utf-8")
 
 
-def label_all(page: Page) -> None:
-    """Label thirty trials as a person does who is content with less than the judge in one of ten."""
-    for number in range(30):
+def label_all(page: Page, trials: int) -> None:
+    """Label so many trials as a person does who is content with less than the judge in one of ten."""
+    for number in range(trials):
         page.wait_for_selector(f"[data-labelled='{number}']")
         is_good = "waiting time" in page.locator(".labelled .sheet").inner_text() and number % 10 != 9
         page.keyboard.press("y" if is_good else "n")
