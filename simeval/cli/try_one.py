@@ -16,6 +16,7 @@ from simeval.core.conversation import Message
 from simeval.core.logs import configure_logging
 from simeval.core.terminal import Color, Terminal, one_line, terminal_of
 from simeval.core.transcript import message_lines
+from simeval.core.trial import OF_THE_APP
 from simeval.engine.engine import Engine
 from simeval.results.screen.conversations import judged_lines
 from simeval.results.shown import page_of
@@ -23,6 +24,8 @@ from simeval.results.suite import SuiteResult
 from simeval.suites.apps.named import app_of
 from simeval.suites.definitions import Cast
 from simeval.suites.scenario import ScenarioTest
+
+NOT_COMPLETED = 3
 
 PLAIN_RUN: dict[str, Any] = {
     "early_stopping": False,
@@ -52,13 +55,13 @@ def try_suite(
         [scenario, *_] = loaded
         settings = loaded.settings.overridden({**overrides(context), **PLAIN_RUN})
         engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
-        anyio.run(_talk, engine, scenario, app_of(cast.app), terminal_of(sys.stdout, color))
-        return 0
+        result = anyio.run(_talk, engine, scenario, app_of(cast.app), terminal_of(sys.stdout, color))
+        return 0 if _is_held(result) else NOT_COMPLETED
 
     return status_of(work)
 
 
-async def _talk(engine: Engine, scenario: ScenarioTest, handler: ExampleHandler, terminal: Terminal) -> None:
+async def _talk(engine: Engine, scenario: ScenarioTest, handler: ExampleHandler, terminal: Terminal) -> SuiteResult:
     def say(message: Message) -> None:
         _write(message_lines(message, terminal, "  "), terminal)
 
@@ -69,6 +72,16 @@ async def _talk(engine: Engine, scenario: ScenarioTest, handler: ExampleHandler,
     with ending_on_signals(engine):
         result = await engine.evaluate([scenario], handler)
     _write(["", *_judgement(result, terminal)], terminal)
+    return result
+
+
+def _is_held(result: SuiteResult) -> bool:
+    """Return whether there is a conversation, which nothing but the app broke off."""
+    held = [each for scenario in result for each in scenario.judgements]
+    return any(
+        each.failure is None or (each.failure.stage in OF_THE_APP and bool(each.conversation.responses))
+        for each in held
+    )
 
 
 def _judgement(result: SuiteResult, terminal: Terminal) -> list[str]:

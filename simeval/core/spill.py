@@ -4,75 +4,58 @@ All of a run share one temporary file, a SpillFile, which is gone with the last 
 is a list whose records are in that file, Mapped what is worked out of each of them when it is asked for.
 """
 
-import copyreg
-import io
-import pickle
+import os
 import zlib
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from operator import attrgetter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from tempfile import TemporaryFile
 from threading import Lock
-from typing import IO, Any, Generic, TypeVar, overload
+from typing import IO, Generic, TypeVar, overload
 from weakref import finalize
 
-from simeval.core.conversation import Conversation, Message
+from simeval.core.judgement_rows import NotExact, decode_judgement, encode_judgement
 from simeval.core.logs import log
-from simeval.core.trial import Failure, Judgement, Rating, Score, Trial, TurnCounts
+from simeval.core.trial import Judgement
 
 T = TypeVar("T")
 U = TypeVar("U")
+NO_ROOM = "no room in the temporary folder, so conversations stay in memory (TMPDIR names another)"
 FASTEST = 1  # of zlib's levels: half of a conversation's bytes for 30 microseconds
 MOST_READ = 500  # records that were read last, kept as they are: reports look at those of one scenario several times
-UNWRITABLE = (pickle.PicklingError, TypeError, AttributeError, RecursionError)  # what pickle says of such an object
 
 
-_KINDS = (Judgement, Trial, Score, Rating, TurnCounts, Failure, Conversation, Message)  # all have several fields
-_NAMES: Mapping[type, tuple[str, ...]] = {kind: tuple(each.name for each in fields(kind)) for kind in _KINDS}
-_VALUES = {kind: attrgetter(*names) for kind, names in _NAMES.items()}
-
-
-def _made(kind: type, *values: object) -> object:
-    made: object = object.__new__(kind)
-    for name, value in zip(_NAMES[kind], values, strict=True):
-        object.__setattr__(made, name, value)
-    return made
-
-
-def _reduced(record: object) -> tuple[Callable[..., object], tuple[object, ...]]:
-    return _made, (type(record), *_VALUES[type(record)](record))
-
-
-_TABLE = {**copyreg.dispatch_table, **dict.fromkeys(_KINDS, _reduced)}
-
-
-def _pickled(record: object) -> bytes:
-    """Return a record as bytes; those of trials in a third of the time that frozen records with slots take."""
-    found = io.BytesIO()
-    pickler = pickle.Pickler(found, pickle.HIGHEST_PROTOCOL)
-    pickler.dispatch_table = _TABLE
-    pickler.dump(record)
-    return found.getvalue()
+def _open_file() -> IO[bytes]:
+    return TemporaryFile(buffering=0, prefix="simeval-")
 
 
 class SpillFile:
-    """A temporary file of records. What cannot be written there stays in memory; nothing is lost."""
+    """A temporary file of records. What cannot be written there stays in memory; nothing is lost.
 
-    def __init__(self, file: IO[bytes] | None = None) -> None:
-        self._file = file or TemporaryFile(buffering=0, prefix="simeval-")  # noqa: SIM115 - closed below
-        finalize(self, self._file.close)
-        self._lock, self._end, self._is_full = Lock(), 0, False
-        self._read: OrderedDict[int, Any] = OrderedDict()
+    `open_file` opens it; whoever holds a list of its records keeps it open.
+    """
 
-    def write(self, record: object) -> tuple[int, int] | None:
+    def __init__(self, open_file: Callable[[], IO[bytes]] = _open_file) -> None:
+        self._lock, self._end = Lock(), 0
+        self._file: IO[bytes] | None = None
+        self._read: OrderedDict[int, Judgement] = OrderedDict()
+        try:
+            self._file = open_file()
+        except OSError:
+            log.warning(NO_ROOM)
+            self._is_full = True
+        else:
+            finalize(self, self._file.close)
+            self._is_full = False
+
+    def write(self, record: Judgement) -> tuple[int, int] | None:
         """Lay a record down and give its place and length in bytes; None where it cannot be."""
-        if self._is_full:
+        if self._is_full or self._file is None:
             return None
         try:
-            written = zlib.compress(_pickled(record), FASTEST)
-        except UNWRITABLE:
+            written = zlib.compress(encode_judgement(record), FASTEST)
+        except NotExact:
             return None
         with self._lock:
             place = self._end
@@ -83,25 +66,31 @@ class SpillFile:
                 is_whole = False
             if not is_whole:
                 self._is_full = True
-                log.warning("no room in the temporary folder, so conversations stay in memory (TMPDIR names another)")
+                log.warning(NO_ROOM)
                 return None
             self._end += len(written)
         return place, len(written)
 
-    def read(self, place: int, length: int) -> Any:
+    def read(self, place: int, length: int) -> Judgement:
         """Return the record at this place."""
         with self._lock:
             if place in self._read:
                 self._read.move_to_end(place)
                 return self._read[place]
-            self._file.seek(place)
-            written = self._file.read(length)
-        record = pickle.loads(zlib.decompress(written))  # noqa: S301 - this process wrote it, where nobody else can
+            written = self._bytes(place, length)
+        record = decode_judgement(zlib.decompress(written))
         with self._lock:
             self._read[place] = record
             if len(self._read) > MOST_READ:
                 self._read.popitem(last=False)
         return record
+
+    def _bytes(self, place: int, length: int) -> bytes:
+        assert self._file is not None
+        if hasattr(os, "pread"):  # a process that was forked shares the file's position, and no lock
+            return os.pread(self._file.fileno(), length, place)
+        self._file.seek(place)
+        return self._file.read(length)
 
 
 class _Read(Sequence[T]):
@@ -138,16 +127,16 @@ class _Read(Sequence[T]):
         return tuple, (list(self),)
 
 
-class Spilled(_Read[T]):
+class Spilled(_Read[Judgement]):
     """Records in the order they were laid down."""
 
     __slots__ = ("_file", "_held", "_lengths", "_places")
 
     def __init__(self, file: SpillFile) -> None:
         self._file, self._places, self._lengths = file, array("Q"), array("Q")
-        self._held: dict[int, T] = {}  # what could not be written
+        self._held: dict[int, Judgement] = {}  # what could not be written
 
-    def append(self, record: T) -> None:
+    def append(self, record: Judgement) -> None:
         """Lay down one more."""
         where = self._file.write(record)
         if where is None:
@@ -159,11 +148,10 @@ class Spilled(_Read[T]):
     def __len__(self) -> int:
         return len(self._places)
 
-    def _item(self, index: int) -> T:
+    def _item(self, index: int) -> Judgement:
         if index in self._held:
             return self._held[index]
-        found: T = self._file.read(self._places[index], self._lengths[index])
-        return found
+        return self._file.read(self._places[index], self._lengths[index])
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)

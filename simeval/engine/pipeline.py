@@ -126,10 +126,9 @@ class Pipeline(Generic[R]):
             stopped = "" if self.statistician.is_done else self.stop.reason
             notes = (*run.notes, *self._noted, *self.executor.notes, *self.known.cut_note(self._reached))
             run = replace(run, **measured(), stopped=stopped, notes=notes)
+            conclude, own = partial(self.statistician.result, run), anyio.CapacityLimiter(1)  # others' threads may hang
             with anyio.CancelScope(shield=True):  # what was found is kept, whoever ends the run now
-                result = await anyio.to_thread.run_sync(
-                    self.statistician.result, run
-                )  # of many trials it takes seconds
+                result = await anyio.to_thread.run_sync(conclude, limiter=own)  # of many trials it takes seconds
             if has_begun and not isinstance(failure, StoreError):
                 unkept = await self._record_end(result)
                 failure = failure or unkept

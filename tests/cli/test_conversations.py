@@ -124,3 +124,12 @@ def test_one_conversation_is_held_aloud_judged_and_not_kept(folder: Path) -> Non
     assert "\u2717 Bot sings lalala, score 1: " in done.stdout
     assert done.stdout.endswith("One conversation shows how it goes, and proves nothing: `simeval run` holds many.\n")
     assert not (folder / ".simeval").exists()
+
+
+def test_a_conversation_that_could_not_be_held_ends_with_3(folder: Path) -> None:
+    (folder / "down.py").write_text('def handle(message):\n    raise RuntimeError("no")\n')
+
+    done = simeval(folder, "try", "suite.yaml", "--app", "down:handle", "--only", "music")
+
+    assert done.returncode == 3, done.stdout
+    assert "RuntimeError: no (down.py:2 in handle)" in " ".join(done.stdout.split())

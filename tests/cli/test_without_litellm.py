@@ -54,8 +54,8 @@ def test_a_provider_that_needs_it_is_told_before_anything_is_asked(tmp_path: Pat
 
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == (
-        "simeval: LiteLLM: it is not installed here, and this model needs it; "
-        "install it (pip install 'litellm<1.98'), or name a model whose server speaks OpenAI's protocol."
+        "simeval: model 'anthropic/claude-haiku-4-5': LiteLLM, which asks models of most providers, is not installed; "
+        "install it (pip install 'litellm<1.98'), or name another model, such as openai/gpt-5-nano or offline/judge."
     )
 
 

@@ -4,6 +4,7 @@ import json
 import logging
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -75,6 +76,16 @@ async def test_errors_that_differ_in_a_number_are_one() -> None:
         raise RuntimeError(f"request {next(numbers)} was refused")
 
     assert (await Engine(seed=1).evaluate(scenario(), numbered)).outcome == "error"
+
+
+async def test_errors_of_one_line_that_differ_in_what_they_quote_are_one() -> None:
+    async def looks_up(message: str, state: dict[str, Any]) -> str:
+        return {"hello": "Hello."}[f"{message} {uuid4().hex}"]
+
+    result = await Engine(seed=1).evaluate(scenario(), looks_up)
+
+    assert result.outcome == "error"
+    assert "your app never answered" in str(result)
 
 
 async def test_one_answer_is_enough_for_a_verdict() -> None:

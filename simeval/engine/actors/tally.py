@@ -36,7 +36,7 @@ class Tally:
     recalled: int = 0
     prepared: dict[int, Preparation] = field(default_factory=dict)
     order: InOrder[Judgement] = field(default_factory=InOrder)
-    judgements: list[Judgement] | Spilled[Judgement] = field(default_factory=list)
+    judgements: list[Judgement] | Spilled = field(default_factory=list)
     extras: list[Judgement] = field(default_factory=list)
     ended_by: Requirement | None = None  # where it has ended, and was looked at since
     undecided_because: str = ""  # why it needs no more trials, though it is not settled
@@ -53,7 +53,7 @@ class Tally:
     ) -> Self:
         """Return that of a scenario of which nothing has been concluded yet; `spill` is where its judgements go."""
         places = len(plan.measures)
-        judgements: list[Judgement] | Spilled[Judgement] = [] if spill is None else Spilled(spill)
+        judgements: list[Judgement] | Spilled = [] if spill is None else Spilled(spill)
         return cls(plan, tests, [0] * places, [0] * places, recalled, judgements=judgements)
 
     @property

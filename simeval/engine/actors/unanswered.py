@@ -11,6 +11,8 @@ FIRST_FEW = 5  # conversations after which it is told
 _CHANGING = re.compile(r"\d+")  # what may differ between errors that are one
 # what an app sent, which its failure quotes: it may repeat what it was asked
 _SENT = re.compile(r"(?<=HTTP \d{3}): .*|(?<= of its answer) .*|(?<= in its answer) .*|(?<= JSON or text): .*")
+# an exception of the app's own code: its kind and the line where it was raised, whatever it says of what was asked
+_RAISED = re.compile(r"^(\w+): .*( \([^()]*:\d+ in [^()]*\))$", re.DOTALL)
 _LINE = re.compile(r":\d+ in ")  # of a file of the app, where it raised
 _TURN = re.compile(r"^the app failed at turn \d+: ")
 
@@ -31,7 +33,8 @@ class Unanswered:
         if failure is None or failure.stage != "app" or judgement.conversation.responses:
             self.has_answered = True
             return
-        self.causes.setdefault(_CHANGING.sub("#", _SENT.sub("", failure.error)), failure.error)
+        cause = _RAISED.sub(r"\1\2", _SENT.sub("", _TURN.sub("", failure.error)))
+        self.causes.setdefault(_CHANGING.sub("#", cause), failure.error)
         if self.taken == FIRST_FEW and self.said:
             warn_all(f"{self.who} has not answered once in {self.taken} conversations: {self._cause}")
 

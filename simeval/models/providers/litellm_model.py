@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.util import find_spec
 from time import perf_counter
 from types import ModuleType
 from typing import Any, cast
@@ -69,7 +70,7 @@ _PREFIXES = re.compile(r"^(?:(?:litellm\.)?\w+(?:Error|Exception): |\w+Exception
 def load_litellm() -> ModuleType:
     """Import LiteLLM, quiet and without its look-up of prices over the network."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    if "litellm" not in sys.modules:
+    if "litellm" not in sys.modules and find_spec("litellm") is not None:
         log.info("loading LiteLLM, which takes a second or two")
     try:
         import litellm
@@ -77,8 +78,12 @@ def load_litellm() -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name != "litellm":
             raise
-        do = "install it (pip install 'litellm<1.98'), or name a model whose server speaks OpenAI's protocol"
-        raise DefinitionError("LiteLLM", found="it is not installed here, and this model needs it", do=do) from None
+        do = (
+            "install it (pip install 'litellm<1.98'), or name another model, such as openai/gpt-5-nano or offline/judge"
+        )
+        raise DefinitionError(
+            "models", found="LiteLLM, which asks models of most providers, is not installed", do=do
+        ) from None
 
     litellm.suppress_debug_info = True
     litellm.telemetry = False
@@ -104,7 +109,10 @@ class LiteLLMModel:
 
     def check(self) -> None:
         """Raise DefinitionError where the name has no provider LiteLLM knows. Makes no call."""
-        litellm = load_litellm()
+        try:
+            litellm = load_litellm()
+        except DefinitionError as error:
+            raise DefinitionError(f"model {self.name!r}", found=error.found, do=error.do) from None
         try:
             litellm.get_llm_provider(self.name, api_base=self.options.get("api_base"))
         except litellm.exceptions.BadRequestError:
