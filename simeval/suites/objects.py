@@ -26,8 +26,8 @@ def load_object(reference: str, *, what: str) -> Any:
         sys.path.insert(0, str(Path.cwd()))
     try:
         module: Any = importlib.import_module(module_name)
-    except Exception as error:  # whatever the module raises while it is imported
-        place, do = ("", do) if _is_missing(error, module_name) else (place_of(error), _way_out(error, module_name))
+    except (Exception, SystemExit) as error:  # whatever the module raises while it is imported
+        place, do = ("", do) if _is_missing(error, module_name) else (_place(error), _way_out(error, module_name))
         found = f"importing it failed ({type(error).__name__}: {error}{place})"
         raise DefinitionError(f"{what} {reference!r}", found=found, do=do) from error
     named = module
@@ -38,13 +38,18 @@ def load_object(reference: str, *, what: str) -> Any:
     return named
 
 
-def _is_missing(error: Exception, module_name: str) -> bool:
+def _place(error: Exception | SystemExit) -> str:
+    """Return where it was raised, for a sentence; a syntax error says so itself."""
+    return "" if isinstance(error, SyntaxError) else place_of(error)
+
+
+def _is_missing(error: Exception | SystemExit, module_name: str) -> bool:
     """Return whether the module that was named is not there itself, or a package that it is in."""
     missing = error.name if isinstance(error, ModuleNotFoundError) else None
     return missing is not None and f"{module_name}.".startswith(f"{missing}.")
 
 
-def _way_out(error: Exception, module_name: str) -> str:
+def _way_out(error: Exception | SystemExit, module_name: str) -> str:
     """Say what to do about a module that is there, and fails."""
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"install {error.name.partition('.')[0]} in simeval's environment, or correct the import"

@@ -81,6 +81,8 @@ class Expectation:
             usable, "Expectation.tools", found=self.tools, do="give ToolRules, such as ToolRules(required=['refund'])"
         )
         _ = self.measured_by
+        do = "give an evaluator, such as SuccessRateEvaluator(min_proportion=0.9)"
+        require(not isinstance(self.evaluator, str), "Expectation.evaluator", found=self.evaluator, do=do)
         require(
             bool(self.evaluators),
             "Expectation.evaluator",
@@ -92,7 +94,7 @@ class Expectation:
                 isinstance(evaluator, Evaluator),
                 "Expectation.evaluator",
                 found=evaluator,
-                do="give an evaluator, such as SuccessRateEvaluator(min_proportion=0.9)",
+                do=do,
             )
             self._check_fit(evaluator)
 

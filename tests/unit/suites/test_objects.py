@@ -30,7 +30,7 @@ def test_an_object_that_cannot_be_imported_is_refused_with_its_name(reference: s
     assert raised.value.where == f"app {reference!r}"
 
 
-@pytest.mark.parametrize("code", ["def broken(:\n", "1 / 0\n"])
+@pytest.mark.parametrize("code", ["def broken(:\n", "1 / 0\n", "raise SystemExit(3)\n"])
 def test_a_module_that_fails_while_it_is_imported_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str
 ) -> None:
@@ -39,3 +39,22 @@ def test_a_module_that_fails_while_it_is_imported_is_refused(
 
     with pytest.raises(DefinitionError, match="failing_module_of_a_test"):
         load_object("failing_module_of_a_test:x", what="app")
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        pytest.param("raise SystemExit(3)\n", "SystemExit: 3 (ends_a_test.py:1 in <module>)", id="an end"),
+        pytest.param("def broken(:\n", "SyntaxError: invalid syntax (ends_a_test.py, line 1)", id="syntax"),
+    ],
+)
+def test_what_kept_it_from_being_imported_is_said_with_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, said: str
+) -> None:
+    (tmp_path / "ends_a_test.py").write_text(code, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    with pytest.raises(DefinitionError) as raised:
+        load_object("ends_a_test:x", what="app")
+
+    assert raised.value.found == f"importing it failed ({said})"

@@ -178,3 +178,12 @@ def test_secrets_are_taken_out_of_examples() -> None:
 
     assert found is not None
     assert found.counterexample[1].content == "It is ***."
+
+
+def test_an_evaluator_that_is_given_by_its_name_is_refused_as_it_was_written() -> None:
+    evaluator: Any = "success_rate"
+
+    with pytest.raises(
+        DefinitionError, match=r"Expectation.evaluator: found 'success_rate'; give an evaluator, such as"
+    ):
+        Expectation(expected_behavior="It answers.", evaluator=evaluator)
