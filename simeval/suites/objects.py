@@ -2,10 +2,11 @@
 
 import importlib
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from simeval.core.capture import place_of
+from simeval.core.capture import LeftError, guarded_call, place_of
 from simeval.errors import DefinitionError
 
 
@@ -25,8 +26,9 @@ def load_object(reference: str, *, what: str) -> Any:
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
-        module: Any = importlib.import_module(module_name)
-    except (Exception, SystemExit) as error:  # whatever the module raises while it is imported
+        module: Any = guarded_call(partial(importlib.import_module, module_name), f"importing {module_name}")
+    except Exception as raised:  # whatever the module raises while it is imported
+        error = raised.__cause__ if isinstance(raised, LeftError) and raised.__cause__ else raised
         place, do = ("", do) if _is_missing(error, module_name) else (_place(error), _way_out(error, module_name))
         found = f"importing it failed ({type(error).__name__}: {error}{place})"
         raise DefinitionError(f"{what} {reference!r}", found=found, do=do) from error
@@ -38,18 +40,18 @@ def load_object(reference: str, *, what: str) -> Any:
     return named
 
 
-def _place(error: Exception | SystemExit) -> str:
+def _place(error: BaseException) -> str:
     """Return where it was raised, for a sentence; a syntax error says so itself."""
     return "" if isinstance(error, SyntaxError) else place_of(error)
 
 
-def _is_missing(error: Exception | SystemExit, module_name: str) -> bool:
+def _is_missing(error: BaseException, module_name: str) -> bool:
     """Return whether the module that was named is not there itself, or a package that it is in."""
     missing = error.name if isinstance(error, ModuleNotFoundError) else None
     return missing is not None and f"{module_name}.".startswith(f"{missing}.")
 
 
-def _way_out(error: Exception | SystemExit, module_name: str) -> str:
+def _way_out(error: BaseException, module_name: str) -> str:
     """Say what to do about a module that is there, and fails."""
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"install {error.name.partition('.')[0]} in simeval's environment, or correct the import"
