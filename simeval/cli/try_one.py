@@ -8,7 +8,7 @@ import anyio
 import click
 
 from simeval.cli.options import overrides
-from simeval.cli.output import status_of
+from simeval.cli.output import NOT_COMPLETED, status_of
 from simeval.cli.run import read_suite
 from simeval.cli.signals import ending_on_signals
 from simeval.core.app_handler import ExampleHandler
@@ -24,8 +24,6 @@ from simeval.results.suite import SuiteResult
 from simeval.suites.apps.named import app_of
 from simeval.suites.definitions import Cast
 from simeval.suites.scenario import ScenarioTest
-
-NOT_COMPLETED = 3
 
 PLAIN_RUN: dict[str, Any] = {
     "early_stopping": False,

@@ -19,18 +19,8 @@ class NotExact(Exception):
 
 def encode_judgement(judgement: Judgement) -> bytes:
     """Return a judgement as JSON. Raises NotExact where JSON would not give it back with all its types."""
-    trial, held = judgement.trial, judgement.conversation
-    row = [
-        [trial.scenario, trial.index, trial.seed],
-        [_message_row(each) for each in held.messages],
-        None if held.writing_style is None else _same(held.writing_style),
-        held.ended,
-        [_result_row(each) for each in judgement.results],
-        None if judgement.failure is None else _result_row(judgement.failure),
-        _same(judgement.columns),
-    ]
     try:
-        return _write(row).encode()
+        return _write(_row(judgement)).encode()
     except (TypeError, ValueError, RecursionError) as error:  # half of a surrogate pair is a ValueError, too
         raise NotExact from error
 
@@ -45,6 +35,19 @@ def decode_judgement(written: bytes) -> Judgement:
         failure=None if failure is None else _failure(failure),
         columns=columns,
     )
+
+
+def _row(judgement: Judgement) -> list[Any]:
+    trial, held = judgement.trial, judgement.conversation
+    return [
+        [trial.scenario, trial.index, trial.seed],
+        [_message_row(each) for each in held.messages],
+        None if held.writing_style is None else _same(held.writing_style),
+        held.ended,
+        [_result_row(each) for each in judgement.results],
+        None if judgement.failure is None else _result_row(judgement.failure),
+        _same(judgement.columns),
+    ]
 
 
 def _message_row(message: Message) -> list[Any]:

@@ -6,10 +6,11 @@ is a list whose records are in that file, Mapped what is worked out of each of t
 
 import os
 import zlib
+from abc import abstractmethod
 from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from tempfile import TemporaryFile
 from threading import Lock
 from typing import IO, Generic, TypeVar, overload
@@ -98,8 +99,9 @@ class _Read(Sequence[T]):
 
     __slots__ = ()
 
+    @abstractmethod
     def _item(self, index: int) -> T:
-        raise NotImplementedError
+        """Return the item in this place, from 0."""
 
     @overload
     def __getitem__(self, index: int) -> T: ...
@@ -159,7 +161,7 @@ class Mapped(_Read[U], Generic[T, U]):
     """What `make` works out of each record of `source` and its index, whenever it is asked for."""
 
     source: Sequence[T]
-    make: Callable[[int, T], U] = field(hash=False)
+    make: Callable[[int, T], U]
 
     def __len__(self) -> int:
         return len(self.source)

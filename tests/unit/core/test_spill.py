@@ -60,6 +60,14 @@ JUDGEMENTS = st.builds(
 )
 
 
+def nested(levels: int) -> list[Any]:
+    """Return a list so many levels deep."""
+    found: list[Any] = []
+    for _ in range(levels):
+        found = [found]
+    return found
+
+
 def judged(number: int, **metadata: Any) -> Judgement:
     """Return a judgement with this number as its score."""
     said = (Message(role="assistant", content=f"answer {number}", seconds=0.5, metadata=metadata),)
@@ -100,6 +108,7 @@ def test_numbers_that_are_none_come_back() -> None:
         pytest.param(judged(1, price=Decimal("1.10")), id="a decimal"),
         pytest.param(judged(1, pair=("a", "b")), id="a tuple"),
         pytest.param(judged(1, at=datetime(2026, 5, 1, tzinfo=UTC)), id="a time"),
+        pytest.param(judged(1, deep=nested(50_000)), id="nested too deep"),
         pytest.param(judged(1, half="\ud83d"), id="half of a surrogate pair"),
     ],
 )
