@@ -24,7 +24,7 @@ ChangeReason = Literal[
 
 WORST_FIRST: Sequence[Finding] = ("worse", "unclear", "changed", "better", "not worse", "unchanged")
 ASKED = {
-    "not_worse": "all that has a margin is proven better or not worse, nothing is proven worse, something is proven",
+    "not_worse": "everything with a margin is proven better or not worse, something is proven, nothing is proven worse",
     "not_proven_worse": "nothing is proven worse",
 }
 

@@ -154,7 +154,7 @@ def _meanings(comparison: "Comparison") -> list[str]:
     level = show_share(comparison.alpha)
     lines = [
         f"Of {counted_of(size, noun)} {', '.join(said)}.",
-        f"The gate {'is met' if comparison.passed else 'is not met'}: it asks that {ASKED[comparison.gate]}.",
+        f"The gate {'is met' if comparison.passed else 'is not met'}: it requires that {ASKED[comparison.gate]}.",
     ]
     if comparison.false_pass_bound is not None and any(each.has_margin for each in comparison.changes):
         lines.append(

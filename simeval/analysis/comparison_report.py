@@ -197,7 +197,7 @@ def gate_of(comparison: Comparison) -> str:
     way_out = (
         "; nothing here has a margin: use --gate not_proven_worse" if is_hopeless and not comparison.passed else ""
     )
-    return f"gate {comparison.gate}: {met} (it asks that {ASKED[comparison.gate]}){way_out}"
+    return f"gate {comparison.gate}: {met} (it requires that {ASKED[comparison.gate]}){way_out}"
 
 
 def _table(comparison: Comparison, noun: str, terminal: Terminal) -> list[str]:

@@ -71,7 +71,7 @@ def show_health(
             sys.stdout.flush()
             findings.append(finding)
         wrong = [finding.name for finding in findings if finding.is_wrong]
-        said = f"to be mended: {', '.join(wrong)}" if wrong else "all that was looked at is in order"
+        said = f"to fix: {', '.join(wrong)}" if wrong else "everything that was checked is fine"
         sys.stdout.write(f"\n{said}\n")
         return WRONG if wrong else 0
 

@@ -1,8 +1,12 @@
 """The command line: its commands by name, of which the options are made when one is called."""
 
+from functools import partial
+from typing import Any
+
 import click
 
 from simeval.cli import CONTEXT
+from simeval.cli.usage import Misused, understood
 from simeval.core.version import __version__
 
 SUMMARIES = {  # the first sentence of each command's help; a test compares them
@@ -53,6 +57,16 @@ SUMMARIES = {  # the first sentence of each command's help; a test compares them
 class Commands(click.Group):
     """Commands whose names and summaries are at hand at once, and whose options take 25 ms to make."""
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Read the options of simeval itself. Raises Misused."""
+        return understood(partial(super().make_context, info_name, args, parent, **extra))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Read the rest of the command line, and do what it asks for. Raises Misused."""
+        return understood(partial(super().invoke, ctx), ctx)
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names of the commands."""
         return list(SUMMARIES)
@@ -70,7 +84,8 @@ class Commands(click.Group):
         if args[0] not in SUMMARIES and not ctx.resilient_parsing:
             from simeval.core.validation import closest
 
-            ctx.fail(f"there is no command {args[0]!r}; {closest(args[0], list(SUMMARIES)) or 'see simeval --help.'}")
+            meant = closest(args[0], list(SUMMARIES)) or "`simeval --help` lists them."
+            raise Misused(f"there is no command {args[0]!r}; {meant}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, get_origin
 import click
 from click.core import ParameterSource
 
+from simeval.cli.usage import Misused
 from simeval.core.app_handler import APP_FORMS
 from simeval.core.setting_field import about_of, alternatives, choices
 from simeval.core.settings import DEFAULTS, MARGIN, Settings
@@ -93,7 +94,7 @@ markdown_option = click.option(
 def _file(context: click.Context, option: click.Parameter, value: str | None) -> str | None:  # noqa: ARG001
     """Take the path of a report, which is no text for standard output."""
     if value == "-":
-        raise click.UsageError(f"{option.opts[0]}: it is a file, not for standard output; name a path.")
+        raise Misused(f"{option.opts[0]}: it is a file, not for standard output; name a path.")
     return value
 
 

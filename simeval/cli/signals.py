@@ -26,9 +26,18 @@ def ending_on_signals(engine: Engine) -> Iterator[None]:
     before = {number: signal.signal(number, interrupts.handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
+    except BaseException as error:
+        if not isinstance(error, Exception):  # an app may raise a KeyboardInterrupt, too
+            _leave_in_silence(asyncio.get_running_loop())
+        raise
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _leave_in_silence(loop: asyncio.AbstractEventLoop) -> None:
+    """Let a loop write no tracebacks of the tasks it ends: they have nothing more to say."""
+    loop.set_exception_handler(lambda *_: None)
 
 
 @dataclass(slots=True)
@@ -40,7 +49,7 @@ class _Interrupts:
     def handle(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
         self.asked = max(self.asked + 1, AT_ONCE if number == signal.SIGTERM else IN_ORDER)
         if self.asked > AT_ONCE:
-            self.loop.set_exception_handler(lambda *_: None)  # what ends so has nothing more to say
+            _leave_in_silence(self.loop)
             raise KeyboardInterrupt
         end = self._stop if self.asked == IN_ORDER else self.engine.end
         self.loop.call_soon_threadsafe(end, f"{INTERRUPT} ({signal.Signals(number).name})")

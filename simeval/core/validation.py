@@ -57,6 +57,8 @@ def require_share(share: object, where: str, *, optional: bool = False) -> None:
     """Raise a DefinitionError unless `share` is strictly between 0 and 1, or None where it is optional."""
     usable = isinstance(share, (int, float)) and is_number(share) and 0 < share < 1
     do = "use a share strictly between 0 and 1 (no number of trials can prove 0% or 100%)"
+    if isinstance(share, str):
+        do = "use a number, such as 0.9"
     require(usable or (optional and share is None), where, found=share, do=do)
 
 
@@ -119,6 +121,13 @@ def _alike(name: str, known: Sequence[str]) -> Sequence[tuple[float, str]]:
         likeness = SequenceMatcher(None, name.casefold(), each.casefold()).ratio()
         if sorted(name) == sorted(each):
             likeness = 1.0  # two letters have changed places: in short words that is half of them
+        elif _differ_by_one(name, each):
+            likeness = max(likeness, LIKELY)
         shared = len(words & set(_WORD.findall(each.casefold()))) / max(len(words), 1)
         found.append((likeness + WORD_WEIGHT * shared, each))
     return sorted(found, key=lambda likeness: -likeness[0])
+
+
+def _differ_by_one(one: str, other: str) -> bool:
+    """Return whether two words of three letters or more have one letter that differs."""
+    return len(one) == len(other) >= 3 and sum(a != b for a, b in zip(one, other, strict=True)) == 1

@@ -44,3 +44,8 @@ class Waits:
         """Say, until the block is left, that something is waited for; `seconds` is how long, where that is known."""
         since = monotonic()
         return Wait(who, role, stage, since, None if seconds is None else since + seconds, self._now)
+
+
+def in_words(seconds: float) -> str:
+    """Return a number of seconds with its noun."""
+    return f"{seconds:.3g} second{'' if seconds == 1 else 's'}"

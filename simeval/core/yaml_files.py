@@ -71,6 +71,9 @@ def read_yaml(path: Path, *, renamed: Mapping[str, str] = {}) -> tuple[yaml.Node
         raise SuiteFileError(
             str(path), line=1, field="", found=f"it cannot be read ({error.strerror})", do="name another file"
         ) from error
+    except UnicodeDecodeError as error:
+        found = f"it is not UTF-8 (byte {error.start + 1} of the file)"
+        raise SuiteFileError(str(path), line=1, field="", found=found, do="save it as UTF-8") from error
     except (yaml.YAMLError, ValueError, AttributeError, LookupError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         raise SuiteFileError(

@@ -228,7 +228,9 @@ class BarEvaluator(Evaluator):
         """Raise DefinitionError unless exactly one bar is given, and it is a number."""
         name = type(self).__name__
         given = (self.at_least, self.at_most)
-        require(given.count(None) == 1, name, found=given, do="give either at_least or at_most")
+        if given.count(None) != 1:
+            found = "found neither at_least nor at_most" if None in given else "found both at_least and at_most"
+            raise DefinitionError(name, found=found, do="give one of the two")
         field = "at_least" if self.prefers_high else "at_most"
         require(is_number(self.bar), f"{name}.{field}", found=self.bar, do="use a number")
 

@@ -14,7 +14,7 @@ Ended = Literal["full", "boundary", "cut"]  # the whole sample was taken; a boun
 ROUNDING = 1e-12  # a p-value that equals the level may be rounded above it: 0.1**2 > 0.01
 POWER = 0.8  # the chance of a pass for which the "trials needed" of an explanation are computed
 MOST_DIGITS = 6  # of a number that would otherwise look like the bar or the level it is held against
-NO_TIME = "not concluded: the scenario ended before"
+NO_TIME = "not concluded: the scenario ended first"
 MOST_COUNTED = 1_000  # "trials needed" above this are worked out by approximation
 
 

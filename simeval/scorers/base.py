@@ -20,6 +20,7 @@ from simeval.core.direction import Direction, Directions, direction_at, require_
 from simeval.core.preparation import Preparation
 from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import require
+from simeval.core.waits import in_words
 from simeval.errors import DefinitionError
 from simeval.scorers.responses import RESPONSE_PARTS, strange_part
 
@@ -110,7 +111,8 @@ class Scorer:
         require(not strange, where, found=f"column_map to {strange}", do=do)
         missing = [name for name in _required(self.function) if name not in mapped and name not in columns]
         do = f"name its parameters after the columns there are, or give a column_map; {there}"
-        require(not missing, where, found=f"parameters {missing}", do=do)
+        if missing:
+            raise DefinitionError(where, found=f"no column for {missing}", do=do)
 
     def direction_of(self, path: str) -> Direction | None:
         """Return which way the value at a path is better: what this one was told, else what its class declares."""
@@ -167,7 +169,7 @@ class Scorer:
         with anyio.move_on_after(self.timeout_seconds):
             result = call() if inspect.iscoroutinefunction(self.function) else await run_sync(call)
             return await result if inspect.isawaitable(result) else result
-        raise TimeoutError(f"no score within {self.timeout_seconds} seconds")
+        raise TimeoutError(f"no score within {in_words(self.timeout_seconds or 0)}")
 
     def arguments(self, columns: Mapping[str, Any]) -> dict[str, Any]:
         """Return what `score` is called with. Raises DefinitionError where a column that it requires is not there."""

@@ -229,6 +229,15 @@ _EXPECTATION = FORMS.record(
     },
     TEXTS,
 )
+
+
+def _measurable(expectation: Expectation) -> Expectation:
+    """Return what is expected of a simulated conversation, once its scorer is known to get what it takes of one."""
+    if expectation.scorer is not None:
+        as_scorer(expectation.scorer, "scorer").check()
+    return expectation
+
+
 _CHECK = FORMS.record(Check, {"tools": FORMS.record(ToolRules) | None})
 
 
@@ -256,7 +265,7 @@ _USERS = (
 )
 _WORLD = Annotated[Any, PlainValidator(read_world)] | None
 _OF_SCENARIO: Mapping[str, Form] = {
-    "then": one_or_more(_EXPECTATION),
+    "then": one_or_more(Annotated[_EXPECTATION, AfterValidator(_measurable)]),
     "world": _WORLD,
     "script": list[_STEP],  # type: ignore[valid-type]
     "users": _USERS,
@@ -299,6 +308,7 @@ _BY_FLAG = {about_of(each).flag.removeprefix("--").replace("-", "_"): each.name 
 _NOT_SETTINGS = {  # what one may write under `settings`, and what to do about it
     **{each.name: "put it with a scenario" for each in fields(ScenarioTest) if each.name not in _SETTINGS},
     **{name: f"did you mean {each!r}?" for name, each in _BY_FLAG.items() if name not in _SETTINGS},
+    **dict.fromkeys([*_CAST, "judge"], "put it at the top of the file"),
 }
 _OF_FILE: Mapping[str, Form] = {
     "judge": Annotated[_JUDGE, BeforeValidator(_two_judges)],

@@ -51,4 +51,4 @@ def _checked(table: Mapping[str, Any]) -> Mapping[str, Any]:
         found, do = f"found {first['input']!r:.80}", plain(first["type"], first["msg"])
         if isinstance(cause, DefinitionError):
             found, do = cause.found, cause.do
-        raise DefinitionError(f"{TABLE}: {name}", found=found, do=do) from error
+        raise DefinitionError(f"{TABLE}: {name}" if name else TABLE, found=found, do=do) from error

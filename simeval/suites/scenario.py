@@ -80,7 +80,7 @@ class Expectation:
         require(
             usable, "Expectation.tools", found=self.tools, do="give ToolRules, such as ToolRules(required=['refund'])"
         )
-        _ = self.measured_by
+        self._check_score()
         do = "give an evaluator, such as SuccessRateEvaluator(min_proportion=0.9)"
         require(not isinstance(self.evaluator, str), "Expectation.evaluator", found=self.evaluator, do=do)
         require(
@@ -112,6 +112,13 @@ class Expectation:
             found = f"it is for a judge's ratings from 1 to 10, and {self.title} is a metric"
             do = "use proportion, quantile or mean"
             raise DefinitionError(f"Expectation.evaluator: {name}", found=found, do=do)
+
+    def _check_score(self) -> None:
+        """Raise DefinitionError for the path of a number that the scorer is known not to give."""
+        paths = self.measured_by.paths if isinstance(self.measured_by, Scorer) else ()
+        if self.score is not None and paths and self.score not in paths:
+            found = f"{self.measured_by.name} gives no {self.score!r}"
+            raise DefinitionError("Expectation.score", found=found, do=nearest(self.score, paths))
 
     def _check_judged(self) -> None:
         """Raise DefinitionError where what a judge is to go by cannot be used."""

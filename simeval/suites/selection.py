@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from simeval.core.validation import nearest
+from simeval.core.validation import nearest, require
 from simeval.errors import DefinitionError
 from simeval.suites.scenario import ScenarioTest
 
@@ -15,6 +15,7 @@ def only(scenarios: Sequence[ScenarioTest], names: Sequence[str]) -> tuple[Scena
     A name that is a whole title means that scenario alone. Raises DefinitionError for a name that none has.
     """
     for name in names:
+        require(bool(name.strip()), "--only", found=name, do="name a tag, a title or a part of one")
         if not any(is_named(scenario, name) for scenario in scenarios):
             known = dict.fromkeys([each.title for each in scenarios] + [tag for each in scenarios for tag in each.tags])
             do = nearest(name, list(known))

@@ -21,7 +21,7 @@ def test_without_a_key_a_first_look_is_in_order_and_nothing_is_left_behind(tmp_p
     assert done.stdout.splitlines()[-3:] == [
         "✓ judge       offline/judge: an embedded heuristic, which needs no key and no network",
         "",
-        "all that was looked at is in order",
+        "everything that was checked is fine",
     ]
     assert not list(tmp_path.iterdir())
 
@@ -46,7 +46,7 @@ def test_what_is_missing_is_told_together_and_ends_with_1(tmp_path: Path) -> Non
         "✗ user        model 'offline/usr': there is no embedded model of this name; use one of offline/app, "
         "offline/judge, offline/user, or a LiteLLM model name.",
     ]
-    assert done.stdout.endswith("\nto be mended: store, judge, user\n")
+    assert done.stdout.endswith("\nto fix: store, judge, user\n")
 
 
 def test_a_project_that_cannot_be_read_is_told(tmp_path: Path) -> None:
@@ -99,4 +99,4 @@ async def test_a_model_that_refuses_the_key_is_wrong(tmp_path: Path) -> None:
         told = await anyio.to_thread.run_sync(doctor, server.base_url)
 
     assert "✗ judge       openai/gpt-5-nano cannot be used (authentication): HTTP 401: no such key" in told
-    assert told.endswith("\nto be mended: judge\n")
+    assert told.endswith("\nto fix: judge\n")

@@ -9,13 +9,15 @@ from typing import Any, cast
 import pytest
 from click.testing import CliRunner
 
-from simeval import Engine, Expectation, ScenarioTest, SuccessRateEvaluator
+from simeval import Engine, Expectation, QuantileEvaluator, ScenarioTest, SuccessRateEvaluator
 from simeval.cli.main import main
 from simeval.cli.output import BAD_INPUT
 from simeval.datasets.files import read_dataset
 from simeval.errors import DefinitionError
 from tests.support.mistakes import QUIET
+from tests.support.misused import MISUSED
 
+ON_THE_COMMAND_LINE = {**QUIET, **MISUSED}
 CHECK = Expectation(expected_behavior="It answers", evaluator=SuccessRateEvaluator(min_proportion=0.9))
 FIRST = ScenarioTest(title="First", given="A user", when="They ask", then=CHECK)
 
@@ -75,6 +77,14 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
         "evaluate: found <built-in function len>; give ScenarioTests; simeval.suites.load_suite(PATH) reads a file of "
         "them.",
     ),
+    "a share is a text": (
+        lambda: SuccessRateEvaluator(min_proportion=cast("Any", "0.9")),
+        "SuccessRateEvaluator.min_proportion: found '0.9'; use a number, such as 0.9.",
+    ),
+    "no bar is given": (
+        lambda: QuantileEvaluator(quantile=0.9),
+        "QuantileEvaluator: found neither at_least nor at_most; give one of the two.",
+    ),
     "what is expected is a text": (
         lambda: ScenarioTest(title="t", given="g", when="w", then=cast("Any", "It answers")),
         "ScenarioTest 't': then: found 'It answers'; give one or more Expectations.",
@@ -106,9 +116,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("mistake", QUIET)
+@pytest.mark.parametrize("mistake", ON_THE_COMMAND_LINE)
 def test_a_mistake_is_told_in_these_words_before_anything_runs(folder: Path, mistake: str) -> None:
-    suite, arguments, said = QUIET[mistake]
+    suite, arguments, said = ON_THE_COMMAND_LINE[mistake]
     (folder / "suite.yaml").write_text(suite)
 
     done = CliRunner().invoke(main, arguments)
@@ -151,6 +161,9 @@ def _forget(engine: Engine) -> None:
 
 
 def test_the_usual_message_has_at_most_two_lines() -> None:
-    messages = [*(f"simeval: {said}" for _, _, said in QUIET.values()), *(said for _, said in IN_PYTHON.values())]
+    messages = [
+        *(f"simeval: {said}" for _, _, said in ON_THE_COMMAND_LINE.values()),
+        *(said for _, said in IN_PYTHON.values()),
+    ]
 
     assert median(-(-len(said) // 80) for said in messages) <= 2

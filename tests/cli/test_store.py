@@ -149,6 +149,16 @@ def test_an_app_that_holds_up_the_event_loop_does_not_hold_up_a_third_interrupt(
     assert "Traceback" not in errors
 
 
+def test_an_app_that_interrupts_the_program_itself_ends_it_without_a_traceback(folder: Path) -> None:
+    (folder / "abrupt.py").write_text("def handle(message): raise KeyboardInterrupt\n")
+
+    done = simeval(folder, "run", "suite.yaml", "--app", "abrupt:handle", "-q")
+
+    assert done.returncode == 130
+    assert "simeval: interrupted; `simeval runs` lists what is kept" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_runs_are_listed_shown_and_deleted(folder: Path) -> None:
     app = ("--app", "shop:good", "--samples", "2")
     first = simeval(folder, "run", "suite.yaml", *app, "--json", "1.json")

@@ -59,6 +59,19 @@ def test_a_provider_that_needs_it_is_told_before_anything_is_asked(tmp_path: Pat
     )
 
 
+def test_an_embedded_model_that_is_misspelt_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "suite.yaml").write_text(SUITE)
+
+    done = simeval_without(tmp_path, "run", "suite.yaml", "--app", "offline/app", "--judge-model", "oflline/judge")
+
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == (
+        "simeval: model 'oflline/judge': LiteLLM, which asks models of most providers, is not installed; "
+        "did you mean 'offline/judge'? Install it (pip install 'litellm<1.98'), or name another model, such as "
+        "openai/gpt-5-nano or offline/judge."
+    )
+
+
 def test_the_version_it_names_is_the_one_that_simeval_asks_for() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 

@@ -28,6 +28,13 @@ async def test_nothing_is_concluded_on_an_app_that_never_answered() -> None:
     assert str(result).startswith("ERROR  your app never answered in 60 conversations: JSONDecodeError: ")
 
 
+async def test_what_an_app_that_never_answered_was_to_do_is_not_measured() -> None:
+    result = await Engine(seed=1).evaluate(SUITE[:1], parses)
+
+    assert ": not measured; required: " in str(result)
+    assert " 0 of " not in str(result)
+
+
 async def test_the_line_of_the_users_own_file_is_named() -> None:
     result = await Engine(seed=1).evaluate(SUITE, parses)
 

@@ -333,4 +333,23 @@ QUIET: dict[str, tuple[str, tuple[str, ...], str]] = {
         "report 'none/labels.csv': it cannot be written (No such file or directory); check the path, or its "
         "permissions.",
     ),
+    "a scorer has nothing to look for": (
+        SCORED.replace("response_latency", "contains").replace("success_rate", "proportion"),
+        RUN,
+        "suite.yaml, line 6, field scenarios.0.then: scorer contains: found no texts; say what to look for, such as "
+        "{type: contains, texts: [thank you]}.",
+    ),
+    "the path of a score is misspelt": (
+        SCORED.replace("scorer: response_latency", "scorer: response_latency\n      score: p95").replace(
+            "{type: success_rate, min_proportion: 0.9}", "{type: quantile, quantile: 0.9, at_most: 3}"
+        ),
+        RUN,
+        "suite.yaml, line 7, field scenarios.0.then.score: response_latency gives no 'p95'; did you mean 'p90'?",
+    ),
+    "the judge stands among the settings": (
+        f"settings: {{judge_model: openai/gpt-5-nano}}\n{SUITE}",
+        RUN,
+        "suite.yaml, line 1, field settings.judge_model: there is no field 'judge_model' here; put it at the top of "
+        "the file.",
+    ),
 }

@@ -105,7 +105,7 @@ def check_program(python: Path, folder: Path) -> None:
     assert "# system" in run([str(python.with_name("simeval")), "prompts", "user"], folder)
     run([str(python), str(USER)], folder)
     assert "scenarios" in run([str(python.with_name("simeval")), "demo"], folder)
-    assert run([str(python.with_name("simeval")), "doctor"], folder).endswith("in order\n")
+    assert run([str(python.with_name("simeval")), "doctor"], folder).endswith("is fine\n")
     assert "_SIMEVAL_COMPLETE" in run([str(python.with_name("simeval")), "completion", "zsh"], folder)
     assert not any(folder.iterdir()), "something was left behind"
 

@@ -26,7 +26,7 @@ from simeval.core.conversation import (
 )
 from simeval.core.logs import log
 from simeval.core.serialization import opened
-from simeval.core.waits import Waits
+from simeval.core.waits import Waits, in_words
 from simeval.engine.actors.blocking import Blocking, Stepped
 from simeval.engine.actors.silence import Silence
 from simeval.engine.actors.streaming import joined, joined_in_thread
@@ -195,7 +195,7 @@ class App:
             with in_thread, watched, waited_for, limit:
                 made = await capture(partial(self._timed, arguments, tools))
             if limit.cancelled_caught:
-                raise AppError(turn, f"no answer within {self.timeout_seconds:g} seconds")
+                raise AppError(turn, f"no answer within {in_words(self.timeout_seconds)}")
         if isinstance(made, Caught):
             if self.is_model and isinstance(made.error, ModelError):
                 raise made.error

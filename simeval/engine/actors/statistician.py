@@ -329,7 +329,8 @@ class Statistician:
         """Conclude; too many lost trials make an error, unless what is left proves a side against the worst case."""
         verdict = test.verdict()
         if unanswered := next(filter(None, (each.said for each in (self._unanswered, *self._beside))), ""):
-            return without_conclusion(verdict, unanswered, n=verdict.n, missing=verdict.missing)
+            unknown = replace(verdict, estimate=None)
+            return without_conclusion(unknown, unanswered, n=verdict.n, missing=verdict.missing)
         is_cut = bool(tally.undecided_because) and not test.settled
         proven = not verdict.inconclusive and not test.excluded  # worst cases are proven for missing trials only
         trials = tally.plan.sample_size if proven or is_cut else test.index
@@ -359,7 +360,7 @@ class Statistician:
         if stopped and not test.settled and not self._is_closed(tally):
             notes.append(f"the run stopped: {stopped}")
             if verdict.inconclusive:
-                verdict = replace(verdict, reason="run_stopped", why="not concluded: the run stopped before")
+                verdict = replace(verdict, reason="run_stopped", why="not concluded: the run stopped first")
         elif verdict.reason == "scenario_settled":
             for at_length, why in tally.stopped_by():
                 notes.append(at_length)

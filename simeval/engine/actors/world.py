@@ -17,6 +17,7 @@ import anyio
 from simeval.core.capture import Caught, capture, place_of
 from simeval.core.conversation import WORLD, Conversation
 from simeval.core.logs import log
+from simeval.core.waits import in_words
 from simeval.core.world import World, WorldMaker, made_world, world_record
 from simeval.engine.actors.toolbox import Toolbox
 from simeval.engine.users.hands import Hands
@@ -46,7 +47,7 @@ class OpenWorld:
         is_late = limit.cancelled_caught or anyio.current_time() - began > self.seconds  # plain functions too
         record = world_record({} if is_late or isinstance(found, Caught) else found)
         if is_late:
-            record["unmeasured"] = {"": f"no state within {self.seconds:g} seconds"}
+            record["unmeasured"] = {"": f"no state within {in_words(self.seconds)}"}
         elif isinstance(found, Caught):
             record["unmeasured"] = {"": _said(found.error)}
         *earlier, last = conversation.messages
@@ -75,9 +76,9 @@ async def open_world(maker: WorldMaker, *, seed: int, seconds: float) -> AsyncIt
             if isinstance(left, Caught):
                 log.warning("a world could not be closed", error=_said(left.error))
     if life.cancelled_caught and not opened:
-        raise WorldError(f"was not open within {seconds:g} seconds")
+        raise WorldError(f"was not open within {in_words(seconds)}")
     if life.cancelled_caught:
-        log.warning("a world could not be closed", error=f"it took more than {seconds:g} seconds")
+        log.warning("a world could not be closed", error=f"it took more than {in_words(seconds)}")
 
 
 async def _entered(maker: WorldMaker, seed: int) -> tuple[Any, Any]:

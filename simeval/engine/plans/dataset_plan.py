@@ -138,7 +138,6 @@ def make_dataset_plan(
             settings,
             judge_scorer,
             binder,
-            where=f"dataset {dataset.name!r}",
             level=settings.significance_level,
             requirements=requirements,
             columns=columns,

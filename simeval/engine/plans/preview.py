@@ -43,7 +43,7 @@ def _chance(plans: Sequence[ScenarioPlan], settings: Settings) -> list[str]:
         return [f"{good}, it passes with a chance of {least}"]
     each = least if least == most else f"{least} to {most}"
     which = "all" if len(known) == len(found) else f"the {len(known)} that can"
-    return [f"{good}, a requirement passes with a chance of {each}, {which} together with {show_chance(prod(known))}"]
+    return [f"{good}, a requirement passes with a chance of {each}, {which} pass with {show_chance(prod(known))}"]
 
 
 def warnings_of(plans: Sequence[RunPlan]) -> list[str]:

@@ -271,7 +271,6 @@ def _measures(
             settings,
             judge_scorer,
             binder,
-            where=repr(scenario.title),
             level=level,
             requirements=requirements,
         )
@@ -286,7 +285,6 @@ def make_measure(
     judge_scorer: Callable[[Expectation], Scorer],
     binder: ScorerBinder,
     *,
-    where: str,
     level: float,
     requirements: int,
     columns: Collection[str] = COLUMNS,
@@ -297,12 +295,6 @@ def make_measure(
     else:
         scorer = binder.bound(expectation.measured_by)
         scorer.check(columns)
-        if expectation.score is not None and scorer.paths and expectation.score not in scorer.paths:
-            raise DefinitionError(
-                f"{where}: {label}: score",
-                found=f"{scorer.name} gives no {expectation.score!r}",
-                do=f"use one of {', '.join(scorer.paths)}",
-            )
     return Measure(
         label=label,
         scorer=scorer,

@@ -13,6 +13,7 @@ from simeval.core.redaction import cleaned
 from simeval.core.serialization import Json, opened
 from simeval.core.trace_context import SentTrace, noting_traces
 from simeval.core.trial import Judgement, Score, Trial, TrialConversation
+from simeval.core.waits import in_words
 from simeval.datasets.importers.coercion import moment
 from simeval.datasets.importers.formats.opentelemetry import tool_run_of
 from simeval.engine.executors.executor import Executor
@@ -46,7 +47,7 @@ class JoiningExecutor:
         told = f"spans of the app: {self._joined:,} of {self._trials:,} trials, {self._calls:,} tool calls in them"
         others = [
             (self._untraced, "trials sent no trace, for the app is reached by no protocol"),
-            (self._missing, f"trials lack spans that did not come within {self.seconds:g} seconds"),
+            (self._missing, f"trials lack spans that did not come within {in_words(self.seconds)}"),
             (self.inbox.late, "spans came too late"),
             (self.inbox.foreign, "spans are of no trial of this run"),
         ]

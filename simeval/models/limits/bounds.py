@@ -8,6 +8,7 @@ from time import perf_counter
 
 import anyio
 
+from simeval.core.waits import in_words
 from simeval.errors import ModelError
 from simeval.models.protocol.model import Completion, Request, Wrapped
 
@@ -173,4 +174,4 @@ class Timed(Wrapped):
                     role.shorten(NEW_ROLE * self._of_all.seconds)
 
     def _late(self, seconds: float) -> ModelError:
-        return ModelError(self.name, kind="timeout", problem=f"no answer within {seconds:.3g} seconds")
+        return ModelError(self.name, kind="timeout", problem=f"no answer within {in_words(seconds)}")

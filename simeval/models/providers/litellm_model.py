@@ -22,10 +22,11 @@ import anyio
 
 from simeval.core.conversation import FIRST_TEXT
 from simeval.core.logs import log
+from simeval.core.validation import closest
 from simeval.errors import DefinitionError, ModelError, ModelErrorKind, ModelUnusable
 from simeval.models.protocol.model import Completion, Request
 from simeval.models.protocol.request import LIMIT
-from simeval.models.providers.endpoints import TRANSPORT
+from simeval.models.providers.endpoints import ENDPOINTS, TRANSPORT
 from simeval.models.providers.keys import require_key
 from simeval.models.providers.litellm_session import close_session, open_session
 from simeval.models.providers.litellm_table import listed
@@ -112,14 +113,17 @@ class LiteLLMModel:
         try:
             litellm = load_litellm()
         except DefinitionError as error:
-            raise DefinitionError(f"model {self.name!r}", found=error.found, do=error.do) from None
+            meant = _meant(self.name)
+            do = f"{meant} {error.do[:1].upper()}{error.do[1:]}" if meant else error.do
+            raise DefinitionError(f"model {self.name!r}", found=error.found, do=do) from None
         try:
             litellm.get_llm_provider(self.name, api_base=self.options.get("api_base"))
         except litellm.exceptions.BadRequestError:
             raise DefinitionError(
                 f"model {self.name!r}",
                 found="LiteLLM knows no provider of this name",
-                do="use LiteLLM's form provider/model, such as openai/gpt-5-nano, or offline/judge",
+                do=_meant(self.name)
+                or "use LiteLLM's form provider/model, such as openai/gpt-5-nano, or offline/judge",
             ) from None
 
     def check_key(self) -> None:
@@ -279,3 +283,12 @@ def _first_line(text: str) -> str:
     """Return the first line of what LiteLLM says, without the names of its exceptions before it."""
     line = text.strip().splitlines()[0] if text.strip() else "no message"
     return _PREFIXES.sub("", line).rstrip(". ")
+
+
+def _meant(name: str) -> str:
+    """Ask whether a model of a provider was meant whose name is like this one's; else nothing."""
+    provider, _, model = name.partition("/")
+    loaded = getattr(sys.modules.get("litellm"), "provider_list", ())
+    known = ["offline", *(each.prefix.rstrip("/") for each in ENDPOINTS), *(each.value for each in loaded)]
+    alike = closest(provider, [each for each in dict.fromkeys(known) if each != provider]) if model else ""
+    return re.sub(r"'(.+?)'", rf"'\1/{model}'", alike)

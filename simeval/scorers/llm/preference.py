@@ -22,6 +22,7 @@ from simeval.core.direction import by_path
 from simeval.core.settings import ALPHA
 from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import is_number, require
+from simeval.core.waits import in_words
 from simeval.datasets.dataset import is_chat, text_of
 from simeval.models.protocol.replies import Reasoning, Reply
 from simeval.scorers.base import COLUMNS, Callers, Scorer
@@ -179,7 +180,7 @@ Answer with a JSON object: {"reasoning": a brief explanation, "preferred": "firs
             returned = await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
             return await returned if inspect.isawaitable(returned) else returned
         name = getattr(function, "__name__", type(function).__name__)
-        raise TimeoutError(f"no answer of {name} within {self.function_timeout_seconds} seconds")
+        raise TimeoutError(f"no answer of {name} within {in_words(self.function_timeout_seconds or 0)}")
 
     def summarize(self, scored: Sequence[Scored], *, alpha: float = ALPHA) -> Mapping[str, Estimate]:
         """Return the win rate of the output with its interval, what it proves, and how far the order swayed the judge.

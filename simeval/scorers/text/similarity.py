@@ -8,7 +8,7 @@ import re
 import string
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, overload
 
@@ -17,7 +17,7 @@ from simeval.core.direction import by_path
 from simeval.core.trial import Score
 from simeval.core.validation import require, require_whole
 from simeval.errors import DefinitionError
-from simeval.scorers.base import ColumnScorer
+from simeval.scorers.base import COLUMNS, ColumnScorer
 from simeval.scorers.text.edit_distance import common_length, edit_distance
 from simeval.scorers.values import given, normalised, same, text_of
 
@@ -86,6 +86,13 @@ class Contains(TextScorer):
     @property
     def function(self) -> Callable[..., Any]:
         return self._has_reference if self.texts is None else self._has_texts
+
+    def check(self, columns: Collection[str] = COLUMNS) -> None:
+        """Raise DefinitionError where there is nothing to look for, and as every scorer does."""
+        if self.texts is None and "reference" not in {*columns, *self.column_map}:
+            do = "say what to look for, such as {type: contains, texts: [thank you]}"
+            raise DefinitionError(f"scorer {self.name}", found="found no texts", do=do)
+        super().check(columns)
 
     @overload
     def score(self, output: Any) -> Score: ...

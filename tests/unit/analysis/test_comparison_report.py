@@ -110,7 +110,7 @@ def test_it_says_what_is_found_then_shows_the_table_and_the_reasons() -> None:
     lines = str(compare(run(scenario(share(before))), run(scenario(share(now)), run_id="two"))).splitlines()
 
     assert lines[0] == "UNCLEAR  the requirement is unclear"
-    assert lines[1].startswith("gate not_worse: not met (it asks that ")
+    assert lines[1].startswith("gate not_worse: not met (it requires that ")
     assert lines[4].split() == [*("requirement", "finding", "before", "now", "change", "interval", "pairs", "p")]
     assert lines[6:8] == ["A scenario", lines[7]]
     assert "UNCLEAR  44 of 50  38 of 50  -12 pts" in lines[7]

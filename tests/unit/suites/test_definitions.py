@@ -21,6 +21,7 @@ from simeval.scorers.text.personal_data import PersonalData
 from simeval.scorers.text.similarity import Contains, RegexMatch
 from simeval.scorers.text.tool_calls import ToolCallMatch
 from simeval.suites.definitions import EVALUATORS
+from simeval.suites.files import load_expectations
 from tests.support.suite_files import load, mistake, suite
 
 RULE = "{type: proportion, min_proportion: 0.9}"
@@ -94,8 +95,9 @@ def public(scorer: ColumnScorer) -> dict[str, object]:
 
 
 def scorer_of(file: Path, written: str) -> Any:
-    (scenario,) = load(file, suite(then=f"      scorer: {written}\n", evaluator=RULE))
-    return scenario.expectations[0].scorer
+    file.write_text(f"then:\n  scorer: {written}\n  evaluator: {RULE}\n")
+    (expectation,) = load_expectations(file)
+    return expectation.scorer
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,12 @@ def file(tmp_path: Path) -> Path:
         (suite(evaluator="{type: success_rate, min_proportion: 90}"), 8, "evaluator", "strictly between 0 and 1"),
         (suite(evaluator="{type: success_rate, min_proportion: high}"), 8, "min_proportion", "number"),
         (suite(evaluator="{type: proportion}"), 8, "evaluator", "either min_proportion or max_proportion"),
-        (suite(evaluator="{type: quantile, at_least: 1, at_most: 2}"), 8, "evaluator", "either at_least or at_most"),
+        (
+            suite(evaluator="{type: quantile, at_least: 1, at_most: 2}"),
+            8,
+            "evaluator",
+            "found both at_least and at_most",
+        ),
         (suite(evaluator="{type: mean, at_least: 7}"), 8, "evaluator", "finite lowest and highest score"),
         (suite(evaluator="[]"), 8, "scenarios.0.then.evaluator", "one or more evaluators"),
         (
@@ -200,6 +205,15 @@ def test_what_is_not_yaml_is_told_with_its_line(file: Path, text: str, line: int
 
     assert "not YAML" in str(error)
     assert error.line == line
+
+
+def test_a_file_in_another_encoding_is_told_so(file: Path) -> None:
+    file.write_text(suite(), encoding="utf-16")
+
+    with pytest.raises(SuiteFileError) as raised:
+        load_file(file)
+
+    assert str(raised.value) == f"{file}, line 1: it is not UTF-8 (byte 1 of the file); save it as UTF-8."
 
 
 def test_a_key_that_is_written_twice_is_refused(file: Path) -> None:

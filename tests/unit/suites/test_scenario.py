@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from simeval.errors import DefinitionError
 from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvaluator
-from simeval.evaluators.scores import ProportionEvaluator
+from simeval.evaluators.scores import ProportionEvaluator, QuantileEvaluator
 from simeval.scorers.metrics import response_latency
 from simeval.suites.scenario import Expectation, ScenarioTest, shorten
 
@@ -187,3 +187,8 @@ def test_an_evaluator_that_is_given_by_its_name_is_refused_as_it_was_written() -
         DefinitionError, match=r"Expectation.evaluator: found 'success_rate'; give an evaluator, such as"
     ):
         Expectation(expected_behavior="It answers.", evaluator=evaluator)
+
+
+def test_a_metric_has_only_the_paths_it_gives() -> None:
+    with pytest.raises(DefinitionError, match=r"response_latency gives no 'sum'; use one of max, median, mean, p90"):
+        Expectation(scorer=response_latency, score="sum", evaluator=QuantileEvaluator(quantile=0.9, at_most=1))

@@ -1,0 +1,79 @@
+"""What is said of a command line that cannot be understood: one sentence, as of any other mistake."""
+
+from collections.abc import Callable
+from typing import IO, Any, TypeVar
+
+import click
+from click.exceptions import NoArgsIsHelpError
+
+T = TypeVar("T")
+
+
+class Misused(click.ClickException):
+    """A command was called in a way that it cannot be: the message says what is wrong, and what to do."""
+
+    exit_code = click.UsageError.exit_code  # which is BAD_INPUT
+
+    def show(self, file: IO[Any] | None = None) -> None:  # noqa: ARG002
+        """Write it to standard error, on one line."""
+        click.echo(f"simeval: {self.message}", err=True)
+
+
+def understood(work: Callable[[], T], context: click.Context | None = None) -> T:
+    """Return what reads the rest of a command line, where it was read so far as its `context` says.
+
+    Raises Misused, which says what is wrong in it and what to do.
+    """
+    try:
+        return work()
+    except NoArgsIsHelpError:
+        raise
+    except click.UsageError as error:
+        raise Misused(_told(error, (context and context.invoked_subcommand) or "")) from error
+
+
+def _told(error: click.UsageError, command: str) -> str:
+    from simeval.core.validation import closest
+
+    path = error.ctx.command_path.split()[1:] if error.ctx else [command] if command else []
+    see = f"`{' '.join(['simeval', *path, '--help'])}` shows how it is called"
+    where = f"{' '.join(path)}: " if path else ""
+    if isinstance(error, click.NoSuchOption):
+        named = error.ctx.command.get_params(error.ctx) if error.ctx else []
+        meant = closest(error.option_name, [each for option in named for each in option.opts if each.startswith("--")])
+        return f"{where}there is no option {error.option_name!r}; {meant or see + '.'}"
+    if isinstance(error, click.MissingParameter):
+        name = error.param.human_readable_name if error.param else "something"
+        name = name if error.param is None or error.param.param_type_name == "argument" else error.param.opts[0]
+        return f"{where}{name} is missing; {see}."
+    if isinstance(error, click.BadParameter) and error.param is not None:
+        name = error.param.opts[0] if error.param.param_type_name == "option" else error.param.human_readable_name
+        return f"{name}: {_of_value(error.param.type, error.message)}"
+    if isinstance(error, click.BadOptionUsage):
+        return f"{error.option_name} {error.message.removeprefix(f'Option {error.option_name!r} ').rstrip('.')}; {see}."
+    said, _, meant = error.format_message().partition(" Did you mean ")
+    return f"{where}{said[:1].lower()}{said[1:].rstrip('.')}; {f'did you mean {meant}' if meant else see + '.'}"
+
+
+def _of_value(kind: "click.ParamType[Any]", said: str) -> str:
+    """Say what is wrong with a value: as click `said` it, where it is no number."""
+    number = {click.IntRange: "a whole number", click.FloatRange: "a number"}.get(type(kind))
+    number = number or ("a whole number" if kind is click.INT else "a number" if kind is click.FLOAT else None)
+    found, is_told, _ = said.partition(" is not ")
+    if number is None or not is_told:
+        return said[:1].lower() + said[1:]
+    return f"found {found}; use {number}{_bounded(kind)}."
+
+
+def _bounded(kind: "click.ParamType[Any]") -> str:
+    """Say between what a number has to lie."""
+    if not isinstance(kind, (click.IntRange, click.FloatRange)):
+        return ""
+    least, most = kind.min, kind.max
+    if least is not None and most is not None:
+        return f" {'above' if kind.min_open else 'from'} {least:g} {'and below' if kind.max_open else 'to'} {most:g}"
+    if least is not None:
+        return f" above {least:g}" if kind.min_open else f" of {least:g} or more"
+    if most is not None:
+        return f" below {most:g}" if kind.max_open else f" of {most:g} or less"
+    return ""

@@ -1,0 +1,61 @@
+"""What a new user gets wrong in the command line itself: the suite, the command, and what is said of it."""
+
+from tests.support.mistakes import RUN, SUITE
+
+MISUSED: dict[str, tuple[str, tuple[str, ...], str]] = {
+    "nothing is chosen": (
+        SUITE,
+        (*RUN, "--only", ""),
+        "--only: found ''; name a tag, a title or a part of one.",
+    ),
+    "a command is misspelt": (
+        SUITE,
+        ("rum", "suite.yaml"),
+        "there is no command 'rum'; did you mean 'run'?",
+    ),
+    "a command of a command is misspelt": (
+        SUITE,
+        ("persona", "chek"),
+        "persona: no such command 'chek'; did you mean 'check'?",
+    ),
+    "an option is misspelt": (
+        SUITE,
+        (*RUN, "--concurency", "4"),
+        "run: there is no option '--concurency'; did you mean '--concurrency'?",
+    ),
+    "an option is like none": (
+        SUITE,
+        (*RUN, "--xyz"),
+        "run: there is no option '--xyz'; `simeval run --help` shows how it is called.",
+    ),
+    "an option has no value": (
+        SUITE,
+        (*RUN, "--seed"),
+        "--seed requires an argument; `simeval run --help` shows how it is called.",
+    ),
+    "a number is too small": (
+        SUITE,
+        (*RUN, "--concurrency", "0"),
+        "--concurrency: found 0; use a whole number of 1 or more.",
+    ),
+    "a number is a word": (
+        SUITE,
+        (*RUN, "--samples", "many"),
+        "--samples: found 'many'; use a whole number of 1 or more.",
+    ),
+    "no suite is named": (
+        SUITE,
+        ("run",),
+        "run: SUITE is missing; `simeval run --help` shows how it is called.",
+    ),
+    "there is an argument too many": (
+        SUITE,
+        (*RUN, "more.yaml"),
+        "run: got unexpected extra argument (more.yaml); `simeval run --help` shows how it is called.",
+    ),
+    "a provider is misspelt": (
+        SUITE,
+        (*RUN, "--judge-model", "oflline/judge"),
+        "model 'oflline/judge': LiteLLM knows no provider of this name; did you mean 'offline/judge'?",
+    ),
+}
