@@ -4,7 +4,7 @@ import anyio
 import pytest
 
 from simeval.core.settings import RetryConfig
-from simeval.core.waits import Waits
+from simeval.core.waits import Waits, in_words
 from simeval.models.caller import Caller
 from simeval.models.limits.governor import Governed
 from simeval.models.limits.traffic import Traffic
@@ -50,3 +50,11 @@ async def test_a_call_that_will_be_made_again_says_when(kind: str, stage: str) -
 
     assert (wait.stage, wait.role) == (stage, "rubric")
     assert wait.until == pytest.approx(wait.since + 30.0)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0.05, "0.05 seconds"), (1.0, "1 second"), (0.9999, "1 second"), (59.5, "59.5 seconds"), (3600, "3,600 seconds")],
+)
+def test_seconds_are_said_with_their_noun(seconds: float, said: str) -> None:
+    assert in_words(seconds) == said
