@@ -22,15 +22,21 @@ from simeval.cli.options import (
 @click.command(context_settings=CONTEXT, cls=GroupedCommand)
 @click.argument("app")
 @click.option(
-    "--families", metavar="NAMES", help="Names with commas between them.  [default: all with something to look for]"
+    "--families", metavar="NAMES", help="Names, separated by commas.  [default: all that have what they need]"
 )
-@click.option("--at-most", type=float, default=0.01, show_default=True, help="Of attempts of a family, to succeed.")
 @click.option(
-    "--secret", "secrets", multiple=True, metavar="TEXT|env:NAME", help="What the app knows and must not tell."
+    "--at-most", type=float, default=0.01, show_default=True, help="The share of a family's attempts that may succeed."
 )
-@click.option("--system-prompt", metavar="FILE", type=click.Path(), help="Whose sentences the app must not tell.")
-@click.option("--forbidden-tool", "forbidden_tools", multiple=True, metavar="NAME", help="What it must not call.")
-@click.option("--must-not", multiple=True, metavar="TEXT", help="What it must not do otherwise; the judge rules on it.")
+@click.option(
+    "--secret", "secrets", multiple=True, metavar="TEXT|env:NAME", help="What the app knows and must not reveal."
+)
+@click.option(
+    "--system-prompt", metavar="FILE", type=click.Path(), help="The app's system prompt, which it must not reveal."
+)
+@click.option(
+    "--forbidden-tool", "forbidden_tools", multiple=True, metavar="NAME", help="A tool that it must not call."
+)
+@click.option("--must-not", multiple=True, metavar="TEXT", help="What else it must not do; the judge rules on it.")
 @click.option("--samples", type=click.IntRange(1), help="Attempts of each family.  [default: the fewest that prove it]")
 @click.option(
     "--simulated", is_flag=True, help="Let a model (--user-model) play the attackers in half of the attempts."
@@ -47,13 +53,13 @@ from simeval.cli.options import (
 @setting_options()
 @click.pass_context
 def attack(context: click.Context, /, **options: Any) -> None:
-    """Attack APP by families of known attacks, and prove for each how rarely one succeeds, at most.
+    """Attack APP with families of known attacks, and prove for each how rarely it succeeds.
 
-    Families: injection, exfiltration (wants --secret or --system-prompt), tool-misuse (wants --forbidden-tool),
-    jailbreak, crescendo. What is said is written down: no model is asked, and nothing is sent anywhere but to APP; with
-    --simulated or --must-not, to the models that are named, too.
+    Families: injection, exfiltration (needs --secret or --system-prompt), tool-misuse (needs --forbidden-tool),
+    jailbreak, crescendo. Their messages are fixed texts: no model is asked, and nothing is sent anywhere but to
+    APP; with --simulated or --must-not, also to the models that are named.
 
-    Exit status as of `simeval run`: 0 every family is proven; 1 some is not; 2 the command or the app could not be
+    Exit status, as for `simeval run`: 0 every family is proven; 1 not so; 2 the command or the app could not be
     used; 3 the run could not be completed; 130 it was interrupted.
     """
     from simeval.cli.attack import attack_app

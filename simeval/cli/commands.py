@@ -40,20 +40,22 @@ def commands() -> None:
 
 @commands.command(context_settings=CONTEXT, cls=GroupedCommand)
 @suite_options
-@only_option("Run the scenarios with this tag, or this in their titles; may be given several times.")
+@only_option("Run only the scenarios with this tag, or with this text in their titles; give several to run more.")
 @click.option(
-    "--rerun", type=click.Choice(["failed"]), help="Run the scenarios alone that did not pass in the last run."
+    "--rerun", type=click.Choice(["failed"]), help="Run only the scenarios that did not pass in the last run."
 )
 @click.option(
-    "--plan-from", metavar="RUN", help="Choose sizes and designs by what this run has seen; it proves nothing here."
+    "--plan-from",
+    metavar="RUN",
+    help="Choose sample sizes and designs by the results of this run, which prove nothing here.",
 )
 @json_option("result")
 @click.option("--junit", "junit_path", metavar="PATH", type=click.Path(), help="Write the result as JUnit XML.")
 @html_option
 @sarif_option
 @baseline_options
-@click.option("--address", help="Of --executor ray: its cluster.  [default: RAY_ADDRESS, or one started here]")
-@click.option("--actors", type=click.IntRange(1), help="Of --executor ray: how many actors.  [default: 4]")
+@click.option("--address", help="With --executor ray: its cluster.  [default: RAY_ADDRESS, or one started here]")
+@click.option("--actors", type=click.IntRange(1), help="With --executor ray: how many actors.  [default: 4]")
 @log_options
 @screen_options
 @setting_options()
@@ -61,12 +63,12 @@ def commands() -> None:
 def run(context: click.Context, /, **options: Any) -> None:
     """Run a suite: a YAML file, a folder of them, or MODULE:OBJECT.
 
-    What is written here comes before what the suite sets, and that before the defaults.
+    Options given here override the suite's settings, which override the defaults.
 
     Exit status: 0 every verdict passed (with --gate not_fail: none is a fail), with --baseline also proven no worse;
-    1 some is not; 2 the command, suite or app could not be used; 3 the run could not be completed (a model that
-    cannot be used, a budget that is spent, too many errors); 130 it was interrupted. What was finished is in the
-    store, and --resume goes on with it.
+    1 not so; 2 the command, suite or app could not be used; 3 the run could not be completed (a model that cannot
+    be used, a budget that is spent, too many errors); 130 it was interrupted. What was finished is in the store, and
+    --resume continues it.
     """
     from simeval.cli.run import leave, run_suite
 
@@ -76,7 +78,7 @@ def run(context: click.Context, /, **options: Any) -> None:
 @commands.command(context_settings=CONTEXT)
 @click.argument("result", type=click.Path())
 @click.argument("labels", type=click.Path(path_type=Path), required=False)
-@click.option("--sample", type=click.IntRange(1), help="Draw so many trials at random for people to label.")
+@click.option("--sample", type=click.IntRange(1), help="Draw this many trials at random for people to label.")
 @click.option("--out", type=click.Path(path_type=Path), help="Where --sample writes the file to fill in (CSV).")
 @click.option("--seed", type=int, help="Fixes which trials --sample draws.  [default: the run's]")
 @click.option(
@@ -87,10 +89,10 @@ def run(context: click.Context, /, **options: Any) -> None:
     help="Error on each side of the intervals.",
 )
 @click.option("--feedback", metavar="KEY[=EXPECTATION]", help="Instead of labels: what people said under KEY.")
-@store_option("Where runs are that are no files, and labels that stand in no file.")
+@store_option("The store of runs and labels that are not files.")
 @json_option("report")
 def agree(**options: Any) -> None:
-    """Hold the judge of a run (RESULT, what --json wrote, or a run of the store) against people's LABELS.
+    """Compare the judge of a run (RESULT, a file from --json or a run of the store) with people's LABELS.
 
     Without LABELS it takes those that people gave with `simeval label`; what a model says is never among them.
 
@@ -107,16 +109,16 @@ def agree(**options: Any) -> None:
 @commands.command(context_settings=CONTEXT, cls=SettingsCommand)
 @click.argument("suite", type=click.Path(), required=False)
 @click.option("--bar", type=float, help="The share of trials to prove, such as 0.9; 0.5 for a median.")
-@click.option("--rate", type=float, help="The true share it shall be proven at.  [default, of a suite: half-way to 1]")
-@click.option("--power", type=float, default=POWER, show_default=True, help="The chance of a pass that is wanted.")
+@click.option("--rate", type=float, help="The true share to plan for.  [default with a suite: half-way to 1]")
+@click.option("--power", type=float, default=POWER, show_default=True, help="The wanted chance of a pass.")
 @click.option("--requirements", type=click.IntRange(1), default=1, show_default=True, help="How many have to pass.")
 @click.option("--samples", type=click.IntRange(1), help="Trials for each scenario, whatever the suite says.")
-@click.option("--from", "from_run", metavar="RUN", help="Choose sizes and designs by what this run has seen.")
-@store_option("Where RUN is, where it is no file.")
+@click.option("--from", "from_run", metavar="RUN", help="Choose sample sizes and designs by the results of this run.")
+@store_option("The store of RUN, unless it is a file.")
 @setting_options("significance_level", "joint", "early_stopping", "min_trials", "stop", "gate")
 @click.pass_context
 def plan(context: click.Context, /, **options: Any) -> None:
-    """Plan sample sizes before a call is paid for.
+    """Plan sample sizes before paying for a call.
 
     With --bar and --rate: how many trials a requirement takes. With SUITE: what each requirement of it accepts,
     and how it would fare if the app were as good as --rate says. With --from: the same, with as many trials as it
@@ -138,10 +140,10 @@ def plan(context: click.Context, /, **options: Any) -> None:
 @setting_options("model_concurrency", "model_timeout_seconds", "model_options", "secret_patterns")
 @click.pass_context
 def rubric(context: click.Context, /, **options: Any) -> None:
-    """Show by which rubric each expectation of SUITE will be judged.
+    """Show the rubric by which each expectation of SUITE will be judged.
 
     Each is given by the suite (rubric:), was written by the judge before and is kept, or is not there yet. Exit
-    status: 0 every rubric is there; 1 some is not; 2 the command or the suite could not be used; 3 the judge could
+    status: 0 every rubric is there; 1 not so; 2 the command or the suite could not be used; 3 the judge could
     not be asked.
     """
     from simeval.cli.rubric import show_rubrics
@@ -152,8 +154,8 @@ def rubric(context: click.Context, /, **options: Any) -> None:
 @commands.command(context_settings=CONTEXT)
 @click.argument("baseline", type=click.Path())
 @click.argument("candidates", type=click.Path(), nargs=-1, required=True, metavar="CANDIDATE...")
-@store_option("Where runs are that are no files.")
-@click.option("--margin", type=float, default=MARGIN, show_default=True, help="Loss of a share that is tolerated.")
+@store_option("The store of runs that are not files.")
+@click.option("--margin", type=float, default=MARGIN, show_default=True, help="The loss of a share that is tolerated.")
 @click.option(
     "--alpha",
     type=float,
@@ -168,8 +170,12 @@ def rubric(context: click.Context, /, **options: Any) -> None:
     show_default=True,
     help="What status 0 means: CANDIDATE is proven not worse (or better), or is not proven worse.",
 )
-@click.option("--higher", "higher_is_better", multiple=True, metavar="METRIC", help="Of experiments: more is better.")
-@click.option("--lower", "lower_is_better", multiple=True, metavar="METRIC", help="Of experiments: less is better.")
+@click.option(
+    "--higher", "higher_is_better", multiple=True, metavar="METRIC", help="For experiments: more of it is better."
+)
+@click.option(
+    "--lower", "lower_is_better", multiple=True, metavar="METRIC", help="For experiments: less of it is better."
+)
 @json_option("comparison")
 @html_option
 @markdown_option
@@ -177,7 +183,7 @@ def rubric(context: click.Context, /, **options: Any) -> None:
 def compare(**options: Any) -> None:
     """Say whether CANDIDATE is better or worse than BASELINE, or proven not to be worse.
 
-    Several candidates stand in one table, with one error rate over all of it.
+    Several candidates are shown in one table, with one error rate for all of it.
 
     Each is a run of the store (its id, the beginning of it, or last) or a file that `--json` wrote. Runs of suites
     with the same seed are compared trial by trial, experiments example by example, metric by metric. Exit status: 0
@@ -191,7 +197,7 @@ def compare(**options: Any) -> None:
 
 @commands.command(context_settings=CONTEXT, cls=GroupedCommand)
 @entrant_options
-@only_option("Use the scenarios with this tag, or this in their titles; may be given several times.")
+@only_option("Use only the scenarios with this tag, or with this text in their titles; give several to use more.")
 @json_option("selection")
 @log_options
 @setting_options()
@@ -199,9 +205,9 @@ def compare(**options: Any) -> None:
 def select(context: click.Context, /, **options: Any) -> None:
     """Find out which of several apps meets the requirements of SUITE most often.
 
-    All are asked with the same seeds, in rounds, and who is proven not to be the best is dropped. Exit status: 0 one is
-    left; 1 those that are left cannot be told apart; 2 the command, suite or an app could not be used; 3 the run could
-    not be completed; 130 it was interrupted. What was finished is in the store, and --resume goes on with it.
+    All are asked with the same seeds, in rounds; an app that is proven not to be the best is dropped. Exit status: 0
+    one is left; 1 those that are left cannot be told apart; 2 the command, suite or an app could not be used; 3 the run
+    could not be completed; 130 it was interrupted. What was finished is in the store, and --resume continues it.
     """
     from simeval.cli.run import leave
     from simeval.cli.select import select_app
@@ -211,14 +217,14 @@ def select(context: click.Context, /, **options: Any) -> None:
 
 @commands.command(context_settings=CONTEXT, cls=SettingsCommand)
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--scorers", default="", metavar="NAMES", help="Names with commas between them, or MODULE:OBJECT.")
+@click.option("--scorers", default="", metavar="NAMES", help="Names, separated by commas, or MODULE:OBJECT.")
 @click.option("--then", type=click.Path(path_type=Path), metavar="YAML", help="What is expected, as a scenario's then.")
 @click.option("--format", default="auto", show_default=True, help="What the file is, as docs/guides/logs.md lists.")
-@click.option("--recorded", metavar="COLUMN", help="Of a table: the column with what was answered.")
-@click.option("--output", "outputs", multiple=True, metavar="COLUMN", help="Of a table: a column with a reference.")
-@click.option("--app", help="Answer anew by this app (MODULE:HANDLER, or a model) instead of what was recorded.")
+@click.option("--recorded", metavar="COLUMN", help="For a table: the column with the recorded answers.")
+@click.option("--output", "outputs", multiple=True, metavar="COLUMN", help="For a table: a column with a reference.")
+@click.option("--app", help="Ask this app (MODULE:HANDLER, or a model) again, in place of the recorded answers.")
 @click.option("--against", metavar="RUN", help="Another run, log or table: which answer is better? (scorer preference)")
-@click.option("--feedback", multiple=True, metavar="KEY", help="Of a run: what people said of it under KEY, a metric.")
+@click.option("--feedback", multiple=True, metavar="KEY", help="For a run: what people said under KEY, as a metric.")
 @click.option(
     "--persona", metavar="YAML", type=click.Path(), help="The brand's persona, for authenticity, safety and alignment."
 )
@@ -228,8 +234,10 @@ def select(context: click.Context, /, **options: Any) -> None:
 @click.option("--encoder", metavar="NAME", help="What embeds texts: hashed, minilm, a hub name or a folder.")
 @click.option("--sentiment-model", metavar="NAME", help="embedded, lexicon, a hub name or a folder.")
 @click.option("--judge-model", help="LiteLLM name of the model that grades.  [default: offline/judge]")
-@click.option("--share", "shares", multiple=True, metavar="METRIC=SHARE", help="To be true of at least this share.")
-@click.option("--median", "medians", multiple=True, metavar="METRIC=VALUE", help="To have at least this median.")
+@click.option(
+    "--share", "shares", multiple=True, metavar="METRIC=SHARE", help="Require that it is true in at least this share."
+)
+@click.option("--median", "medians", multiple=True, metavar="METRIC=VALUE", help="Require at least this median.")
 @json_option("result")
 @html_option
 @quiet_option
@@ -248,14 +256,14 @@ def select(context: click.Context, /, **options: Any) -> None:
 )
 @click.pass_context
 def score(context: click.Context, /, **options: Any) -> None:
-    """Measure the recorded conversations of FILE by scorers: any log that `simeval import` reads, a table, or a run.
+    """Score the recorded conversations of FILE: any log that `simeval import` reads, a table, or a run.
 
-    A run of the store, by its id, the beginning of it, or "last", is measured anew without asking the app. With
-    --feedback KEY only the answers that people scored under KEY are, and KEY is a metric beside the others.
+    A run of the store (its id, the beginning of it, or last) is measured again without asking the app. With
+    --feedback KEY, only the answers that people scored under KEY are measured, and KEY is one more metric.
 
-    METRIC is a scorer's name, or that and the path of one of its numbers: valid_json.valid. Exit status: 0 every
-    --share, --median and --then is proven (or none was given); 1 some is not; 2 the command or a file could not be
-    used; 3 the run could not be completed; 130 it was interrupted.
+    METRIC is a scorer's name, with the path of one of its numbers where it gives several: valid_json.valid. Exit
+    status: 0 every --share, --median and --then is proven (or none was given); 1 not so; 2 the command or a file could
+    not be used; 3 the run could not be completed; 130 it was interrupted.
     """
     from simeval.cli.run import leave
     from simeval.cli.score import score_file
@@ -277,9 +285,9 @@ def score(context: click.Context, /, **options: Any) -> None:
 )
 @click.option("--name", help="The dataset's name.  [default: the file's]")
 @click.option("--store", metavar="URL", help="Keep the dataset there too, so that its examples can have feedback.")
-@click.option("--fit-users", is_flag=True, help="Write how users write as a mix of personas, too: DATASET.users.yaml.")
+@click.option("--fit-users", is_flag=True, help="Also write how users write, as a mix of personas: DATASET.users.yaml.")
 def import_(**options: Any) -> None:
-    """Read logs of conversations (FILE...) and write them as one dataset, a JSON object a line.
+    """Read logs of conversations (FILE...) and write them as one dataset, one JSON object per line.
 
     Formats: OpenAI chat, ShareGPT, LangSmith, Langfuse, OpenTelemetry, Inspect and more, gzip too. What cannot be
     read is reported with its place, and the rest is imported. Exit status: 0, or 2 where nothing can be read.
@@ -293,11 +301,13 @@ def import_(**options: Any) -> None:
 @store_option("A SQLite file or a PostgreSQL URL.")
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many of the newest.")
 @click.option("--dataset", metavar="NAME", help="Only experiments on this dataset.")
-@click.option("--where", metavar="KEY=VALUE", multiple=True, help="Only with this metadata, app or outcome.")
-@click.option("--metric", "metrics", metavar="METRIC", multiple=True, help="With the value and the interval of this.")
+@click.option("--where", metavar="KEY=VALUE", multiple=True, help="Only runs with this metadata, app or outcome.")
+@click.option(
+    "--metric", "metrics", metavar="METRIC", multiple=True, help="Show the value and the interval of this metric."
+)
 @json_option("runs")
 def runs(store: str, **wanted: Any) -> None:
-    """List the runs that a store has, the newest first."""
+    """List the runs of a store, the newest first."""
     from simeval.cli.runs import WantedRuns, list_runs
 
     raise SystemExit(list_runs(store, WantedRuns(**wanted)))
@@ -312,7 +322,7 @@ def runs(store: str, **wanted: Any) -> None:
 @click.option("--trial", type=click.IntRange(0), help="Show the conversations with this number, from 0.")
 @click.option("--failed", is_flag=True, help="Show the conversations that speak against the app.")
 @click.option("--scenario", metavar="TITLE", help="Show the conversations of the scenarios with this in their titles.")
-@click.option("--rows", is_flag=True, help="Show single answers with all that was measured of each.")
+@click.option("--rows", is_flag=True, help="Show single answers with everything that was measured of each.")
 @click.option("--where", metavar="CONDITION", multiple=True, help="Only rows that meet it: METRIC<0.5, METRIC=no.")
 @click.option("--worst", metavar="METRIC", help="The rows that are worst by this metric, first.")
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many rows.")
@@ -327,7 +337,7 @@ def show(
     baseline: str | None,
     **wanted: Any,
 ) -> None:
-    """Show the report of a RUN (its id, the beginning of it, or last), or how far it has come.
+    """Show the report of RUN (its id, the beginning of it, or last), or how far it has come.
 
     With --trial, --failed or --scenario: what was said, in full, with tool calls, scores, reasons and times. With
     --rows: inputs, answer, reference, scores and reasons, one answer after the other.
@@ -342,45 +352,10 @@ def show(
 @commands.command(context_settings=CONTEXT)
 @store_option("A SQLite file or a PostgreSQL URL.")
 def datasets(store: str) -> None:
-    """List the datasets that a store has, with their versions and tags."""
+    """List the datasets of a store, with their versions and tags."""
     from simeval.cli.store import list_datasets
 
     raise SystemExit(list_datasets(store))
-
-
-@commands.command(context_settings=CONTEXT)
-@click.argument("run", required=False)
-@click.option("--trial", type=click.IntRange(0), help="The number of the trial, from 0.")
-@click.option("--scenario", metavar="TITLE", help="Its scenario, or a part of the title, where the run has several.")
-@click.option("--dataset", metavar="NAME", help="Of an example of this dataset of the store, not of a trial.")
-@click.option("--example", metavar="KEY", help="The key of the example.")
-@click.option("--key", help="What is said of it, such as helpful.")
-@click.option("--score", help="A number, true or false.")
-@click.option("--comment", metavar="TEXT")
-@click.option("--source", metavar="WHO", help="Who says so.")
-@click.option("--labeller", type=click.Choice(["person", "model", "program"]), help="What says so: people alone count.")
-@click.option(
-    "--export", "export_path", metavar="PATH", type=click.Path(), help="Write feedback as JSON lines: all, or RUN's."
-)
-@click.option(
-    "--import",
-    "import_path",
-    metavar="PATH",
-    type=click.Path(),
-    help="Read feedback from JSON lines; no line is kept twice.",
-)
-@click.option("--remove", metavar="ID", help="Remove one feedback.")
-@store_option("A SQLite file or a PostgreSQL URL.")
-def feedback(store: str, **options: Any) -> None:
-    """Say of a trial of a RUN (its id, the beginning of it, or last) what you think, or list what was said.
-
-    With --key, and --score or --comment or both, it is added; without, the feedback on RUN is listed. Imported lines
-    without a run are of RUN.
-    """
-    from simeval.cli.feedback import FeedbackOptions
-    from simeval.cli.feedback import feedback as give_feedback
-
-    raise SystemExit(give_feedback(store, FeedbackOptions(**options)))
 
 
 @commands.command(context_settings=CONTEXT)
@@ -388,7 +363,7 @@ def feedback(store: str, **options: Any) -> None:
 @store_option("A SQLite file or a PostgreSQL URL.")
 @click.option("--yes", "confirmed", is_flag=True, help="Do not ask.")
 def delete(runs: tuple[str, ...], store: str, confirmed: bool) -> None:
-    """Delete RUNS with all that belongs to them."""
+    """Delete RUNS and everything that belongs to them."""
     from simeval.cli.store import delete_runs
 
     raise SystemExit(delete_runs(store, runs, confirmed=confirmed))

@@ -23,14 +23,14 @@ from simeval.core.app_handler import APP_FORMS
 @click.command("try", context_settings=CONTEXT, cls=GroupedCommand)
 @click.argument("suite", type=click.Path())
 @app_option
-@only_option("Try the first scenario with this tag, or this in its title.  [default: the suite's first]")
+@only_option("Try the first scenario with this tag, or with this text in its title.  [default: the suite's first]")
 @judge_option
 @user_option
 @color_option
 @setting_options("seed", "user_format", "model_options", "app_timeout_seconds", "prompts", "secret_patterns")
 @click.pass_context
 def try_(context: click.Context, /, **options: Any) -> None:
-    """Hold one conversation of SUITE, shown as it is held, and judge it aloud.
+    """Hold one conversation of SUITE live on the screen, and show how it is judged.
 
     Nothing is concluded, and nothing kept. Exit status: 0; 2 the command, suite or app could not be used; 3 the
     conversation could not be held.
@@ -46,7 +46,7 @@ def try_(context: click.Context, /, **options: Any) -> None:
 @click.option("--message", default="Hello, what can you do for me?", show_default=True, help="What is said to it.")
 @color_option
 def probe(app: str, **options: Any) -> None:
-    """Send APP one message, and show what is understood of its answer.
+    """Send APP one message, and show how its answer is read.
 
     APP is what `simeval run --app` takes, but for a function or a model, or a suite file that names or describes one
     under `app:`. Exit status: 0; 2 it could not be used; 3 it gave no answer.
@@ -59,7 +59,7 @@ def probe(app: str, **options: Any) -> None:
 @click.command(context_settings=CONTEXT)
 @click.argument("name", required=False)
 def prompts(name: str | None) -> None:
-    """List the prompts that models are sent, or print that of NAME, ready to be saved and edited.
+    """List the prompts that models are sent, or print the one called NAME, ready to save and edit.
 
     A saved one takes its place by `simeval run --prompt NAME=FILE`, or by the setting `prompts` of a suite; those of
     scorers by their arguments.
@@ -72,7 +72,7 @@ def prompts(name: str | None) -> None:
 @click.command(context_settings=CONTEXT)
 @screen_options
 def demo(**options: Any) -> None:
-    """Show a run of a small suite against an embedded app: without an app of yours, a key or a network."""
+    """Run a small suite against an embedded app: no app of yours, no key and no network are needed."""
     from simeval.cli.demo import show_demo
 
     raise SystemExit(show_demo(**options))
@@ -80,7 +80,7 @@ def demo(**options: Any) -> None:
 
 @click.command(context_settings=CONTEXT)
 def schema() -> None:
-    """Print the JSON schema of suite files, by which editors complete and check them."""
+    """Print the JSON schema of suite files, with which editors complete and check them."""
     from simeval.cli.init import show_schema
 
     raise SystemExit(show_schema())
@@ -94,9 +94,9 @@ def schema() -> None:
 @setting_options("store", "model_options", "model_timeout_seconds", "secret_patterns")
 @click.pass_context
 def doctor(context: click.Context, /, **options: Any) -> None:
-    """Look whether what a run needs is there: keys, models, the store, extras, versions.
+    """Check whether everything a run needs is there: keys, models, the store, extras, versions.
 
-    Models are asked only with --call; what pyproject.toml names is looked at, too. Exit status: 0 all is in order; 1
+    Models are called only with --call; what pyproject.toml names is checked too. Exit status: 0 everything is fine; 1
     something is not; 2 the command could not be used.
     """
     from simeval.cli.doctor import show_health
@@ -108,7 +108,7 @@ def doctor(context: click.Context, /, **options: Any) -> None:
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(context: click.Context, /, shell: str) -> None:
-    """Print what makes a shell complete commands and options, for its start-up file.
+    """Print the script that lets a shell complete commands and options, for its start-up file.
 
     bash: eval "$(simeval completion bash)" in ~/.bashrc. zsh: the same with zsh, in ~/.zshrc. fish: simeval completion
     fish > ~/.config/fish/completions/simeval.fish

@@ -10,47 +10,41 @@ from simeval.cli.usage import Misused, understood
 from simeval.core.version import __version__
 
 SUMMARIES = {  # the first sentence of each command's help; a test compares them
-    "agree": "Hold the judge of a run (RESULT, what --json wrote, or a run of the store) against people's LABELS.",
-    "attack": "Attack APP by families of known attacks, and prove for each how rarely one succeeds, at most.",
+    "agree": "Compare the judge of a run (RESULT, a file from --json or a run of the store) with people's LABELS.",
+    "attack": "Attack APP with families of known attacks, and prove for each how rarely it succeeds.",
     "compare": "Say whether CANDIDATE is better or worse than BASELINE, or proven not to be worse.",
-    "completion": "Print what makes a shell complete commands and options, for its start-up file.",
-    "datasets": "List the datasets that a store has, with their versions and tags.",
-    "delete": "Delete RUNS with all that belongs to them.",
-    "demo": "Show a run of a small suite against an embedded app: without an app of yours, a key or a network.",
-    "doctor": "Look whether what a run needs is there: keys, models, the store, extras, versions.",
-    "feedback": (
-        "Say of a trial of a RUN (its id, the beginning of it, or last) what you think, or list what was said."
-    ),
+    "completion": "Print the script that lets a shell complete commands and options, for its start-up file.",
+    "datasets": "List the datasets of a store, with their versions and tags.",
+    "delete": "Delete RUNS and everything that belongs to them.",
+    "demo": "Run a small suite against an embedded app: no app of yours, no key and no network are needed.",
+    "doctor": "Check whether everything a run needs is there: keys, models, the store, extras, versions.",
+    "feedback": ("Say what you think of a trial of RUN (its id, the beginning of it, or last), or list what was said."),
     "generate": (
         "Propose scenarios from SOURCES, for a person to edit: documents, datasets, logs, or folders of them."
     ),
-    "import": "Read logs of conversations (FILE...) and write them as one dataset, a JSON object a line.",
+    "import": "Read logs of conversations (FILE...) and write them as one dataset, one JSON object per line.",
     "init": "Write a commented starter suite into FOLDER, for your app or with an app handler to start from.",
-    "judge-test": "Test a judge on conversations of which it is known what they are worth, in about 310 calls.",
+    "judge-test": "Test a judge on conversations whose quality is known, with about 310 calls.",
     "label": (
-        "Label trials of a RUN (its id, the beginning of it, or last) by keys, without seeing what the judge said."
+        "Label trials of RUN (its id, the beginning of it, or last) by single keys, without seeing what the judge said."
     ),
-    "merge": "Make one run of the runs of a suite's shards (`simeval run --shard 1/8` to 8/8).",
-    "persona": "Begin, check and calibrate the persona of a brand.",
-    "plan": "Plan sample sizes before a call is paid for.",
-    "probe": "Send APP one message, and show what is understood of its answer.",
-    "prompts": "List the prompts that models are sent, or print that of NAME, ready to be saved and edited.",
-    "rubric": "Show by which rubric each expectation of SUITE will be judged.",
+    "merge": "Merge the runs of a suite's shards (`simeval run --shard 1/8` to 8/8) into one run.",
+    "persona": "Create, check and calibrate the persona of a brand.",
+    "plan": "Plan sample sizes before paying for a call.",
+    "probe": "Send APP one message, and show how its answer is read.",
+    "prompts": "List the prompts that models are sent, or print the one called NAME, ready to save and edit.",
+    "rubric": "Show the rubric by which each expectation of SUITE will be judged.",
     "run": "Run a suite: a YAML file, a folder of them, or MODULE:OBJECT.",
-    "runs": "List the runs that a store has, the newest first.",
-    "schema": "Print the JSON schema of suite files, by which editors complete and check them.",
-    "score": (
-        "Measure the recorded conversations of FILE by scorers: any log that `simeval import` reads, a table, or a run."
-    ),
+    "runs": "List the runs of a store, the newest first.",
+    "schema": "Print the JSON schema of suite files, with which editors complete and check them.",
+    "score": ("Score the recorded conversations of FILE: any log that `simeval import` reads, a table, or a run."),
     "select": "Find out which of several apps meets the requirements of SUITE most often.",
-    "show": "Show the report of a RUN (its id, the beginning of it, or last), or how far it has come.",
-    "try": "Hold one conversation of SUITE, shown as it is held, and judge it aloud.",
+    "show": "Show the report of RUN (its id, the beginning of it, or last), or how far it has come.",
+    "try": "Hold one conversation of SUITE live on the screen, and show how it is judged.",
     "view": (
-        "Look at the runs of a store in a browser, or at RUN (its id, the beginning of it, or last), and label there."
+        "Look at the runs of a store, or at RUN (its id, the beginning of it, or last), in a browser, and label there."
     ),
-    "worker": (
-        "Hold and measure trials for runs of SUITE that others conduct (`simeval run SUITE --executor workers`)."
-    ),
+    "worker": ("Run trials for the runs of SUITE that others have started (`simeval run SUITE --executor workers`)."),
 }
 
 

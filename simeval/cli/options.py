@@ -75,7 +75,7 @@ app_option = click.option("--app", help=f"The app: {APP_FORMS}.  [default: the s
 judge_option = click.option(
     "--judge-model",
     multiple=True,
-    help="LiteLLM name of the judge; given several times, a panel whose mean rating counts.  [default: offline/judge]",
+    help="LiteLLM name of the judge; give several for a panel, whose mean rating counts.  [default: offline/judge]",
 )
 user_option = click.option("--user-model", help="LiteLLM name of the simulated user.  [default: the judge's]")
 _suite_argument = click.argument("suite", type=click.Path())
@@ -104,7 +104,7 @@ html_option = click.option(
     metavar="PATH",
     type=click.Path(),
     callback=_file,
-    help="Write a report to be opened in a browser: one file, all in it.",
+    help="Write a report for the browser, with everything in one file.",
 )
 
 
@@ -154,17 +154,17 @@ def color_option(command: F) -> F:
         type=click.Choice(["auto", "always", "never"]),
         default="auto",
         show_default=True,
-        help="Colours: auto is on a terminal, unless NO_COLOR is set.",
+        help="Use colours; auto: on a terminal, unless NO_COLOR is set.",
     )(command)
 
 
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show how it went in a line, and problems only.")
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show only problems, and the result in one line.")
 
 
 def screen_options(command: F) -> F:
     """Add what decides how much is shown, and in which colours."""
     verbose = click.option(
-        "-v", "--verbose", is_flag=True, help="Show all there is: what each requirement accepts, every test."
+        "-v", "--verbose", is_flag=True, help="Show everything: what each requirement accepts, and every test."
     )
     return _all_of(command, quiet_option, verbose, color_option)
 
@@ -174,7 +174,7 @@ def markdown_options(command: F) -> F:
     baseline = click.option(
         "--baseline",
         metavar="RUN",
-        help="Of Markdown: say what changed since this run (as `simeval compare` takes it).",
+        help="For Markdown: say what changed since this run (as `simeval compare` takes it).",
     )
     return _all_of(command, markdown_option, baseline)
 
@@ -196,7 +196,7 @@ def baseline_options(command: F) -> F:
     margin = click.option(
         "--margin",
         type=float,
-        help=f"Of --baseline or --against: loss of a share that is tolerated.  [default: {MARGIN}]",
+        help=f"With --baseline or --against: the loss of a share that is tolerated.  [default: {MARGIN}]",
     )
     return _all_of(command, markdown_option, baseline, against, margin)
 

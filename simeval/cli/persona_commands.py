@@ -8,10 +8,21 @@ import click
 from simeval.cli import CONTEXT
 from simeval.cli.options import json_option
 
+LONGEST = 200  # characters of what a command does, in a list of them
 
-@click.group(context_settings=CONTEXT)
+
+class UncutGroup(click.Group):
+    """A group that lists what its commands do in full."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the first sentence of each command's help."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, each.get_short_help_str(LONGEST)) for name, each in self.commands.items()])
+
+
+@click.group(context_settings=CONTEXT, cls=UncutGroup)
 def persona() -> None:
-    """Begin, check and calibrate the persona of a brand."""
+    """Create, check and calibrate the persona of a brand."""
 
 
 @persona.command("init", context_settings=CONTEXT)

@@ -58,7 +58,7 @@ def judges_said(judges: Sequence[str], when: str | None) -> str:
 
 WHEN = about(
     VERDICTS,
-    'When the first of two judges leaves a conversation to the second: "rating 4..8", "cannot tell", or both.',
+    'When the first of two judges passes a conversation on to the second: "rating 4..8", "cannot tell", or both.',
     flag="--escalate",
     metavar="WHEN",
     unset="several judges are a panel",
@@ -66,7 +66,7 @@ WHEN = about(
 )
 AUDIT = about(
     VERDICTS,
-    "Share of what the first judge settles that the second rates, too: to see whether they agree.",
+    "Share of what the first judge settles that the second rates too, to see whether they agree.",
     flag="--escalation-audit",
     check=require_part,
 )

@@ -39,7 +39,7 @@ class Settings:
 
     sample_size: int = field(
         default=30,
-        metadata=about(VERDICTS, "Trials a scenario may use, where it does not say it itself.", check=require_size),
+        metadata=about(VERDICTS, "Trials a scenario may use, unless it says so itself.", check=require_size),
     )
     significance_level: float = field(
         default=0.05,
@@ -58,7 +58,7 @@ class Settings:
         default=10,
         metadata=about(
             VERDICTS,
-            "Trials of a scenario before any verdict, where early stopping is on: the tests know of it.",
+            "Trials of a scenario before any verdict, with early stopping; the tests take it into account.",
             flag="--min-trials",
             check=require_size,
         ),
@@ -67,7 +67,7 @@ class Settings:
         default=None,
         metadata=about(
             VERDICTS,
-            "What ends a scenario without a pass: that one is unlikely, cannot be reached, or a fail is proven.",
+            "What ends a scenario that does not pass: a pass is unlikely, out of reach, or a fail is proven.",
             flag="--stop",
             unset="by the gate",
         ),
@@ -75,24 +75,26 @@ class Settings:
     gate: choices.Gate = field(
         default="pass",
         metadata=about(
-            VERDICTS, "What the suite must reach for status 0: every verdict a pass, or none a fail.", flag="--gate"
+            VERDICTS, "What exit status 0 requires: every verdict is a pass, or none is a fail.", flag="--gate"
         ),
     )
     joint: bool = field(
         default=False,
-        metadata=about(VERDICTS, "Let the significance level be that of all passes together.", flag="--joint"),
+        metadata=about(
+            VERDICTS, "Apply the significance level to all passes together, instead of to each.", flag="--joint"
+        ),
     )
     fail_fast: bool = field(
         default=False,
         metadata=about(
-            VERDICTS, "End the run with the first scenario that keeps it from its gate.", flag="--fail-fast"
+            VERDICTS, "End the run at the first scenario that keeps it from meeting its gate.", flag="--fail-fast"
         ),
     )
     judge_repeats: int = field(
         default=1,
         metadata=about(
             VERDICTS,
-            "Ratings of a conversation by each judge, of which the mean counts.",
+            "How often each judge rates a conversation; the mean counts.",
             flag="--judge-repeats",
             check=require_whole,
         ),
@@ -103,7 +105,7 @@ class Settings:
         default="json",
         metadata=about(
             VERDICTS,
-            "What judges answer with: an object with reasons, or a label alone and, where it comes, its probability.",
+            "What judges answer with: an object with reasons, or just a label, with its probability if known.",
             flag="--judge-reply",
         ),
     )
@@ -111,7 +113,7 @@ class Settings:
         default="all",
         metadata=about(
             VERDICTS,
-            "Whether a judge rules on all criteria of an expectation in one call, or on each in one of its own.",
+            "Whether a judge rules on all criteria of an expectation in one call, or on each in a separate call.",
             flag="--criteria-calls",
         ),
     )
@@ -119,12 +121,15 @@ class Settings:
     on_failed_control: choices.OnFailedControl = field(
         default="refuse",
         metadata=about(
-            VERDICTS, "What a judge that is wrong about controls does to its expectation.", flag="--on-failed-control"
+            VERDICTS,
+            "What happens to an expectation whose judge is wrong about the controls.",
+            flag="--on-failed-control",
         ),
     )
     judge_examples: Path | str | None = field(default=None, metadata=judge_settings.EXAMPLES)
     on_app_error: choices.OnAppError = field(
-        default="fail", metadata=about(VERDICTS, "What an app's error does to its trial.", flag="--on-app-error")
+        default="fail",
+        metadata=about(VERDICTS, "What happens to a trial in which the app fails.", flag="--on-app-error"),
     )
     max_error_rate: float = field(
         default=0.1,
@@ -142,21 +147,24 @@ class Settings:
         default="missing",
         metadata=about(
             VERDICTS,
-            "What a simulated user's fault does to its trial: it is missing, held anew, or only counted.",
+            "What happens to a trial whose simulated user is at fault: it is missing, repeated, or only counted.",
             flag="--on-user-fault",
         ),
     )
     max_user_fault_rate: float = field(
         default=0.1,
         metadata=about(
-            VERDICTS, "Share of trials that users' faults may cost.", flag="--max-user-fault-rate", check=require_part
+            VERDICTS,
+            "Share of trials that may be lost to faults of simulated users.",
+            flag="--max-user-fault-rate",
+            check=require_part,
         ),
     )
     audit_users: float = field(
         default=0.0,
         metadata=about(
             VERDICTS,
-            "Share of conversations whose user the judge checks, too.",
+            "Share of conversations in which the judge checks the simulated user too.",
             flag="--audit-users",
             check=require_part,
         ),
@@ -180,7 +188,7 @@ class Settings:
         default=None,
         metadata=about(
             VERDICTS,
-            "Prompts of yours in place of simeval's: each a file, or a text of several lines.",
+            "Your prompts in place of simeval's: each a file, or a text of several lines.",
             flag="--prompt",
             metavar="NAME=FILE",
             unset="those that `simeval prompts` lists",
@@ -190,36 +198,43 @@ class Settings:
     order: choices.Order = field(
         default="round-robin",
         metadata=about(
-            LIMITS, "Whose trials come first: all in turn, the file's first, or what did not pass last.", flag="--order"
+            LIMITS,
+            "Which scenarios come first: all in turn, in the file's order, or those that did not pass last time.",
+            flag="--order",
         ),
     )
     concurrency: int = field(
-        default=50, metadata=about(LIMITS, "Trials in flight.", flag="--concurrency", check=require_whole)
+        default=50, metadata=about(LIMITS, "Trials in flight, at most.", flag="--concurrency", check=require_whole)
     )
     model_concurrency: int = field(
-        default=50, metadata=about(LIMITS, "Calls at once to a model.", flag="--model-concurrency", check=require_whole)
+        default=50,
+        metadata=about(LIMITS, "Calls in flight to a model, at most.", flag="--model-concurrency", check=require_whole),
     )
     app_concurrency: int | None = field(
         default=None,
         metadata=about(
-            LIMITS, "Turns the app answers at once.", flag="--app-concurrency", unset="all", check=require_whole
+            LIMITS, "Turns in flight in the app, at most.", flag="--app-concurrency", unset="all", check=require_whole
         ),
     )
     app_timeout_seconds: float = field(
         default=60.0,
-        metadata=about(LIMITS, "Seconds for a turn of the app.", flag="--app-timeout", check=require_seconds),
+        metadata=about(
+            LIMITS, "Seconds that the app may take for a turn.", flag="--app-timeout", check=require_seconds
+        ),
     )
     model_timeout_seconds: float = field(
         default=60.0,
-        metadata=about(LIMITS, "Seconds for a call to a model.", flag="--model-timeout", check=require_seconds),
+        metadata=about(
+            LIMITS, "Seconds that a call to a model may take.", flag="--model-timeout", check=require_seconds
+        ),
     )
     requests_per_minute: int | None = field(
         default=None,
-        metadata=about(LIMITS, "Requests a minute to each model, at most.", flag="--rpm", check=require_whole),
+        metadata=about(LIMITS, "Requests per minute to each model, at most.", flag="--rpm", check=require_whole),
     )
     tokens_per_minute: int | None = field(
         default=None,
-        metadata=about(LIMITS, "Tokens a minute of each model, at most.", flag="--tpm", check=require_whole),
+        metadata=about(LIMITS, "Tokens per minute of each model, at most.", flag="--tpm", check=require_whole),
     )
     outage_seconds: float = field(
         default=300.0,
@@ -237,19 +252,19 @@ class Settings:
 
     max_cost_usd: float | None = field(
         default=None,
-        metadata=about(BUDGET, "Stop in order at this cost.", flag="--max-cost", metavar="USD", check=require_amount),
+        metadata=about(BUDGET, "Stop cleanly at this cost.", flag="--max-cost", metavar="USD", check=require_amount),
     )
     max_calls: int | None = field(
         default=None,
-        metadata=about(BUDGET, "Stop in order at so many model calls.", flag="--max-calls", check=require_whole),
+        metadata=about(BUDGET, "Stop cleanly at this many model calls.", flag="--max-calls", check=require_whole),
     )
     max_tokens: int | None = field(
         default=None,
-        metadata=about(BUDGET, "Stop in order at so many tokens.", flag="--max-tokens", check=require_whole),
+        metadata=about(BUDGET, "Stop cleanly at this many tokens.", flag="--max-tokens", check=require_whole),
     )
     max_seconds: float | None = field(
         default=None,
-        metadata=about(BUDGET, "Start no trial after so many seconds.", flag="--max-seconds", check=require_amount),
+        metadata=about(BUDGET, "Start no trial after this many seconds.", flag="--max-seconds", check=require_amount),
     )
 
     store: Path | str | Journal | None = field(
@@ -265,7 +280,7 @@ class Settings:
         default="local",
         metadata=about(
             SURROUNDINGS,
-            "Where trials are run: local, workers (those of the store: `simeval worker`) or ray.",
+            "Where trials run: local, workers (`simeval worker` on the same store) or ray.",
             flag="--executor",
             check=require_executor,
         ),
@@ -285,7 +300,7 @@ class Settings:
         default=None,
         metadata=about(
             SURROUNDINGS,
-            "Go on with this run of the store (its id, or last); pay only for the rest.",
+            "Continue this run of the store (its id, or last), and pay only for the rest.",
             flag="--resume",
             metavar="RUN",
         ),
@@ -293,12 +308,12 @@ class Settings:
     accept_changes: bool = field(
         default=False,
         metadata=about(
-            SURROUNDINGS, "Resume although something has changed: a new run takes over.", flag="--accept-changes"
+            SURROUNDINGS, "Resume although something has changed; a new run takes over.", flag="--accept-changes"
         ),
     )
     cache: bool = field(
         default=False,
-        metadata=about(SURROUNDINGS, "Answer calls that were made before, in any run, from the store.", flag="--cache"),
+        metadata=about(SURROUNDINGS, "Answer calls that some run made before from the store.", flag="--cache"),
     )
     rubric_folder: Path | str | None = field(
         default=Path(".simeval/rubrics"),
@@ -308,26 +323,26 @@ class Settings:
         default=None,
         metadata=about(
             SURROUNDINGS,
-            "Folder of judges' answers to fixed conversations: say of each whether its model has changed (24 calls).",
+            "Folder with judges' answers to fixed conversations; says whether a judge's model changed (24 calls).",
             flag="--canary",
             metavar="FOLDER",
             unset="not asked",
         ),
     )
-    model_options: Mapping[str, Any] | None = options_of_calls("--model-option", "Goes into every call to a model.")
+    model_options: Mapping[str, Any] | None = options_of_calls("--model-option", "An option for every call to a model.")
     judge_options: Mapping[str, Any] | None = options_of_calls(
-        "--judge-option", "Goes into calls of judges, of their rubrics and of scorers that chat only."
+        "--judge-option", "An option for the calls of judges, rubrics and scorers only."
     )
     user_options: Mapping[str, Any] | None = options_of_calls(
-        "--user-option", "Goes into calls of the simulated user only."
+        "--user-option", "An option for the calls of the simulated user only."
     )
     app_options: Mapping[str, Any] | None = options_of_calls(
-        "--app-option", "Goes into calls of an app that is a model only."
+        "--app-option", "An option for the calls of an app that is a model only."
     )
     secret_patterns: Sequence[str] = field(
         default=(),
         repr=False,
-        metadata=about(SURROUNDINGS, "What is kept out of all texts.", flag="--secret-pattern", metavar="REGEX"),
+        metadata=about(SURROUNDINGS, "What to mask in all texts, as secret.", flag="--secret-pattern", metavar="REGEX"),
     )
     trace_out: choices.TraceOut | None = field(default=None, metadata=trace_settings.OUT)
     trace_in: str | None = field(default=None, metadata=trace_settings.IN)

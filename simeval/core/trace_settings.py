@@ -6,13 +6,13 @@ from simeval.core.setting_field import SURROUNDINGS, about
 
 OUT = about(
     SURROUNDINGS,
-    "Tell the run in OpenTelemetry spans: to where OTEL_* variables say, or the program's own provider.",
+    "Export the run as OpenTelemetry spans: to where OTEL_* variables say, or the program's own provider.",
     flag="--trace-out",
     unset="to nobody",
 )
 IN = about(
     SURROUNDINGS,
-    "Take the app's own OpenTelemetry spans at this address, for the tools that it runs.",
+    "Receive the app's own OpenTelemetry spans at this address, to see which tools it runs.",
     flag="--trace-in",
     metavar="HOST:PORT",
     unset="not at all",

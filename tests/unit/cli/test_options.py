@@ -158,3 +158,11 @@ def test_each_command_is_listed_by_the_first_sentence_of_its_help() -> None:
 
     assert first == {**SUMMARIES}
     assert list(SUMMARIES) == sorted(first)
+
+
+@pytest.mark.parametrize("group", [(), ("persona",)])
+def test_no_summary_of_a_command_is_cut(group: tuple[str, ...]) -> None:
+    listed = CliRunner().invoke(main, [*group, "--help"]).stdout.partition("Commands:")[2]
+
+    assert listed.count(".\n") > 2
+    assert "..." not in listed.replace("(FILE...)", "")
