@@ -144,7 +144,7 @@ class Dataset:
         """
         where = f"dataset {self.name!r} against {other.name!r}"
         if BASELINE in self.columns:
-            raise DefinitionError(where, found='it has a column "baseline" of its own', do="name that column otherwise")
+            raise DefinitionError(where, found='it has a column "baseline" of its own', do="rename that column")
         answered = {each.key: _answered(each.conversation) for each in other if each.conversation is not None}
         source = self.source
         if not any(each.key in answered for each in source()):
@@ -327,7 +327,7 @@ def _check_form(example: object, where: str) -> None:
     for side, name in taken:
         if (side, name) != ("outputs", "output"):
             found = f"the {side} have a column {name!r}, which scorers know as the trial's own"
-            raise DefinitionError(where, found=found, do="call it otherwise, or name the inputs, so that it is none")
+            raise DefinitionError(where, found=found, do="give it another name, or say which columns are inputs")
     if isinstance(example.tags, str) or not all(isinstance(tag, str) for tag in example.tags):
         raise DefinitionError(f"{where}, tags", found=f"found {example.tags!r:.80}", do="give a tuple of texts")
     if not example.inputs and example.conversation is None:

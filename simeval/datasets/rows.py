@@ -154,7 +154,8 @@ def _nested(row: Row, where: str) -> Example:
         close = get_close_matches(name, OWN, 1, NEARLY)
         if close:
             do = f"call it {close[0]}, or put it into metadata"
-            raise DefinitionError(f"{where}, field {name}", found="it is nearly a name that means something", do=do)
+            found = f"this is almost {close[0]}, which has a meaning of its own"
+            raise DefinitionError(f"{where}, field {name}", found=found, do=do)
     metadata = {**others, **(row.get("metadata") or {})}
     marks = _marks({**row, **_langsmith_split(row, metadata)}, MARKS, where)
     inner = {name: row.get(name) for name in ("inputs", "outputs", "conversation")}

@@ -42,7 +42,7 @@ class EvaluationLogger:
         """
         given = {"input": inputs} if isinstance(inputs, str) else dict(inputs)
         if taken := [name for name in (REFERENCE, ANSWER, LOGGED) if name in given]:
-            do = "call it otherwise, or give it as reference="
+            do = "give it another name, or give it as reference="
             raise DefinitionError(f"EvaluationLogger {self.name!r}", found=f"an input is called {taken[0]!r}", do=do)
         right = {} if reference is None else {REFERENCE: reference}
         said = {ANSWER: opened(output), LOGGED: opened(dict(scores))}

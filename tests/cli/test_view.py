@@ -91,8 +91,8 @@ def test_what_changes_something_needs_the_token_in_a_header_and_json(viewer: Vie
         ({"value": 7.0}, "give true or false"),
         ({"value": None}, "give true or false"),
         ({"do": "skip"}, "say why"),
-        ({"do": "drop"}, "choose anew"),
-        ({"asked": {"by": ""}}, "choose anew"),
+        ({"do": "drop"}, "choose again"),
+        ({"asked": {"by": ""}}, "choose again"),
         ({"asked": {"by": "eve", "label": "nothing"}}, "there is no expectation"),
         ({"asked": {"by": "eve", "ratings": True}, "value": 11.0}, "give a rating from 1 to 10"),
         ({"index": 10_000}, "another trial is next"),
@@ -168,7 +168,7 @@ def test_what_cannot_be_shown_is_told_in_a_sentence(viewer: Viewer, tmp_path: Pa
     assert [each.returncode for each in (missing, unknown, taken, filled)] == [2, 2, 2, 2]
     assert "there is no 'none.db'" in missing.stderr
     assert "there is no run 'nothing'" in unknown.stderr
-    assert f"--port: {port} cannot be had" in taken.stderr
+    assert f"--port: {port} cannot be used" in taken.stderr
     assert "'pages' is not empty; name a new folder" in filled.stderr
 
 

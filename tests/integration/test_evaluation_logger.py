@@ -83,5 +83,5 @@ def test_an_answer_that_is_nothing_to_measure_is_refused_where_it_is_logged(outp
 
 @pytest.mark.parametrize("name", ["reference", "conversation", "logged_scores"])
 def test_an_input_with_a_name_that_is_taken_is_refused_where_it_is_logged(name: str) -> None:
-    with pytest.raises(DefinitionError, match=f"{name}.*call it otherwise"):
+    with pytest.raises(DefinitionError, match=f"{name}.*give it another name"):
         logger().log("4", inputs={name: "2 + 2"}, scores={"right": True})

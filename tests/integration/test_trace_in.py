@@ -151,7 +151,7 @@ async def test_what_is_no_export_of_spans_is_refused(
 
 
 async def test_an_address_that_is_taken_is_told(inbox: SpanInbox, address: str) -> None:
-    with pytest.raises(DefinitionError, match="cannot be had"):
+    with pytest.raises(DefinitionError, match="cannot be used"):
         await Engine(trace_in=address).evaluate([scenario(sample_size=2)], good_app)
 
 

@@ -186,7 +186,7 @@ QUIET: dict[str, tuple[str, tuple[str, ...], str]] = {
     "the judge has half a name": (
         SUITE,
         (*RUN, "--judge-model", "openai/"),
-        "model 'openai/': found no model's name; write it behind the slash.",
+        "model 'openai/': found no model's name; write it after the slash.",
     ),
     "the part of an app's description is misspelt": (
         "app: {url: 'http://127.0.0.1:9', replay: answer}\n" + SUITE,

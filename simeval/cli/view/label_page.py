@@ -166,7 +166,7 @@ def _read(form: type[Form], given: Any) -> Form:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "label"
-        raise DefinitionError(where, found=first["msg"], do="choose anew at the top of the page") from error
+        raise DefinitionError(where, found=first["msg"], do="choose again at the top of the page") from error
 
 
 def _value(said: Said) -> bool | float:

@@ -41,7 +41,7 @@ def listening(port: int) -> socket.socket:
         return socket.create_server((HOST, port))
     except OSError as error:
         do = "name another, or 0 for any that is free"
-        raise DefinitionError("--port", found=f"{port} cannot be had ({error.strerror})", do=do) from error
+        raise DefinitionError("--port", found=f"{port} cannot be used ({error.strerror})", do=do) from error
 
 
 def serve(site: Site, labels: LabelPages, listener: socket.socket, token: str) -> None:

@@ -75,7 +75,7 @@ class SpanInbox:
 
 @asynccontextmanager
 async def receiving(address: str) -> AsyncIterator[SpanInbox]:
-    """Receive spans at HOST:PORT until this is left. Raises DefinitionError where that address cannot be had."""
+    """Receive spans at HOST:PORT until this is left. Raises DefinitionError where that address cannot be used."""
     from aiohttp import web  # it takes a while to load
 
     inbox = SpanInbox()
@@ -92,7 +92,7 @@ async def receiving(address: str) -> AsyncIterator[SpanInbox]:
             await web.TCPSite(runner, *host_and_port(address)).start()
         except OSError as error:
             do = "give another, such as --trace-in 127.0.0.1:4319, and tell the app's exporter"
-            raise DefinitionError("trace_in", found=f"{address} cannot be had ({error})", do=do) from error
+            raise DefinitionError("trace_in", found=f"{address} cannot be used ({error})", do=do) from error
         yield inbox
     finally:
         with anyio.CancelScope(shield=True):

@@ -75,7 +75,7 @@ class CompatibleModel:
         """Raise DefinitionError where the name, the transport or the base URL cannot be used. Makes no call."""
         where, base = f"model {self.name!r}", self.endpoint.url(self.options)
         if not self._model:
-            raise DefinitionError(where, found="found no model's name", do="write it behind the slash")
+            raise DefinitionError(where, found="found no model's name", do="write it after the slash")
         if transport := self.options.get(TRANSPORT):
             do = f"write {LITELLM!r}, or leave it out" if self.endpoint.is_listed else "leave it out"
             raise DefinitionError(where, found=f"found transport {transport!r}", do=do)

@@ -338,7 +338,7 @@ output; judge each by itself, strictly by its text. NAME is the name of a criter
         texts = [*self.criteria, *self.criteria.values()] if isinstance(self.criteria, Mapping) else []
         usable = texts and all(isinstance(text, str) and text.strip() for text in texts)
         require(bool(usable), where, found=self.criteria, do=do)
-        require("reasoning" not in self.criteria, where, found="reasoning", do="name that criterion otherwise")
+        require("reasoning" not in self.criteria, where, found="reasoning", do="give that criterion another name")
 
     async def score(self, output: Any, input: Any = "", seed: int = 0, **columns: Any) -> dict[str, Any]:
         """Return {name: bool for each criterion, "reasoning": {name: str}}. Raises ModelError."""
