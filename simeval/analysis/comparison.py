@@ -60,7 +60,7 @@ def compare(
     name. Several candidates are compared by `simeval.analysis.compare_many`. Raises DefinitionError for what cannot be
     compared.
     """
-    require_share(margin, "margin")
+    require_share(margin, "margin", such_as=0.05)
     require_level(alpha, "alpha")
     require_one_of(gate, get_args(Gate), "gate")
     old, new = read_result(baseline, "baseline"), read_result(candidate, "candidate")

@@ -23,7 +23,7 @@ def held_against(name: str, suite: Suite, settings: Settings, margin: float) -> 
     `name` may also be that of an app, which is asked beside the other one. Raises DefinitionError where nothing can be
     held against it, or another seed than that of a run is given.
     """
-    require_share(margin, "--margin")
+    require_share(margin, "--margin", such_as=0.05)
     where = f"--against {name!r}"
     if _names_app(name, where):
         return replace(suite, scenarios=against(suite, app_of(name), margin=margin)), settings

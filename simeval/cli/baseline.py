@@ -34,7 +34,7 @@ class Baseline:
     @classmethod
     def named(cls, name: str, store: str, margin: float) -> "Baseline":
         """Return the run of a file or of a store. Raises DefinitionError where nothing can be held against it."""
-        require_share(margin, "--margin")
+        require_share(margin, "--margin", such_as=0.05)
         where = f"baseline {name!r}"
         document = load_result(name, store, where)
         run = read_suite(document, where)

@@ -325,7 +325,7 @@ def runs(store: str, **wanted: Any) -> None:
 @click.option("--rows", is_flag=True, help="Show single answers with everything that was measured of each.")
 @click.option("--where", metavar="CONDITION", multiple=True, help="Only rows that meet it: METRIC<0.5, METRIC=no.")
 @click.option("--worst", metavar="METRIC", help="The rows that are worst by this metric, first.")
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many rows.")
+@click.option("--limit", type=click.IntRange(1), help="How many rows or conversations.  [default: 20 rows]")
 @click.option("--out", metavar="PATH", type=click.Path(), help="Write all those rows to a file, .csv or .jsonl.")
 @screen_options
 def show(
@@ -345,7 +345,7 @@ def show(
     from simeval.cli.store import Wanted, Written, show_run
 
     written = Written(json_path, html_path, markdown_path, baseline)
-    rows = {name: wanted.pop(name) for name in ("rows", "where", "worst", "limit", "out")}
+    rows = {name: wanted.pop(name) for name in ("rows", "where", "worst", "out")}
     raise SystemExit(show_run(store, run, written, Wanted(**wanted), rows))
 
 

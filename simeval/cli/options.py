@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from simeval.cli.usage import Misused
 from simeval.core.app_handler import APP_FORMS
-from simeval.core.setting_field import about_of, alternatives, choices
+from simeval.core.setting_field import about_of, alternatives, check, choices
 from simeval.core.settings import DEFAULTS, MARGIN, Settings
 from simeval.core.validation import require_size, require_whole
 from simeval.errors import DefinitionError
@@ -220,7 +220,19 @@ def store_option(help: str) -> Callable[[F], F]:
 
 def overrides(context: click.Context) -> dict[str, Any]:
     """Return the settings that were written, as the settings have them. Raises DefinitionError."""
-    return {name: _READ[name](value) if name in _READ else value for name, value in _written(context).items()}
+    written = _written(context)
+    for name, value in written.items():
+        if name in _SETTINGS and isinstance(value, (int, float)):
+            _check(_SETTINGS[name], value)
+    return {name: _READ[name](value) if name in _READ else value for name, value in written.items()}
+
+
+def _check(setting: "Field[Any]", value: object) -> None:
+    """Raise DefinitionError, by the option's name, for a value that its setting cannot have."""
+    try:
+        check(setting, value)
+    except DefinitionError as error:
+        raise DefinitionError(about_of(setting).flag or setting.name, found=error.found, do=error.do) from error
 
 
 def written_flags(context: click.Context) -> Mapping[str, str]:

@@ -67,8 +67,7 @@ def show_plan(
                 joint=given.joint,
                 min_trials=given.min_trials,
             )
-        shown = found.text(room_of(sys.stdout)) if isinstance(found, SuitePlan) else found
-        sys.stdout.write(f"{shown}\n")
+        sys.stdout.write(f"{found.text(room_of(sys.stdout))}\n")
         return 0 if found.can_pass else NOT_PROVABLE
 
     return status_of(show)

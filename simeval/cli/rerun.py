@@ -25,7 +25,14 @@ def not_passed(suite: Suite, settings: Settings) -> Suite:
         raise DefinitionError("--rerun", found=found, do="run the suite first")
     chosen = tuple(scenario for scenario in known if outcomes[scenario.title] != "pass")
     if not chosen:
-        raise DefinitionError("--rerun", found="every scenario chosen passed in its last run", do="leave it out")
+        others = len(suite.scenarios) - len(known)
+        more = f"; {others} more {'has' if others == 1 else 'have'} not been run yet" if others else ""
+        found = f"each of the {len(known)} scenarios that were run passed in its last run{more}"
+        raise DefinitionError(
+            "--rerun",
+            found=found if len(known) > 1 or others else "the scenario passed in its last run",
+            do="leave --rerun out",
+        )
     return replace(suite, scenarios=chosen)
 
 

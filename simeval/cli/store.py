@@ -28,6 +28,9 @@ DATASET_HEADERS = ("dataset", "version", "kind", "examples", "tags", "saved (UTC
 PROGRESS = ("scenario", "trials at most", "conversations", "judged")
 
 
+MOST_ROWS = 20  # that are shown where it is not said how many
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """What of a run is to be shown: its report or, of its conversations, those that are named."""
@@ -35,6 +38,7 @@ class Wanted:
     trial: int | None
     failed: bool
     scenario: str | None
+    limit: int | None
     quiet: bool
     verbose: bool
     color: Color
@@ -63,7 +67,7 @@ def show_run(store: str, run: str, written: Written, wanted: Wanted, rows: Mappi
         run_id = runs.find(run)
         if rows["rows"] or rows["where"] or rows["worst"] or rows["out"]:
             found = {name: value for name, value in rows.items() if name != "rows"}
-            show_rows(database, run_id, WantedRows(**found))
+            show_rows(database, run_id, WantedRows(**found, limit=wanted.limit or MOST_ROWS))
             return
         for path in (json_path, written.html_path, written.markdown_path):
             require_writable(path, read=(store, written.baseline))
@@ -124,9 +128,8 @@ def _conversations(runs: Runs, run_id: str, wanted: Wanted) -> str:
     """Return the conversations of a run that were asked for. Raises DefinitionError where there are none."""
     page = read_page(runs.document(run_id))
     if page is None:
-        raise DefinitionError(
-            f"run {run_id}", found="it is not a suite's, or an older version kept it", do="read it with --json PATH"
-        )
+        what = "it is an experiment or a `simeval score`, which has no scenarios, or an older version kept it"
+        raise DefinitionError(f"run {run_id}", found=what, do="name a suite's run, or show its answers with --rows")
     titles = [scenario.title for scenario in page.scenarios]
     if wanted.scenario is not None and not any(wanted.scenario.casefold() in title.casefold() for title in titles):
         raise DefinitionError(
@@ -140,7 +143,7 @@ def _conversations(runs: Runs, run_id: str, wanted: Wanted) -> str:
         raise DefinitionError(
             "--trial", found=f"there is no trial {wanted.trial}", do=f"use a number from 0 to {most - 1}"
         )
-    return conversations_text(found, terminal_of(sys.stdout, wanted.color))
+    return conversations_text(found[: wanted.limit], terminal_of(sys.stdout, wanted.color))
 
 
 def _markdown(runs: Runs, run_id: str, store: str, baseline: str | None) -> str:

@@ -53,11 +53,16 @@ def require_size(value: object, where: str, *, optional: bool = False) -> None:
     require(few, where, found=value, do=f"use at most {LARGEST_SAMPLE:,} trials")
 
 
-def require_share(share: object, where: str, *, optional: bool = False) -> None:
-    """Raise a DefinitionError unless `share` is strictly between 0 and 1, or None where it is optional."""
+def require_share(share: object, where: str, *, optional: bool = False, such_as: float | None = None) -> None:
+    """Raise a DefinitionError unless `share` is strictly between 0 and 1, or None where it is optional.
+
+    `such_as` is an example of one that is not to be proven.
+    """
     usable = isinstance(share, (int, float)) and is_number(share) and 0 < share < 1
     do = "use a share strictly between 0 and 1 (no number of trials can prove 0% or 100%)"
-    if isinstance(share, str):
+    if such_as is not None:
+        do = f"use a number strictly between 0 and 1, such as {such_as:g}"
+    elif isinstance(share, str):
         do = "use a number, such as 0.9"
     require(usable or (optional and share is None), where, found=share, do=do)
 

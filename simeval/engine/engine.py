@@ -76,6 +76,8 @@ class Engine:
         settings: Settings | None = None,
         **overrides: Unpack[SettingOverrides],
     ) -> None:
+        do = "give Settings, such as suite.settings, or each setting by its name"
+        require(settings is None or isinstance(settings, Settings), "Engine.settings", found=settings, do=do)
         self.settings = (settings or DEFAULTS).overridden(overrides, beside=("judge_model", "user_simulator_model"))
         elsewhere = workers_of(self.settings.executor)
         self._engine_resources = EngineResources.of(judge_model, user_simulator_model, self.settings, elsewhere)
@@ -165,6 +167,8 @@ class Engine:
 
         Raises as `evaluate`, and DatasetChanged when a dataset is not there any more as it was.
         """
+        do = "give a Dataset; simeval.read_dataset(PATH) reads one"
+        require(isinstance(dataset, Dataset), "experiment", found=dataset, do=do)
         async with _open(app_handler) as app:
             asked = Experiment(dataset, app, scorers, then, repetitions, metadata or {})
             return await self._run(partial(experiment, asked=asked))
@@ -236,13 +240,14 @@ class Engine:
             shared = replace(shared, settings=replace(self.settings, cache=False, resume=None))
         stop = StopSignal()
         self._signals.append(stop)
-        try:
-            async with self._resources(stop, self.settings.store if keeps else None) as store:
-                result = await work(await RunContext.open(shared, store, stop))
-        except ExceptionGroup as group:
-            raise first_leaf(group) from group
-        finally:
-            self._signals.remove(stop)
+        with self._models.trying():
+            try:
+                async with self._resources(stop, self.settings.store if keeps else None) as store:
+                    result = await work(await RunContext.open(shared, store, stop))
+            except ExceptionGroup as group:
+                raise first_leaf(group) from group
+            finally:
+                self._signals.remove(stop)
         return result
 
     def stop(self, reason: str = "it was asked to") -> None:

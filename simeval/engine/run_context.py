@@ -52,7 +52,7 @@ from simeval.scorers.llm.escalating import EscalatingScorer, as_composite
 from simeval.scorers.llm.judge import RubricScorer
 from simeval.scorers.llm.rubrics import RubricBook
 from simeval.store.opening import as_database, load_run, rows_at
-from simeval.suites.apps.named import name_of
+from simeval.suites.apps.named import name_of, require_model_name
 from simeval.suites.scenario import Expectation, ScenarioTest
 
 DEFAULT_JUDGE, DEFAULT_USER = "offline/judge", "offline/user"
@@ -269,6 +269,7 @@ class RunContext:
     def target(self, handler: ExampleHandler, dataset: Dataset | None = None) -> Target:
         """Return what is evaluated: an app's handler or a model; with a `dataset`, also a function of its columns."""
         if isinstance(handler, str):
+            require_model_name(handler)
             caller = self.caller(self.models.get(handler, "app"), "app")
             answering = Handler.of(model_handler(caller, timeout_seconds=self.settings.app_timeout_seconds))
             return Target(app=self._app(answering), name=handler, model=handler)

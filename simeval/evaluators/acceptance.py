@@ -16,7 +16,10 @@ def say_design(plan: Design) -> str:
     if isinstance(plan, OptimalDesign):
         return f"{said}; {_say_endings(plan)}"
     first = f" in {plan.min_trials} or more" if plan.min_trials > 1 else ""
-    return f"{said}; {plan.within[0] + 1} misses{first} end it without a pass"
+    misses = plan.within[0] + 1
+    return (
+        f"{said}; {misses} miss{'' if misses == 1 else 'es'}{first} end{'s' if misses == 1 else ''} it without a pass"
+    )
 
 
 def say_acceptance(points: Sequence[tuple[int, int]]) -> str:
@@ -31,9 +34,11 @@ def say_acceptance(points: Sequence[tuple[int, int]]) -> str:
 def _say_endings(plan: OptimalDesign) -> str:
     """Say by which trial so many misses end a run, because a pass has become unlikely."""
     latest = {misses: n for n, misses in plan.end_points}
-    said = [f"{misses} by {n}" for misses, n in latest.items()]
+    said = [f"{misses} in {n}" for misses, n in latest.items()]
     said[-1] = f"{plan.end_points[-1][1]} at any time"
+    number, _, rest = said[0].partition(" ")
+    said[0] = f"{number} miss{'' if number == '1' else 'es'} {rest}"
     if len(said) > MOST_POINTS:
         said[MOST_POINTS - 2 : -1] = ["…"]
     first = f" (from trial {plan.min_trials} on)" if plan.min_trials > 1 else ""
-    return f"ends without a pass by misses: {', '.join(said)}{first}"
+    return f"ends without a pass at {', '.join(said)}{first}"

@@ -53,7 +53,7 @@ class NotWorseEvaluator(Evaluator):
 
     def check(self) -> None:
         name = type(self).__name__
-        require_share(self.margin, f"{name}.margin")
+        require_share(self.margin, f"{name}.margin", such_as=0.05)
         do = 'give "+", "-" or "?" for each trial of the other run'
         is_known = bool(self.before) and {*self.before} <= {*OUTCOMES}
         require(is_known or self._asks_app, f"{name}.before", found=self.before, do=do)

@@ -195,7 +195,7 @@ class QuantileEvaluator(BarEvaluator, ShareEvaluator):
     bounds: tuple[float, float] = (-inf, inf)
 
     def check(self) -> None:
-        require_share(self.quantile, f"{type(self).__name__}.quantile")
+        require_share(self.quantile, f"{type(self).__name__}.quantile", such_as=0.9)
         self.require_one_bar()
         require(
             self.bounds[0] <= self.bar <= self.bounds[1],
@@ -286,7 +286,7 @@ class MeanEvaluator(BarEvaluator):
             -inf < low < self.bar < high < inf,
             f"{type(self).__name__}.bounds",
             found=self.bounds,
-            do=f"give the finite lowest and highest score, on either side of {self.bar:g}",
+            do=f"give the lowest and the highest score, with {self.bar:g} between them: of ratings [1, 10]",
         )
 
     def accepts(self, value: float) -> bool:

@@ -1,6 +1,7 @@
 """The models of an engine, one object for each name, so that a limit holds for all its callers together."""
 
-from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -185,6 +186,20 @@ class Models:
                 if base.name in names and callable(asks := getattr(base, "context_tokens", None)):
                     looking.start_soon(look_up, base.name, asks)
         return found
+
+    @contextmanager
+    def trying(self) -> Iterator[None]:
+        """Forget the models of what is refused: the next one may name others."""
+        known, families = frozenset(self._bases), {source: {**named} for source, named in self._families.items()}
+        try:
+            yield
+        except DefinitionError:
+            if self._users == 0:
+                for key in self._bases.keys() - known:
+                    for kept in (self._bases, self._bounded, self._addresses):
+                        kept.pop(key, None)
+                self._families = families
+            raise
 
     def open(self) -> None:
         """Say that one more run uses the models."""

@@ -16,6 +16,7 @@ from simeval.core.setting_choices import Gate
 from simeval.core.settings import DEFAULTS
 from simeval.core.trial import Failure, Judgement, Outcome, Score, Verdict
 from simeval.core.usage import Usage, players
+from simeval.core.validation import require
 from simeval.evaluators.base import Evaluator
 from simeval.results.attempts import Attempts
 from simeval.results.claims import Claims
@@ -156,6 +157,10 @@ class Shown:
 
     __slots__ = ()
 
+    def __bool__(self) -> bool:
+        """Raise TypeError: who asserts a result means whether it passed, and one that failed is there, too."""
+        raise TypeError("a result is neither true nor false; use result.passed, or result.assert_passed()")
+
     def assert_passed(self) -> None:
         """Raise AssertionError with the report as its text, unless every verdict is a pass."""
         if not getattr(self, "passed", False):
@@ -265,8 +270,10 @@ class EvaluationResult(Shown):
     def worst(self, expectation: ExpectationResult) -> Judgement | None:
         """Return the trial that speaks most against an expectation: a crash of the app, else the worst score.
 
-        None where every trial speaks for it.
+        None where every trial speaks for it. Raises DefinitionError for what is no expectation of this result.
         """
+        do = "give one of result.expectations"
+        require(isinstance(expectation, ExpectationResult), "worst", found=expectation, do=do)
         at_worst = [
             (badness(result, expectation.evaluators[0].prefers_high), -judgement.trial.index, judgement)
             for judgement, result in zip(self.judgements, expectation.results, strict=True)

@@ -302,7 +302,10 @@ def as_scorer(candidate: object, where: str = "Expectation.scorer") -> Scorer:
         return candidate
     if callable(candidate) and not isinstance(candidate, type):
         return scorer(candidate)
-    raise DefinitionError(where, found=f"found {candidate!r}", do="give a Scorer instance or a function")
+    do = "give a Scorer instance or a function"
+    if isinstance(candidate, str):
+        do = f"{do}, such as simeval.scorers.metrics.response_latency or ValidJSON(); names are for suite files"
+    raise DefinitionError(where, found=f"found {candidate!r}", do=do)
 
 
 def _column(columns: Mapping[str, Any], name: str) -> list[Any]:

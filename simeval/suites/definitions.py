@@ -30,6 +30,7 @@ from simeval.core.validation import nearest, require_whole
 from simeval.core.yaml_records import HERE, Form, Forms, mapping, mistake, one_or_more
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
+from simeval.evaluators.not_worse import NotWorseEvaluator
 from simeval.scorers.base import Scorer, as_scorer
 from simeval.scorers.metrics import BOUNDED, METRICS, TURN_METRICS, find_metric
 from simeval.scorers.registry import LISTED, SCORERS
@@ -45,7 +46,9 @@ from simeval.suites.worlds import read_world
 
 TEXTS = ConfigDict(str_strip_whitespace=True, str_min_length=1)
 EVALUATORS = Registry(
-    "simeval.evaluators", lambda kind: issubclass(kind, Evaluator) and not isabstract(kind), suffix="Evaluator"
+    "simeval.evaluators",
+    lambda kind: issubclass(kind, Evaluator) and not isabstract(kind) and kind is not NotWorseEvaluator,
+    suffix="Evaluator",
 )
 
 _MEANT = {"average": "mean", "avg": "mean", "median": "quantile", "rating_median": "rating_average"}

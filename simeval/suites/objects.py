@@ -35,9 +35,19 @@ def load_object(reference: str, *, what: str) -> Any:
     named = module
     for name in attribute.split("."):
         if not hasattr(named, name):
-            raise DefinitionError(f"{what} {reference!r}", found=f"{module_name} has no {attribute!r}", do=do)
+            found = f"{module_name} has no {attribute!r}"
+            if other := _in_its_place(module):
+                found, do = f"{found}; this is {other}, which Python finds first", "give your module another name"
+            raise DefinitionError(f"{what} {reference!r}", found=found, do=do)
         named = getattr(named, name)
     return named
+
+
+def _in_its_place(module: Any) -> str:
+    """Return the file of a module where the current folder has another of its name; else nothing."""
+    file = getattr(module, "__file__", None)
+    own = Path.cwd() / f"{module.__name__}.py"
+    return str(file) if file and own.is_file() and not own.samefile(file) else ""
 
 
 def _place(error: BaseException) -> str:

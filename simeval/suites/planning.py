@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from simeval.core.settings import DEFAULTS, POWER, Settings
 from simeval.core.tables import render_table
+from simeval.core.terminal import Terminal
 from simeval.core.validation import require, require_level, require_share, require_size, require_whole
 from simeval.evaluators.acceptance import say_design
 from simeval.evaluators.base import ShareEvaluator
@@ -17,7 +18,8 @@ from simeval.suites.scenario import ScenarioTest, count_requirements
 
 CHEAP_SIZES = 5
 UP = (0, 0.5, 0.8, 0.95)  # of the way from the bar to 1: rates of which the trials are said
-HEADERS = ("scenario", "requirement", "trials", "passes with", "chance of a pass", "trials taken")
+MARGIN, ROOM_FOR_NAMES = 23, 64  # cells before what a plan says, and of a line that has them
+HEADERS = ("scenario", "requirement", "trials", "passes with", "chance of a pass", "average trials")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +50,10 @@ class SampleSizePlan:
         return self.design is not None and self.fixed is not None
 
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, room: int | None = None) -> str:
+        """Write the plan, in lines of any length or of so much `room`."""
         many = f" each ({show_share(self.power)} for all {self.requirements})" if self.requirements > 1 else ""
         level = f"{self.level:.3g}" + (f" ({self.significance_level:g} for the list)" if self.joint else "")
         head = (
@@ -65,14 +71,26 @@ class SampleSizePlan:
         lines = {
             "with early stopping": f"sample_size {self.design.n_max}; on average {good.expected_n:.0f} trials, and "
             f"{at_bar.expected_n:.0f} for an app exactly at the bar",
-            "": say_design(self.design).replace("; ", f"\n{'':23}"),
+            "": say_design(self.design).replace("; ", "\n"),
             "trials by true rate": _said_by_rate(self.design),
             "a proven fail": _said_of_fails(self.design),
             "without": f"sample_size {first}" + (f" (from {safe} on, every size is enough)" if safe > first else ""),
             "the least that can": f"{self.minimum} trials, all of them good",
             "cheap fixed sizes": ", ".join(f"{n} with {'no miss' if k == 0 else f'≤ {k}'}" for n, k in cheap),
         }
-        return "\n".join([head, *(f"  {name:<21}{text}" for name, text in lines.items())])
+        if room is None:
+            margin = f"\n{'':{MARGIN}}"
+            return "\n".join(
+                [head, *(f"{f'  {name}':<{MARGIN}}{text}".replace("\n", margin) for name, text in lines.items())]
+            )
+        terminal = Terminal(width=room)
+        wrapped = terminal.wrap(head.replace("\n", " "))
+        for name, text in lines.items():
+            if room >= ROOM_FOR_NAMES:
+                wrapped += terminal.wrap(text, first=f"{f'  {name}':<{MARGIN}}", rest=" " * MARGIN)
+            else:
+                wrapped += [*terminal.wrap(name, first="  ")] * bool(name) + terminal.wrap(text, first="    ")
+        return "\n".join(wrapped)
 
 
 def _said_by_rate(made: Design) -> str:
@@ -90,8 +108,8 @@ def _said_of_fails(made: Design) -> str:
     proving = design(made.p0, made.n_max, alpha=made.alpha, stop="verdict", min_trials=made.min_trials)
     refused, proven = made.characteristics(rate), proving.characteristics(rate)
     return (
-        f"at {show_share(round(rate, 3))}: {proven.expected_n:.0f} trials with --stop verdict, "
-        f"{refused.expected_n:.0f} without; in {proven.prob_fail:.0%} of runs, and {refused.prob_fail:.0%}"
+        f"at {show_share(round(rate, 3))}: in {proven.prob_fail:.0%} of runs with --stop verdict, after "
+        f"{proven.expected_n:.0f} trials on average; in {refused.prob_fail:.0%} without, after {refused.expected_n:.0f}"
     )
 
 
@@ -112,9 +130,9 @@ def plan(
     pass, if they are independent; with `joint`, the level too is that of all their passes together. Nothing ends a
     sequential sample before `min_trials`. Raises DefinitionError for arguments that cannot be used.
     """
-    for value, name in ((bar, "bar"), (power, "power")):
-        require_share(value, f"plan: {name}")
-    require(0 < true_rate <= 1, "plan: true_rate", found=true_rate, do="use a share above 0, up to 1")
+    require_share(bar, "plan: bar")
+    require_share(power, "plan: power", such_as=0.8)
+    require(0 < true_rate <= 1, "plan: true rate", found=true_rate, do="use a share above 0, up to 1, such as 0.97")
     require_level(significance_level, "plan: significance_level")
     require_whole(requirements, "plan: requirements")
     require_size(min_trials, "plan: min_trials")
@@ -196,7 +214,7 @@ class SuitePlan:
         rows = []
         last = None
         for each in self.forecasts:
-            rate = "" if each.true_rate is None else f" at {show_share(round(each.true_rate, 4))}"
+            rate = "" if each.true_rate is None else f" if {show_share(round(each.true_rate, 4))} are met"
             rows.append(
                 [
                     "" if each.scenario == last else each.scenario,

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import TYPE_CHECKING, Any, get_args
 
+from simeval.core.bounds import UNIT
 from simeval.core.controls import Controls, Shown, as_messages
 from simeval.core.conversation import UserFaultKind
 from simeval.core.quarantine import Quarantine
@@ -12,7 +14,7 @@ from simeval.core.rubric_levels import GivenLevels, placed_levels
 from simeval.core.validation import nearest, require, require_level, require_size, require_whole
 from simeval.core.world import WorldMaker
 from simeval.errors import DefinitionError
-from simeval.scorers.base import Scorer
+from simeval.scorers.base import Scorer, as_scorer
 from simeval.scorers.text.tool_rules import ToolRules
 from simeval.scorers.world_state import StateMatch
 from simeval.suites.script import Step, require_script
@@ -106,6 +108,8 @@ class Expectation:
         if self.judged is not None:
             misfit = evaluator.misfit(*RATING_BOUNDS)
             do = "put the bar between 1 and 10: a judge rates from 1 to 10"
+            if getattr(evaluator, "bounds", (-inf, inf)) == UNIT:
+                do = "a judge rates from 1 to 10: add bounds: [1, 10] and a bar between them, or use rating_average"
             if misfit:
                 raise DefinitionError(f"Expectation.evaluator: {name}", found=misfit, do=do)
         elif is_of_ratings(evaluator) and not getattr(self.measured_by, "gives_ratings", True):
@@ -114,7 +118,9 @@ class Expectation:
             raise DefinitionError(f"Expectation.evaluator: {name}", found=found, do=do)
 
     def _check_score(self) -> None:
-        """Raise DefinitionError for the path of a number that the scorer is known not to give."""
+        """Raise DefinitionError for what is no scorer, and for the path of a number that it is known not to give."""
+        if self.scorer is not None:
+            as_scorer(self.scorer)
         paths = self.measured_by.paths if isinstance(self.measured_by, Scorer) else ()
         if self.score is not None and paths and self.score not in paths:
             found = f"{self.measured_by.name} gives no {self.score!r}"

@@ -70,7 +70,7 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "the handler is a class": (
         evaluated(FIRST, handler=Path),
-        "app handler: found the class Path; give an object of it, such as Path().",
+        "app handler: found the class Path; make an object of it, such as app = Path(), and give that.",
     ),
     "the scenarios are a function": (
         lambda: Engine(store=None).evaluate_sync(cast("Any", len), str),

@@ -68,7 +68,7 @@ class Handler:
         """Read the signature. Raises DefinitionError where it cannot be an app handler."""
         do = "give a function of (message, state) or (messages, state), sync or async"
         if isinstance(function, type):
-            made = f"give an object of it, such as {function.__name__}()"
+            made = f"make an object of it, such as app = {function.__name__}(), and give that"
             raise DefinitionError("app handler", found=f"found the class {function.__name__}", do=made)
         if not callable(function):
             raise DefinitionError("app handler", found=f"found {function!r}", do=do)

@@ -17,6 +17,8 @@ def in_error(
         f"{len(lost)} of {trials} trials have no score, more than the {getattr(settings, limit):.0%} that "
         f"{limit} allows, so nothing is concluded; most often ({times} x): {commonest}"
     )
+    of_app = sum(failure.stage == "app" for failure in lost)  # which count once, as missing
+    verdict = replace(verdict, left_out=max(0, verdict.left_out - of_app))
     return without_conclusion(verdict, explanation, n=trials, missing=len(lost))
 
 

@@ -12,13 +12,16 @@ from simeval.engine.plans.scenario_plan import RunPlan, ScenarioPlan
 from simeval.suites.planning import plan_suite, show_chance
 
 MOST_NAMED = 3  # titles in a warning
+WORTH_SAYING = 0.95  # of the most that there may be: what is expected beyond it is as good as all
 
 
 def preview(plans: Sequence[ScenarioPlan], settings: Settings, foreseen: CostForecast) -> str:
     """Say in a line how many conversations there will be, what they may cost, and whether a good app would pass."""
     size, most, expected = len(plans), foreseen.trials_at_most, foreseen.trials_expected
     each = foreseen.conversations
-    typically = "" if expected is None or expected >= most else f" (about {about(each * expected)} expected)"
+    typically = (
+        "" if expected is None or expected >= most * WORTH_SAYING else f" (about {about(each * expected)} expected)"
+    )
     cost = total(foreseen.typical).cost_usd
     return "; ".join(
         [

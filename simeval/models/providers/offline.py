@@ -15,6 +15,7 @@ import anyio.lowlevel
 from simeval.core import seeds
 from simeval.core.conversation import GIVEN, ChatMessage, Message
 from simeval.core.stems import content_stems
+from simeval.core.validation import nearest
 from simeval.errors import DefinitionError, ModelUnusable
 from simeval.models.protocol.model import Completion, Request
 from simeval.models.protocol.prompts import (
@@ -46,7 +47,7 @@ class OfflineModel:
             raise DefinitionError(
                 f"model {self.name!r}",
                 found="there is no embedded model of this name",
-                do=f"use one of {', '.join(sorted(_ROLES))}, or a LiteLLM model name",
+                do=nearest(self.name, sorted(_ROLES), more=", or a LiteLLM model name"),
             )
 
     async def complete(self, request: Request) -> Completion:
@@ -120,7 +121,11 @@ _KNOWS_NO_MORE = ("I do not know.", "Yes, please.", "That is all I have.", "Okay
 _CURT_GOODBYES = ("Alright, bye.",)
 _GOODBYES = ("Thanks, that is all.", "Okay, thank you.", "Alright, bye.", "Good, thanks for the help.")
 _QUESTION = re.compile(r"(?:asks|wonders|wants to know) (?=what|where|when|why|who|how|whether|if|which)")
-_ABOUT_USER = re.compile(r"^(?:the|a) (?:user|customer)(?: who)? (\w+)", re.IGNORECASE)
+_ABOUT_USER = re.compile(
+    r"^(?:the|an?) (?:user|customer|client|guest|visitor|caller|member|subscriber|shopper|buyer|patient|passenger|"
+    r"travell?er|tenant|student|learner|reader|employee|person)(?: who)? (\w+)",
+    re.IGNORECASE,
+)
 _IRREGULAR = {"is": "am", "has": "have", "does": "do", "goes": "go", "tries": "try", "was": "was", "asks": "want"}
 _SECOND_PERSON = (
     (re.compile(r"\byou are\b", re.IGNORECASE), "I am"),

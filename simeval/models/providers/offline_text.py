@@ -13,6 +13,7 @@ _NEGATION = re.compile(
     r"(?! (?:problem|later|earlier|more than|less than)\b)|avoids?|refrains?|refuses?|instead of)\b|n['’]t\b",
     re.IGNORECASE,
 )
+_CAN_NOT = re.compile(r"\bcan not\b", re.IGNORECASE)
 
 
 def sentences(text: str) -> list[str]:
@@ -27,7 +28,7 @@ def parts(expectation: str) -> tuple[str, ...]:
     From a "not" to the end of its clause is one part: what must not happen.
     """
     found = []
-    for clause in _CLAUSE.split(expectation):
+    for clause in _CLAUSE.split(_CAN_NOT.sub("cannot", expectation)):  # which somebody says, and does not avoid
         negation = _NEGATION.search(clause)
         positive = clause[: negation.start()] if negation else clause
         found += [*_PART.split(positive), clause[negation.start() :] if negation else ""]

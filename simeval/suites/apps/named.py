@@ -49,7 +49,9 @@ def app_of(named: object) -> Callable[..., Any] | str:
         return app_of(load_object(named, what="app"))
     if "/" in named:
         return named
-    raise DefinitionError(f"app {named!r}", found="this is neither a handler nor a model", do=f"use {APP_FORMS}")
+    module, _, handler = named.rpartition(".")
+    do = f"did you mean {f'{module}:{handler}'!r}?" if re.fullmatch(r"\w+(\.\w+)*", module) else f"use {APP_FORMS}"
+    raise DefinitionError(f"app {named!r}", found="this is neither a handler nor a model", do=do)
 
 
 def name_of(handler: Callable[..., Any]) -> str:
@@ -72,6 +74,18 @@ def _refuse_look_alikes(named: str) -> None:
     if address := re.fullmatch(r"\w+://(.*)|([\w.-]+:\d+(?:/.*)?)", named):
         do = f"write http://{address[1] or address[2]}, or https://"
         raise DefinitionError(f"app {named!r}", found="this is no address of a known kind", do=do)
+
+
+def require_model_name(named: str) -> None:
+    """Raise DefinitionError for a name that commands and suite files take for an app, and Python for a model's."""
+    module, _, name = named.partition(":")
+    do = ""
+    if re.fullmatch(r"\w+(\.\w+)*", module) and re.fullmatch(r"[^\W\d]\w*(\.\w+)*", name):
+        do = f"give the function itself: from {module} import {name.partition('.')[0]}"
+    elif re.match(r"\w+://", named) or module in _PROTOCOLS:
+        do = "give the app itself, such as HttpApp(url='http://...')"
+    if do:
+        raise DefinitionError(f"app {named!r}", found="in Python a text is the name of a model", do=do)
 
 
 def names_object(named: str) -> bool:

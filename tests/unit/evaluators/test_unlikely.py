@@ -50,7 +50,7 @@ def test_misses_that_are_borne_are_those_of_any_pass_and_what_ends_it_is_said_be
     assert test.allowed == 5
     assert test.acceptance() == (
         "passes with 0 misses in 42, ≤ 1 in 62, ≤ 2 in 78, ≤ 3 in 90, ≤ 4 in 98, ≤ 5 in 100; "
-        "ends without a pass by misses: 3 by 21, 4 by 43, 5 by 87, 6 at any time (from trial 10 on)"
+        "ends without a pass at 3 misses in 21, 4 in 43, 5 in 87, 6 at any time (from trial 10 on)"
     )
 
 

@@ -123,10 +123,10 @@ def test_a_plan_says_what_to_write_into_the_suite() -> None:
     said = str(simeval.plan(0.9, 0.97))
 
     assert "sample_size 95; on average 67 trials" in said
-    assert "ends without a pass by misses: 3 by 22, 4 by 40, 5 by 90, 6 at any time (from trial 10 on)\n" in said
+    assert "ends without a pass at 3 misses in 22, 4 in 40, 5 in 90, 6 at any time (from trial 10 on)\n" in said
     assert "trials by true rate  14 at 75%, 23 at 85%, 39 at 90%" in said
     assert "; 3% over the least possible\n" in said
-    assert "at 75%: 40 trials with --stop verdict, 14 without; in 98% of runs, and 22%\n" in said
+    assert "at 75%: in 98% of runs with --stop verdict, after 40 trials on average; in 22% without, after 14\n" in said
     assert "sample_size 76 (from 89 on, every size is enough)" in said
     assert "29 trials, all of them good" in said
 
