@@ -203,7 +203,7 @@ class NotMeasured(SimevalError):
 class StoreError(SimevalError):
     """The journal of a run, or its report, could not be written; `do` is the way out."""
 
-    def __init__(self, path: str, *, problem: str, do: str = "free its disk or name another file") -> None:
+    def __init__(self, path: str, *, problem: str, do: str = "make room on its disk, or name another file") -> None:
         self.path, self.problem = path, problem
         super().__init__(f"{path!r} could not be written ({problem}); {do}")
 

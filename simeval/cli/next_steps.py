@@ -4,6 +4,8 @@ import shlex
 import sys
 from collections.abc import Callable, Sequence
 
+import click
+
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.terminal import Terminal
 from simeval.evaluators.verdicts import trials_to_prove
@@ -25,7 +27,9 @@ SHARES = (0.0, 1.0)
 def next_steps(page: Page, settings: Settings, terminal: Terminal, clean: Callable[[str], str]) -> list[str]:
     """Return the lines of what may be done next: read what went wrong, take more trials."""
     steps = []
-    if is_kept(settings) and page.outcome != "pass" and any(map(_has_failed, page.scenarios)):
+    if page.outcome == "error" and not any(map(_has_answered, page.scenarios)):
+        steps.append(("hold one conversation, and see what the app does", clean(_trying())))
+    elif is_kept(settings) and page.outcome != "pass" and any(map(_has_failed, page.scenarios)):
         command = shlex.join(["simeval", "show", page.run_id, "--failed", *store_flag(settings)])
         steps.append(("read the conversations that speak against the app", clean(command)))
     steps += [(f"take enough new trials of {what}", clean(command)) for what, command in _with_more_trials(page)]
@@ -35,6 +39,18 @@ def next_steps(page: Page, settings: Settings, terminal: Terminal, clean: Callab
     for what, command in steps:
         lines += [*terminal.wrap(what, first="  "), f"    {terminal.paint(command, 'cyan')}"]
     return lines
+
+
+def _has_answered(scenario: ShownScenario) -> bool:
+    return any(each.conversation.responses for each in scenario.conversations.values())
+
+
+def _trying() -> str:
+    """Return the command that tries the suite of this one, with its app."""
+    context = click.get_current_context(silent=True)
+    given = {} if context is None else context.params
+    app = ["--app", str(given["app"])] if given.get("app") else []
+    return shlex.join(["simeval", "try", str(given.get("suite") or "SUITE"), *app])
 
 
 def _has_failed(scenario: ShownScenario) -> bool:

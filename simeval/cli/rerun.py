@@ -26,13 +26,9 @@ def not_passed(suite: Suite, settings: Settings) -> Suite:
     chosen = tuple(scenario for scenario in known if outcomes[scenario.title] != "pass")
     if not chosen:
         others = len(suite.scenarios) - len(known)
+        ran = "the scenario that was run" if len(known) == 1 else f"each of the {len(known)} scenarios that were run"
         more = f"; {others} more {'has' if others == 1 else 'have'} not been run yet" if others else ""
-        found = f"each of the {len(known)} scenarios that were run passed in its last run{more}"
-        raise DefinitionError(
-            "--rerun",
-            found=found if len(known) > 1 or others else "the scenario passed in its last run",
-            do="leave --rerun out",
-        )
+        raise DefinitionError("--rerun", found=f"{ran} passed in its last run{more}", do="leave --rerun out")
     return replace(suite, scenarios=chosen)
 
 

@@ -90,6 +90,8 @@ def _shown(row: Row, room: int) -> str:
     lines = [printable(f"trial {row.trial}, {title}" + (f", repetition {row.repetition}" if row.repetition else ""))]
     texts = {**row.inputs, "output": row.output, **({} if row.reference is None else {"reference": row.reference})}
     said = [f"{name}: {_cut(text_of(value))}" for name, value in texts.items()]
+    if (turns := len(row.conversation.responses)) > 1 and not row.example:
+        said.append(f"turns: {turns}; the input is the first message, the output the last answer")
     if row.failure is not None:
         said.append(f"failure: {row.failure.error}")
     else:

@@ -60,5 +60,5 @@ class _Interrupts:
         how_long = "" if seconds is None else f", in about {seconds:.0f} s by how long others took"
         log.warning(
             f"{reason}: no more trials are started; the {trials} under way are finished{how_long}; "
-            "Ctrl-C again ends them at once, and what came after the first of them is then to be done anew"
+            "Ctrl-C again ends them at once; trials after the first of them are then repeated by --resume"
         )

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from simeval.cli.opened import with_store
@@ -64,6 +65,9 @@ def show_run(store: str, run: str, written: Written, wanted: Wanted, rows: Mappi
 
     def work(database: Database) -> None:
         runs = Runs(database)
+        if Path(run).is_file():
+            do = "name a run of the store by its id; `simeval compare` and `simeval agree` read files"
+            raise DefinitionError("show", found=f"{run} is a file", do=do)
         run_id = runs.find(run)
         if rows["rows"] or rows["where"] or rows["worst"] or rows["out"]:
             found = {name: value for name, value in rows.items() if name != "rows"}

@@ -89,10 +89,11 @@ def complaints(controls: Sequence[ControlRecord]) -> tuple[str, ...]:
 def _complaint(judge: str, wrong: Sequence[ControlRecord]) -> str:
     rated = " and ".join(f"{each.score:g} of 10 to {NAMES[each.control]}" for each in wrong)
     own = [each.control for each in wrong if each.control in ("example", "counterexample")]
+    other = "name another judge" + (" (this one reads English only)" if judge.startswith("offline/") else "")
     do = (
-        f"name another judge, or correct the {' and the '.join(own)}, or the rubric"
+        f"{other}, or correct the {' and the '.join(own)}, or the rubric"
         if own
-        else "name another judge or, if such an answer does meet the expectation, give a counterexample that does not "
+        else f"{other} or, if such an answer does meet the expectation, give a counterexample that does not "
         "(counterexample: TEXT), or show none (controls: false)"
     )
     return f"{judge} is not to be trusted here, it gives {rated}: {do}"

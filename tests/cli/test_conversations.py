@@ -82,7 +82,38 @@ def test_nothing_is_run_again_where_there_was_no_run_or_all_passed(folder: Path)
     passed = simeval(folder, *RUN, "--rerun", "failed")
 
     assert (none.returncode, passed.returncode) == (2, 2)
-    assert "every scenario chosen passed in its last run" in passed.stderr
+    assert "each of the 1 scenarios that were run passed" not in passed.stderr
+    assert "the scenario that was run passed in its last run; 1 more has not been run yet" in passed.stderr
+
+
+def test_no_more_conversations_are_shown_than_are_asked_for(folder: Path) -> None:
+    simeval(folder, *RUN)
+
+    shown = simeval(folder, "show", "--failed", "--limit", "2").stdout
+
+    assert shown.count(" of It sings\n") == 2
+
+
+def test_a_file_is_not_shown_which_is_said(folder: Path) -> None:
+    simeval(folder, *RUN, "--json", "out.json")
+
+    refused = simeval(folder, "show", "out.json")
+
+    assert refused.stderr == (
+        "simeval: show: out.json is a file; name a run of the store by its id; `simeval compare` and `simeval agree` "
+        "read files.\n"
+    )
+
+
+def test_an_app_that_never_answered_is_to_be_tried(folder: Path) -> None:
+    (folder / "mute.py").write_text("def handle(message): raise KeyError('x')\n")
+
+    done = simeval(folder, "run", "suite.yaml", "--app", "mute:handle")
+
+    assert done.stdout.endswith(
+        "next:\n  hold one conversation, and see what the app does\n    simeval try suite.yaml --app mute:handle\n"
+    )
+    assert "worst conversation" not in done.stdout
 
 
 def test_the_conversations_of_a_run_are_read_back_in_full(folder: Path) -> None:

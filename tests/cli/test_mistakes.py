@@ -43,7 +43,7 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "an expectation expects nothing": (
         lambda: Expectation(evaluator=CHECK.evaluator),
-        "Expectation: found none of them; give either expected_behavior, criteria, scorer, tools or state.",
+        "Expectation: found none of them; give one of expected_behavior, criteria, scorer, tools or state.",
     ),
     "a setting is misspelt": (
         lambda: Engine(**cast("Any", {"concurency": 4})),
@@ -76,6 +76,34 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: Engine(store=None).evaluate_sync(cast("Any", len), str),
         "evaluate: found <built-in function len>; give ScenarioTests; simeval.suites.load_suite(PATH) reads a file of "
         "them.",
+    ),
+    "the app is named as on the command line": (
+        evaluated(FIRST, handler="desk:handle"),
+        "app 'desk:handle': in Python a text is the name of a model; give the function itself: from desk import "
+        "handle.",
+    ),
+    "the app is an address": (
+        evaluated(FIRST, handler="http://127.0.0.1:9/chat"),
+        "app 'http://127.0.0.1:9/chat': in Python a text is the name of a model; give the app itself, such as "
+        "HttpApp(url='http://...').",
+    ),
+    "the dataset is a list": (
+        lambda: Engine(store=None).experiment_sync(cast("Any", [{"input": "hi"}]), str),
+        "experiment: found [{'input': 'hi'}]; give a Dataset; simeval.read_dataset(PATH) reads one.",
+    ),
+    "the settings are a dict": (
+        lambda: Engine(settings=cast("Any", {"concurrency": 3})),
+        "Engine.settings: found {'concurrency': 3}; give Settings, such as suite.settings, or each setting by its "
+        "name.",
+    ),
+    "the scorer is a name": (
+        lambda: Expectation(scorer="response_latency", evaluator=CHECK.evaluator),
+        "Expectation.scorer: found 'response_latency'; give a Scorer instance or a function, such as "
+        "simeval.scorers.metrics.response_latency or ValidJSON(); names are for suite files.",
+    ),
+    "a quantile is a percentage": (
+        lambda: QuantileEvaluator(quantile=90, at_most=3),
+        "QuantileEvaluator.quantile: found 90; use a number strictly between 0 and 1, such as 0.9.",
     ),
     "a share is a text": (
         lambda: SuccessRateEvaluator(min_proportion=cast("Any", "0.9")),

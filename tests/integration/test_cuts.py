@@ -155,7 +155,7 @@ class TestMissing:
         aside = len(finished) - 2
         assert cut_notes(result) == [
             "the run was cut off in 1 trial that was under way, which counts as missing; "
-            f"{aside} that were dealt later and finished are set aside, and were dealt anew"
+            f"{aside} later trials that had finished were set aside and repeated"
         ]
         assert cut_notes(result)[0] in " ".join(str(result).split())
 

@@ -21,7 +21,7 @@ from simeval.core.trial import TrialConversation
 from simeval.errors import DefinitionError, RunStopped
 from simeval.scorers import metrics
 from simeval.testing import MemoryJournal
-from tests.support.suites import Engine, scenario
+from tests.support.suites import Engine, good_app, scenario
 
 pytestmark = pytest.mark.anyio
 
@@ -161,6 +161,16 @@ class TestAppErrors:
 
         assert ["without awaiting" in failure.error for _, failure in result.failures] == [True, True]
 
+    @pytest.mark.parametrize("wrong", ["desk:handle", "http://127.0.0.1:9/chat", "opnai/x"])
+    async def test_an_engine_that_refused_an_app_takes_the_next_one(self, wrong: str) -> None:
+        engine = Engine(seed=1)
+        with pytest.raises(DefinitionError, match=wrong):
+            await engine.evaluate(scenario(sample_size=1), wrong)
+
+        result = await engine.evaluate(scenario(sample_size=1), good_app)
+
+        assert result.conversations[0].output
+
     async def test_what_was_said_before_the_error_is_kept(self) -> None:
         async def app(messages: list[dict[str, str]], state: Any) -> str:
             if len(messages) > 2:
@@ -219,6 +229,15 @@ class TestAppErrors:
         result = await engine.evaluate(scenario(max_turns=1, sample_size=40), self.failing("raise"))
 
         assert (result.verdicts[0].n, result.verdicts[0].estimate) == (36, 1.0)
+
+    async def test_excluded_errors_that_are_too_many_are_counted_once(self) -> None:
+        engine = Engine(seed=1, on_app_error="exclude", max_error_rate=0.02)
+        result = await engine.evaluate(scenario(max_turns=1, sample_size=40), self.failing("raise"))
+
+        [verdict] = result.verdicts
+        assert (verdict.outcome, verdict.left_out) == ("error", 0)
+        assert verdict.missing > 0
+        assert "left out" not in str(result)
 
     async def test_an_error_stops_the_run_where_that_is_asked_for(self) -> None:
         journal = MemoryJournal()

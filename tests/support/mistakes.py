@@ -333,6 +333,13 @@ QUIET: dict[str, tuple[str, tuple[str, ...], str]] = {
         "report 'none/labels.csv': it cannot be written (No such file or directory); check the path, or its "
         "permissions.",
     ),
+    "a mean of ratings has the bounds of a share": (
+        SUITE.replace("{type: success_rate, min_proportion: 0.9}", "{type: mean, at_least: 0.9}"),
+        RUN,
+        "suite.yaml, line 6, field scenarios.0.then: Expectation.evaluator: MeanEvaluator: its bounds are 0 to 1, and "
+        "the scores lie between 1 and 10; a judge rates from 1 to 10: add bounds: [1, 10] and a bar between them, or "
+        "use rating_average.",
+    ),
     "a scorer has nothing to look for": (
         SCORED.replace("response_latency", "contains").replace("success_rate", "proportion"),
         RUN,

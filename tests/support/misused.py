@@ -53,6 +53,21 @@ MISUSED: dict[str, tuple[str, tuple[str, ...], str]] = {
         (*RUN, "more.yaml"),
         "run: got unexpected extra argument (more.yaml); `simeval run --help` shows how it is called.",
     ),
+    "the level is a percentage": (
+        SUITE,
+        (*RUN, "--alpha", "5"),
+        "--alpha: found 5.0; use a number between 0 and 0.5, such as 0.05.",
+    ),
+    "the app's colon is a dot": (
+        SUITE,
+        ("run", "suite.yaml", "--app", "mistaken_app.handle", "--store", "none"),
+        "app 'mistaken_app.handle': this is neither a handler nor a model; did you mean 'mistaken_app:handle'?",
+    ),
+    "an embedded model is misspelt": (
+        SUITE,
+        (*RUN, "--judge-model", "offline/juge"),
+        "model 'offline/juge': there is no embedded model of this name; did you mean 'offline/judge'?",
+    ),
     "a provider is misspelt": (
         SUITE,
         (*RUN, "--judge-model", "oflline/judge"),

@@ -76,8 +76,9 @@ class RestoredTrials:
         if not missing:
             return []
         were = "trial that was under way, which counts" if missing == 1 else "trials that were under way, which count"
-        later = f"{aside} that were dealt later and finished are set aside, and were dealt anew"
-        return [f"the run was cut off in {missing} {were} as missing; {later}"]
+        were_aside = "later trial that had finished was" if aside == 1 else "later trials that had finished were"
+        later = f"; {aside} {were_aside} set aside and repeated" if aside else ""
+        return [f"the run was cut off in {missing} {were} as missing{later}"]
 
     def is_whole(self, trial: Trial, measures: int) -> bool:
         """Return whether all that a trial of so many measures can come to is known."""

@@ -15,7 +15,7 @@ import anyio.lowlevel
 from simeval.core import seeds
 from simeval.core.conversation import GIVEN, ChatMessage, Message
 from simeval.core.stems import content_stems
-from simeval.core.validation import nearest
+from simeval.core.validation import closest
 from simeval.errors import DefinitionError, ModelUnusable
 from simeval.models.protocol.model import Completion, Request
 from simeval.models.protocol.prompts import (
@@ -47,7 +47,7 @@ class OfflineModel:
             raise DefinitionError(
                 f"model {self.name!r}",
                 found="there is no embedded model of this name",
-                do=nearest(self.name, sorted(_ROLES), more=", or a LiteLLM model name"),
+                do=_meant(self.name) or f"use one of {', '.join(sorted(_ROLES))}, or a LiteLLM model name",
             )
 
     async def complete(self, request: Request) -> Completion:
@@ -269,3 +269,9 @@ _ROLES: Mapping[str, Mapping[type, Callable[..., str]]] = {  # the nearest class
     },
     "offline/app": {ChatRequest: _app},
 }
+
+
+def _meant(name: str) -> str:
+    """Ask whether an embedded model was meant that is called nearly so; else nothing."""
+    roles = [each.removeprefix(OFFLINE_PREFIX) for each in sorted(_ROLES)]
+    return closest(name.removeprefix(OFFLINE_PREFIX), roles).replace("mean '", f"mean '{OFFLINE_PREFIX}")

@@ -21,7 +21,7 @@ def worst_lines(scenario: ShownScenario, terminal: Terminal, *, known: str = "")
     found = (each for each in scenario.expectations if each.outcome == scenario.outcome and each.worst is not None)
     for expectation in found:
         trial = scenario.conversations.get(-1 if expectation.worst is None else expectation.worst)
-        if trial is not None:
+        if trial is not None and (trial.conversation.responses or scenario.outcome != "error"):
             return _worst(trial, expectation.label, terminal, known)
     return []
 

@@ -125,7 +125,8 @@ async def values_of(answer: aiohttp.ClientResponse, reply: Reply, hints: Mapping
     reply.came += body
     if answer.status >= NO_ANSWER:
         elsewhere = answer.headers.get("Location")
-        said = f"it redirects to {elsewhere}" if elsewhere else quoted(body) or answer.reason
+        said = quoted(body).removeprefix(f"{answer.status}: ") or answer.reason
+        said = f"it redirects to {elsewhere}" if elsewhere else said
         hint = f" ({hints[answer.status]})" if answer.status in hints else ""
         raise AppFailure(f"HTTP {answer.status}: {said}{hint}", body=body)
     if kind == "text/html":

@@ -3,7 +3,7 @@
 import json
 import re
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from simeval.core.conversation import Conversation
 from simeval.core.trial import Failure, Outcome, Score
+from simeval.errors import DefinitionError
 from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvaluator
 from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
 from simeval.results.encoding import encode_suite
@@ -274,6 +275,19 @@ def test_a_result_asserts_that_it_passed_with_its_report() -> None:
 
     with pytest.raises(AssertionError, match="it works in 0 of 30 conversations; required: 90%"):
         SuiteResult((rated(*[1.0] * 30),), RUN).assert_passed()
+
+
+def test_a_result_is_neither_true_nor_false() -> None:
+    one = rated(*[1.0] * 30)
+
+    for each in (one, SuiteResult((one,), RUN)):
+        with pytest.raises(TypeError, match=r"use result\.passed, or result\.assert_passed\(\)"):
+            assert each
+
+
+def test_the_worst_of_what_is_no_expectation_is_refused() -> None:
+    with pytest.raises(DefinitionError, match=r"worst: found 'it works'; give one of result\.expectations"):
+        rated(*[1.0] * 30).worst(cast("Any", "it works"))
 
 
 def test_a_repr_is_a_line_however_much_there_is() -> None:

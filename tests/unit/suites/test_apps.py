@@ -87,7 +87,7 @@ async def test_the_app_may_name_the_conversation(server: WebApp, page: str, sess
         ("error", {}, 'HTTP 500: {"error": "the database is away"}'),
         ("odd", {}, 'no text is found in its answer {"data": {"n": 3}}; say where with `reply:`'),
         ("odd", {"reply": "$.data.n"}, "there is 3, which is no text, at $.data.n of its answer"),
-        ("missing", {}, "HTTP 404: 404: Not Found (check the path of its URL)"),
+        ("missing", {}, "HTTP 404: Not Found (check the path of its URL)"),
     ],
 )
 async def test_an_answer_is_understood_or_the_turn_fails_and_says_why(

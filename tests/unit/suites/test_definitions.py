@@ -317,7 +317,7 @@ def test_criteria_facts_and_a_reference_are_written_in_a_file(tmp_path: Path) ->
         ("      criteria: []\n", "give a list of one or more texts"),
         (
             "      criteria: [It is polite]\n      expected_behavior: It helps\n",
-            "give either expected_behavior, criteria",
+            "give one of expected_behavior, criteria",
         ),
         (
             "      criteria: [It is polite]\n      rubric: [bad, good]\n",

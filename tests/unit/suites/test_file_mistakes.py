@@ -29,7 +29,7 @@ def file(tmp_path: Path) -> Path:
             suite(evaluator="{min_proportion: 0.9}"),
             8,
             "scenarios.0.then.evaluator.type",
-            "the field is missing; add it: one of mean, not_worse, pass_hat_k, proportion, quantile, "
+            "the field is missing; add it: one of mean, pass_hat_k, proportion, quantile, "
             "rating_average, rating_proportion, success_rate.",
         ),
         (
@@ -91,7 +91,7 @@ def file(tmp_path: Path) -> Path:
             "evaluator",
             "found both at_least and at_most",
         ),
-        (suite(evaluator="{type: mean, at_least: 7}"), 8, "evaluator", "finite lowest and highest score"),
+        (suite(evaluator="{type: mean, at_least: 7}"), 8, "evaluator", "give the lowest and the highest score"),
         (suite(evaluator="[]"), 8, "scenarios.0.then.evaluator", "one or more evaluators"),
         (
             suite(then="      scorer: speed\n"),
@@ -121,7 +121,7 @@ def file(tmp_path: Path) -> Path:
             suite(then="      label: nothing\n"),
             7,
             "scenarios.0.then",
-            "either expected_behavior, criteria, scorer, tools or state",
+            "one of expected_behavior, criteria, scorer, tools or state",
         ),
         (suite(top="max_turns: 0\n"), 1, "max_turns", "found 0; use a whole number of 1 or more"),
         (suite(top="settings: {concurency: 5}\n"), 1, "settings.concurency", "did you mean 'concurrency'?"),

@@ -131,6 +131,16 @@ def test_a_plan_says_what_to_write_into_the_suite() -> None:
     assert "29 trials, all of them good" in said
 
 
+@pytest.mark.parametrize("room", [40, 60, 80, 120])
+def test_a_plan_fits_its_room(room: int) -> None:
+    found = simeval.plan(0.9, 0.97)
+
+    lines = found.text(room).splitlines()
+
+    assert max(map(len, lines)) <= room
+    assert " ".join(found.text(room).split()) == " ".join(str(found).split())
+
+
 def test_a_size_from_which_on_every_size_is_enough_is_said_once() -> None:
     found = simeval.plan(0.5, 1.0)
 
