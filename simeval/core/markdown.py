@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from simeval.core.tables import printable
-from simeval.core.terminal import isolated, one_line
+from simeval.core.tables import isolated, printable
+from simeval.core.terminal import one_line
 
 MOST_BYTES = 60_000  # a comment holds 65,536 characters, a step summary a megabyte
 LONGEST_TEXT = 400  # characters of a cell or a line

@@ -1,11 +1,16 @@
 """Plain-text tables and paragraphs for terminals and logs."""
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
 LINE = 110
 GAP = 2  # cells between columns
 _HARMLESS = "\n\t\u200c\u200d"  # joiners hold an emoji of several people, and words of Persian, together
+
+_R = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\U0001e800-\U0001efff]"
+_RIGHT_TO_LEFT = re.compile(f"{_R}+(?:[ .,:;!?\"'()-]+{_R}+)*")
+_ISOLATED = "\u2068\\g<0>\u2069"  # what is inside is ordered by itself, and does not turn the rest of its line around
 
 
 def render_table(
@@ -34,7 +39,7 @@ def render_table(
         heading = [[line] for line in wrap(row[0], sum(size) + GAP * (len(headers) - 1), break_on_hyphens=False)]
         lines += heading if is_alone else map(list, zip_longest(*cells, fillvalue=""))
     spaces = " " * GAP
-    return "\n".join(spaces.join(map(ljust, line, size)).rstrip() for line in lines)
+    return "\n".join(spaces.join(map(ljust, map(isolated, line), size)).rstrip() for line in lines)
 
 
 def table_width(columns: Mapping[str, Sequence[str]]) -> int:
@@ -56,7 +61,7 @@ def _stacked(headers: Sequence[str], rows: Sequence[Sequence[str]], room: int) -
                 cells = f"{header}: {cell}"
                 lines += wrap(cells, room, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
         lines.append("")
-    return "\n".join(lines[:-1])
+    return "\n".join(map(isolated, lines[:-1]))
 
 
 def indent(text: str, spaces: int, *, width: int = LINE) -> str:
@@ -72,7 +77,12 @@ def indent(text: str, spaces: int, *, width: int = LINE) -> str:
         )
         or [""]
     ]
-    return "\n".join(lines)
+    return "\n".join(map(isolated, lines))
+
+
+def isolated(line: str) -> str:
+    """Keep what is written from right to left from turning around what stands beside it."""
+    return _RIGHT_TO_LEFT.sub(_ISOLATED, line)
 
 
 def printable(text: str) -> str:

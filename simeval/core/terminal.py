@@ -1,13 +1,12 @@
 """What a text is laid out for: how many cells a line has, whether it may be coloured, which characters it can hold."""
 
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from shutil import get_terminal_size
 from typing import Literal, TextIO
 
-from simeval.core.tables import printable
+from simeval.core.tables import isolated, printable
 
 Color = Literal["auto", "always", "never"]
 Display = Literal["live", "plain", "log", "none"]  # of a run under way
@@ -16,9 +15,6 @@ Style = Literal["bold", "dim", "red", "green", "yellow", "cyan"]
 WIDTH = 100  # where nobody says how wide a line may be
 NARROWEST, WIDEST = 30, 140  # longer lines are hard to read
 _SGR: dict[Style, str] = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
-_R = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\U0001e800-\U0001efff]"
-_RIGHT_TO_LEFT = re.compile(f"{_R}+(?:[ .,:;!?\"'()-]+{_R}+)*")
-_ISOLATED = "\u2068\\g<0>\u2069"  # what is inside is ordered by itself, and does not turn the rest of its line around
 DRAWN = "━·┃●✓✗→…≥≤"  # what a terminal that draws has
 _ASCII = str.maketrans("━·┃●✓✗→…≥≤“”", '=.|ox#>.><""')
 
@@ -78,11 +74,6 @@ class Terminal:
 
 
 PLAIN = Terminal()
-
-
-def isolated(line: str) -> str:
-    """Keep what is written from right to left from turning around what stands beside it."""
-    return _RIGHT_TO_LEFT.sub(_ISOLATED, line)
 
 
 def one_line(text: str) -> str:

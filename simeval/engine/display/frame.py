@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from simeval.core.terminal import Terminal, isolated, one_line
+from simeval.core.tables import isolated
+from simeval.core.terminal import Terminal, one_line
 from simeval.core.trial import Outcome
 from simeval.core.usage import Usage
 from simeval.core.waits import Wait
