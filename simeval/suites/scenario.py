@@ -119,7 +119,7 @@ class Expectation:
 
     def _check_score(self) -> None:
         """Raise DefinitionError for what is no scorer, and for the path of a number that it is known not to give."""
-        if self.scorer is not None:
+        if self.scorer is not None and not isinstance(self.scorer, str):  # a text names one of an experiment's
             as_scorer(self.scorer)
         paths = self.measured_by.paths if isinstance(self.measured_by, Scorer) else ()
         if self.score is not None and paths and self.score not in paths:
@@ -261,6 +261,8 @@ class ScenarioTest:
                 found=expectation,
                 do="give Expectations only",
             )
+            if expectation.scorer is not None:
+                as_scorer(expectation.scorer, f"{where}: scorer")
         require_size(self.sample_size, f"{where}: sample_size", optional=True)
         require_whole(self.max_turns, f"{where}: max_turns")
         require_level(self.significance_level, f"{where}: significance_level", optional=True)

@@ -97,8 +97,13 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
         "name.",
     ),
     "the scorer is a name": (
-        lambda: Expectation(scorer="response_latency", evaluator=CHECK.evaluator),
-        "Expectation.scorer: found 'response_latency'; give a Scorer instance or a function, such as "
+        lambda: ScenarioTest(
+            title="t",
+            given="g",
+            when="w",
+            then=Expectation(scorer="response_latency", evaluator=QuantileEvaluator(quantile=0.9, at_most=1)),
+        ),
+        "ScenarioTest 't': scorer: found 'response_latency'; give a Scorer instance or a function, such as "
         "simeval.scorers.metrics.response_latency or ValidJSON(); names are for suite files.",
     ),
     "a quantile is a percentage": (
