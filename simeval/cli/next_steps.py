@@ -24,10 +24,12 @@ MOST_CHOSEN = 3  # scenarios that a command names
 SHARES = (0.0, 1.0)
 
 
-def next_steps(page: Page, settings: Settings, terminal: Terminal, clean: Callable[[str], str]) -> list[str]:
-    """Return the lines of what may be done next: read what went wrong, take more trials."""
+def next_steps(
+    page: Page, settings: Settings, terminal: Terminal, clean: Callable[[str], str], *, is_mute: bool = False
+) -> list[str]:
+    """Return the lines of what may be done next: read what went wrong, take more trials; try an app that is mute."""
     steps = []
-    if page.outcome == "error" and not any(map(_has_answered, page.scenarios)):
+    if is_mute:
         steps.append(("hold one conversation, and see what the app does", clean(_trying())))
     elif is_kept(settings) and page.outcome != "pass" and any(map(_has_failed, page.scenarios)):
         command = shlex.join(["simeval", "show", page.run_id, "--failed", *store_flag(settings)])
@@ -39,10 +41,6 @@ def next_steps(page: Page, settings: Settings, terminal: Terminal, clean: Callab
     for what, command in steps:
         lines += [*terminal.wrap(what, first="  "), f"    {terminal.paint(command, 'cyan')}"]
     return lines
-
-
-def _has_answered(scenario: ShownScenario) -> bool:
-    return any(each.conversation.responses for each in scenario.conversations.values())
 
 
 def _trying() -> str:

@@ -91,7 +91,9 @@ class _Reports:
             self.baseline.keep(result, str(settings.store))
         page, terminal = page_of(result.results, result.run), terminal_of(reader(self.json_path), self.color)
         show(run_text(page, terminal, detailed=self.verbose, brief=self.quiet, told=self.told), self.json_path)
-        for line in [] if self.quiet else next_steps(page, settings, terminal, _cleaner(settings)):
+        for line in (
+            [] if self.quiet else next_steps(page, settings, terminal, _cleaner(settings), is_mute=_is_mute(result))
+        ):
             show(line, self.json_path)
         write_json(self.json_path, encode_suite(result.results, result.run, version=__version__))
         if self.junit_path:
@@ -104,6 +106,18 @@ class _Reports:
             write_json(self.sarif_path, sarif(result.results, self.lines))
         write_markdown(self.markdown_path, lambda: run_markdown(page, more=changes))
         return result
+
+
+def _is_mute(result: SuiteResult) -> bool:
+    """Return whether the app failed at the first turn of every conversation."""
+    if result.outcome != "error":
+        return False
+    stages = [
+        "" if each.conversation.responses or each.failure is None else each.failure.stage
+        for scenario in result
+        for each in scenario.judgements
+    ]
+    return bool(stages) and set(stages) == {"app"}
 
 
 def read_suite(

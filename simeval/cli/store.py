@@ -65,10 +65,7 @@ def show_run(store: str, run: str, written: Written, wanted: Wanted, rows: Mappi
 
     def work(database: Database) -> None:
         runs = Runs(database)
-        if Path(run).is_file():
-            do = "name a run of the store by its id; `simeval compare` and `simeval agree` read files"
-            raise DefinitionError("show", found=f"{run} is a file", do=do)
-        run_id = runs.find(run)
+        run_id = _found(runs, run)
         if rows["rows"] or rows["where"] or rows["worst"] or rows["out"]:
             found = {name: value for name, value in rows.items() if name != "rows"}
             show_rows(database, run_id, WantedRows(**found, limit=wanted.limit or MOST_ROWS))
@@ -91,6 +88,17 @@ def show_run(store: str, run: str, written: Written, wanted: Wanted, rows: Mappi
                 show(f"\nfeedback: {count} (see simeval feedback {run_id})", None)
 
     return with_store(store, work)
+
+
+def _found(runs: Runs, run: str) -> str:
+    """Return the id of a run. Raises DefinitionError where there is none."""
+    try:
+        return runs.find(run)
+    except DefinitionError:
+        if not Path(run).is_file():
+            raise
+        do = "name a run of the store by its id; `simeval compare` and `simeval agree` read files"
+        raise DefinitionError("show", found=f"{run} is a file", do=do) from None
 
 
 def delete_runs(store: str, names: Sequence[str], *, confirmed: bool) -> int:
@@ -147,7 +155,9 @@ def _conversations(runs: Runs, run_id: str, wanted: Wanted) -> str:
         raise DefinitionError(
             "--trial", found=f"there is no trial {wanted.trial}", do=f"use a number from 0 to {most - 1}"
         )
-    return conversations_text(found[: wanted.limit], terminal_of(sys.stdout, wanted.color))
+    text = conversations_text(found[: wanted.limit], terminal_of(sys.stdout, wanted.color))
+    more = len(found) - (wanted.limit or len(found))
+    return f"{text}\n\n{more} more (--limit {wanted.limit})" if more > 0 else text
 
 
 def _markdown(runs: Runs, run_id: str, store: str, baseline: str | None) -> str:

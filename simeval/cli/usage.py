@@ -4,9 +4,10 @@ from collections.abc import Callable
 from typing import IO, Any, TypeVar
 
 import click
-from click.exceptions import NoArgsIsHelpError
 
 T = TypeVar("T")
+COMMA = ", "
+_HELP: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())  # click 8.1 writes the help itself
 
 
 class Misused(click.ClickException):
@@ -26,9 +27,9 @@ def understood(work: Callable[[], T], context: click.Context | None = None) -> T
     """
     try:
         return work()
-    except NoArgsIsHelpError:
-        raise
     except click.UsageError as error:
+        if isinstance(error, _HELP):
+            raise
         raise Misused(_told(error, (context and context.invoked_subcommand) or "")) from error
 
 
@@ -40,7 +41,11 @@ def _told(error: click.UsageError, command: str) -> str:
     where = f"{' '.join(path)}: " if path else ""
     if isinstance(error, click.NoSuchOption):
         named = error.ctx.command.get_params(error.ctx) if error.ctx else []
-        meant = closest(error.option_name, [each for option in named for each in option.opts if each.startswith("--")])
+        flags = [each for option in named for each in option.opts if each.startswith("--")]
+        begun = (
+            [repr(each) for each in flags if each.startswith(error.option_name)] if len(error.option_name) > 3 else []
+        )
+        meant = f"did you mean {' or '.join(begun[:3])}?" if begun else closest(error.option_name, flags)
         return f"{where}there is no option {error.option_name!r}; {meant or see + '.'}"
     if isinstance(error, click.MissingParameter):
         name = error.param.human_readable_name if error.param else "something"
@@ -50,7 +55,8 @@ def _told(error: click.UsageError, command: str) -> str:
         name = error.param.opts[0] if error.param.param_type_name == "option" else error.param.human_readable_name
         return f"{name}: {_of_value(error.param.type, error.message)}"
     if isinstance(error, click.BadOptionUsage):
-        return f"{error.option_name} {error.message.removeprefix(f'Option {error.option_name!r} ').rstrip('.')}; {see}."
+        wrong = error.message.removeprefix(f"Option {error.option_name!r} ").rstrip(".")
+        return f"{where}{error.option_name} {wrong}; {see}."
     said, _, meant = error.format_message().partition(" Did you mean ")
     return f"{where}{said[:1].lower()}{said[1:].rstrip('.')}; {f'did you mean {meant}' if meant else see + '.'}"
 
@@ -60,6 +66,9 @@ def _of_value(kind: "click.ParamType[Any]", said: str) -> str:
     number = {click.IntRange: "a whole number", click.FloatRange: "a number"}.get(type(kind))
     number = number or ("a whole number" if kind is click.INT else "a number" if kind is click.FLOAT else None)
     found, is_told, _ = said.partition(" is not ")
+    if isinstance(kind, click.Choice) and is_told:
+        *others, last = map(str, kind.choices)
+        return f"found {found}; use {f'{COMMA.join(others)} or ' if others else ''}{last}."
     if number is None or not is_told:
         return said[:1].lower() + said[1:]
     return f"found {found}; use {number}{_bounded(kind)}."

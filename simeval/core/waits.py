@@ -48,5 +48,5 @@ class Waits:
 
 def in_words(seconds: float) -> str:
     """Return a number of seconds with its noun."""
-    shown = f"{seconds:.3g}" if seconds < 1000 else f"{seconds:,.0f}"
+    shown = f"{seconds:.3g}" if seconds < 100 else f"{seconds:,.0f}"
     return f"{shown} second{'' if shown == '1' else 's'}"

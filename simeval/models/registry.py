@@ -61,6 +61,7 @@ class Models:
         self._bases: dict[Hashable, Model] = {}  # by name, and those of other kinds than chat by their key
         self._bounded: dict[Hashable, SharedModel] = {}
         self._addresses: dict[Hashable, Mapping[str, Any]] = {}  # of those that were made from a name
+        self._refused: set[Hashable] = set()  # models that came with what could not be begun
         self._turns = Turns()
         self._users = 0
 
@@ -190,16 +191,26 @@ class Models:
     @contextmanager
     def trying(self) -> Iterator[None]:
         """Forget the models of what is refused: the next one may name others."""
-        known, families = frozenset(self._bases), {source: {**named} for source, named in self._families.items()}
+        known = frozenset(self._bases)
         try:
             yield
         except DefinitionError:
-            if self._users == 0:
-                for key in self._bases.keys() - known:
-                    for kept in (self._bases, self._bounded, self._addresses):
-                        kept.pop(key, None)
-                self._families = families
+            self._refused |= self._bases.keys() - known
+            self._forget()
             raise
+
+    def _forget(self) -> None:
+        """Forget what was refused, once nobody uses a model: who uses others again finds them made anew."""
+        if self._users:
+            return
+        names = {self._bases[key].name for key in self._refused if key in self._bases}
+        for kept in (self._bases, self._bounded, self._addresses):
+            for key in self._refused:
+                kept.pop(key, None)
+        for named in self._families.values():
+            for family in [each for each, name in named.items() if name in names]:
+                del named[family]
+        self._refused.clear()
 
     def open(self) -> None:
         """Say that one more run uses the models."""
@@ -211,6 +222,7 @@ class Models:
         if self._users == 0:
             for base in self._bases.values():
                 await base.close()
+            self._forget()
 
     def _kept(self, key: Hashable, base: Model) -> SharedModel:
         self._bases[key] = base

@@ -111,6 +111,8 @@ class Scorer:
         require(not strange, where, found=f"column_map to {strange}", do=do)
         missing = [name for name in _required(self.function) if name not in mapped and name not in columns]
         do = f"name its parameters after the columns there are, or give a column_map; {there}"
+        if missing == ["reference"] and tuple(columns) == COLUMNS:
+            do = "a simulated conversation has none: use one that needs no reference, such as contains with texts"
         if missing:
             raise DefinitionError(where, found=f"no column for {missing}", do=do)
 

@@ -47,7 +47,8 @@ def _in_its_place(module: Any) -> str:
     """Return the file of a module where the current folder has another of its name; else nothing."""
     file = getattr(module, "__file__", None)
     own = Path.cwd() / f"{module.__name__}.py"
-    return str(file) if file and own.is_file() and not own.samefile(file) else ""
+    is_other = file and own.is_file() and Path(file).resolve() != own.resolve()
+    return str(file) if is_other else ""
 
 
 def _place(error: BaseException) -> str:

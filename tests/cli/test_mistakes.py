@@ -78,9 +78,9 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
         "them.",
     ),
     "the app is named as on the command line": (
-        evaluated(FIRST, handler="desk:handle"),
-        "app 'desk:handle': in Python a text is the name of a model; give the function itself: from desk import "
-        "handle.",
+        evaluated(FIRST, handler="mistaken_app:handle"),
+        "app 'mistaken_app:handle': in Python a text is the name of a model; give the function itself: from "
+        "mistaken_app import handle.",
     ),
     "the app is an address": (
         evaluated(FIRST, handler="http://127.0.0.1:9/chat"),

@@ -161,12 +161,25 @@ class TestAppErrors:
 
         assert ["without awaiting" in failure.error for _, failure in result.failures] == [True, True]
 
-    @pytest.mark.parametrize("wrong", ["desk:handle", "http://127.0.0.1:9/chat", "opnai/x"])
+    @pytest.mark.parametrize("wrong", ["json:loads", "http://127.0.0.1:9/chat", "opnai/x"])
     async def test_an_engine_that_refused_an_app_takes_the_next_one(self, wrong: str) -> None:
         engine = Engine(seed=1)
         with pytest.raises(DefinitionError, match=wrong):
             await engine.evaluate(scenario(sample_size=1), wrong)
 
+        result = await engine.evaluate(scenario(sample_size=1), good_app)
+
+        assert result.conversations[0].output
+
+    async def test_a_refusal_beside_an_evaluation_under_way_is_forgotten_too(self) -> None:
+        engine = Engine(seed=1)
+
+        async def refuses(message: str, state: Any) -> str:
+            with pytest.raises(DefinitionError, match="opnai/x"):
+                await engine.evaluate(scenario(sample_size=1), "opnai/x")
+            return "It answers."
+
+        await engine.evaluate(scenario(sample_size=1, max_turns=1), refuses)
         result = await engine.evaluate(scenario(sample_size=1), good_app)
 
         assert result.conversations[0].output

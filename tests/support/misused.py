@@ -31,7 +31,7 @@ MISUSED: dict[str, tuple[str, tuple[str, ...], str]] = {
     "an option has no value": (
         SUITE,
         (*RUN, "--seed"),
-        "--seed requires an argument; `simeval run --help` shows how it is called.",
+        "run: --seed requires an argument; `simeval run --help` shows how it is called.",
     ),
     "a number is too small": (
         SUITE,
@@ -42,6 +42,21 @@ MISUSED: dict[str, tuple[str, tuple[str, ...], str]] = {
         SUITE,
         (*RUN, "--samples", "many"),
         "--samples: found 'many'; use a whole number of 1 or more.",
+    ),
+    "a choice is none of those there are": (
+        SUITE,
+        (*RUN, "--color", "often"),
+        "--color: found 'often'; use auto, always or never.",
+    ),
+    "there is one choice": (
+        SUITE,
+        (*RUN, "--rerun", "all"),
+        "--rerun: found 'all'; use failed.",
+    ),
+    "the beginning of an option is given": (
+        SUITE,
+        (*RUN, "--concur", "4"),
+        "run: there is no option '--concur'; did you mean '--concurrency'?",
     ),
     "no suite is named": (
         SUITE,

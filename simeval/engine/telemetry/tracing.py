@@ -141,7 +141,7 @@ async def tracing(
         try:
             yield made
         except SimevalError as error:
-            made.result = made.result or error.partial
+            made.result = error.partial if made.result is None else made.result
             raise
         finally:
             ledger.on_call = None

@@ -289,6 +289,10 @@ def _meant(name: str) -> str:
     """Ask whether a model of a provider was meant whose name is like this one's; else nothing."""
     provider, _, model = name.partition("/")
     loaded = getattr(sys.modules.get("litellm"), "provider_list", ())
-    known = ["offline", *(each.prefix.rstrip("/") for each in ENDPOINTS), *(each.value for each in loaded)]
+    known = [
+        "offline",
+        *(each.prefix.rstrip("/") for each in ENDPOINTS),
+        *(str(getattr(each, "value", each)) for each in loaded),
+    ]
     alike = closest(provider, [each for each in dict.fromkeys(known) if each != provider]) if model else ""
-    return re.sub(r"'(.+?)'", rf"'\1/{model}'", alike)
+    return re.sub(r"'(.+?)'", lambda found: f"'{found[1]}/{model}'", alike)

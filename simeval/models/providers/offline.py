@@ -121,10 +121,13 @@ _KNOWS_NO_MORE = ("I do not know.", "Yes, please.", "That is all I have.", "Okay
 _CURT_GOODBYES = ("Alright, bye.",)
 _GOODBYES = ("Thanks, that is all.", "Okay, thank you.", "Alright, bye.", "Good, thanks for the help.")
 _QUESTION = re.compile(r"(?:asks|wonders|wants to know) (?=what|where|when|why|who|how|whether|if|which)")
+_ROLE = (
+    "client|guest|visitor|caller|member|subscriber|shopper|buyer|patient|passenger|travell?er|tenant|student|learner|"
+    "employee|person"
+)
+_VERB = "wants|asks|wonders|says|tells|is|has|needs|tries|would|will|does|looks|gives|writes|replies|answers"
 _ABOUT_USER = re.compile(
-    r"^(?:the|an?) (?:user|customer|client|guest|visitor|caller|member|subscriber|shopper|buyer|patient|passenger|"
-    r"travell?er|tenant|student|learner|reader|employee|person)(?: who)? (\w+)",
-    re.IGNORECASE,
+    rf"^(?:the|an?) (?:(?:user|customer)(?: who)?|(?:{_ROLE})(?: who)?(?= (?:{_VERB})\b)) (\w+)", re.IGNORECASE
 )
 _IRREGULAR = {"is": "am", "has": "have", "does": "do", "goes": "go", "tries": "try", "was": "was", "asks": "want"}
 _SECOND_PERSON = (

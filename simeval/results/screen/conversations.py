@@ -6,7 +6,6 @@ from math import isnan
 from simeval.core.conversation import Conversation
 from simeval.core.terminal import PLAIN, Terminal, one_line
 from simeval.core.transcript import SLOW_SECONDS, transcript_lines
-from simeval.core.trial import CUT
 from simeval.core.writing_style import PERSONA
 from simeval.results.screen.page import Page, ShownExpectation, ShownScenario, ShownTrial
 
@@ -60,7 +59,7 @@ def chosen(page: Page, *, trial: int | None, failed: bool, title: str | None) ->
 def has_failed(scenario: ShownScenario, trial: ShownTrial) -> bool:
     """Return whether a conversation speaks against anything that is required, or went wrong; not one that was cut."""
     scored = [(each, trial.scores[each.label].score) for each in scenario.expectations if each.label in trial.scores]
-    if trial.conversation.ended == CUT:
+    if trial.conversation.ended == "cut":
         return False
     return bool(trial.failures) or any(
         score is None or isnan(score) or not expectation.is_met_by(score) for expectation, score in scored

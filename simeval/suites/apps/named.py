@@ -2,7 +2,9 @@
 
 import os
 import re
+import sys
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -79,13 +81,19 @@ def _refuse_look_alikes(named: str) -> None:
 def require_model_name(named: str) -> None:
     """Raise DefinitionError for a name that commands and suite files take for an app, and Python for a model's."""
     module, _, name = named.partition(":")
-    do = ""
-    if re.fullmatch(r"\w+(\.\w+)*", module) and re.fullmatch(r"[^\W\d]\w*(\.\w+)*", name):
-        do = f"give the function itself: from {module} import {name.partition('.')[0]}"
-    elif re.match(r"\w+://", named) or module in _PROTOCOLS:
+    module, do = module.removesuffix(".py"), ""
+    if re.match(r"\w+://", named) or module in _PROTOCOLS:
         do = "give the app itself, such as HttpApp(url='http://...')"
+    elif re.fullmatch(r"\w+(\.\w+)*", module) and name.partition(".")[0].isidentifier() and _is_module(module):
+        do = f"give the function itself: from {module} import {name.partition('.')[0]}"
     if do:
         raise DefinitionError(f"app {named!r}", found="in Python a text is the name of a model", do=do)
+
+
+def _is_module(name: str) -> bool:
+    """Return whether there is a module of this name, or a package that it would be in; nothing is imported."""
+    top = name.partition(".")[0]
+    return Path(f"{name.replace('.', '/')}.py").is_file() or top in sys.modules or find_spec(top) is not None
 
 
 def names_object(named: str) -> bool:
