@@ -224,4 +224,9 @@ def _expectation(
         required = evaluator(bar)
     except DefinitionError as error:
         raise DefinitionError(flag, found=error.found, do=error.do) from error
-    return Expectation(scorer=scorer, score=metric[len(scorer.name) + 1 :] or None, evaluator=required)
+    path = metric[len(scorer.name) + 1 :] or None
+    bounds = scorer.bounds_of(path or "")
+    if isinstance(required, ProportionEvaluator) and bounds is not None and bounds[1] > 1:
+        do = "use --median METRIC=VALUE, or a threshold in a file with --then"
+        raise DefinitionError(flag, found=f"{metric} is a number, and not true or false", do=do)
+    return Expectation(scorer=scorer, score=path, evaluator=required)

@@ -149,7 +149,7 @@ def _conversations(runs: Runs, run_id: str, wanted: Wanted) -> str:
         )
     found = chosen(page, trial=wanted.trial, failed=wanted.failed, title=wanted.scenario)
     if not found and wanted.failed and wanted.trial is None:
-        return "no conversation speaks against the app"
+        return "no conversation speaks against the app" + (" in these scenarios" if wanted.scenario else "")
     if not found:
         most = max(scenario.trials for scenario in page.scenarios)
         raise DefinitionError(

@@ -34,6 +34,13 @@ def require_prompts(value: object, name: str) -> None:
     require(usable, name, found=value, do="give {name: file}, such as {'user': 'prompts/user.md'}")
 
 
+def require_place(value: object, name: str) -> None:
+    """Raise a DefinitionError unless a value can name a store, or is a journal."""
+    is_journal = all(callable(getattr(value, each, None)) for each in ("append", "close"))
+    usable = is_journal or isinstance(value, (str, Path))
+    require(usable, name, found=value, do="name a file or a URL, or None for no store")
+
+
 def require_path(value: object, name: str) -> None:
     """Raise a DefinitionError unless a value can name a file."""
     usable = isinstance(value, (str, Path)) and bool(str(value).strip())

@@ -15,6 +15,7 @@ from simeval.core.setting_checks import (
     require_amount,
     require_kind,
     require_part,
+    require_place,
     require_prompts,
     require_seconds,
     require_seed,
@@ -274,6 +275,7 @@ class Settings:
             "Where every finished step is kept: a SQLite file, a PostgreSQL URL, a .jsonl file, or none.",
             flag="--store",
             unset="nowhere",
+            check=require_place,
         ),
     )
     executor: str | RayExecutor = field(

@@ -183,8 +183,12 @@ class Evaluator(ABC):
         return 1
 
     def warnings(self, sample_size: int) -> list[str]:
-        """Say why so many trials cannot prove the requirement, even if every one is met."""
+        """Say why so many trials cannot prove the requirement, even if every one is met, or end early."""
         least = self.minimum_trials()
+        is_late = self.first_verdict > max(sample_size, DEFAULTS.min_trials) and self.early_stopping is not False
+        if is_late and least <= sample_size:
+            late = f"no verdict comes before its last trial, for min_trials is {self.first_verdict}"
+            return [f"{self.describe()}: {late}"]
         if least <= sample_size:
             return []
         return [

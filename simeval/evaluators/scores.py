@@ -59,6 +59,7 @@ class ProportionEvaluator(ShareEvaluator):
     def check(self) -> None:
         name = type(self).__name__
         require(is_number(self.threshold), f"{name}.threshold", found=self.threshold, do="use a number")
+        require(isinstance(self.at_least, bool), f"{name}.at_least", found=self.at_least, do="use True or False")
         require(
             (self.min_proportion is None) != (self.max_proportion is None),
             name,

@@ -306,7 +306,7 @@ def as_scorer(candidate: object, where: str = "Expectation.scorer") -> Scorer:
         return scorer(candidate)
     do = "give a Scorer instance or a function"
     if isinstance(candidate, str):
-        do = f"{do}, such as simeval.scorers.metrics.response_latency or ValidJSON(); names are for suite files"
+        do = f"{do}, such as ValidJSON(); only suite files and experiments take names"
     raise DefinitionError(where, found=f"found {candidate!r}", do=do)
 
 

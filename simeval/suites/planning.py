@@ -233,7 +233,8 @@ class SuitePlan:
         most = {each.scenario: each.sample_size for each in self.forecasts}
         count = f"{len(most)} scenario{'' if len(most) == 1 else 's'}"
         expected = "-" if self.expected_trials is None else f"{self.expected_trials:.0f}"
-        return f"{table}\n\n{count}, at most {sum(most.values())} trials (expected: {expected}){together}"
+        said = f"{count}, at most {sum(most.values())} trials (expected: {expected}){together}"
+        return "\n".join([table, "", *([said] if room is None else Terminal(width=room).wrap(said))])
 
 
 def plan_suite(scenarios: Sequence[ScenarioTest], settings: Settings, *, true_rate: float | None = None) -> SuitePlan:

@@ -82,6 +82,8 @@ class Expectation:
         require(
             usable, "Expectation.tools", found=self.tools, do="give ToolRules, such as ToolRules(required=['refund'])"
         )
+        if self.label is not None:
+            _require_text(self.label, "Expectation.label")
         self._check_score()
         do = "give an evaluator, such as SuccessRateEvaluator(min_proportion=0.9)"
         require(not isinstance(self.evaluator, str), "Expectation.evaluator", found=self.evaluator, do=do)

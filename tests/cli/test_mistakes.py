@@ -9,7 +9,14 @@ from typing import Any, cast
 import pytest
 from click.testing import CliRunner
 
-from simeval import Engine, Expectation, QuantileEvaluator, ScenarioTest, SuccessRateEvaluator
+from simeval import (
+    Engine,
+    Expectation,
+    ProportionEvaluator,
+    QuantileEvaluator,
+    ScenarioTest,
+    SuccessRateEvaluator,
+)
 from simeval.cli.main import main
 from simeval.cli.output import BAD_INPUT
 from simeval.datasets.files import read_dataset
@@ -104,11 +111,23 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
             then=Expectation(scorer="response_latency", evaluator=QuantileEvaluator(quantile=0.9, at_most=1)),
         ),
         "ScenarioTest 't': scorer: found 'response_latency'; give a Scorer instance or a function, such as "
-        "simeval.scorers.metrics.response_latency or ValidJSON(); names are for suite files.",
+        "ValidJSON(); only suite files and experiments take names.",
     ),
     "a quantile is a percentage": (
         lambda: QuantileEvaluator(quantile=90, at_most=3),
         "QuantileEvaluator.quantile: found 90; use a number strictly between 0 and 1, such as 0.9.",
+    ),
+    "a yes or no is a text": (
+        lambda: ProportionEvaluator(threshold=1, min_proportion=0.9, at_least=cast("Any", "no")),
+        "ProportionEvaluator.at_least: found 'no'; use True or False.",
+    ),
+    "a label is a list": (
+        lambda: Expectation(expected_behavior="It answers", label=cast("Any", ["a"]), evaluator=CHECK.evaluator),
+        "Expectation.label: found ['a']; give a text that is not empty.",
+    ),
+    "the store is a number": (
+        lambda: Engine(store=cast("Any", 5)),
+        "store: found 5; name a file or a URL, or None for no store.",
     ),
     "a share is a text": (
         lambda: SuccessRateEvaluator(min_proportion=cast("Any", "0.9")),

@@ -58,6 +58,12 @@ MISUSED: dict[str, tuple[str, tuple[str, ...], str]] = {
         (*RUN, "--concur", "4"),
         "run: there is no option '--concur'; did you mean '--concurrency'?",
     ),
+    "a share is asked of a number": (
+        SUITE,
+        ("score", "log.jsonl", "--scorers", "turn_count", "--share", "turn_count=0.9", "--store", "none"),
+        "--share: turn_count is a number, and not true or false; use --median METRIC=VALUE, or a threshold in a file "
+        "with --then.",
+    ),
     "no suite is named": (
         SUITE,
         ("run",),
