@@ -85,7 +85,7 @@ async def test_of_a_run_that_was_killed_the_first_unfinished_trial_is_missing_an
 
     notes = " ".join(result.run.notes)
     assert "21 conversations" in notes
-    assert "2 that were dealt later and finished are set aside" in notes
+    assert "2 later trials that had finished were set aside" in notes
     assert [len(each.failures) for each in result] == [1, 0]
     assert [len(each.conversations) for each in result] == [12, 12]
 

@@ -113,5 +113,5 @@ def test_the_command_line_plans_from_a_run_and_runs_by_it(tmp_path: Path) -> Non
     again = simeval(tmp_path, *run, "--plan-from", "last", "--resume", "last")
 
     assert (first.returncode, plan.returncode, second.returncode) == (0, 0, 0)
-    assert "at 98" in plan.stdout
+    assert "if 98" in plan.stdout
     assert (both.returncode, again.returncode) == (2, 2)

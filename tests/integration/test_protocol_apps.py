@@ -63,6 +63,16 @@ async def test_a_trial_is_a_session_of_its_own_with_its_tool_calls(protocol: str
     assert not [child for child in psutil.Process().children() if "mcp_program" in " ".join(child.cmdline())]
 
 
+async def test_a_program_that_takes_long_to_start_may_want_no_handshake(
+    server: ProtocolServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("simeval.suites.apps.mcp_lines.PROBE_SECONDS", 0.01)
+
+    result = await Engine().evaluate(TWO_TURNS, app_at("mcp program", "late", server))
+
+    assert [len(each.responses) for each in result.conversations] == [2, 2, 2]
+
+
 @pytest.mark.parametrize("manner", FAILURES)
 @pytest.mark.parametrize("protocol", AT)
 async def test_a_server_that_fails_is_a_failed_turn_with_stage_and_cause(

@@ -43,5 +43,26 @@ def main(manner: str) -> None:
                 say({"id": asked["id"], "error": {"code": -32601, "message": "Method not found"}})
 
 
+def main_late() -> None:
+    """Want no handshake, and answer the first message by nothing, as a program that is not up yet."""
+    discovered = turns = 0
+    refusal = "connection is serving the 2026-07-28 protocol; the initialize handshake is not accepted"
+    for line in sys.stdin:
+        asked = json.loads(line)
+        match asked.get("method"):
+            case "initialize":
+                say({"id": asked["id"], "error": {"code": -32022, "message": refusal}})
+            case "server/discover":
+                discovered += 1
+                if discovered > 1:
+                    say({"id": asked["id"], "result": {"supportedVersions": ["2026-07-28"]}})
+            case "tools/list":
+                say({"id": asked["id"], "result": {"tools": [TOOL]}})
+            case "tools/call":
+                turns += 1
+                said = [{"type": "text", "text": f"{turns}: {asked['params']['arguments']['message']}"}]
+                say({"id": asked["id"], "result": {"content": said}})
+
+
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main_late() if sys.argv[1] == "late" else main(sys.argv[1])

@@ -2,8 +2,11 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+import anyio
 
 from simeval.core.conversation import ChatMessage
 from simeval.core.validation import require
@@ -104,15 +107,25 @@ class McpApp(AddressedApp):
             return
         line.version = None
         offered = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": _client()}
-        answered = await line.ask("initialize", offered)
+        try:
+            answered = await line.ask("initialize", offered)
+        except RpcFailure:  # a server that took long to start may want none, and say so late
+            line.version = MODERN
+            if not await self._is_modern(line, kept, waits=True):
+                raise
+            self._known.is_modern = True
+            return
         agreed = answered.get("protocolVersion") if isinstance(answered, Mapping) else None
         line.version = str(agreed or LEGACY)
         await line.tell("notifications/initialized")
 
-    async def _is_modern(self, line: McpLine, kept: Session) -> bool:
-        """Ask what only servers without a handshake know; whatever else is answered is that of one with it."""
+    async def _is_modern(self, line: McpLine, kept: Session, *, waits: bool = False) -> bool:
+        """Ask what only servers without a handshake know; whatever else is answered is that of one with it.
+
+        Who `waits` knows that the server answers.
+        """
         try:
-            with line.probing() as limit:
+            with nullcontext(anyio.CancelScope()) if waits else line.probing() as limit:
                 found = await self._asked(line, kept, "server/discover", {})
         except RpcFailure as failure:
             versions = failure.data.get("supported", []) if isinstance(failure.data, Mapping) else []

@@ -115,8 +115,10 @@ def test_a_parameter_that_is_no_column_is_refused_by_name() -> None:
     def compare(output: str, reference: str, tolerance: float = 0.1) -> float:
         return 1.0
 
-    with pytest.raises(DefinitionError, match=r"scorer compare: .*\['reference'\].*output, input, conversation"):
+    with pytest.raises(DefinitionError, match=r"scorer compare: .*\['reference'\]; a simulated conversation has none"):
         as_scorer(compare).check()
+    with pytest.raises(DefinitionError, match=r"scorer compare: .*\['reference'\].*the columns are output, input"):
+        as_scorer(compare).check(["output", "input"])
 
 
 def test_a_scorer_without_a_score_method_is_refused() -> None:
