@@ -225,7 +225,7 @@ def _expectation(
     except DefinitionError as error:
         raise DefinitionError(flag, found=error.found, do=error.do) from error
     path = metric[len(scorer.name) + 1 :] or None
-    bounds = scorer.bounds_of(path or "")
+    bounds = None if path else scorer.bounds_of("")  # those of a whole scorer may be of its other numbers
     if isinstance(required, ProportionEvaluator) and bounds is not None and bounds[1] > 1:
         do = "use --median METRIC=VALUE, or a threshold in a file with --then"
         raise DefinitionError(flag, found=f"{metric} is a number, and not true or false", do=do)
