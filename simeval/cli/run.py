@@ -110,14 +110,13 @@ class _Reports:
 
 def _is_mute(result: SuiteResult) -> bool:
     """Return whether the app failed at the first turn of every conversation."""
-    if result.outcome != "error":
+    if result.outcome != "error" or not any(scenario.judgements for scenario in result):
         return False
-    stages = [
-        "" if each.conversation.responses or each.failure is None else each.failure.stage
+    return all(
+        not each.conversation.responses and each.failure is not None and each.failure.stage == "app"
         for scenario in result
         for each in scenario.judgements
-    ]
-    return bool(stages) and set(stages) == {"app"}
+    )
 
 
 def read_suite(

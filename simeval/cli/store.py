@@ -27,8 +27,6 @@ from simeval.store.runs import Runs
 
 DATASET_HEADERS = ("dataset", "version", "kind", "examples", "tags", "saved (UTC)")
 PROGRESS = ("scenario", "trials at most", "conversations", "judged")
-
-
 MOST_ROWS = 20  # that are shown where it is not said how many
 
 

@@ -6,7 +6,6 @@ from typing import IO, Any, TypeVar
 import click
 
 T = TypeVar("T")
-COMMA = ", "
 _HELP: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())  # click 8.1 writes the help itself
 
 
@@ -63,15 +62,15 @@ def _told(error: click.UsageError, command: str) -> str:
 
 def _of_value(kind: "click.ParamType[Any]", said: str) -> str:
     """Say what is wrong with a value: as click `said` it, where it is no number."""
-    number = {click.IntRange: "a whole number", click.FloatRange: "a number"}.get(type(kind))
-    number = number or ("a whole number" if kind is click.INT else "a number" if kind is click.FLOAT else None)
     found, is_told, _ = said.partition(" is not ")
-    if isinstance(kind, click.Choice) and is_told:
-        *others, last = map(str, kind.choices)
-        return f"found {found}; use {f'{COMMA.join(others)} or ' if others else ''}{last}."
-    if number is None or not is_told:
+    if not is_told:
         return said[:1].lower() + said[1:]
-    return f"found {found}; use {number}{_bounded(kind)}."
+    if isinstance(kind, click.Choice):
+        *others, last = map(str, kind.choices)
+        return f"found {found}; use {' or '.join([*filter(None, [', '.join(others)]), last])}."
+    if isinstance(kind, (type(click.INT), type(click.FLOAT))):
+        return f"found {found}; use a {'whole ' * isinstance(kind, type(click.INT))}number{_bounded(kind)}."
+    return said[:1].lower() + said[1:]
 
 
 def _bounded(kind: "click.ParamType[Any]") -> str:

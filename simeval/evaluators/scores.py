@@ -287,7 +287,7 @@ class MeanEvaluator(BarEvaluator):
             -inf < low < self.bar < high < inf,
             f"{type(self).__name__}.bounds",
             found=self.bounds,
-            do=f"give the lowest and the highest score, with {self.bar:g} between them: of ratings [1, 10]",
+            do=f"give the lowest and the highest score, with {self.bar:g} between them, such as [1, 10] for ratings",
         )
 
     def accepts(self, value: float) -> bool:

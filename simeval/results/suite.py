@@ -270,7 +270,7 @@ class EvaluationResult(Shown):
     def worst(self, expectation: ExpectationResult) -> Judgement | None:
         """Return the trial that speaks most against an expectation: a crash of the app, else the worst score.
 
-        None where every trial speaks for it. Raises DefinitionError for what is no expectation of this result.
+        None where every trial speaks for it. Raises DefinitionError for what is no ExpectationResult.
         """
         do = "give one of result.expectations"
         require(isinstance(expectation, ExpectationResult), "worst", found=expectation, do=do)

@@ -132,7 +132,7 @@ def plan(
     """
     require_share(bar, "plan: bar")
     require_share(power, "plan: power", such_as=0.8)
-    require(0 < true_rate <= 1, "plan: true rate", found=true_rate, do="use a share above 0, up to 1, such as 0.97")
+    _require_rate(true_rate)
     require_level(significance_level, "plan: significance_level")
     require_whole(requirements, "plan: requirements")
     require_size(min_trials, "plan: min_trials")
@@ -242,7 +242,8 @@ def plan_suite(scenarios: Sequence[ScenarioTest], settings: Settings, *, true_ra
 
     Without a rate, each is forecast at the one that it expects, or half-way between its bar and 100%.
     """
-    require(true_rate is None or 0 < true_rate <= 1, "plan: true_rate", found=true_rate, do="use a share up to 1")
+    if true_rate is not None:
+        _require_rate(true_rate)
     requirements = count_requirements(scenarios) if settings.joint else 1
     found = []
     for scenario in scenarios:
@@ -275,6 +276,11 @@ def plan_suite(scenarios: Sequence[ScenarioTest], settings: Settings, *, true_ra
                     )
                 )
     return SuitePlan(tuple(found))
+
+
+def _require_rate(true_rate: float) -> None:
+    """Raise DefinitionError for what is no share that an app can have."""
+    require(0 < true_rate <= 1, "plan: true_rate", found=true_rate, do="use a share above 0, up to 1, such as 0.97")
 
 
 def _forecast(rule: ShareEvaluator, size: int, rate: float, settings: Settings) -> tuple[float, float]:

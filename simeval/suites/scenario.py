@@ -263,7 +263,7 @@ class ScenarioTest:
                 found=expectation,
                 do="give Expectations only",
             )
-            if expectation.scorer is not None:
+            if isinstance(expectation.scorer, str):
                 as_scorer(expectation.scorer, f"{where}: scorer")
         require_size(self.sample_size, f"{where}: sample_size", optional=True)
         require_whole(self.max_turns, f"{where}: max_turns")

@@ -21,10 +21,10 @@ from simeval.cli.main import main
 from simeval.cli.output import BAD_INPUT
 from simeval.datasets.files import read_dataset
 from simeval.errors import DefinitionError
-from tests.support.mistakes import QUIET
+from tests.support.mistakes import QUIET, SUITE
 from tests.support.misused import MISUSED
 
-ON_THE_COMMAND_LINE = {**QUIET, **MISUSED}
+ON_THE_COMMAND_LINE = {**QUIET, **{name: (SUITE, *wrong) for name, wrong in MISUSED.items()}}
 CHECK = Expectation(expected_behavior="It answers", evaluator=SuccessRateEvaluator(min_proportion=0.9))
 FIRST = ScenarioTest(title="First", given="A user", when="They ask", then=CHECK)
 

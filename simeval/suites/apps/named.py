@@ -52,7 +52,8 @@ def app_of(named: object) -> Callable[..., Any] | str:
     if "/" in named:
         return named
     module, _, handler = named.rpartition(".")
-    do = f"did you mean {f'{module}:{handler}'!r}?" if re.fullmatch(r"\w+(\.\w+)*", module) else f"use {APP_FORMS}"
+    is_dotted = handler.isidentifier() and re.fullmatch(r"\w+(\.\w+)*", module)
+    do = f"did you mean {f'{module}:{handler}'!r}?" if is_dotted else f"use {APP_FORMS}"
     raise DefinitionError(f"app {named!r}", found="this is neither a handler nor a model", do=do)
 
 
