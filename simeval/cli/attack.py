@@ -10,7 +10,7 @@ import click
 from simeval.cli.options import overrides
 from simeval.cli.run import run_suite
 from simeval.core.settings import Settings
-from simeval.core.validation import require
+from simeval.core.validation import require, require_share
 from simeval.errors import DefinitionError
 from simeval.suites.apps.named import app_of, names_object
 from simeval.suites.attacks.attack import STOP, Attack
@@ -38,6 +38,7 @@ def attack_app(
             raise DefinitionError(
                 f"app {app!r}", found=found, do=f"`simeval run {app}` runs the attack of a suite file"
             )
+        require_share(at_most, "--at-most")
         settings = project if project.stop else project.overridden({"stop": STOP})
         attack = Attack(
             families=() if families is None else _names(families),

@@ -35,7 +35,7 @@ from simeval.models.protocol.prompts import ChatRequest
 from simeval.models.provider_table import is_embedded
 from simeval.models.registry import Models
 from simeval.store.opening import open_journal
-from simeval.suites.definitions import Cast
+from simeval.suites.cast import Cast
 from simeval.suites.project import Project, read_project
 
 WRONG = 1

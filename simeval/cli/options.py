@@ -158,13 +158,26 @@ def color_option(command: F) -> F:
     )(command)
 
 
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show only problems, and the result in one line.")
+quiet_option = click.option(
+    "-q", "--quiet", is_flag=True, is_eager=True, help="Show only problems, and the result in one line."
+)
+
+
+def _not_quiet(context: click.Context, option: click.Parameter, value: bool) -> bool:  # noqa: ARG001
+    """Take --verbose where there is no --quiet, which is read before it."""
+    if value and context.params.get("quiet"):
+        raise Misused("--verbose: there is --quiet, too; leave one of them out.")
+    return value
 
 
 def screen_options(command: F) -> F:
     """Add what decides how much is shown, and in which colours."""
     verbose = click.option(
-        "-v", "--verbose", is_flag=True, help="Show everything: what each requirement accepts, and every test."
+        "-v",
+        "--verbose",
+        is_flag=True,
+        callback=_not_quiet,
+        help="Show everything: what each requirement accepts, and every test.",
     )
     return _all_of(command, quiet_option, verbose, color_option)
 
@@ -222,7 +235,7 @@ def overrides(context: click.Context) -> dict[str, Any]:
     """Return the settings that were written, as the settings have them. Raises DefinitionError."""
     written = _written(context)
     for name, value in written.items():
-        if name in _SETTINGS and isinstance(value, (int, float)):
+        if name in _SETTINGS and name not in _READ and isinstance(value, (int, float, str)):
             _check(_SETTINGS[name], value)
     return {name: _READ[name](value) if name in _READ else value for name, value in written.items()}
 

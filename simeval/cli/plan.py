@@ -11,9 +11,10 @@ from simeval.cli.output import status_of
 from simeval.core.logs import configure_logging
 from simeval.core.settings import DEFAULTS, POWER, Settings
 from simeval.core.terminal import room_of
+from simeval.core.validation import require_share
 from simeval.errors import DefinitionError
 from simeval.suites.files import Suite, load_suite
-from simeval.suites.planning import SampleSizePlan, SuitePlan, plan, plan_suite
+from simeval.suites.planning import SampleSizePlan, SuitePlan, plan, plan_suite, require_rate
 
 NOT_PROVABLE = 1
 ONLY_OF_A_BAR = ("bar", "power", "requirements")
@@ -40,6 +41,11 @@ def show_plan(
     written = written_flags(context)
 
     def show() -> int:
+        if bar is not None:
+            require_share(bar, "--bar")
+        if rate is not None:
+            require_rate(rate, "--rate")
+        require_share(power, "--power", such_as=POWER)
         if suite is not None:
             of_a_bar = [each for each in ONLY_OF_A_BAR if each != "power" or from_run is None]
             _refuse(written, of_a_bar, "it does not apply to a suite, which has bars of its own")

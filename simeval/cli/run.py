@@ -48,7 +48,7 @@ from simeval.results.screen.report import run_text
 from simeval.results.shown import page_of
 from simeval.results.suite import SuiteResult
 from simeval.suites.apps.named import app_of
-from simeval.suites.definitions import Cast
+from simeval.suites.cast import Cast
 from simeval.suites.files import Line, Suite, load_suite
 from simeval.suites.project import read_project
 
@@ -176,22 +176,23 @@ def run_suite(
         clean = _cleaner(settings)
         with redirect_stdout(sys.stderr) if json_path == "-" else nullcontext():
             loaded, cast = read_suite(suite, Cast(app, judge_model, user_model), only_named, samples)
-            handler = app_of(cast.app)
-            reports = replace(reports, lines=loaded.lines)
-            settings = loaded.settings.overridden(overrides(context)).overridden(_on_ray(context, address, actors))
-            files = (suite if isinstance(suite, str) else None, baseline, against, plan_from, settings.store)
-            reports.require_writable(read=files)
-            loaded = _not_passed(loaded, settings) if rerun else loaded
-            loaded = _planned(loaded, plan_from, samples, settings) if plan_from else loaded
-            if against is not None:
-                loaded, settings = _against(against, loaded, settings, margin, baseline)
-            held_against = _baseline(baseline, margin, settings) if against is None else None
-            if held_against is not None:
-                settings = held_against.settled(settings)
-                held_against.check(loaded, settings)
-                reports = replace(reports, baseline=held_against)
-            engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
-            result = anyio.run(_evaluate, engine, loaded, handler)
+            with cast.placed():
+                handler = app_of(cast.app)
+                reports = replace(reports, lines=loaded.lines)
+                settings = loaded.settings.overridden(overrides(context)).overridden(_on_ray(context, address, actors))
+                files = (suite if isinstance(suite, str) else None, baseline, against, plan_from, settings.store)
+                reports.require_writable(read=files)
+                loaded = _not_passed(loaded, settings) if rerun else loaded
+                loaded = _planned(loaded, plan_from, samples, settings) if plan_from else loaded
+                if against is not None:
+                    loaded, settings = _against(against, loaded, settings, margin, baseline)
+                held_against = _baseline(baseline, margin, settings) if against is None else None
+                if held_against is not None:
+                    settings = held_against.settled(settings)
+                    held_against.check(loaded, settings)
+                    reports = replace(reports, baseline=held_against)
+                engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
+                result = anyio.run(_evaluate, engine, loaded, handler)
         result = reports.write(result, settings)
         if result.run.stopped:
             status = INTERRUPTED if result.run.stopped.startswith(INTERRUPT) else NOT_COMPLETED

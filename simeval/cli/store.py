@@ -64,7 +64,11 @@ def show_run(store: str, run: str, written: Written, wanted: Wanted, rows: Mappi
     def work(database: Database) -> None:
         runs = Runs(database)
         run_id = _found(runs, run)
-        if rows["rows"] or rows["where"] or rows["worst"] or rows["out"]:
+        of_rows = any(rows.values())
+        if wanted.limit is not None and not (of_rows or wanted.is_of_conversations):
+            do = "add --failed, --scenario, --trial or --rows, or leave it out"
+            raise DefinitionError("--limit", found="the report is shown, which has all scenarios", do=do)
+        if of_rows:
             found = {name: value for name, value in rows.items() if name != "rows"}
             show_rows(database, run_id, WantedRows(**found, limit=wanted.limit or MOST_ROWS))
             return

@@ -22,7 +22,7 @@ from simeval.results.screen.conversations import judged_lines
 from simeval.results.shown import page_of
 from simeval.results.suite import SuiteResult
 from simeval.suites.apps.named import app_of
-from simeval.suites.definitions import Cast
+from simeval.suites.cast import Cast
 from simeval.suites.scenario import ScenarioTest
 
 PLAIN_RUN: dict[str, Any] = {
@@ -52,8 +52,9 @@ def try_suite(
         loaded, cast = read_suite(suite, Cast(app, judge_model, user_model), only_named, 1)
         [scenario, *_] = loaded
         settings = loaded.settings.overridden({**overrides(context), **PLAIN_RUN})
-        engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
-        result = anyio.run(_talk, engine, scenario, app_of(cast.app), terminal_of(sys.stdout, color))
+        with cast.placed():
+            engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
+            result = anyio.run(_talk, engine, scenario, app_of(cast.app), terminal_of(sys.stdout, color))
         return 0 if _is_held(result) else NOT_COMPLETED
 
     return status_of(work)

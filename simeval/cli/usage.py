@@ -1,11 +1,23 @@
 """What is said of a command line that cannot be understood: one sentence, as of any other mistake."""
 
-from collections.abc import Callable
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any, TypeVar
 
 import click
 
 T = TypeVar("T")
+ELSEWHERE: Mapping[str, str] = {  # what other tools call options, by what they are called here
+    **dict.fromkeys(("k", "m", "filter", "tag", "tags", "scenario", "filter-pattern"), "--only"),
+    **dict.fromkeys(("n", "trials", "repeat", "epochs", "sample-size"), "--samples"),
+    **dict.fromkeys(("model", "judge", "grader"), "--judge-model"),
+    **dict.fromkeys(("o", "output"), "--json"),
+    **dict.fromkeys(("j", "max-concurrency"), "--concurrency"),
+    **dict.fromkeys(("significance-level", "significance"), "--alpha"),
+    **dict.fromkeys(("budget", "max-usd", "cost"), "--max-cost"),
+    "user": "--user-model",
+}
 _HELP: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())  # click 8.1 writes the help itself
 
 
@@ -41,11 +53,9 @@ def _told(error: click.UsageError, command: str) -> str:
     if isinstance(error, click.NoSuchOption):
         named = error.ctx.command.get_params(error.ctx) if error.ctx else []
         flags = [each for option in named for each in option.opts if each.startswith("--")]
-        begun = (
-            [repr(each) for each in flags if each.startswith(error.option_name)] if len(error.option_name) > 3 else []
-        )
-        meant = f"did you mean {' or '.join(begun[:3])}?" if begun else closest(error.option_name, flags)
-        return f"{where}there is no option {error.option_name!r}; {meant or see + '.'}"
+        written = _as_written(error.option_name)
+        meant = _meant(written.lstrip("-"), flags) or closest(f"--{written.lstrip('-')}", flags)
+        return f"{where}there is no option {written!r}; {meant or see + '.'}"
     if isinstance(error, click.MissingParameter):
         name = error.param.human_readable_name if error.param else "something"
         name = name if error.param is None or error.param.param_type_name == "argument" else error.param.opts[0]
@@ -58,6 +68,19 @@ def _told(error: click.UsageError, command: str) -> str:
         return f"{where}{error.option_name} {wrong}; {see}."
     said, _, meant = error.format_message().partition(" Did you mean ")
     return f"{where}{said[:1].lower()}{said[1:].rstrip('.')}; {f'did you mean {meant}' if meant else see + '.'}"
+
+
+def _as_written(flag: str) -> str:
+    """Return an option as it was written, where click read its letters as options of their own."""
+    alone = re.compile(rf"-\w*{re.escape(flag[1:])}\w+") if len(flag) == 2 else None
+    return next((each for each in sys.argv[1:] if alone and alone.fullmatch(each)), flag)
+
+
+def _meant(word: str, flags: Sequence[str]) -> str:
+    """Ask whether an option that begins so was meant, or the one that other tools call so; else nothing."""
+    begun = [each for each in flags if len(word) > 1 and each.startswith(f"--{word}")]
+    found = [each for each in flags if each == ELSEWHERE.get(word)] or begun[:3]
+    return f"did you mean {' or '.join(map(repr, found))}?" if found else ""
 
 
 def _of_value(kind: "click.ParamType[Any]", said: str) -> str:

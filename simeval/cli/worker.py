@@ -13,7 +13,7 @@ from simeval.cli.signals import ending_on_signals
 from simeval.core.app_handler import ExampleHandler
 from simeval.engine.engine import Engine
 from simeval.suites.apps.named import app_of
-from simeval.suites.definitions import Cast
+from simeval.suites.cast import Cast
 from simeval.suites.files import Suite
 
 
@@ -36,12 +36,13 @@ def work(
 
     def serve() -> None:
         loaded, cast = read_suite(suite, Cast(app, judge_model, user_model), only_named, samples)
-        handler = app_of(cast.app)
         settings = loaded.settings.overridden(
             {**overrides(context), "executor": "workers", "shard": None, "resume": None}
         )
-        engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
-        anyio.run(_work, engine, loaded, handler, lease, idle)
+        with cast.placed():
+            handler = app_of(cast.app)
+            engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
+            anyio.run(_work, engine, loaded, handler, lease, idle)
 
     return status_of(serve)
 

@@ -87,7 +87,8 @@ class ResumableRun:
     `held` are the conversations that have ended, also by a failure; `scores` the scores there are, by the
     expectation's position. `begun` are trials whose conversation has not ended, `cuts` the trials of each scenario in
     which the run was cut off before, and `set_aside` counts what was finished and is not counted because of that.
-    `seconds` and `usage` are those of all its attempts; `owner` names the process that is still at it, if one is.
+    `seconds` and `usage` are those of all its attempts; `owner` names the process that is still at it, if one is. One
+    that `has_finished` has no trial left to run.
     """
 
     run_id: str
@@ -104,3 +105,4 @@ class ResumableRun:
     begun: Mapping[TrialKey, Start] = field(default_factory=dict)
     cuts: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     set_aside: int = 0
+    has_finished: bool = False

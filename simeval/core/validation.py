@@ -60,11 +60,18 @@ def require_share(share: object, where: str, *, optional: bool = False, such_as:
     """
     usable = isinstance(share, (int, float)) and is_number(share) and 0 < share < 1
     do = "use a share strictly between 0 and 1 (no number of trials can prove 0% or 100%)"
-    if such_as is not None:
+    if isinstance(share, str):
+        do = f"use a number, such as {such_as or 0.9:g}"
+    elif percent := of_percent(share):
+        do = f"use a share strictly between 0 and 1, such as {percent:g}"
+    elif such_as is not None:
         do = f"use a number strictly between 0 and 1, such as {such_as:g}"
-    elif isinstance(share, str):
-        do = "use a number, such as 0.9"
     require(usable or (optional and share is None), where, found=share, do=do)
+
+
+def of_percent(value: object) -> float | None:
+    """Return the share that a value is in percent, where it looks like such a number."""
+    return value / 100 if is_number(value) and 1 < value < 100 else None
 
 
 def require_one_of(value: object, choices: Sequence[object], where: str) -> None:

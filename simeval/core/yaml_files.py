@@ -154,11 +154,14 @@ def _refined(
     node: yaml.Node | None, place: tuple[int | str, ...], last: int | str, cause: DefinitionError
 ) -> tuple[tuple[int | str, ...], str]:
     """Return the place of what an error names, where it is a field of the mapping there, and what was found."""
-    name = _NAME.split(cause.where)[-1]
-    if name in ("", *place[-1:]):
+    names = _NAME.split(cause.where)
+    if names[-1] in ("", *place[-1:]):
         return place, cause.found
-    if name == last or _child(_at(node, place), name) is not None:
-        return (*place, name), cause.found
+    if names[-1] == last:
+        return (*place, last), cause.found
+    for name in reversed(names):
+        if _child(_at(node, place), name) is not None:
+            return (*place, name), cause.found
     return place, f"{cause.where}: {cause.found}"
 
 

@@ -309,10 +309,11 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
     await canaries.check()
     foreseen = await anyio.to_thread.run_sync(partial(work.forecast, canaries=canaries.requests()))
     contexts = await context.models.contexts(foreseen.longest)
-    warnings = [*work.warnings, *too_long(foreseen.longest, contexts), *warnings_of(plans)]
+    noted = [*work.warnings, *too_long(foreseen.longest, contexts)]
+    warnings = [*noted, *warnings_of(plans)]
     graders = [("scorer", name) for name in sorted(context.embedded_graders)]
     embedded = embedded_notes([*work.roles, *graders, ("app", app_name)])
-    notes = [*embedded, *replaced_notes(shared.prompts), *warnings]
+    notes = [*embedded, *replaced_notes(shared.prompts), *noted, *warnings_of(plans, noted=True)]
     notes += [work.part.note] if work.part else []
     fields, is_recorded = {**work.fields, "part": work.part}, work.target is None
     run, known = context.begin(plans, app_name, user=work.user, notes=notes, recorded=is_recorded, **fields)

@@ -182,19 +182,22 @@ class Evaluator(ABC):
         """Return the smallest number of trials that can prove the requirement; 1 where it is not known."""
         return 1
 
-    def warnings(self, sample_size: int) -> list[str]:
-        """Say why so many trials cannot prove the requirement, even if every one is met, or end early."""
+    def shortfall(self, sample_size: int) -> str:
+        """Say why so many trials cannot prove the requirement, even if every one is met; nothing where they can."""
         least = self.minimum_trials()
-        is_late = self.first_verdict > max(sample_size, DEFAULTS.min_trials) and self.early_stopping is not False
-        if is_late and least <= sample_size:
-            late = f"no verdict comes before its last trial, for min_trials is {self.first_verdict}"
-            return [f"{self.describe()}: {late}"]
         if least <= sample_size:
-            return []
-        return [
+            return ""
+        return (
             f"{self.describe()} cannot be proven with {sample_size} trials, even if every one is met; "
             f"at least {least} are needed (significance level {self.alpha:g})"
-        ]
+        )
+
+    def warnings(self, sample_size: int) -> list[str]:
+        """Say what else a verdict on at most so many trials will lack."""
+        is_late = self.first_verdict > max(sample_size, DEFAULTS.min_trials) and self.early_stopping is not False
+        if not is_late or self.shortfall(sample_size):
+            return []
+        return [f"{self.describe()}: no verdict comes before its last trial, for min_trials is {self.first_verdict}"]
 
     def misfit(self, low: float, high: float) -> str:
         """Say why nothing is to be concluded on scores between these bounds; nothing where something is."""

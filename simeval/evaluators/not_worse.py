@@ -150,6 +150,9 @@ class NotWorseEvaluator(Evaluator):
             return next(n for n in count(1) if pairs_evalue(0, 0, n, margin=self.margin) * self.alpha >= 1)
         return int(np.ceil(np.log(self.alpha) / np.log1p(-self.margin) * (1 - 1e-12)))
 
+    def shortfall(self, sample_size: int) -> str:
+        return super().shortfall(self._pairs(sample_size))
+
     def warnings(self, sample_size: int) -> list[str]:
         said, there = super().warnings(self._pairs(sample_size)), len(self.before)
         if there < sample_size and not self._asks_app:

@@ -46,7 +46,7 @@ class Overview:
         query = select(RUNS.c.status, RUNS.c.heartbeat).where(RUNS.c.run_id == run_id)
         found = self._database.read(lambda connection: connection.execute(query).one_or_none())
         if found is None:
-            raise DefinitionError("run", found=f"there is no run {run_id!r}", do="see `simeval runs`")
+            raise DefinitionError("store", found=f"there is no run {run_id!r}", do="see `simeval runs`")
         return found[0], found[1]
 
     def titles(self, run_ids: Sequence[str]) -> Mapping[str, Sequence[str]]:

@@ -161,6 +161,7 @@ class Runs:
             begun=read_begun(connection, run_id),
             cuts=read_cuts(connection, run_id),
             set_aside=count_set_aside(connection, run_id),
+            has_finished=run["status"] == "finished",
         )
 
     def _ended(self, connection: Connection, run_id: str) -> Mapping[str, Any]:
@@ -232,7 +233,7 @@ def _summaries(connection: Connection, query: Any) -> Sequence[Mapping[Any, Any]
 def _row(connection: Connection, run_id: str) -> Mapping[str, Any]:
     row = connection.execute(select(RUNS).where(RUNS.c.run_id == run_id)).mappings().one_or_none()
     if row is None:
-        raise DefinitionError("run", found=f"there is no run {run_id!r}", do="see `simeval runs`")
+        raise DefinitionError("store", found=f"there is no run {run_id!r}", do="see `simeval runs`")
     return as_written(row)
 
 
@@ -242,7 +243,7 @@ def _find(connection: Connection, name: str) -> str:
         last = connection.execute(newest.limit(1)).scalar()
         if last is None:
             raise DefinitionError(
-                "run",
+                "store",
                 found="there is no run yet",
                 do="hold one with `simeval run`, or name the store of one with --store",
             )
@@ -253,12 +254,12 @@ def _find(connection: Connection, name: str) -> str:
         return name if name in found else found[0]
     if found:
         raise DefinitionError(
-            "run", found=f"{name!r} begins the ids of {len(found)} runs: {_listed(found)}", do="give more of the id"
+            "store", found=f"{name!r} begins the ids of {len(found)} runs: {_listed(found)}", do="give more of the id"
         )
     known = [str(each) for each in connection.execute(newest.limit(MOST_COMPARED)).scalars()]
     close = get_close_matches(name, known, MOST_NAMED) or known[:MOST_NAMED]
     do = f"give one of {_listed(close)}" if close else "`simeval runs` lists those there are"
-    raise DefinitionError("run", found=f"there is no run {name!r}", do=do)
+    raise DefinitionError("store", found=f"there is no run {name!r}", do=do)
 
 
 def _listed(ids: Sequence[str]) -> str:

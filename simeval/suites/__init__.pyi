@@ -8,7 +8,7 @@ from .apps.remote_app import Exchange as Exchange
 from .apps.responses_app import ResponsesApp as ResponsesApp
 from .apps.socket_app import SocketApp as SocketApp
 from .attacks.attack import Attack as Attack
-from .definitions import Cast as Cast
+from .cast import Cast as Cast
 from .files import Suite as Suite
 from .files import load_expectations as load_expectations
 from .files import load_file as load_file

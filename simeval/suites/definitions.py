@@ -1,12 +1,12 @@
 """What a suite file may say, from the classes it describes: scenarios, evaluators and scorers with their arguments."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import Field as DataclassField
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import date
 from functools import lru_cache
 from inspect import isabstract
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -162,32 +162,6 @@ def _as_written(found: Any, check: Callable[[Any], Any]) -> Any:
 def _whole(found: int | None) -> int | None:
     require_whole(found, "max_turns", optional=True)
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class Cast:
-    """Who plays whom: the app, the judges, the simulated user; each by its name, as the command line takes it.
-
-    A file may also describe the app: a URL with what is sent to it and where its answer is.
-    """
-
-    app: str | HttpApp | SocketApp | None = None
-    judge_model: Sequence[str] = ()
-    user_model: str | None = None
-
-    @classmethod
-    def names(cls) -> tuple[str, ...]:
-        """Return the names of the roles."""
-        return tuple(each.name for each in fields(cls))
-
-    @classmethod
-    def of(cls, found: Mapping[str, Any]) -> Self:
-        """Return the cast that a mapping has among other things."""
-        return cls(**{name: found[name] for name in cls.names() if name in found})
-
-    def over(self, other: "Cast") -> "Cast":
-        """Return this cast, with another's where it names nobody."""
-        return Cast(*(getattr(self, name) or getattr(other, name) for name in Cast.names()))
 
 
 def _surrounding(setting: "DataclassField[Any]") -> Form:

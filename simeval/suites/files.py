@@ -13,13 +13,13 @@ from simeval.core.yaml_files import line_at, located, mistake_at, read_yaml
 from simeval.errors import DefinitionError, SuiteFileError
 from simeval.suites.apps.remote_app import RemoteApp
 from simeval.suites.attacks.attack import STOP, attacks_in
+from simeval.suites.cast import ROLES, Cast
 from simeval.suites.definitions import (
     DEFAULTS_OF_SCENARIOS,
     EXPECTATIONS,
     FILE,
     FILE_OF_ATTACKS,
     SCENARIOS,
-    Cast,
     composite,
 )
 from simeval.suites.objects import import_from, load_object
@@ -32,11 +32,12 @@ Line = tuple[str, int]  # a file, and a line of it from 1
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """What a file has: scenarios, settings and roles by their names, and the lines of its attacks."""
+    """What a file has: scenarios, settings and roles by their names, the lines of its attacks, the places of roles."""
 
     scenarios: Sequence[ScenarioTest]
     brought: Mapping[str, Any]
     lines: Mapping[str, Line]
+    places: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,7 @@ def _read(path: Path) -> _File:
         raise located(path, node, *errors, skip=1 if listed else 0) from errors[0]
     _refuse_twins(path, node, [each.title for each in made], skip=1 if listed else 0)
     attacks = attacks_in(file)
-    roles = {name: file[name] for name in Cast.names() if file.get(name)}
+    roles = {name: file[name] for name in ROLES if file.get(name)}
     brought, judge = {**_from_here(path.parent, file.get("settings", {})), **roles}, composite(file)
     if attacks:
         brought = {"stop": STOP, **brought}
@@ -159,7 +160,8 @@ def _read(path: Path) -> _File:
         found = f"found {name!r} beside it"
         raise mistake_at(path, node, ("judge",), found=found, do=f"leave {name} out: judge says it")
     lines = {each.title: (str(path), line_at(node, place)) for each, place in attacks}
-    return _File([*made, *(each for each, _ in attacks)], {**brought, **judge}, lines)
+    places = {name: f"{path}, line {line_at(node, (name,))}, field {name}" for name in roles}
+    return _File([*made, *(each for each, _ in attacks)], {**brought, **judge}, lines, places)
 
 
 def _scenarios_in(file: Mapping[str, Any], *, usable: bool) -> Sequence[ScenarioTest]:
@@ -224,9 +226,10 @@ def _joined(files: Mapping[Path, _File], base: Settings) -> Suite:
             if titled.setdefault(title, file) != file:
                 found = f"the scenario {title!r} is in {titled[title]}, too"
                 raise DefinitionError(str(file), found=found, do="give each its own title: results are told by titles")
-    roles = {name: settings.pop(name) for name in Cast.names() if name in settings}
+    roles = {name: settings.pop(name) for name in ROLES if name in settings}
+    places = {name: files[where[name]].places[name] for name in roles}
     lines = {title: line for each in files.values() for title, line in each.lines.items()}
-    return Suite(scenarios, base.overridden(settings), Cast.of(roles), lines)
+    return Suite(scenarios, base.overridden(settings), Cast.of(roles, places), lines)
 
 
 def _scenarios_of(found: Any, source: str) -> tuple[ScenarioTest, ...]:

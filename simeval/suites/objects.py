@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from simeval.core.capture import LeftError, guarded_call, place_of
+from simeval.core.validation import closest
 from simeval.errors import DefinitionError
 
 
@@ -38,6 +39,8 @@ def load_object(reference: str, *, what: str) -> Any:
             found = f"{module_name} has no {attribute!r}"
             if other := _in_its_place(module):
                 found, do = f"{found}; this is {other}, which Python finds first", "give your module another name"
+            elif meant := closest(name, [each for each in dir(named) if not each.startswith("_")]):
+                do = meant
             raise DefinitionError(f"{what} {reference!r}", found=found, do=do)
         named = getattr(named, name)
     return named

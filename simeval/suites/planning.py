@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from simeval.core.settings import DEFAULTS, POWER, Settings
 from simeval.core.tables import render_table
 from simeval.core.terminal import Terminal
-from simeval.core.validation import require, require_level, require_share, require_size, require_whole
+from simeval.core.validation import of_percent, require, require_level, require_share, require_size, require_whole
 from simeval.evaluators.acceptance import say_design
 from simeval.evaluators.base import ShareEvaluator
 from simeval.evaluators.verdicts import show_share
@@ -132,7 +132,7 @@ def plan(
     """
     require_share(bar, "plan: bar")
     require_share(power, "plan: power", such_as=0.8)
-    _require_rate(true_rate)
+    require_rate(true_rate, "plan: true_rate")
     require_level(significance_level, "plan: significance_level")
     require_whole(requirements, "plan: requirements")
     require_size(min_trials, "plan: min_trials")
@@ -243,7 +243,7 @@ def plan_suite(scenarios: Sequence[ScenarioTest], settings: Settings, *, true_ra
     Without a rate, each is forecast at the one that it expects, or half-way between its bar and 100%.
     """
     if true_rate is not None:
-        _require_rate(true_rate)
+        require_rate(true_rate, "plan: true_rate")
     requirements = count_requirements(scenarios) if settings.joint else 1
     found = []
     for scenario in scenarios:
@@ -278,9 +278,10 @@ def plan_suite(scenarios: Sequence[ScenarioTest], settings: Settings, *, true_ra
     return SuitePlan(tuple(found))
 
 
-def _require_rate(true_rate: float) -> None:
+def require_rate(true_rate: float, where: str) -> None:
     """Raise DefinitionError for what is no share that an app can have."""
-    require(0 < true_rate <= 1, "plan: true_rate", found=true_rate, do="use a share above 0, up to 1, such as 0.97")
+    do = f"use a share above 0, up to 1, such as {of_percent(true_rate) or 0.97:g}"
+    require(0 < true_rate <= 1, where, found=true_rate, do=do)
 
 
 def _forecast(rule: ShareEvaluator, size: int, rate: float, settings: Settings) -> tuple[float, float]:

@@ -11,7 +11,8 @@ from pydantic import ValidationError
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.validation import plain
 from simeval.errors import DefinitionError
-from simeval.suites.definitions import PROJECT, Cast
+from simeval.suites.cast import ROLES, Cast
+from simeval.suites.definitions import PROJECT
 
 FILE = "pyproject.toml"
 TABLE = f"{FILE} [tool.simeval]"
@@ -38,8 +39,8 @@ def read_project(folder: Path, *, base: Settings = DEFAULTS) -> Project:
     except (OSError, ValueError) as error:
         raise DefinitionError(str(path), found=f"it cannot be read ({error})", do="correct it") from error
     found = _checked(table)
-    cast = Cast.of(found)
-    return Project(base.overridden({name: found[name] for name in found if name not in Cast.names()}), cast)
+    cast = Cast.of(found, {name: f"{TABLE}: {name}" for name in ROLES})
+    return Project(base.overridden({name: found[name] for name in found if name not in ROLES}), cast)
 
 
 def _checked(table: Mapping[str, Any]) -> Mapping[str, Any]:

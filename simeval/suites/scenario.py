@@ -110,6 +110,8 @@ class Expectation:
         if self.judged is not None:
             misfit = evaluator.misfit(*RATING_BOUNDS)
             do = "put the bar between 1 and 10: a judge rates from 1 to 10"
+            if hasattr(evaluator, "threshold"):
+                do = "use success_rate, or a threshold between 1 and 10: a judge rates from 1 to 10"
             if getattr(evaluator, "bounds", (-inf, inf)) == UNIT:
                 do = "a judge rates from 1 to 10: add bounds: [1, 10] and a bar between them, or use rating_average"
             if misfit:
@@ -265,6 +267,11 @@ class ScenarioTest:
             )
             if isinstance(expectation.scorer, str):
                 as_scorer(expectation.scorer, f"{where}: scorer")
+        given = [each.label for each in self.expectations if each.label]
+        for label in given:
+            found, do = f"there are two expectations with the label {label!r}", "give each its own label"
+            if given.count(label) > 1:
+                raise DefinitionError(f"{where}: then", found=found, do=do)
         require_size(self.sample_size, f"{where}: sample_size", optional=True)
         require_whole(self.max_turns, f"{where}: max_turns")
         require_level(self.significance_level, f"{where}: significance_level", optional=True)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from simeval.core.app_handler import AppHandler
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.trial import Verdict
 from simeval.core.usage import merged, total
@@ -20,7 +19,7 @@ from simeval.results.screen.page import shown_verdict
 from simeval.results.suite import SuiteResult
 from simeval.results.text import counted_of
 from simeval.suites.apps.named import app_of
-from simeval.suites.definitions import Cast
+from simeval.suites.cast import Cast
 from simeval.suites.files import Suite, load_suite
 from simeval.suites.project import Project, read_project
 from simeval.suites.scenario import ScenarioTest
@@ -49,7 +48,7 @@ class _Asked:
     """What one test asks for."""
 
     suite: Suite
-    app: AppHandler
+    app: object
     cast: Cast
     settings: Settings
 
@@ -129,8 +128,9 @@ class MarkedTests:
     async def _evaluate_one(self, item: pytest.Item) -> None:
         try:
             asked = self._asked(item)
-            engine = self._engine(asked.cast, asked.settings)
-            self._found[item.nodeid] = await engine.evaluate(asked.suite, asked.app)
+            with asked.cast.placed():
+                engine = self._engine(asked.cast, asked.settings)
+                self._found[item.nodeid] = await engine.evaluate(asked.suite, app_of(asked.app))
         except SimevalError as error:
             self._found[item.nodeid] = error
 
@@ -146,11 +146,13 @@ class MarkedTests:
         _require(all(suite.settings == settings for suite in suites), "suite files with different settings")
         cast = suites[0].cast.over(self.project.cast)
         app = marker.kwargs.get("app", cast.app)
+        if "app" in marker.kwargs:
+            cast = replace(cast, places={name: at for name, at in cast.places.items() if name != "app"})
         _require(app is not None, "no app is given")
         scenarios = tuple(scenario for suite in suites for scenario in suite)
         return _Asked(
             Suite(scenarios).sized(self.samples),
-            app_of(app),
+            app,
             cast,
             self._settled(settings),
         )

@@ -155,7 +155,8 @@ async def test_other_models_and_what_is_missing_are_named_in_the_run() -> None:
     notes = " ".join(result.run.notes)
     assert "not the app alone has changed: user was 'another/user' and is 'scripted/" in notes
     assert "has 40 of 100 trials, so there are at most 40 pairs" in notes
-    assert "cannot be proven with 40 trials" in notes
+    assert "cannot be proven" not in notes  # its verdict says it
+    assert result[0].expectations[0].verdicts[0].why.startswith("40 pairs cannot")
     assert result[0].trials <= 40
 
 

@@ -1,6 +1,7 @@
 """Apps under test: the handlers that are taken, and what becomes of their errors."""
 
 import asyncio
+import re
 import sys
 import threading
 import time
@@ -80,6 +81,18 @@ class TestHandlers:
     @pytest.mark.parametrize("handler", [None, 3, lambda: "x", lambda message, state, config: "x", str])
     async def test_what_is_no_handler_is_refused_before_the_run(self, handler: Any) -> None:
         with pytest.raises(DefinitionError, match="app handler"):
+            await Engine().evaluate(scenario(), handler)
+
+    @pytest.mark.parametrize(
+        ("handler", "do"),
+        [
+            (lambda state, message: "x", r"(message, state)"),
+            (lambda state: "x", r"(message, state)"),
+            (lambda session, messages: "x", r"(messages, state)"),
+        ],
+    )
+    async def test_a_state_before_the_message_is_refused(self, handler: Any, do: str) -> None:
+        with pytest.raises(DefinitionError, match=re.escape(f"put the message first: {do}.")):
             await Engine().evaluate(scenario(), handler)
 
     async def test_tool_calls_stay_in_the_transcript(self) -> None:

@@ -179,8 +179,8 @@ class TestChanges:
             (SUITE, {"seed": 5}, "seed was 4 and is 5 (--seed)"),
             (SUITE, {"on_app_error": "exclude"}, "settings: on_app_error was 'fail' and is 'exclude'"),
             (SUITE, {"model_options": {"temperature": 1}}, "model options: temperature was not set and is '1'"),
-            (SUITE[:2], {}, "scenario 'scenario 2' is gone"),
-            ([*SUITE, replace(SUITE[0], title="new")], {}, "scenario 'new' is new"),
+            (SUITE[:2], {}, "scenario 'scenario 2' is gone (--only)"),
+            ([*SUITE, replace(SUITE[0], title="new")], {}, "scenario 'new' is new (--only)"),
             ([replace(SUITE[0], max_turns=3), *SUITE[1:]], {}, "scenario 'scenario 0': max_turns was 4 and is 3"),
             ([replace(SUITE[0], sample_size=60), *SUITE[1:]], {}, "'scenario 0': sample_size was 30 and is 60"),
             (

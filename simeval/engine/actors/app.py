@@ -39,6 +39,7 @@ from simeval.suites.apps.remote_app import AppFailure, RemoteApp
 
 _WHO = "the handler"
 TOOLS = "tools"  # the parameter, given by name, of a handler that uses the tools of a trial's world
+_FIRST = ("message", "messages")  # what a handler is given first, where it says so
 NO_TOOLS: Mapping[str, Tool] = {}
 
 
@@ -79,6 +80,7 @@ class Handler:
         if TOOLS in names:
             do_by_name = f"take tools by their name, behind a star: ({names[0]}, *, {TOOLS})"
             raise DefinitionError("app handler", found=f"found the signature {signature}", do=do_by_name)
+        _refuse_swapped(names, signature)
         by_name = [p for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY]
         required = [p for p in by_name if p.default is p.empty and p.name != TOOLS]
         any_number = any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values())
@@ -92,6 +94,15 @@ class Handler:
             takes_tools=TOOLS in [p.name for p in by_name],
             leave=function.leave if isinstance(function, RemoteApp) else None,
         )
+
+
+def _refuse_swapped(names: Sequence[str], signature: inspect.Signature) -> None:
+    """Raise DefinitionError where the state stands first: it would be given the message."""
+    is_swapped = names[:1] == ["state"] or (names[1:2] and names[1] in _FIRST and names[0] not in _FIRST)
+    if is_swapped:
+        first = names[1] if names[1:2] and names[1] in _FIRST else "message"
+        do = f"put the message first: ({first}, state)"
+        raise DefinitionError("app handler", found=f"found the signature {signature}", do=do)
 
 
 def is_async(function: Callable[..., Any]) -> bool:

@@ -8,7 +8,7 @@ from simeval.core import seeds
 from simeval.core.settings import Settings
 from simeval.core.validation import require, require_whole
 from simeval.datasets.dataset import Dataset
-from simeval.engine.plans.scenario_plan import Measure, RunPlan, ScorerBinder, make_measure
+from simeval.engine.plans.scenario_plan import Measure, PlanWarning, RunPlan, ScorerBinder, make_measure
 from simeval.errors import DefinitionError
 from simeval.scorers.base import Callers, Scorer
 from simeval.suites.scenario import Expectation
@@ -88,10 +88,10 @@ class DatasetPlan(RunPlan):
     def columns(self) -> Mapping[str, object]:
         return {"title": self.dataset.name, **SITUATION}
 
-    def warnings(self) -> list[tuple[str, str]]:
+    def warnings(self) -> list[PlanWarning]:
         n = self.dataset.size
         return [
-            (
+            PlanWarning(
                 measure.label,
                 f"{evaluator.describe()} cannot be proven on {n} examples, even if every one meets it; at least "
                 f"{least} are needed (significance level {evaluator.alpha:g})",

@@ -5,7 +5,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from hashlib import sha256
 from itertools import takewhile
 from typing import Any
@@ -26,7 +26,7 @@ _OF_VERDICTS = ("stop_mode", "gate", "on_app_error", "max_error_rate")
 _OF_USERS = ("user_format", "on_user_fault", "max_user_fault_rate", "audit_users")
 _STOPS_BEFORE: Mapping[str | None, Stop] = {None: "reachable", "unlikely": "unlikely"}
 LONGEST_SHOWN = 60
-OF_SCENARIOS = "scenarios"
+OF_SCENARIOS, OF_EXPECTATIONS = "scenarios", "then"
 OPTIONS = {  # of what is no setting
     "app": "--app",
     "judge": "--judge-model",
@@ -35,6 +35,7 @@ OPTIONS = {  # of what is no setting
 }
 JUDGE_PROMPTS: Mapping[JudgeReply, str] = {"json": "judge", "label": "judge_label"}
 CRITERIA_PROMPTS: Mapping[JudgeReply, str] = {"json": "criteria", "label": "criterion_label"}
+_GONE, _NEW = "is gone (--only)", "is new (--only)"  # a scenario
 _UNSAID = re.compile(r", (min_trials=1|expected_rate=None)(?!\d)")  # not written: older runs know of no other
 _EVALUATORS = re.compile(r"\bevaluators$")
 _MODULE = re.compile(r" \([\w.]*\)$")
@@ -42,6 +43,17 @@ NOT_OF_THE_ANSWER = frozenset(
     {"api_key", "timeout", "api_base", "base_url", "api_version", "headers", "extra_headers", "organization"}
     | {"transport"}
 )
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where two definitions differ: in a scenario, perhaps in one of its expectations; or in none."""
+
+    scenario: str = ""
+    expectation: str = ""
+
+
+_NOWHERE = _Place()
 
 
 def define(
@@ -133,12 +145,12 @@ def as_begun(settings: Settings, definition: Mapping[str, Any]) -> Settings:
 
 
 def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Say where two definitions differ, with the option that it has; one that several scenarios share is said once."""
+    """Say where two definitions differ, with the option that it has; what several places share is said once."""
     earlier = _with_users_as_they_were(_by_prompt(_without_modules(before), now), now)
-    where: dict[str, list[str]] = {}
-    for scenario, said in _differences(earlier, now, ""):
-        where.setdefault(said, []).append(scenario)
-    return [_in_scenarios(scenarios, said) for said, scenarios in where.items()]
+    where: dict[str, list[_Place]] = {}
+    for place, said in _differences(earlier, now, ""):
+        where.setdefault(said, []).append(place)
+    return [_in_places(places, said) for said, places in where.items()]
 
 
 def is_of_suite(definition: Mapping[str, Any]) -> bool:
@@ -146,10 +158,14 @@ def is_of_suite(definition: Mapping[str, Any]) -> bool:
     return any("given" in each for each in definition.get(OF_SCENARIOS, ()))
 
 
-def _in_scenarios(titles: Sequence[str], said: str) -> str:
-    if not titles[0]:
+def _in_places(places: Sequence[_Place], said: str) -> str:
+    first, count = places[0], len(places)
+    if not first.scenario:
         return said
-    named = f"scenario {titles[0]}" if len(titles) == 1 else f"each of {len(titles)} scenarios"
+    if count > 1 and said in (_GONE, _NEW):
+        return f"{count} scenarios {said.replace('is', 'are', 1)}"
+    one = f"scenario {first.scenario}" + (f": then: {first.expectation}" if first.expectation else "")
+    named = one if count == 1 else f"each of {count} {'expectations' if first.expectation else 'scenarios'}"
     return f"{named}{' ' if said.startswith(('was ', 'is ')) else ': '}{said}"
 
 
@@ -273,23 +289,26 @@ def _is_plain(value: object) -> bool:
     return isinstance(value, (str, int, float))
 
 
-def _differences(before: object, now: object, where: str, scenario: str = "") -> Iterator[tuple[str, str]]:
-    """Yield each difference, with the title of its scenario where it is of one."""
+def _differences(before: object, now: object, where: str, place: _Place = _NOWHERE) -> Iterator[tuple[_Place, str]]:
+    """Yield each difference, with where it is."""
     if isinstance(before, Mapping) and isinstance(now, Mapping):
         for key in (*before, *(key for key in now if key not in before)):
+            old, new = before.get(key), now.get(key)
             if where == OF_SCENARIOS:
-                yield from _differences(before.get(key), now.get(key), "", key)
+                yield from _differences(old, new, "", _Place(key))
+            elif where == OF_EXPECTATIONS and place.scenario:
+                yield from _differences(old, new, "", replace(place, expectation=key))
             else:
-                yield from _differences(before.get(key), now.get(key), f"{where}{': ' if where else ''}{key}", scenario)
+                yield from _differences(old, new, f"{where}{': ' if where else ''}{key}", place)
     elif _are_titled(before) and _are_titled(now):
         old, new = _by_title(before), _by_title(now)
-        yield from _differences(old, new, where, scenario)
+        yield from _differences(old, new, where, place)
         if [name for name in old if name in new] != [name for name in new if name in old]:
-            yield scenario, f"{where} stand in another order"
-    elif _EVALUATORS.search(where) and (named := list(_arguments_that_differ(before, now, where, scenario))):
+            yield place, f"{where} stand in another order"
+    elif _EVALUATORS.search(where) and (named := list(_arguments_that_differ(before, now, where, place))):
         yield from named
     elif before != now:
-        yield scenario, f"{where}{' ' if where else ''}{_change(before, now)}{_option_of(where)}"
+        yield place, f"{where}{' ' if where else ''}{_change(before, now)}{_option_of(where, place)}"
 
 
 def _change(before: object, now: object) -> str:
@@ -298,8 +317,10 @@ def _change(before: object, now: object) -> str:
     return f"was {_shown(before, now)} and is {_shown(now, before)}"
 
 
-def _option_of(where: str) -> str:
+def _option_of(where: str, place: _Place) -> str:
     """Return the option that sets what differs, in brackets; nothing where there is none."""
+    if not where:
+        return "" if place.expectation else " (--only)"
     name = "prompts" if where.startswith("prompts: ") else where.rpartition(": ")[2].replace(" ", "_")
     flags = {each.name: about_of(each).flag for each in fields(Settings)} | OPTIONS
     return f" ({flags[name]})" if flags.get(name) else ""
@@ -315,11 +336,11 @@ def _by_title(found: Any) -> Json:
     return dict(zip(names, found, strict=True))
 
 
-def _arguments_that_differ(before: object, now: object, where: str, scenario: str) -> Iterator[tuple[str, str]]:
+def _arguments_that_differ(before: object, now: object, where: str, place: _Place) -> Iterator[tuple[_Place, str]]:
     """Yield where evaluators differ, as they are written; nothing where one is not written as a call."""
     old, new = (_by_argument(each) if isinstance(each, list) else None for each in (before, now))
     if old is not None and new is not None:
-        yield from _differences(old, new, where, scenario)
+        yield from _differences(old, new, where, place)
 
 
 def _by_argument(evaluators: Sequence[str]) -> Json | None:

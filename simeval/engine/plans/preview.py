@@ -8,7 +8,7 @@ from simeval.core.usage import total
 from simeval.engine.plans.budget import show_dollars
 from simeval.engine.plans.cost_forecast import CostForecast
 from simeval.engine.plans.rounding import about
-from simeval.engine.plans.scenario_plan import RunPlan, ScenarioPlan
+from simeval.engine.plans.scenario_plan import PlanWarning, RunPlan, ScenarioPlan
 from simeval.suites.planning import plan_suite, show_chance
 
 MOST_NAMED = 3  # titles in a warning
@@ -49,18 +49,22 @@ def _chance(plans: Sequence[ScenarioPlan], settings: Settings) -> list[str]:
     return [f"{good}, a requirement passes with a chance of {each}, {which} with {show_chance(prod(known))}"]
 
 
-def warnings_of(plans: Sequence[RunPlan]) -> list[str]:
-    """Return the warnings of all plans; one that holds for several is said once."""
-    about: dict[str, list[str]] = {}
+def warnings_of(plans: Sequence[RunPlan], *, noted: bool = False) -> list[str]:
+    """Return the warnings of all plans; one that holds for several is said once.
+
+    With `noted` those alone that are to be told with the result, too, because no verdict tells them.
+    """
+    found: dict[str, list[PlanWarning]] = {}
     for plan in plans:
-        for title, said in plan.warnings():
-            titles = about.setdefault(said, [])
-            titles += [title] if title not in titles else []
-    return [f"{_named(titles)}: {said}" for said, titles in about.items()]
+        for each in plan.warnings():
+            if not (noted and each.is_of_a_verdict):
+                found.setdefault(each.said, []).append(each)
+    return [f"{_named(alike)}: {said}" for said, alike in found.items()]
 
 
-def _named(titles: Sequence[str]) -> str:
-    if len(titles) == 1:
-        return titles[0]
+def _named(alike: Sequence[PlanWarning]) -> str:
+    titles = list(dict.fromkeys(each.about for each in alike))
+    if len(alike) == 1 and alike[0].label:
+        return f"{titles[0]}, {alike[0].label!r}"
     more = f" and {len(titles) - MOST_NAMED} more" if len(titles) > MOST_NAMED else ""
-    return f"{len(titles)} of them ({', '.join(titles[:MOST_NAMED])}{more})"
+    return f"{', '.join(titles[:MOST_NAMED])}{more}"

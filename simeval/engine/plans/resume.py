@@ -143,7 +143,8 @@ def restore(
     if not recorded:
         known = _cut(known)
     if not changed:
-        return replace(known, notes=(f"resumed: {_count(known)} were there",))
+        whole = "; the run had finished, so nothing was left to do" if past.has_finished else ""
+        return replace(known, notes=(f"resumed: {_count(known)} were there{whole}",))
     said = "; ".join([*changed[:MOST_CHANGES], *_more(changed)])
     note = f"taken over from run {past.run_id}: {_count(known)}, as they were, although {said}"
     return replace(known, notes=(note,), from_another=True)

@@ -27,6 +27,19 @@ if TYPE_CHECKING:
     from simeval.models.caller import Caller
 
 
+@dataclass(frozen=True, slots=True)
+class PlanWarning:
+    """What a verdict will lack, and of what it is said; of one requirement alone with its `label`.
+
+    One that `is_of_a_verdict` is told by that, too.
+    """
+
+    about: str
+    said: str
+    label: str = ""
+    is_of_a_verdict: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
     """One expectation, ready to run: its scorer, the number to take, the evaluators at their levels.
@@ -97,8 +110,8 @@ class RunPlan(ABC):
         """The columns that all of its trials share."""
 
     @abstractmethod
-    def warnings(self) -> list[tuple[str, str]]:
-        """Say what a verdict will lack, each with what it is said of.
+    def warnings(self) -> list[PlanWarning]:
+        """Say what a verdict will lack.
 
         That is proof, where there are too few trials for it even by perfect scores, or somebody who wrote the scenario.
         """
@@ -161,15 +174,15 @@ class ScenarioPlan(RunPlan):
         tests = [test for tests in self.tests(stop) for test in tests]
         return [(f"{test.name}, at most {test.n_max} trials", said) for test in tests if (said := test.acceptance())]
 
-    def warnings(self) -> list[tuple[str, str]]:
+    def warnings(self) -> list[PlanWarning]:
+        title, found = self.scenario.title, []
+        for measure in self.measures:
+            for evaluator in measure.evaluators:
+                if short := evaluator.shortfall(self.sample_size):
+                    found.append(PlanWarning(title, short, measure.label, is_of_a_verdict=True))
+                found += [PlanWarning(title, said, measure.label) for said in evaluator.warnings(self.sample_size)]
         unread = f"proposed by a model and read by nobody yet, as the tag {PROPOSED!r} says"
-        few = [
-            (self.scenario.title, said)
-            for measure in self.measures
-            for evaluator in measure.evaluators
-            for said in evaluator.warnings(self.sample_size)
-        ]
-        return [*few, *([(self.scenario.title, unread)] if PROPOSED in self.scenario.tags else [])]
+        return [*found, *([PlanWarning(title, unread)] if PROPOSED in self.scenario.tags else [])]
 
 
 def rubric_requests(plans: Iterable[RunPlan], prompt: Prompt) -> list[RubricRequest]:

@@ -28,7 +28,7 @@ def test_scenarios_are_told_apart_by_title_and_number() -> None:
 
     assert changes(before, now) == [
         "scenario 'a' (2): when was '2' and is '3'",
-        "scenario 'b' is new",
+        "scenario 'b' is new (--only)",
     ]
 
 
@@ -68,3 +68,14 @@ def test_of_evaluators_it_is_shown_where_they_differ() -> None:
 
 def test_addresses_and_keys_are_not_of_the_answer() -> None:
     assert answer_options({"api_base": "http://x", "api_key": "k", "temperature": 1}) == {"temperature": 1}
+
+
+def test_what_several_places_share_is_said_once() -> None:
+    def suite(*titles: str, bar: float) -> dict[str, Any]:
+        then = [{"title": "x", "evaluators": [f"Rate(bar={bar})"]}]
+        return {"scenarios": [{"title": title, "then": then} for title in titles]}
+
+    assert changes(suite("a", "b", "c", bar=0.9), suite("a", bar=0.9)) == ["2 scenarios are gone (--only)"]
+    assert changes(suite("a", "b", bar=0.9), suite("a", "b", bar=0.8)) == [
+        "each of 2 expectations: evaluators: Rate: bar was 0.9 and is 0.8"
+    ]

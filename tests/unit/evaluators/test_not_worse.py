@@ -144,7 +144,8 @@ def test_there_are_no_more_pairs_than_trials_of_the_other_run() -> None:
 
 
 def test_it_says_what_the_other_run_lacks() -> None:
-    said = " ".join(not_worse("+?" * 20, stopped_early=True, margin=0.05).warnings(100))
+    rule = not_worse("+?" * 20, stopped_early=True, margin=0.05)
+    said = " ".join([rule.shortfall(100), *rule.warnings(100)])
 
     assert "cannot be proven with 40 trials, even if every one is met; at least 59 are needed" in said
     assert "run one has 40 of 100 trials, so there are at most 40 pairs" in said

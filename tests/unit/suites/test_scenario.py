@@ -125,9 +125,16 @@ def test_equal_labels_are_numbered() -> None:
 
 @given(st.lists(st.sampled_from(["a", "b", "a (2)", "a (3)", "a (2) (2)"]), min_size=1, max_size=6))
 def test_labels_are_always_distinct(labels: list[str]) -> None:
-    then = [Expectation(expected_behavior="x", label=label, evaluator=RULE) for label in labels]
+    then = [Expectation(expected_behavior=label, evaluator=RULE) for label in labels]
 
     assert len(set(scenario(then=then).labels)) == len(labels)
+
+
+def test_two_equal_labels_are_refused() -> None:
+    twin = Expectation(expected_behavior="x", label="tone", evaluator=RULE)
+
+    with pytest.raises(DefinitionError, match=r"then: there are two expectations with the label 'tone'; give each"):
+        scenario(then=[twin, twin])
 
 
 @given(st.text(), st.integers(2, 80))
