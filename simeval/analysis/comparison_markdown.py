@@ -2,16 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from simeval.analysis.change_cells import change_cells, change_headers
 from simeval.analysis.changes import WORST_FIRST, Change, Finding
-from simeval.analysis.comparison_report import (
-    Comparison,
-    change_cells,
-    change_headers,
-    gate_of,
-    guarantee_of,
-    noun_of,
-    told_of,
-)
+from simeval.analysis.comparison_report import Comparison, gate_of, guarantee_of, noun_of, told_of
 from simeval.core.markdown import LONGEST_TEXT, MOST_BYTES, Part, escaped, fenced, fitted, folded, table_head, table_row
 from simeval.core.terminal import PLAIN
 from simeval.results.screen.conversations import conversations_text
@@ -39,7 +32,12 @@ def comparison_markdown(
 
 def change_part(comparison: Comparison, *, title: str = "") -> Part:
     """Return the table of all changes, what got worse first."""
-    headers = ("", *["scenario"] * (comparison.kind == "suites"), noun_of(comparison), *change_headers(comparison))
+    headers = (
+        "",
+        *["scenario"] * (comparison.kind == "suites"),
+        noun_of(comparison),
+        *change_headers(paired=comparison.paired),
+    )
     found = sorted(comparison.changes, key=lambda each: WORST_FIRST.index(each.finding))
     rows = [_row(change, titled=comparison.kind == "suites") for change in found]
     lead = f"{title}\n\n" if title else ""

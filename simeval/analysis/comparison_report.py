@@ -7,13 +7,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
-from simeval.analysis.changes import ASKED, WORST_FIRST, Change, ComparedRun, Finding, Gate, PairChange, Side
+from simeval.analysis.change_cells import COLOURS, change_cells, change_headers, change_mark
+from simeval.analysis.changes import ASKED, WORST_FIRST, Change, ComparedRun, Finding, Gate, PairChange
 from simeval.analysis.saved_run import Key, RunResult, document_of
 from simeval.core.serialization import plain
-from simeval.core.tables import GAP, render_table
-from simeval.core.terminal import PLAIN, Style, Terminal, one_line
+from simeval.core.tables import GAP, LEFT_OUT, render_table
+from simeval.core.terminal import PLAIN, Terminal, one_line
 from simeval.core.version import __version__
-from simeval.evaluators.verdicts import show_p, show_share
+from simeval.evaluators.verdicts import show_share
 
 MOST_LISTED = 20  # requirements or metrics of one run only that are listed in print
 MOST_SHOWN = 8  # trials or examples of one change that are listed in print
@@ -24,14 +25,6 @@ Kind = Literal["suites", "experiments"]
 Whole = Literal["better", "not worse", "worse", "unclear"]
 UNDIRECTED: tuple[Finding, ...] = ("changed", "unchanged")
 FINDINGS: tuple[Finding, ...] = ("worse", "unclear", "better", "not worse", *UNDIRECTED)
-COLOURS: dict[Finding, Style] = {
-    "worse": "red",
-    "unclear": "yellow",
-    "better": "green",
-    "not worse": "green",
-    "changed": "dim",
-    "unchanged": "dim",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,12 +111,6 @@ def encode_comparison(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def show_points(share: float) -> str:
-    """Write a difference of shares in percentage points, without the unit."""
-    shown = f"{100 * share:+.3g}"
-    return "0" if float(shown) == 0 else shown
-
-
 def comparison_text(comparison: Comparison, terminal: Terminal = PLAIN) -> str:
     """Write a comparison for a terminal: what is found of the whole, the table, the reasons, how sure it is."""
     noun = noun_of(comparison)
@@ -201,14 +188,18 @@ def gate_of(comparison: Comparison) -> str:
 
 
 def _table(comparison: Comparison, noun: str, terminal: Terminal) -> list[str]:
-    """Return a row for each change, under the title of its scenario; columns that have no room are left out."""
-    headers = [noun, *change_headers(comparison)]
+    """Return a row for each change, under the title of its scenario; columns that have no room are told.
+
+    Where there is no room for a table, each change is a list of all its cells.
+    """
+    headers = [noun, *change_headers(paired=comparison.paired)]
     changes = _in_order(comparison)
     cells = [[change.name, *change_cells(change, terminal)] for change in changes]
     widths = [max(terminal.cells(row[place]) for row in (headers, *cells)) for place in range(len(headers))]
-    room = terminal.columns - NAME - sum(width + GAP for width in widths[1:ALWAYS])
-    shown = list(range(ALWAYS))
-    for places in ((5,), (9,), (7, 8), (6,)):  # by how much they say
+    room = terminal.columns - min(NAME, widths[0]) - sum(width + GAP for width in widths[1:ALWAYS])
+    is_list = room < 0
+    shown = list(range(len(headers) if is_list else ALWAYS))
+    for places in () if is_list else ((5,), (9,), (7, 8), (6,)):  # by how much they say
         needed = sum(widths[place] + GAP for place in places)
         if needed <= room:
             shown += places
@@ -220,52 +211,10 @@ def _table(comparison: Comparison, noun: str, terminal: Terminal) -> list[str]:
         rows += [[row[place] for place in shown] for _, row in found]
     named = [headers[place] for place in shown]
     table = render_table(named, rows, widths=(NAME + max(room, 0),), room=terminal.columns).splitlines()
+    gone = ", ".join(header for place, header in enumerate(headers) if place not in shown)
     caveats = dict.fromkeys(change.approximate for change in comparison.changes if change.approximate)
-    return [*table, *(line for said in caveats for line in terminal.wrap(f"~ approximate: {said}", rest="  "))]
-
-
-def change_headers(comparison: Comparison) -> list[str]:
-    """Return what stands above the cells of a change."""
-    counted = "pairs" if comparison.paired else "trials"
-    return ["finding", "before", "now", "change", "interval", counted, "better", "worse", "p"]
-
-
-def change_cells(change: Change, terminal: Terminal = PLAIN) -> list[str]:
-    """Return the cells of a change, but for its name."""
-    signed = show_points if change.kind == "share" else "{:+.3g}".format
-    points = " pts" if change.kind == "share" else ""
-    turned = [len(change.improved), len(change.regressed)] if change.pairs is not None and change.has_direction else []
-    return [
-        terminal.paint(change_mark(change), COLOURS[change.finding]) + (" ~" if change.approximate else ""),
-        show_side(change.baseline, change),
-        show_side(change.candidate, change),
-        "-" if change.difference is None else f"{signed(change.difference)}{points}",
-        "-" if change.interval is None else f"[{', '.join(map(signed, change.interval))}]",
-        _show_pairs(change),
-        *(map(str, turned) if turned else ("-", "-")),
-        "-" if change.p_value is None else show_p(change.p_value),
-    ]
-
-
-def change_mark(change: Change) -> str:
-    """Return the finding as a table has it."""
-    return change.finding.upper() if change.has_direction else change.finding
-
-
-def show_side(side: Side, change: Change) -> str:
-    """Write what one run saw."""
-    if side.met is not None:
-        return f"{side.met} of {side.n}"
-    if side.value is None:
-        return "-"
-    return show_share(side.value) if change.kind == "share" else f"{side.value:.3g}"
-
-
-def _show_pairs(change: Change) -> str:
-    before, now = change.baseline, change.candidate
-    lost = before.missing + now.missing
-    counted = f"{before.size}, {now.size}" if change.pairs is None else str(now.size)
-    return f"{counted} ({lost} missing)" if lost else counted
+    below = [*(f"~ approximate: {said}" for said in caveats), *([LEFT_OUT.format(gone)] if gone else [])]
+    return [*table, *(line for said in below for line in terminal.wrap(said, rest="  "))]
 
 
 def _explanations(comparison: Comparison, terminal: Terminal) -> Iterator[list[str]]:

@@ -8,7 +8,7 @@ from typing import Any
 from simeval.cli.opened import with_store
 from simeval.cli.output import require_writable, show, write_json
 from simeval.core.serialization import plain
-from simeval.core.tables import GAP, LINE, indent, printable, render_table, table_width
+from simeval.core.tables import GAP, LEFT_OUT, LINE, indent, printable, render_table, table_width
 from simeval.core.terminal import room_of
 from simeval.errors import DefinitionError
 from simeval.store.database import Database
@@ -75,8 +75,8 @@ def _asked(wanted: WantedRuns) -> str:
 
 def _table(runs: Sequence[RunSummary], metrics: Sequence[str]) -> str:
     """Write the runs in the columns there is room for."""
-    columns, room = _columns(runs, metrics), room_of(sys.stdout)
-    gone = _without_room(columns, room)
+    room = room_of(sys.stdout)
+    columns, gone = _with_room(_columns(runs, metrics), room)
     texts = [name for name in TEXTS if name in columns]
     others = table_width({name: cells for name, cells in columns.items() if name not in texts})
     each = LINE if room is None else max(8, (room - others) // len(texts) - GAP)
@@ -84,22 +84,22 @@ def _table(runs: Sequence[RunSummary], metrics: Sequence[str]) -> str:
     table = render_table(list(columns), list(zip(*columns.values(), strict=True)), widths=widths, room=room)
     if not gone:
         return table
-    told = f"left out for lack of room: {', '.join(gone)} (--json - has all)"
-    return f"{table}\n\n{indent(told, 0, width=room or LINE)}"
+    return f"{table}\n\n{indent(LEFT_OUT.format(', '.join(gone)), 0, width=room or LINE)}"
 
 
-def _without_room(columns: dict[str, list[str]], room: int | None) -> list[str]:
-    """Take out the columns that a line of so many cells has no room for; return their names."""
-    gone: list[str] = []
-    for name in LEFT_OUT_FIRST:
-        narrowest = {
-            each: [cell[:LEAST] for cell in cells] if each in TEXTS else cells for each, cells in columns.items()
-        }
+def _with_room(columns: dict[str, list[str]], room: int | None) -> tuple[dict[str, list[str]], list[str]]:
+    """Return the columns that a line of so many cells has room for, and the names of the others.
+
+    Where there is no room for the least of them, all are returned: each run is a list of its cells then.
+    """
+    kept = dict(columns)
+    for gone in range(len(LEFT_OUT_FIRST) + 1):
+        names = LEFT_OUT_FIRST[:gone]
+        kept = {name: cells for name, cells in columns.items() if name not in names}
+        narrowest = {name: [cell[:LEAST] for cell in cells] if name in TEXTS else cells for name, cells in kept.items()}
         if room is None or table_width(narrowest) <= room:
-            break
-        del columns[name]
-        gone.append(name)
-    return gone
+            return kept, [*names]
+    return columns, []
 
 
 def _columns(runs: Sequence[RunSummary], metrics: Sequence[str]) -> dict[str, list[str]]:

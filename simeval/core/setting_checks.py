@@ -5,6 +5,8 @@ from pathlib import Path
 
 from simeval.core.validation import is_number, require
 
+_NO_STORES = (".csv", ".html", ".json", ".md", ".parquet", ".py", ".tsv", ".txt", ".xlsx", ".xml", ".yaml", ".yml")
+
 
 def require_seconds(value: object, name: str) -> None:
     """Raise a DefinitionError unless a value is a number of seconds above 0."""
@@ -39,6 +41,10 @@ def require_place(value: object, name: str) -> None:
     is_journal = all(callable(getattr(value, each, None)) for each in ("append", "close"))
     usable = is_journal or isinstance(value, (str, Path))
     require(usable, name, found=value, do="name a file or a URL, or None for no store")
+    is_other = not is_journal and Path(str(value)).suffix.lower() in _NO_STORES
+    require(
+        not is_other, name, found=value, do="name a SQLite file, such as runs.db, a .jsonl file or a PostgreSQL URL"
+    )
 
 
 def require_path(value: object, name: str) -> None:

@@ -10,6 +10,7 @@ from simeval.core import escalation, judge_settings, trace_settings
 from simeval.core import setting_choices as choices
 from simeval.core.executors import RayExecutor, require_executor
 from simeval.core.journal import Journal
+from simeval.core.meant_settings import meant_setting
 from simeval.core.retry_config import RetryConfig as RetryConfig
 from simeval.core.setting_checks import (
     require_amount,
@@ -23,7 +24,7 @@ from simeval.core.setting_checks import (
 from simeval.core.setting_field import BUDGET, LIMITS, SURROUNDINGS, VERDICTS, about, check, options_of_calls
 from simeval.core.shard import require_shard
 from simeval.core.terminal import Display
-from simeval.core.validation import closest, require_level, require_size, require_whole
+from simeval.core.validation import require_level, require_size, require_whole
 from simeval.core.writing_style import DEFAULT_STYLE, WritingStyleConfig
 from simeval.errors import DefinitionError
 
@@ -383,7 +384,7 @@ class Settings:
         """Return these with others in their place. Raises DefinitionError, which may name what stands `beside` them."""
         names = [each.name for each in fields(self)]
         for name in set(overrides) - set(names):
-            do = closest(name, [*names, *beside]) or "see the fields of simeval.Settings"
+            do = meant_setting(name, fields(self), beside) or "see the fields of simeval.Settings"
             raise DefinitionError("settings", found=f"there is no setting {name!r}", do=do)
         return replace(self, **overrides)
 

@@ -6,6 +6,7 @@ from itertools import zip_longest
 
 LINE = 110
 GAP = 2  # cells between columns
+LEFT_OUT = "left out for lack of room: {} (--json - has all)"  # columns
 _HARMLESS = "\n\t\u200c\u200d"  # joiners hold an emoji of several people, and words of Persian, together
 
 _R = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\U0001e800-\U0001efff]"

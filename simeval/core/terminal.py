@@ -47,11 +47,15 @@ class Terminal:
         from wcwidth import wrap
 
         margin = " " * cells(first) if rest is None else rest
-        room = max((width or self.columns) - max(cells(first), cells(margin)), 8)
-        lines = [
-            line for each in text.splitlines() or [""] for line in wrap(each, room, break_on_hyphens=False) or [""]
-        ]
-        return [f"{first if number == 0 else margin}{isolated(line)}".rstrip() for number, line in enumerate(lines)]
+        begin, room = first, max(width or self.columns, max(cells(first), cells(margin)) + 8)
+        lines = []
+        for each in text.splitlines() or [""]:
+            blanks = [" " * cells(begin), " " * cells(margin)]
+            broken = wrap(each, room, initial_indent=blanks[0], subsequent_indent=blanks[1], break_on_hyphens=False)
+            for line in broken or blanks[:1]:
+                lines.append(f"{begin}{isolated(line[cells(begin) :])}".rstrip())
+                begin = margin
+        return lines
 
     def cells(self, text: str) -> int:
         """Return how many cells a text takes."""

@@ -14,6 +14,7 @@ ONE_OF = "use one of"  # a list of names follows
 MOST_LISTED = 16  # names that are told where none is likely to be meant
 MOST_ASKED = 3  # names that may have been meant
 LIKELY, AS_LIKELY, WORD_WEIGHT = 0.7, 0.05, 0.3  # chosen on some thirty slips: "json" is valid_json or json_match
+LONGEST_FOUND = 200  # characters of a value that are shown
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 LARGEST_SAMPLE = 10_000  # trials of one scenario; boundaries of larger designs would take many seconds
 
@@ -25,7 +26,9 @@ class UnknownField(DefinitionError):
 def require(condition: bool, where: str, *, found: object, do: str) -> None:
     """Raise a DefinitionError unless `condition` holds."""
     if not condition:
-        raise DefinitionError(where, found=f"found {found!r}", do=do)
+        shown = repr(found)
+        shown = shown if len(shown) <= LONGEST_FOUND else f"{shown[: LONGEST_FOUND - 1]}…"
+        raise DefinitionError(where, found=f"found {shown}", do=do)
 
 
 def is_number(value: object) -> TypeGuard[float]:

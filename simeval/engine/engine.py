@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, Unpack, overload
@@ -15,6 +15,7 @@ from simeval.core.capture import first_leaf
 from simeval.core.conversation import Message
 from simeval.core.event_loops import require_asyncio, require_no_loop
 from simeval.core.journal import Journal
+from simeval.core.meant_settings import called, meant_setting
 from simeval.core.setting_overrides import SettingOverrides
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.unawaited import advised
@@ -28,6 +29,7 @@ from simeval.engine.rubrics import ExpectationRubric, rubrics_of
 from simeval.engine.run import experiment, simulate
 from simeval.engine.run_context import EngineResources, RunContext
 from simeval.engine.workers.named import workers_of
+from simeval.errors import DefinitionError
 from simeval.models.protocol.model import Model
 from simeval.results.experiment import ExperimentResult
 from simeval.results.selection import Selection, selection_of
@@ -116,12 +118,9 @@ class Engine:
         """
         if isinstance(scenarios, Dataset):
             return await self.experiment(scenarios, app_handler, **options)
-        do = "give them with a Dataset; scenarios bring their own"
-        require(not options, "evaluate", found=sorted(options), do=do)
-        do = "give ScenarioTests; simeval.suites.load_suite(PATH) reads a file of them"
-        are_several = isinstance(scenarios, Iterable) and not isinstance(scenarios, (str, Mapping))
-        require(are_several or isinstance(scenarios, ScenarioTest), "evaluate", found=scenarios, do=do)
-        suite = [scenarios] if isinstance(scenarios, ScenarioTest) else list(scenarios)
+        for option in options:
+            raise DefinitionError("evaluate", found=f"found the argument {option!r}", do=_place_of(option))
+        suite = _scenarios_of(scenarios, app_handler)
         async with _open(app_handler) as app:
             result = await self._run(partial(simulate, suite=suite, app_handler=app))
         return result[0] if isinstance(scenarios, ScenarioTest) else result
@@ -250,6 +249,10 @@ class Engine:
                 self._signals.remove(stop)
         return result
 
+    def __repr__(self) -> str:
+        judges = ", ".join(model.name for model in self._engine_resources.panel)
+        return f"<Engine: judge {judges}, user {self._engine_resources.user.name}>"
+
     def stop(self, reason: str = "it was asked to") -> None:
         """Start no more trials in the evaluations under way; those in flight are finished, and all give results."""
         for signal in self._signals:
@@ -289,6 +292,32 @@ class Engine:
                 await self._models.close()
                 if is_ours and journal is not None:
                     await anyio.to_thread.run_sync(journal.close, abandon_on_cancel=True)
+
+
+def _place_of(option: str) -> str:
+    """Say where an argument belongs that scenarios do not take."""
+    if option in ExperimentOptions.__annotations__:
+        return "give it with a Dataset; scenarios bring their own"
+    setting = called(option, fields(Settings))
+    if setting in SettingOverrides.__annotations__:
+        return f"give it to the engine: Engine({setting}=...)"
+    return meant_setting(option, fields(Settings)) or "leave it out"
+
+
+def _scenarios_of(found: object, app_handler: object) -> list[ScenarioTest]:
+    """Return the scenarios that are to be evaluated. Raises DefinitionError for anything else."""
+    several = list(found) if isinstance(found, Iterable) and not isinstance(found, (str, Mapping)) else [found]
+    scenarios = [each for each in several if isinstance(each, ScenarioTest)]
+    if len(scenarios) == len(several):
+        return scenarios
+    others = app_handler if isinstance(app_handler, (list, tuple)) else [app_handler]
+    if callable(found) or any(isinstance(each, ScenarioTest) for each in others):
+        raise DefinitionError("evaluate", found="the app stands before the scenarios", do="give the scenarios first")
+    [other, *_] = [each for each in several if not isinstance(each, ScenarioTest)]
+    do = "give ScenarioTests; simeval.suites.load_suite(PATH) reads a file of them"
+    inner = isinstance(other, Sequence) and any(isinstance(each, ScenarioTest) for each in other)
+    shown = "a list of scenarios in a list" if inner else f"{other!r:.80}"
+    raise DefinitionError("evaluate", found=f"found {shown}", do=do)
 
 
 def _open(app_handler: object) -> AbstractAsyncContextManager[Any]:

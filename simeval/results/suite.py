@@ -16,7 +16,8 @@ from simeval.core.setting_choices import Gate
 from simeval.core.settings import DEFAULTS
 from simeval.core.trial import Failure, Judgement, Outcome, Score, Verdict
 from simeval.core.usage import Usage, players
-from simeval.core.validation import require
+from simeval.core.validation import nearest, require
+from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
 from simeval.results.attempts import Attempts
 from simeval.results.claims import Claims
@@ -355,8 +356,16 @@ class SuiteResult(Shown, Sequence[EvaluationResult]):
     def __getitem__(self, index: int) -> EvaluationResult: ...
     @overload
     def __getitem__(self, index: slice) -> tuple[EvaluationResult, ...]: ...
-    def __getitem__(self, index: int | slice) -> EvaluationResult | tuple[EvaluationResult, ...]:
-        return self.results[index]
+    @overload
+    def __getitem__(self, index: str) -> EvaluationResult: ...
+    def __getitem__(self, index: int | slice | str) -> EvaluationResult | tuple[EvaluationResult, ...]:
+        """Return the result of a scenario by its place or title, or several by their places."""
+        if not isinstance(index, str):
+            return self.results[index]
+        found = {result.title: result for result in self.results}
+        if index not in found:
+            raise DefinitionError("SuiteResult", found=f"there is no scenario {index!r}", do=nearest(index, [*found]))
+        return found[index]
 
     def __len__(self) -> int:
         return len(self.results)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from time import perf_counter
+from types import ModuleType
 from typing import Any, cast
 
 import anyio
@@ -71,6 +72,9 @@ class Handler:
         if isinstance(function, type):
             made = f"make an object of it, such as app = {function.__name__}(), and give that"
             raise DefinitionError("app handler", found=f"found the class {function.__name__}", do=made)
+        if isinstance(function, ModuleType):
+            do = f"give a function of it, such as {function.__name__}.handle"
+            raise DefinitionError("app handler", found=f"found the module {function.__name__}", do=do)
         if not callable(function):
             raise DefinitionError("app handler", found=f"found {function!r}", do=do)
         signature = inspect.signature(function)

@@ -1,5 +1,7 @@
 """A definition says what a run's results depend on, and where two of them differ."""
 
+from typing import Any
+
 from simeval.engine.plans.fingerprint import answer_options, changes
 
 
