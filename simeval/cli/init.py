@@ -5,8 +5,9 @@ import sys
 from pathlib import Path
 
 from simeval.cli.output import BAD_INPUT, status_of
-from simeval.cli.starter_apps import HANDLER, app_section, asked_app, is_reached
+from simeval.cli.starter_apps import HANDLER, app_section, asked_app, is_reached, lies_in
 from simeval.core.settings import DEFAULTS
+from simeval.suites.apps.named import names_object
 
 SUITE = """\
 # A suite: scenarios in Given / When / Then form. Run it with
@@ -90,10 +91,14 @@ def _write(folder: Path, app: str) -> int:
         why = "it is not a folder" if isinstance(error, FileExistsError) else error.strerror
         sys.stderr.write(f"simeval: cannot write into {folder} ({why}); name another folder.\n")
         return BAD_INPUT
-    where = "" if folder == Path() else f"cd {folder} && "
+    is_elsewhere = names_object(app) and not is_ours and not lies_in(folder, app)
+    where = "" if folder == Path() or is_elsewhere else f"cd {folder} && "
+    suite = folder / "suite.yaml" if is_elsewhere else "suite.yaml"
     if is_reached(app):
-        sys.stdout.write(f"see what is understood of its answers: {where}simeval probe suite.yaml\n")
-    sys.stdout.write(f"now run: {where}simeval run suite.yaml{' --app app:handle' if is_ours else ''}\n")
+        sys.stdout.write(f"see what is understood of its answers: {where}simeval probe {suite}\n")
+    if is_elsewhere and not lies_in(Path(), app):
+        sys.stdout.write(f"there is no module {app.partition(':')[0]} here yet, nor in {folder}: write it first\n")
+    sys.stdout.write(f"now run: {where}simeval run {suite}{' --app app:handle' if is_ours else ''}\n")
     return 0
 
 

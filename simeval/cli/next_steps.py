@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import click
 
@@ -22,6 +22,10 @@ OPEN = (
 ATTACK = "attack"  # the command
 MOST_CHOSEN = 3  # scenarios that a command names
 SHARES = (0.0, 1.0)
+OF_A_TRY = frozenset(  # options that `run` and `try` have, all with a value
+    {"--app", "--only", "--judge-model", "--user-model", "--seed", "--user-format", "--model-option", "--app-timeout"}
+    | {"--prompt", "--secret-pattern"}
+)
 
 
 def next_steps(
@@ -44,11 +48,21 @@ def next_steps(
 
 
 def _trying() -> str:
-    """Return the command that tries the suite of this one, with its app."""
+    """Return the command that tries the suite of this one, with its app and what else both commands take."""
     context = click.get_current_context(silent=True)
     given = {} if context is None else context.params
-    app = ["--app", str(given["app"])] if given.get("app") else []
-    return shlex.join(["simeval", "try", str(given.get("suite") or "SUITE"), *app])
+    return shlex.join(["simeval", "try", str(given.get("suite") or "SUITE"), *_written(OF_A_TRY)])
+
+
+def _written(flags: Collection[str]) -> Iterator[str]:
+    """Yield those of these options that were written, with their values."""
+    arguments = iter(sys.argv[1:])
+    for argument in arguments:
+        name, sign, _ = argument.partition("=")
+        if name in flags:
+            yield argument
+            if not sign:
+                yield next(arguments, "")
 
 
 def _has_failed(scenario: ShownScenario) -> bool:

@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import click
 
@@ -28,10 +29,16 @@ app:
 
 
 def checked(named: str) -> str:
-    """Return the name of an app. Raises DefinitionError where it names none; an object is not imported yet."""
-    if not names_object(named):
+    """Return the name of an app. Raises DefinitionError where it names none; a module may still be to be written."""
+    if not names_object(named) or lies_in(Path(), named):
         app_of(named)
     return named
+
+
+def lies_in(folder: Path, named: str) -> bool:
+    """Return whether a folder has the module, or the package that it is in, of an app named as MODULE:OBJECT."""
+    top = folder / named.partition(":")[0].partition(".")[0]
+    return top.with_suffix(".py").is_file() or top.is_dir()
 
 
 def _at_url(named: str) -> str:

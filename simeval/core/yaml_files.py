@@ -24,6 +24,7 @@ _PROBLEMS = {
     "expected <block end>": "let what belongs together begin in the same column",
     "undefined alias": "put a text that begins with * in quotes",
     "written twice": "leave one of the two out",
+    "a comma ends a value": "write numbers with a point, such as 0.9",
 }
 _WORDS = "YAML reads yes, no, on and off as true and false: put such a word in quotes"
 _LISTED = f"{ONE_OF} those listed above"
@@ -200,6 +201,7 @@ def _require_readable(node: yaml.Node, sizes: dict[yaml.Node, int]) -> int:
             raise yaml.constructor.ConstructorError(problem="this refers to itself", problem_mark=node.start_mark)
         return sizes[node]
     sizes[node] = 0  # not counted to its end yet
+    _require_point(node)
     inner = node.value if isinstance(node, yaml.SequenceNode) else []
     if isinstance(node, yaml.MappingNode):
         inner = [each for pair in node.value for each in pair]
@@ -208,6 +210,16 @@ def _require_readable(node: yaml.Node, sizes: dict[yaml.Node, int]) -> int:
         problem = f"with all it refers to this has {sizes[node]:,} values"
         raise yaml.constructor.ConstructorError(problem=problem, problem_mark=node.start_mark)
     return sizes[node]
+
+
+def _require_point(node: yaml.Node) -> None:
+    """Raise ConstructorError where 0,9 stands in braces: YAML reads a field called 9 behind the comma."""
+    pairs = node.value if isinstance(node, yaml.MappingNode) and node.flow_style else []
+    for key, value in pairs:
+        is_empty = isinstance(value, yaml.ScalarNode) and not value.value
+        if is_empty and isinstance(key, yaml.ScalarNode) and key.value.isdigit():
+            problem = f"a comma ends a value, so {key.value} is a field of its own"
+            raise yaml.constructor.ConstructorError(problem=problem, problem_mark=key.start_mark)
 
 
 def _shown(value: object) -> str:

@@ -17,6 +17,7 @@ from simeval.core.trial import Verdict
 from simeval.core.validation import is_number, require, require_level, require_one_of, require_share, require_size
 from simeval.errors import DefinitionError
 from simeval.evaluators.stopping import Counted, FixedSampleTest, RunningTest, SequentialTest
+from simeval.evaluators.verdicts import show_number
 from simeval.stats import binomial, open_ended
 from simeval.stats.multiple import joint_level
 from simeval.stats.open_ended import open_design
@@ -163,7 +164,7 @@ class Evaluator(ABC):
         """Write a value in the unit of the bar."""
         if isinf(value):
             return "∞" if value > 0 else "-∞"
-        return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+        return f"{value:.0f}" if abs(value) >= 1000 else show_number(float(f"{value:.3g}"))
 
     @abstractmethod
     def reduce(self, group: Sequence[float]) -> float:

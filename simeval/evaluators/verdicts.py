@@ -156,6 +156,13 @@ def say_p(p: float) -> str:
     return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
 
 
+def show_number(value: float) -> str:
+    """Write a number in four digits, a small one without an exponent."""
+    if value == 0 or abs(value) >= 1e-4:
+        return f"{value:.4g}"
+    return f"{value:.6f}".rstrip("0").rstrip(".")
+
+
 def show_share(share: float) -> str:
     """Write a share as a percentage, with a decimal only where it is needed."""
     return f"{100 * share:.4g}%"
@@ -188,12 +195,12 @@ def _explain_share(
     if outcome == "pass":
         return "", "", ""
     measured = counts.good + counts.bad
-    crashed = f" ({counts.crashes} failed in the app or at a check)" if counts.crashes else ""
+    crashed = f" (in {counts.crashes} the app failed or a check did not hold)" if counts.crashes else ""
     lost = f" and {counts.missing} more are missing" if counts.missing else ""
     seen = f"{counts.good} of {measured} trials met the requirement{crashed}{lost}"
     if outcome == "fail":
         so_few = f"an app that meets the bar of {show_share(bar)} gives so few with {say_p(p_fail)}"
-        why = f"{counts.crashes} of them failed in the app or at a check" if counts.crashes else ""
+        why = f"in {counts.crashes} of them the app failed or a check did not hold" if counts.crashes else ""
         return "proven_below", f"{seen}: {so_few}", why
     if n_max < least:
         found = f"{seen}; " if measured else ""

@@ -8,7 +8,7 @@ from simeval.core.transcript import transcript_lines
 from simeval.core.trial import CANNOT_TELL, Failure, Judgement, Outcome, Score, Verdict
 from simeval.core.usage import Usage, total
 from simeval.evaluators.base import Evaluator
-from simeval.evaluators.verdicts import show_p, show_share
+from simeval.evaluators.verdicts import show_number, show_p, show_share
 
 MARKS: Mapping[Outcome, str] = {
     "pass": "PASS",
@@ -81,7 +81,7 @@ def show_trial(judgement: Judgement, result: Score | Failure) -> str:
         head = f"worst conversation (trial {judgement.trial.index}): {result.error}"
     else:
         reasoning = f": {result.reasoning}" if result.reasoning else ""
-        head = f"worst conversation (trial {judgement.trial.index}), score {result.value:g}{reasoning}"
+        head = f"worst conversation (trial {judgement.trial.index}), score {show_number(result.value)}{reasoning}"
     return "\n".join([indent(head, 4), *transcript_lines(judgement.conversation, margin=" " * 6)])
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
+from simeval.core.conversation import Ending
 from simeval.core.trial import Judgement
 
 HOW_THEY_ENDED = {
@@ -12,6 +13,22 @@ HOW_THEY_ENDED = {
     "gave_up": "gave up",
     "handed_off": "were handed over",
     "turn_limit": "ran out of turns",
+}
+ENDINGS: Mapping[Ending, str] = {  # how one conversation ended
+    "goal_satisfied": "the user reached the goal",
+    "gave_up": "the user gave up",
+    "handed_off": "the user was handed over",
+    "turn_limit": "no turn was left",
+    "app_error": "the app failed",
+    "model_error": "a model failed",
+    "world_error": "the world failed",
+    "script_over": "the script was over",
+    "check_failed": "a check did not hold",
+    "settled": "its verdict was settled before",
+    "recorded": "it is a recording",
+    "cut": "the run was cut off",
+    "user": "the user left",
+    "max_turns": "no turn was left",
 }
 _OF_USERS = tuple(HOW_THEY_ENDED)
 MOST_SCENARIOS = 20  # whose faults are named in print

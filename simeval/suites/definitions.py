@@ -164,6 +164,14 @@ def _whole(found: int | None) -> int | None:
     return found
 
 
+def _no_text(found: Any) -> Any:
+    """Return what an expectation is made of. Raises DefinitionError for a text: nothing says how to prove it."""
+    if isinstance(found, str):
+        do = "give a mapping: {expected_behavior: TEXT, evaluator: {type: success_rate, min_proportion: 0.9}}"
+        raise DefinitionError(HERE, found=f"found the text {found!r:.80}", do=do)
+    return found
+
+
 def _surrounding(setting: "DataclassField[Any]") -> Form:
     """Return the form of a setting of a project: also of what surrounds a run."""
 
@@ -242,7 +250,7 @@ _USERS = (
 )
 _WORLD = Annotated[Any, PlainValidator(read_world)] | None
 _OF_SCENARIO: Mapping[str, Form] = {
-    "then": one_or_more(Annotated[_EXPECTATION, AfterValidator(_measurable)]),
+    "then": one_or_more(Annotated[_EXPECTATION, BeforeValidator(_no_text), AfterValidator(_measurable)]),
     "world": _WORLD,
     "script": list[_STEP],  # type: ignore[valid-type]
     "users": _USERS,

@@ -236,6 +236,10 @@ def _scenarios_of(found: Any, source: str) -> tuple[ScenarioTest, ...]:
     scenarios = [found] if isinstance(found, ScenarioTest) else found
     if callable(scenarios) and not signature(scenarios).parameters:
         scenarios = scenarios()
+    if callable(scenarios):
+        found = "this is a function with parameters, as an app is"
+        do = f"name the suite, and the app by its option: simeval run SUITE --app {source}"
+        raise DefinitionError(f"suite {source!r}", found=found, do=do)
     if not isinstance(scenarios, Sequence) or not all(isinstance(each, ScenarioTest) for each in scenarios):
         raise DefinitionError(
             f"suite {source!r}",

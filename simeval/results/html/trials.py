@@ -12,6 +12,7 @@ from simeval.core.trial import UNNEEDED as NOT_NEEDED
 from simeval.results.html.record import ReportTrial
 from simeval.results.html.source import Outline
 from simeval.results.screen.page import ShownCut
+from simeval.results.users import ENDINGS
 
 SHOWN_METADATA = (STATUS, USER_FAULTS, FIRST_TEXT, "model")  # of a message
 FAULTS = "the simulated user: "  # before the kinds of faults, in the failure of a trial
@@ -88,7 +89,7 @@ def report_trial(judgement: Judgement, required: Sequence[Required]) -> ReportTr
         **_stands(*_standing(Outline.of(judgement), required)),
         scores={each.label: _score(result) for each, result in found if isinstance(result, Score)},
         turns=[_turn(message) for message in talk.messages],
-        ended=talk.ended,
+        ended=ENDINGS[talk.ended],
         seed=str(judgement.trial.seed or ""),
         style=dict(talk.writing_style or {}),
         failures=[f"{failure.stage}: {failure.error}" for failure in judgement.failures],

@@ -7,7 +7,9 @@ from simeval.core.conversation import Conversation
 from simeval.core.terminal import PLAIN, Terminal, one_line
 from simeval.core.transcript import SLOW_SECONDS, transcript_lines
 from simeval.core.writing_style import PERSONA
+from simeval.evaluators.verdicts import show_number
 from simeval.results.screen.page import Page, ShownExpectation, ShownScenario, ShownTrial
+from simeval.results.users import ENDINGS
 
 MOST_MESSAGES = 6  # of a conversation that stands in the screen after a run
 
@@ -38,7 +40,7 @@ def _worst(trial: ShownTrial, label: str, terminal: Terminal, known: str) -> lis
         said = f": {one_line('; '.join(failures))}" if failures else ""
     else:
         reasoning = f": {one_line(found.reasoning)}" if found.reasoning else ""
-        said = "" if found.score is None else f", score {found.score:g}{reasoning}"
+        said = "" if found.score is None else f", score {show_number(found.score)}{reasoning}"
     head = terminal.wrap(f"worst conversation (trial {trial.index}){said}", first="    ", rest="      ")
     answer = found.answer if found else None
     return [*head, *transcript_lines(trial.conversation, terminal, margin=" " * 6, most=MOST_MESSAGES, answer=answer)]
@@ -91,7 +93,7 @@ def _end(conversation: Conversation, terminal: Terminal) -> list[str]:
     persona = drawn.pop(PERSONA, "")
     style = ", ".join(f"{name} {value.rstrip('.')}" for name, value in drawn.items())
     parts = [
-        f"ended: {conversation.ended}",
+        f"ended: {ENDINGS[conversation.ended]}",
         *([f"slowest answer {max(seconds):.1f} s"] if max(seconds, default=0) >= SLOW_SECONDS else []),
         *([f"persona {one_line(persona)}"] if persona else []),
         *([f"the user's style: {one_line(style)}"] if style else []),
@@ -107,7 +109,7 @@ def _judged(expectations: Iterable[ShownExpectation], trial: ShownTrial, termina
         is_met = expectation.is_met_by(found.score)
         sign = terminal.paint("✓" if is_met else "✗", "green" if is_met else "red")
         reasoning = f": {one_line(found.reasoning)}" if found.reasoning else ""
-        said = f"{one_line(expectation.label)}, score {found.score:g}{reasoning}"
+        said = f"{one_line(expectation.label)}, score {show_number(found.score)}{reasoning}"
         yield from terminal.wrap(said, first=f"  {sign} ", rest="    ")
     for failure in trial.failures:
         yield from terminal.wrap(one_line(failure), first=f"  {terminal.paint('!', 'red')} ", rest="    ")

@@ -228,7 +228,7 @@ function Judged({ trial, block, expectations, text }) {
       </div>`;
     })}
     <dl class="pairs">
-      <dt>Ended</dt><dd>${trial.ended.replace(/_/g, " ")}</dd>
+      <dt>Ended</dt><dd>${trial.ended}</dd>
       ${trial.seed && html`<dt>Seed</dt><dd class="mono">${trial.seed}</dd>`}
       ${Object.entries(trial.style).map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}
     </dl>
