@@ -150,7 +150,8 @@ def told_of(comparison: Comparison, noun: str) -> str:
     size = sum(change.has_direction for change in comparison.changes) or len(comparison.changes)
     order = [*([comparison.finding] if found[comparison.finding] else []), *FINDINGS]
     (first, count), *others = [(finding, found[finding]) for finding in dict.fromkeys(order) if found[finding]]
-    of_all = f"the {noun}" if size == 1 else f"all {size} {noun}s" if count == size else f"{count} of {size} {noun}s"
+    every = {1: f"the {noun}", 2: f"both {noun}s"}.get(size, f"all {size} {noun}s")
+    of_all = every if count == size else f"{count} of {size} {noun}s"
     said = [f"{of_all} {_are(count, first)}", *(_of(n, what) for what, n in others)]
     alone = len(comparison.baseline.only_here) + len(comparison.candidate.only_here)
     left_out = [f"{alone} more {_are(alone, 'in one run only')}"] if alone else []

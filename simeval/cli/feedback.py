@@ -74,9 +74,12 @@ def _chosen(options: FeedbackOptions) -> Callable[[Database, FeedbackOptions], s
 
 
 def _add(database: Database, options: FeedbackOptions) -> str:
+    if options.key is None:
+        do = "name what is said of it, such as --key helpful"
+        raise DefinitionError("feedback", found="--key is missing", do=do)
     of_example = options.dataset is not None or options.example is not None
     said = Feedback(
-        key=options.key or "",
+        key=options.key,
         score=_score(options.score),
         comment=options.comment or "",
         source=options.source or "",

@@ -16,7 +16,7 @@ def not_passed(suite: Suite, settings: Settings) -> Suite:
     store = settings.store
     if not isinstance(store, (str, Path)) or str(store).endswith(".jsonl"):
         raise DefinitionError(
-            "--rerun", found=f"the store {store} has no runs", do="name a SQLite file or PostgreSQL URL"
+            "--rerun", found=f"--store {store or 'none'} keeps no runs", do="name a SQLite file or PostgreSQL URL"
         )
     outcomes = _last_outcomes(str(store), {scenario.title for scenario in suite})
     known = [scenario for scenario in suite if scenario.title in outcomes]

@@ -35,7 +35,7 @@ from simeval.core.app_handler import ExampleHandler
 from simeval.core.executors import RayExecutor
 from simeval.core.logs import configure_logging, log
 from simeval.core.settings import DEFAULTS, MARGIN, Settings
-from simeval.core.terminal import Color, terminal_of
+from simeval.core.terminal import Color, one_line, terminal_of
 from simeval.core.trial import Outcome
 from simeval.core.version import __version__
 from simeval.engine.engine import Engine
@@ -44,7 +44,7 @@ from simeval.models.registry import redactor_of
 from simeval.results.encoding import encode_suite
 from simeval.results.junit import junit_xml
 from simeval.results.markdown import run_markdown
-from simeval.results.screen.report import run_text
+from simeval.results.screen.report import run_text, told_of
 from simeval.results.shown import page_of
 from simeval.results.suite import SuiteResult
 from simeval.suites.apps.named import app_of
@@ -84,8 +84,11 @@ class _Reports:
             found = "found no attack that stands in a file"
             raise DefinitionError("--sarif", found=found, do="run a suite file that has one (attack:)")
 
-    def write(self, result: SuiteResult, settings: Settings) -> SuiteResult:
-        """Write all reports; return the result with what came of the baseline, which the store has then, too."""
+    def write(self, result: SuiteResult, settings: Settings) -> tuple[SuiteResult, Sequence[str]]:
+        """Write all reports; return the result with what came of the baseline, and what the head of the report says.
+
+        The store has what came of the baseline then, too.
+        """
         result, changes = self.baseline.held_against(result) if self.baseline else (result, ())
         if self.baseline and is_kept(settings):
             self.baseline.keep(result, str(settings.store))
@@ -105,7 +108,7 @@ class _Reports:
 
             write_json(self.sarif_path, sarif(result.results, self.lines))
         write_markdown(self.markdown_path, lambda: run_markdown(page, more=changes))
-        return result
+        return result, told_of(page)
 
 
 def _is_mute(result: SuiteResult) -> bool:
@@ -193,17 +196,17 @@ def run_suite(
                     reports = replace(reports, baseline=held_against)
                 engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
                 result = anyio.run(_evaluate, engine, loaded, handler)
-        result = reports.write(result, settings)
+        result, head = reports.write(result, settings)
         if result.run.stopped:
             status = INTERRUPTED if result.run.stopped.startswith(INTERRUPT) else NOT_COMPLETED
-            return say(clean(result.run.stopped) + _how_to_go_on(settings, result), status)
+            return say(clean(_ended(result.run.stopped, head)) + _how_to_go_on(settings, result), status)
     except DefinitionError as error:
         return say(clean(str(error)), BAD_INPUT)
     except SimevalError as error:
         if error.partial is None:
             return say(clean(str(error)), NOT_COMPLETED)
-        reports.write(error.partial, settings)
-        return say(clean(str(error)) + _how_to_go_on(settings, error.partial), NOT_COMPLETED)
+        _, head = reports.write(error.partial, settings)
+        return say(clean(_ended(str(error), head)) + _how_to_go_on(settings, error.partial), NOT_COMPLETED)
     except KeyboardInterrupt:
         return say(f"{INTERRUPT}{_how_to_go_on(settings)}", INTERRUPTED)
     except Exception as error:  # a traceback would end with status 1, which is a verdict
@@ -274,6 +277,11 @@ def _cleaner(settings: Settings) -> Callable[[str], str]:
 async def _evaluate(engine: Engine, scenarios: Suite, handler: ExampleHandler) -> SuiteResult:
     with ending_on_signals(engine):
         return await engine.evaluate(scenarios, handler)
+
+
+def _ended(why: str, told: Sequence[str]) -> str:
+    """Say why a run ended early, where the head of its report has not told that."""
+    return "the run ended early" if one_line(why) in " ".join(told) else why
 
 
 def _how_to_go_on(settings: Settings, result: SuiteResult | None = None) -> str:

@@ -18,14 +18,14 @@ _ELSEWHERE: Mapping[str, str] = {  # what people call settings, and models, that
 }
 
 
-def called(name: str, settings: Sequence["Field[Any]"]) -> str:
-    """Return the setting that others call so, or whose option is called so; else the name itself."""
-    flags = {about_of(each).flag: each.name for each in settings}
-    return _ELSEWHERE.get(name) or flags.get(f"--{name.replace('_', '-')}") or name
+def other_names(settings: Sequence["Field[Any]"]) -> Mapping[str, str]:
+    """Return settings by the names that they have elsewhere: as their options, or in other tools."""
+    flags = {about_of(each).flag.removeprefix("--").replace("-", "_"): each.name for each in settings}
+    return {**{flag: name for flag, name in flags.items() if flag}, **_ELSEWHERE}
 
 
 def meant_setting(name: str, settings: Sequence["Field[Any]"], beside: Sequence[str] = ()) -> str:
     """Ask whether a setting was meant, or what stands `beside` them, that is nearly called so; else nothing."""
     known = [*(each.name for each in settings), *beside]
-    meant = called(name, settings)
+    meant = other_names(settings).get(name)
     return f"did you mean {meant!r}?" if meant in known else closest(name, known)

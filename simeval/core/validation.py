@@ -100,7 +100,13 @@ _PLAIN: Mapping[str, str] = {  # what to do about a mistake of each kind that py
 
 def plain(kind: str, said: str) -> str:
     """Say what to do about a mistake of a kind of pydantic's, of which it `said` something itself."""
-    return next((do for begin, do in _PLAIN.items() if kind.startswith(begin)), said[:1].lower() + said[1:])
+    return next((do for begin, do in _PLAIN.items() if kind.startswith(begin)), _wanted(said))
+
+
+def _wanted(said: str) -> str:
+    """Say as we do what pydantic wants: of "Input should be 'pass' or 'fail'" what to use."""
+    begin, quote = "Input should be ", "'"
+    return f"use {said.removeprefix(begin).replace(quote, '')}" if begin in said else said[:1].lower() + said[1:]
 
 
 def nearest(name: str, known: Sequence[str], *, more: str = "", see: str = "") -> str:

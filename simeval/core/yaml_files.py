@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -223,7 +224,7 @@ def _require_point(node: yaml.Node) -> None:
 
 
 def _shown(value: object) -> str:
-    text = "nothing" if value is None else repr(value)
+    text = "nothing" if value is None else str(value) if isinstance(value, date) else repr(value)
     return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
 
 

@@ -15,7 +15,7 @@ from simeval.core.capture import first_leaf
 from simeval.core.conversation import Message
 from simeval.core.event_loops import require_asyncio, require_no_loop
 from simeval.core.journal import Journal
-from simeval.core.meant_settings import called, meant_setting
+from simeval.core.meant_settings import meant_setting, other_names
 from simeval.core.setting_overrides import SettingOverrides
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.unawaited import advised
@@ -298,7 +298,7 @@ def _place_of(option: str) -> str:
     """Say where an argument belongs that scenarios do not take."""
     if option in ExperimentOptions.__annotations__:
         return "give it with a Dataset; scenarios bring their own"
-    setting = called(option, fields(Settings))
+    setting = other_names(fields(Settings)).get(option, option)
     if setting in SettingOverrides.__annotations__:
         return f"give it to the engine: Engine({setting}=...)"
     return meant_setting(option, fields(Settings)) or "leave it out"

@@ -22,6 +22,7 @@ from pydantic import (
     WrapValidator,
 )
 
+from simeval.core.meant_settings import other_names
 from simeval.core.registry import Registry
 from simeval.core.rubric_levels import placed_levels
 from simeval.core.setting_field import about_of, check
@@ -51,7 +52,7 @@ EVALUATORS = Registry(
     suffix="Evaluator",
 )
 
-_MEANT = {"average": "mean", "avg": "mean", "median": "quantile", "rating_median": "rating_average"}
+_MEANT_EVALUATORS = {"average": "mean", "avg": "mean", "median": "quantile", "rating_median": "rating_average"}
 
 
 def read_evaluator(found: object) -> Evaluator:
@@ -103,7 +104,7 @@ def _described(found: Mapping[str, Any], registry: Registry, base: type) -> Any:
             raise mistake("type", name, found=f"{name!r} is no {what}", do=do)
     if kind is None:
         more, see = ", or a class of yours as MODULE:CLASS", LISTED if registry is SCORERS else ""
-        meant = _MEANT.get(str(name)) if registry is EVALUATORS else None
+        meant = _MEANT_EVALUATORS.get(str(name)) if registry is EVALUATORS else None
         do = f"did you mean {meant!r}?" if meant else nearest(str(name), registry.names, more=more, see=see)
         raise mistake("type", name, found=f"found the type {name!r:.80}", do=do)
     return _reader(kind).validate_python(arguments)
@@ -133,19 +134,23 @@ def _reader(kind: Callable[..., Any]) -> TypeAdapter[Any]:
 
 def _form_of(setting: "DataclassField[Any]") -> Form:
     """Return the form of a setting, which refuses what the setting does, and in a suite what is a run's."""
-    said = about_of(setting)
 
     def checked(found: Any) -> Any:
         check(setting, found)
         return found
 
     def refused(_: object) -> None:
-        do = f"give it to the run ({said.flag})" if said.flag else "give it to Engine"
-        raise DefinitionError(setting.name, found="it belongs to a run, not to a suite", do=do)
+        raise DefinitionError(setting.name, found="it belongs to a run, not to a suite", do=_to_the_run(setting))
 
-    if not said.is_of_a_suite:
+    if not about_of(setting).is_of_a_suite:
         return Annotated[Any, PlainValidator(refused)]
     return Annotated[FORMS.of(setting.type), AfterValidator(checked)]
+
+
+def _to_the_run(setting: "DataclassField[Any]") -> str:
+    """Say where a setting belongs that no suite has."""
+    flag = about_of(setting).flag
+    return f"give it to the run ({flag})" if flag else "give it to Engine"
 
 
 def _levels(found: Any) -> Any:
@@ -289,10 +294,14 @@ def composite(file: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"judge_model": [found["first"], escalate["to"]], "escalate": escalate["when"], **audit}
 
 
-_BY_FLAG = {about_of(each).flag.removeprefix("--").replace("-", "_"): each.name for each in fields(Settings)}
+_MEANT_SETTINGS = {
+    name: f"did you mean {meant!r}?"
+    for name, meant in other_names(fields(Settings)).items()
+    if name not in _SETTINGS and meant in _SETTINGS
+}
 _NOT_SETTINGS = {  # what one may write under `settings`, and what to do about it
     **{each.name: "put it with a scenario" for each in fields(ScenarioTest) if each.name not in _SETTINGS},
-    **{name: f"did you mean {each!r}?" for name, each in _BY_FLAG.items() if name not in _SETTINGS},
+    **_MEANT_SETTINGS,
     **dict.fromkeys([*_CAST, "judge"], "put it at the top of the file"),
 }
 _OF_FILE: Mapping[str, Form] = {
@@ -303,7 +312,10 @@ _OF_FILE: Mapping[str, Form] = {
     **_CAST,
     **DEFAULTS_OF_SCENARIOS,
 }
-_UNDER_SETTINGS = dict.fromkeys(_SETTINGS, "put it under `settings`")
+_UNDER_SETTINGS = {
+    each.name: "put it under `settings`" if about_of(each).is_of_a_suite else _to_the_run(each)
+    for each in fields(Settings)
+}
 FILE: TypeAdapter[dict[str, Any]] = TypeAdapter(
     mapping("suite", _OF_FILE, required=["scenarios"], elsewhere=_UNDER_SETTINGS)
 )
@@ -311,7 +323,11 @@ FILE_OF_ATTACKS: TypeAdapter[dict[str, Any]] = TypeAdapter(
     mapping("suite", _OF_FILE, required=["attack"], elsewhere=_UNDER_SETTINGS)
 )
 PROJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(
-    mapping("tool.simeval", {**_CAST, **{each.name: _surrounding(each) for each in fields(Settings)}})
+    mapping(
+        "tool.simeval",
+        {**_CAST, **{each.name: _surrounding(each) for each in fields(Settings)}},
+        elsewhere=_MEANT_SETTINGS,
+    )
 )
 SCENARIOS: TypeAdapter[dict[str, list[ScenarioTest]]] = TypeAdapter(
     mapping("scenarios", {"scenarios": list[_SCENARIO]}, required=["scenarios"])  # type: ignore[valid-type]
