@@ -70,16 +70,16 @@ def _chosen(options: FeedbackOptions) -> Callable[[Database, FeedbackOptions], s
         raise DefinitionError("feedback", found=f"found {' and '.join(asked)}", do="use one of them at a time")
     if options.run is not None and options.dataset is not None:
         raise DefinitionError("feedback", found="found a run and --dataset", do="give one of them")
+    if options.is_said and options.key is None:
+        do = "name what is said of it, such as --key helpful"
+        raise DefinitionError("feedback", found="--key is missing", do=do)
     return next(iter(asked.values()), _list)
 
 
 def _add(database: Database, options: FeedbackOptions) -> str:
-    if options.key is None:
-        do = "name what is said of it, such as --key helpful"
-        raise DefinitionError("feedback", found="--key is missing", do=do)
     of_example = options.dataset is not None or options.example is not None
     said = Feedback(
-        key=options.key,
+        key=options.key or "",
         score=_score(options.score),
         comment=options.comment or "",
         source=options.source or "",

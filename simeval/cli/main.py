@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from simeval.cli import CONTEXT
-from simeval.cli.usage import Misused, understood
+from simeval.cli.usage import WRITTEN, Misused, understood
 from simeval.core.version import __version__
 
 SUMMARIES = {  # the first sentence of each command's help; a test compares them
@@ -55,11 +55,14 @@ class Commands(click.Group):
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """Read the options of simeval itself. Raises Misused."""
-        return understood(partial(super().make_context, info_name, args, parent, **extra))
+        written = [*args]
+        context = understood(partial(super().make_context, info_name, args, parent, **extra), written)
+        context.meta[WRITTEN] = written
+        return context
 
     def invoke(self, ctx: click.Context) -> Any:
         """Read the rest of the command line, and do what it asks for. Raises Misused."""
-        return understood(partial(super().invoke, ctx), ctx)
+        return understood(partial(super().invoke, ctx), ctx.meta[WRITTEN], ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names of the commands."""

@@ -233,11 +233,11 @@ def store_option(help: str) -> Callable[[F], F]:
 
 def overrides(context: click.Context) -> dict[str, Any]:
     """Return the settings that were written, as the settings have them. Raises DefinitionError."""
-    written = _written(context)
-    for name, value in written.items():
-        if name in _SETTINGS and name not in _READ and isinstance(value, (int, float, str)):
+    found = {name: _READ[name](value) if name in _READ else value for name, value in _written(context).items()}
+    for name, value in found.items():
+        if name in _SETTINGS and isinstance(value, (int, float, str)):
             _check(_SETTINGS[name], value)
-    return {name: _READ[name](value) if name in _READ else value for name, value in written.items()}
+    return found
 
 
 def _check(setting: "Field[Any]", value: object) -> None:

@@ -1,13 +1,13 @@
 """What is said of a command line that cannot be understood: one sentence, as of any other mistake."""
 
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any, TypeVar
 
 import click
 
 T = TypeVar("T")
+WRITTEN = "simeval.written"  # where the context of the command line keeps its arguments
 ELSEWHERE: Mapping[str, str] = {  # what other tools call options, by what they are called here
     **dict.fromkeys(("k", "m", "filter", "tag", "tags", "scenario", "filter-pattern"), "--only"),
     **dict.fromkeys(("n", "trials", "repeat", "epochs", "sample-size"), "--samples"),
@@ -31,8 +31,8 @@ class Misused(click.ClickException):
         click.echo(f"simeval: {self.message}", err=True)
 
 
-def understood(work: Callable[[], T], context: click.Context | None = None) -> T:
-    """Return what reads the rest of a command line, where it was read so far as its `context` says.
+def understood(work: Callable[[], T], written: Sequence[str], context: click.Context | None = None) -> T:
+    """Return what reads the rest of a command line, which was `written` so and read so far as its `context` says.
 
     Raises Misused, which says what is wrong in it and what to do.
     """
@@ -41,10 +41,10 @@ def understood(work: Callable[[], T], context: click.Context | None = None) -> T
     except click.UsageError as error:
         if isinstance(error, _HELP):
             raise
-        raise Misused(_told(error, (context and context.invoked_subcommand) or "")) from error
+        raise Misused(_told(error, written, (context and context.invoked_subcommand) or "")) from error
 
 
-def _told(error: click.UsageError, command: str) -> str:
+def _told(error: click.UsageError, arguments: Sequence[str], command: str) -> str:
     from simeval.core.validation import closest
 
     path = error.ctx.command_path.split()[1:] if error.ctx else [command] if command else []
@@ -53,7 +53,7 @@ def _told(error: click.UsageError, command: str) -> str:
     if isinstance(error, click.NoSuchOption):
         named = error.ctx.command.get_params(error.ctx) if error.ctx else []
         flags = [each for option in named for each in option.opts if each.startswith("--")]
-        written = _as_written(error.option_name)
+        written = _as_written(error.option_name, arguments)
         meant = _meant(written.lstrip("-"), flags) or closest(f"--{written.lstrip('-')}", flags)
         return f"{where}there is no option {written!r}; {meant or see + '.'}"
     if isinstance(error, click.MissingParameter):
@@ -70,10 +70,10 @@ def _told(error: click.UsageError, command: str) -> str:
     return f"{where}{said[:1].lower()}{said[1:].rstrip('.')}; {f'did you mean {meant}' if meant else see + '.'}"
 
 
-def _as_written(flag: str) -> str:
+def _as_written(flag: str, arguments: Sequence[str]) -> str:
     """Return an option as it was written, where click read its letters as options of their own."""
     alone = re.compile(rf"-\w*{re.escape(flag[1:])}\w+") if len(flag) == 2 else None
-    return next((each for each in sys.argv[1:] if alone and alone.fullmatch(each)), flag)
+    return next((each for each in arguments if alone and alone.fullmatch(each)), flag)
 
 
 def _meant(word: str, flags: Sequence[str]) -> str:

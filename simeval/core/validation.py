@@ -66,7 +66,7 @@ def require_share(share: object, where: str, *, optional: bool = False, such_as:
     if isinstance(share, str):
         do = f"use a number, such as {such_as or 0.9:g}"
     elif percent := of_percent(share):
-        do = f"use a share strictly between 0 and 1, such as {percent:g}"
+        do = f"use a {'share' if such_as is None else 'number'} strictly between 0 and 1, such as {percent:g}"
     elif such_as is not None:
         do = f"use a number strictly between 0 and 1, such as {such_as:g}"
     require(usable or (optional and share is None), where, found=share, do=do)

@@ -311,7 +311,7 @@ def _scenarios_of(found: object, app_handler: object) -> list[ScenarioTest]:
     if len(scenarios) == len(several):
         return scenarios
     others = app_handler if isinstance(app_handler, (list, tuple)) else [app_handler]
-    if callable(found) or any(isinstance(each, ScenarioTest) for each in others):
+    if any(isinstance(each, ScenarioTest) for each in others):
         raise DefinitionError("evaluate", found="the app stands before the scenarios", do="give the scenarios first")
     [other, *_] = [each for each in several if not isinstance(each, ScenarioTest)]
     do = "give ScenarioTests; simeval.suites.load_suite(PATH) reads a file of them"

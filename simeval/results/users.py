@@ -18,7 +18,7 @@ ENDINGS: Mapping[Ending, str] = {  # how one conversation ended
     "goal_satisfied": "the user reached the goal",
     "gave_up": "the user gave up",
     "handed_off": "the user was handed over",
-    "turn_limit": "no turn was left",
+    "turn_limit": "the turns ran out",
     "app_error": "the app failed",
     "model_error": "a model failed",
     "world_error": "the world failed",
@@ -28,7 +28,7 @@ ENDINGS: Mapping[Ending, str] = {  # how one conversation ended
     "recorded": "it is a recording",
     "cut": "the run was cut off",
     "user": "the user left",
-    "max_turns": "no turn was left",
+    "max_turns": "the turns ran out",
 }
 _OF_USERS = tuple(HOW_THEY_ENDED)
 MOST_SCENARIOS = 20  # whose faults are named in print

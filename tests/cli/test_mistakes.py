@@ -1,7 +1,9 @@
 """What a new user gets wrong, and the exact words that come of it: short, plain, what was found and what to do."""
 
 import json
+import textwrap
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any, cast
@@ -62,8 +64,7 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a share is a percentage": (
         lambda: SuccessRateEvaluator(min_proportion=90),
-        "SuccessRateEvaluator.min_proportion: found 90; use a share strictly between 0 and 1 (no number of trials can "
-        "prove 0% or 100%).",
+        "SuccessRateEvaluator.min_proportion: found 90; use a share strictly between 0 and 1, such as 0.9.",
     ),
     "the handler takes three arguments": (
         evaluated(FIRST, handler=lambda message, state, more: "hello"),
@@ -93,6 +94,35 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
         evaluated(FIRST, handler="http://127.0.0.1:9/chat"),
         "app 'http://127.0.0.1:9/chat': in Python a text is the name of a model; give the app itself, such as "
         "HttpApp(url='http://...').",
+    ),
+    "the state stands before the message": (
+        evaluated(FIRST, handler=lambda state, message: "hello"),
+        "app handler: found the signature (state, message); put the message first: (message, state).",
+    ),
+    "the app is a module": (
+        evaluated(FIRST, handler=textwrap),
+        "app handler: found the module textwrap; give a function of it, such as textwrap.handle.",
+    ),
+    "the app stands before the scenarios": (
+        lambda: Engine(store=None).evaluate_sync(cast("Any", str), cast("Any", FIRST)),
+        "evaluate: the app stands before the scenarios; give the scenarios first.",
+    ),
+    "a setting is given with the scenarios": (
+        lambda: Engine(store=None).evaluate_sync([FIRST], str, **cast("Any", {"samples": 5})),
+        "evaluate: found the argument 'samples'; give it to the engine: Engine(sample_size=...).",
+    ),
+    "a list of scenarios is in a list": (
+        lambda: Engine(store=None).evaluate_sync(cast("Any", [[FIRST]]), str),
+        "evaluate: found a list of scenarios in a list; give ScenarioTests; simeval.suites.load_suite(PATH) reads a "
+        "file of them.",
+    ),
+    "a setting has the name of its option": (
+        lambda: Engine(**cast("Any", {"alpha": 0.05})),
+        "settings: there is no setting 'alpha'; did you mean 'significance_level'?",
+    ),
+    "two expectations have one label": (
+        lambda: replace(FIRST, then=[replace(CHECK, label="tone"), replace(CHECK, label="tone")]),
+        "ScenarioTest 'First': then: there are two expectations with the label 'tone'; give each its own label.",
     ),
     "the dataset is a list": (
         lambda: Engine(store=None).experiment_sync(cast("Any", [{"input": "hi"}]), str),

@@ -18,14 +18,14 @@ QUIET: dict[str, tuple[str, tuple[str, ...], str]] = {
     "a rating is asked of a metric": (
         SCORED,
         RUN,
-        "suite.yaml, line 6, field scenarios.0.then: Expectation.evaluator: SuccessRateEvaluator: it is for a judge's "
+        "suite.yaml, line 7, field scenarios.0.then.evaluator: it is for a judge's "
         "ratings from 1 to 10, and response_latency is a metric; use proportion, quantile or mean.",
     ),
     "a share of ratings has no threshold": (
         SUITE.replace("success_rate", "proportion"),
         RUN,
-        "suite.yaml, line 6, field scenarios.0.then: Expectation.evaluator: ProportionEvaluator: every score from 1 to "
-        "10 meets it; put the bar between 1 and 10: a judge rates from 1 to 10.",
+        "suite.yaml, line 7, field scenarios.0.then.evaluator: every score from 1 to 10 meets it; use success_rate, or "
+        "a threshold between 1 and 10: a judge rates from 1 to 10.",
     ),
     "a title is a word that YAML takes for true": (
         SUITE.replace("First", "yes"),
@@ -78,7 +78,7 @@ QUIET: dict[str, tuple[str, tuple[str, ...], str]] = {
         RUN,
         "suite.yaml, line 4, field scenarios.0.wen: there is no field 'wen'; did you mean 'when'?\n"
         "suite.yaml, line 13, field scenarios.1.then.evaluator.min_proportion: found 90.0; use a "
-        "share strictly between 0 and 1 (no number of trials can prove 0% or 100%).",
+        "share strictly between 0 and 1, such as 0.9.",
     ),
     "no app is named": (
         SUITE,
@@ -202,7 +202,7 @@ QUIET: dict[str, tuple[str, tuple[str, ...], str]] = {
     "the share of a plan is a percentage": (
         SUITE,
         ("plan", "--bar", "90", "--rate", "97"),
-        "plan: bar: found 90.0; use a share strictly between 0 and 1 (no number of trials can prove 0% or 100%).",
+        "--bar: found 90.0; use a share strictly between 0 and 1, such as 0.9.",
     ),
     "a persona is not there": (
         SUITE,
@@ -304,7 +304,7 @@ QUIET: dict[str, tuple[str, tuple[str, ...], str]] = {
     "a bar is a percentage": (
         SUITE,
         ("score", "log.jsonl", "--scorers", "turn_count", "--share", "turn_count=90", "--store", "none"),
-        "--share: found 90.0; use a share strictly between 0 and 1 (no number of trials can prove 0% or 100%).",
+        "--share: found 90.0; use a share strictly between 0 and 1, such as 0.9.",
     ),
     "a bar is missing": (
         SUITE,
@@ -336,9 +336,8 @@ QUIET: dict[str, tuple[str, tuple[str, ...], str]] = {
     "a mean of ratings has the bounds of a share": (
         SUITE.replace("{type: success_rate, min_proportion: 0.9}", "{type: mean, at_least: 0.9}"),
         RUN,
-        "suite.yaml, line 6, field scenarios.0.then: Expectation.evaluator: MeanEvaluator: its bounds are 0 to 1, and "
-        "the scores lie between 1 and 10; a judge rates from 1 to 10: add bounds: [1, 10] and a bar between them, or "
-        "use rating_average.",
+        "suite.yaml, line 7, field scenarios.0.then.evaluator: its bounds are 0 to 1, and the scores lie between 1 and "
+        "10; a judge rates from 1 to 10: add bounds: [1, 10] and a bar between them, or use rating_average.",
     ),
     "a scorer has nothing to look for": (
         SCORED.replace("response_latency", "contains").replace("success_rate", "proportion"),
@@ -358,5 +357,38 @@ QUIET: dict[str, tuple[str, tuple[str, ...], str]] = {
         RUN,
         "suite.yaml, line 1, field settings.judge_model: there is no field 'judge_model' here; put it at the top of "
         "the file.",
+    ),
+    "a number has a comma": (
+        SUITE.replace("0.9}", "0,9}"),
+        RUN,
+        "suite.yaml, line 7: this is not YAML (a comma ends a value, so 9 is a field of its own); write numbers with a "
+        "point, such as 0.9.",
+    ),
+    "an expectation is a text": (
+        SUITE.partition("  then:")[0] + "  then: It answers\n",
+        RUN,
+        "suite.yaml, line 5, field scenarios.0.then: found the text 'It answers'; give a mapping: {expected_behavior: "
+        "TEXT, evaluator: {type: success_rate, min_proportion: 0.9}}.",
+    ),
+    "the function of the app is misspelt in the suite": (
+        f"app: json:dmps\n{SUITE}",
+        ("run", "suite.yaml", "--store", "none"),
+        "suite.yaml, line 1, field app: 'json:dmps': json has no 'dmps'; did you mean 'dumps'?",
+    ),
+    "the judge is misspelt in the suite": (
+        f"judge_model: offline/jugde\n{SUITE}",
+        RUN,
+        "suite.yaml, line 1, field judge_model: model 'offline/jugde': there is no embedded model of this name; did "
+        "you mean 'offline/judge'?",
+    ),
+    "a gate is misspelt": (
+        f"settings: {{gate: passs}}\n{SUITE}",
+        RUN,
+        "suite.yaml, line 1, field settings.gate: found 'passs'; use pass or not_fail.",
+    ),
+    "a setting has the name of another tool": (
+        f"settings: {{budget: 3}}\n{SUITE}",
+        RUN,
+        "suite.yaml, line 1, field settings.budget: there is no field 'budget' here; did you mean 'max_cost_usd'?",
     ),
 }

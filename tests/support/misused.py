@@ -76,4 +76,41 @@ MISUSED: dict[str, tuple[tuple[str, ...], str]] = {
         (*RUN, "--judge-model", "oflline/judge"),
         "model 'oflline/judge': LiteLLM knows no provider of this name; did you mean 'offline/judge'?",
     ),
+    "the letters of an option have one dash": (
+        (*RUN, "-verbose"),
+        "run: there is no option '-verbose'; did you mean '--verbose'?",
+    ),
+    "an option has the name of another tool": (
+        (*RUN, "--tag", "smoke"),
+        "run: there is no option '--tag'; did you mean '--only'?",
+    ),
+    "quiet and verbose are wanted": (
+        (*RUN, "-q", "-v"),
+        "--verbose: there is --quiet, too; leave one of them out.",
+    ),
+    "an executor is none of those there are": (
+        (*RUN, "--executor", "kubernetes"),
+        "--executor: found 'kubernetes'; use local, workers or ray.",
+    ),
+    "the rate of a plan is a percentage": (
+        ("plan", "--bar", "0.9", "--rate", "97"),
+        "--rate: found 97.0; use a share above 0, up to 1, such as 0.97.",
+    ),
+    "what attacks may succeed is a number": (
+        ("attack", "mistaken_app:handle", "--at-most", "5"),
+        "--at-most: found 5.0; use a share strictly between 0 and 1, such as 0.05.",
+    ),
+    "a store is a table": (
+        (*RUN[:-1], "runs.csv"),
+        "--store: found 'runs.csv'; name a SQLite file, such as runs.db, a .jsonl file or a PostgreSQL URL.",
+    ),
+    "feedback has no key": (
+        ("feedback", "last", "--score", "yes"),
+        "feedback: --key is missing; name what is said of it, such as --key helpful.",
+    ),
+    "the suite and the app change places": (
+        ("run", "mistaken_app:handle", "--app", "suite.yaml"),
+        "suite 'mistaken_app:handle': this is a function with parameters, as an app is; name the suite, and the app by "
+        "its option: simeval run SUITE --app mistaken_app:handle.",
+    ),
 }
