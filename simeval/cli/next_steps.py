@@ -22,10 +22,6 @@ OPEN = (
 ATTACK = "attack"  # the command
 MOST_CHOSEN = 3  # scenarios that a command names
 SHARES = (0.0, 1.0)
-OF_A_TRY = frozenset(  # options that `run` and `try` have, all with a value
-    {"--app", "--only", "--judge-model", "--user-model", "--seed", "--user-format", "--model-option", "--app-timeout"}
-    | {"--prompt", "--secret-pattern"}
-)
 
 
 def next_steps(
@@ -33,8 +29,8 @@ def next_steps(
 ) -> list[str]:
     """Return the lines of what may be done next: read what went wrong, take more trials; try an app that is mute."""
     steps = []
-    if is_mute:
-        steps.append(("hold one conversation, and see what the app does", clean(_trying())))
+    if is_mute and (trying := _trying()):
+        steps.append(("hold one conversation, and see what the app does", clean(trying)))
     elif is_kept(settings) and page.outcome != "pass" and any(map(_has_failed, page.scenarios)):
         command = shlex.join(["simeval", "show", page.run_id, "--failed", *store_flag(settings)])
         steps.append(("read the conversations that speak against the app", clean(command)))
@@ -48,10 +44,16 @@ def next_steps(
 
 
 def _trying() -> str:
-    """Return the command that tries the suite of this one, with its app and what else both commands take."""
+    """Return the command that tries the suite of this one, with what both commands take; nothing where it has none."""
+    from simeval.cli.first_steps import try_
+
     context = click.get_current_context(silent=True)
-    given = {} if context is None else context.params
-    return shlex.join(["simeval", "try", str(given.get("suite") or "SUITE"), *_written(OF_A_TRY)])
+    suite = None if context is None else context.params.get("suite")
+    if context is None or suite is None:
+        return ""
+    options = try_.get_params(context)
+    flags = [flag for each in options if isinstance(each, click.Option) and not each.is_flag for flag in each.opts]
+    return shlex.join(["simeval", "try", str(suite), *_written(flags)])
 
 
 def _written(flags: Collection[str]) -> Iterator[str]:

@@ -38,6 +38,7 @@ from simeval.core.settings import DEFAULTS, MARGIN, Settings
 from simeval.core.terminal import Color, one_line, terminal_of
 from simeval.core.trial import Outcome
 from simeval.core.version import __version__
+from simeval.engine.actors.app import Handler
 from simeval.engine.engine import Engine
 from simeval.errors import DefinitionError, SimevalError
 from simeval.models.registry import redactor_of
@@ -48,7 +49,7 @@ from simeval.results.screen.report import run_text, told_of
 from simeval.results.shown import page_of
 from simeval.results.suite import SuiteResult
 from simeval.suites.apps.named import app_of
-from simeval.suites.cast import Cast
+from simeval.suites.cast import MODELS, Cast
 from simeval.suites.files import Line, Suite, load_suite
 from simeval.suites.project import read_project
 
@@ -132,6 +133,15 @@ def read_suite(
     return loaded, given.over(loaded.cast).over(project.cast)
 
 
+def handler_of(cast: Cast) -> ExampleHandler:
+    """Return the app of a cast. Raises DefinitionError for what can be none, with the place where it is named."""
+    with cast.placed("app"):
+        app = app_of(cast.app)
+        if callable(app):
+            Handler.of(app)
+    return app
+
+
 def show_log(level: str, form: Any, *, detailed: bool = False) -> list[str]:
     """Show the log on standard error; return the list that warnings go to."""
     # LiteLLM prepares a call in a thread; an interrupted one is never awaited there, which is nobody's concern.
@@ -179,21 +189,21 @@ def run_suite(
         clean = _cleaner(settings)
         with redirect_stdout(sys.stderr) if json_path == "-" else nullcontext():
             loaded, cast = read_suite(suite, Cast(app, judge_model, user_model), only_named, samples)
-            with cast.placed():
-                handler = app_of(cast.app)
-                reports = replace(reports, lines=loaded.lines)
-                settings = loaded.settings.overridden(overrides(context)).overridden(_on_ray(context, address, actors))
-                files = (suite if isinstance(suite, str) else None, baseline, against, plan_from, settings.store)
-                reports.require_writable(read=files)
-                loaded = _not_passed(loaded, settings) if rerun else loaded
-                loaded = _planned(loaded, plan_from, samples, settings) if plan_from else loaded
-                if against is not None:
-                    loaded, settings = _against(against, loaded, settings, margin, baseline)
-                held_against = _baseline(baseline, margin, settings) if against is None else None
-                if held_against is not None:
-                    settings = held_against.settled(settings)
-                    held_against.check(loaded, settings)
-                    reports = replace(reports, baseline=held_against)
+            handler = handler_of(cast)
+            reports = replace(reports, lines=loaded.lines)
+            settings = loaded.settings.overridden(overrides(context)).overridden(_on_ray(context, address, actors))
+            files = (suite if isinstance(suite, str) else None, baseline, against, plan_from, settings.store)
+            reports.require_writable(read=files)
+            loaded = _not_passed(loaded, settings) if rerun else loaded
+            loaded = _planned(loaded, plan_from, samples, settings) if plan_from else loaded
+            if against is not None:
+                loaded, settings = _against(against, loaded, settings, margin, baseline)
+            held_against = _baseline(baseline, margin, settings) if against is None else None
+            if held_against is not None:
+                settings = held_against.settled(settings)
+                held_against.check(loaded, settings)
+                reports = replace(reports, baseline=held_against)
+            with cast.placed(*MODELS):
                 engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
                 result = anyio.run(_evaluate, engine, loaded, handler)
         result, head = reports.write(result, settings)

@@ -92,7 +92,6 @@ def _with_room(columns: dict[str, list[str]], room: int | None) -> tuple[dict[st
 
     Where there is no room for the least of them, all are returned: each run is a list of its cells then.
     """
-    kept = dict(columns)
     for gone in range(len(LEFT_OUT_FIRST) + 1):
         names = LEFT_OUT_FIRST[:gone]
         kept = {name: cells for name, cells in columns.items() if name not in names}

@@ -17,7 +17,7 @@ from simeval.core.app_handler import ExampleHandler
 from simeval.engine.engine import Engine
 from simeval.results.selection import Selection
 from simeval.suites.apps.named import app_of
-from simeval.suites.cast import Cast
+from simeval.suites.cast import MODELS, Cast
 from simeval.suites.files import Suite
 
 FOUND, CANNOT_TELL = 0, 1
@@ -47,7 +47,7 @@ def _select(
         handlers = [app_of(each) for each in apps]
         settings = loaded.settings.overridden(overrides(context))
         require_writable(json_path, read=(suite, settings.store))
-        with cast.placed():
+        with cast.placed(*MODELS):
             engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
             found = anyio.run(_found, engine, loaded, handlers)
     show(str(found), json_path)

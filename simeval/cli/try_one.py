@@ -9,7 +9,7 @@ import click
 
 from simeval.cli.options import overrides
 from simeval.cli.output import NOT_COMPLETED, status_of
-from simeval.cli.run import read_suite
+from simeval.cli.run import handler_of, read_suite
 from simeval.cli.signals import ending_on_signals
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.conversation import Message
@@ -21,8 +21,7 @@ from simeval.engine.engine import Engine
 from simeval.results.screen.conversations import judged_lines
 from simeval.results.shown import page_of
 from simeval.results.suite import SuiteResult
-from simeval.suites.apps.named import app_of
-from simeval.suites.cast import Cast
+from simeval.suites.cast import MODELS, Cast
 from simeval.suites.scenario import ScenarioTest
 
 PLAIN_RUN: dict[str, Any] = {
@@ -52,9 +51,10 @@ def try_suite(
         loaded, cast = read_suite(suite, Cast(app, judge_model, user_model), only_named, 1)
         [scenario, *_] = loaded
         settings = loaded.settings.overridden({**overrides(context), **PLAIN_RUN})
-        with cast.placed():
+        handler = handler_of(cast)
+        with cast.placed(*MODELS):
             engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
-            result = anyio.run(_talk, engine, scenario, app_of(cast.app), terminal_of(sys.stdout, color))
+            result = anyio.run(_talk, engine, scenario, handler, terminal_of(sys.stdout, color))
         return 0 if _is_held(result) else NOT_COMPLETED
 
     return status_of(work)

@@ -8,12 +8,11 @@ import click
 
 from simeval.cli.options import overrides
 from simeval.cli.output import status_of
-from simeval.cli.run import read_suite, show_log
+from simeval.cli.run import handler_of, read_suite, show_log
 from simeval.cli.signals import ending_on_signals
 from simeval.core.app_handler import ExampleHandler
 from simeval.engine.engine import Engine
-from simeval.suites.apps.named import app_of
-from simeval.suites.cast import Cast
+from simeval.suites.cast import MODELS, Cast
 from simeval.suites.files import Suite
 
 
@@ -39,8 +38,8 @@ def work(
         settings = loaded.settings.overridden(
             {**overrides(context), "executor": "workers", "shard": None, "resume": None}
         )
-        with cast.placed():
-            handler = app_of(cast.app)
+        handler = handler_of(cast)
+        with cast.placed(*MODELS):
             engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
             anyio.run(_work, engine, loaded, handler, lease, idle)
 

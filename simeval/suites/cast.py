@@ -9,7 +9,8 @@ from simeval.errors import DefinitionError
 from simeval.suites.apps.http_app import HttpApp
 from simeval.suites.apps.socket_app import SocketApp
 
-ROLES = ("app", "judge_model", "user_model")
+MODELS = ("judge_model", "user_model")
+ROLES = ("app", *MODELS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +39,21 @@ class Cast:
         return replace(self, **found, places={**self.places, **places})
 
     @contextmanager
-    def placed(self) -> Iterator[None]:
-        """Let an error about one of them say where that one stands."""
+    def placed(self, *roles: str) -> Iterator[None]:
+        """Let an error about one of these roles say where that one stands."""
         try:
             yield
         except DefinitionError as error:
-            if (place := self._place_of(error.where)) is None:
+            place = next((self.places.get(role) for role in roles if self._is_about(role, error.where)), None)
+            if place is None:
                 raise
-            where = f"{place}: {error.where.removeprefix('app ')}"
+            named = error.where.removeprefix("app ").removeprefix("handler")
+            where = f"{place}: {named}" if named else place
             raise DefinitionError(where, found=error.found, do=error.do) from error
 
-    def _place_of(self, what: str) -> str | None:
-        """Return where the role stands that an error names as `what`: "app 'shop:handle'", "model 'openai/gpt'"."""
-        if what.startswith("app "):
-            return self.places.get("app")
-        names = {"judge_model": self.judge_model, "user_model": [self.user_model]}
-        return next((self.places.get(role) for role, named in names.items() if what in map(_model, named)), None)
-
-
-def _model(name: str | None) -> str:
-    return f"model {name!r}"
+    def _is_about(self, role: str, what: str) -> bool:
+        """Return whether an error names a role as `what`: "app 'shop:handle'", "app handler", "model 'openai/gpt'"."""
+        if role == "app":
+            return what.startswith("app ")
+        named = self.judge_model if role == "judge_model" else [self.user_model]
+        return what in [f"model {name!r}" for name in named]

@@ -19,7 +19,7 @@ from simeval.results.screen.page import shown_verdict
 from simeval.results.suite import SuiteResult
 from simeval.results.text import counted_of
 from simeval.suites.apps.named import app_of
-from simeval.suites.cast import Cast
+from simeval.suites.cast import MODELS, ROLES, Cast
 from simeval.suites.files import Suite, load_suite
 from simeval.suites.project import Project, read_project
 from simeval.suites.scenario import ScenarioTest
@@ -45,10 +45,11 @@ class VerdictReport:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What one test asks for."""
+    """What one test asks for; its app is the one of the cast, or another."""
 
     suite: Suite
     app: object
+    is_cast: bool
     cast: Cast
     settings: Settings
 
@@ -128,7 +129,8 @@ class MarkedTests:
     async def _evaluate_one(self, item: pytest.Item) -> None:
         try:
             asked = self._asked(item)
-            with asked.cast.placed():
+            roles = ROLES if asked.is_cast else MODELS
+            with asked.cast.placed(*roles):
                 engine = self._engine(asked.cast, asked.settings)
                 self._found[item.nodeid] = await engine.evaluate(asked.suite, app_of(asked.app))
         except SimevalError as error:
@@ -146,13 +148,12 @@ class MarkedTests:
         _require(all(suite.settings == settings for suite in suites), "suite files with different settings")
         cast = suites[0].cast.over(self.project.cast)
         app = marker.kwargs.get("app", cast.app)
-        if "app" in marker.kwargs:
-            cast = replace(cast, places={name: at for name, at in cast.places.items() if name != "app"})
         _require(app is not None, "no app is given")
         scenarios = tuple(scenario for suite in suites for scenario in suite)
         return _Asked(
             Suite(scenarios).sized(self.samples),
             app,
+            "app" not in marker.kwargs,
             cast,
             self._settled(settings),
         )

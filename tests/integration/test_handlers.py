@@ -88,7 +88,8 @@ class TestHandlers:
         [
             (lambda state, message: "x", r"(message, state)"),
             (lambda state: "x", r"(message, state)"),
-            (lambda session, messages: "x", r"(messages, state)"),
+            (lambda session, message: "x", r"(message, state)"),
+            (lambda state, messages: "x", r"(messages, state)"),
         ],
     )
     async def test_a_state_before_the_message_is_refused(self, handler: Any, do: str) -> None:
