@@ -92,6 +92,10 @@ class SuiteFileError(DefinitionError):
         super().__init__(at, found=found, do=do)
         self.others: Sequence[SuiteFileError] = ()
 
+    def alone(self) -> "SuiteFileError":
+        """Return this mistake without the others of its file."""
+        return SuiteFileError(self.file, line=self.line, field=self.field, found=self.found, do=self.do)
+
     def with_others(self, others: "Sequence[SuiteFileError]") -> "SuiteFileError":
         """Return this mistake as the first of several in one file: its text has them all, each on a line."""
         self.others = others

@@ -166,7 +166,7 @@ async def _look_at(name: str, role: ModelRole, settings: Settings, *, is_called:
         if is_embedded(name):
             return "an embedded heuristic, which needs no key and no network"
         if not is_called:
-            return "its key is there; --call asks it something"
+            return "what it needs is there, as far as can be seen; --call asks it something"
         caller, clock = models.caller(model, Ledger(), role=role), perf_counter()
         said = await caller.text(ChatRequest(history=[{"role": "user", "content": HELLO}]))
         return f"it answered {said.strip()[:40]!r} in {perf_counter() - clock:.1f} s"

@@ -45,13 +45,13 @@ def next_steps(
 
 def _trying() -> str:
     """Return the command that tries the suite of this one, with what both commands take; nothing where it has none."""
-    from simeval.cli.first_steps import try_
-
     context = click.get_current_context(silent=True)
     suite = None if context is None else context.params.get("suite")
-    if context is None or suite is None:
+    commands = context.find_root().command if context else None
+    if context is None or suite is None or not isinstance(commands, click.Group):
         return ""
-    options = try_.get_params(context)
+    command = commands.get_command(context, "try")
+    options = command.get_params(context) if command else []
     flags = [flag for each in options if isinstance(each, click.Option) and not each.is_flag for flag in each.opts]
     return shlex.join(["simeval", "try", str(suite), *_written(flags)])
 

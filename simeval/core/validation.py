@@ -10,10 +10,17 @@ WORDS: Mapping[str, bool] = {  # by which people say yes and no in files and on 
     **dict.fromkeys(("true", "yes", "pass"), True),
     **dict.fromkeys(("false", "no", "fail"), False),
 }
+PARTS = re.compile(r"[.:] ?")  # between the parts of what an error names, of which the last is an argument
+WORDS_READ = "YAML reads yes, no, on and off as true and false"
 ONE_OF = "use one of"  # a list of names follows
 MOST_LISTED = 16  # names that are told where none is likely to be meant
 MOST_ASKED = 3  # names that may have been meant
-LIKELY, AS_LIKELY, WORD_WEIGHT = 0.7, 0.05, 0.3  # chosen on some thirty slips: "json" is valid_json or json_match
+LIKELY, AS_LIKELY, WORD_WEIGHT, PART_WEIGHT = (
+    0.7,
+    0.05,
+    0.3,
+    0.8,
+)  # chosen on some thirty slips: "json" is valid_json or json_match
 LONGEST_FOUND = 200  # characters of a value that are shown
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 LARGEST_SAMPLE = 10_000  # trials of one scenario; boundaries of larger designs would take many seconds
@@ -144,6 +151,9 @@ def _alike(name: str, known: Sequence[str]) -> Sequence[tuple[float, str]]:
             likeness = 1.0  # two letters have changed places: in short words that is half of them
         elif _differ_by_one(name, each):
             likeness = max(likeness, LIKELY)
+        if len(words) == 1:
+            parts = [SequenceMatcher(None, name.casefold(), word).ratio() for word in _WORD.findall(each.casefold())]
+            likeness = max([likeness, *(PART_WEIGHT * part for part in parts)])
         shared = len(words & set(_WORD.findall(each.casefold()))) / max(len(words), 1)
         found.append((likeness + WORD_WEIGHT * shared, each))
     return sorted(found, key=lambda likeness: -likeness[0])

@@ -1,6 +1,5 @@
 """YAML files of definitions, read strictly; a mistake in one is reported with file, line and field."""
 
-import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from simeval.core.validation import ONE_OF, UnknownField, plain
+from simeval.core.validation import ONE_OF, PARTS, WORDS_READ, UnknownField, plain
 from simeval.errors import DefinitionError, SuiteFileError
 
 if TYPE_CHECKING:
@@ -27,10 +26,8 @@ _PROBLEMS = {
     "written twice": "leave one of the two out",
     "a comma ends a value": "write numbers with a point, such as 0.9",
 }
-_WORDS = "YAML reads yes, no, on and off as true and false: put such a word in quotes"
+_WORDS = f"{WORDS_READ}: put such a word in quotes"
 _LISTED = f"{ONE_OF} those listed above"
-
-_NAME = re.compile(r"[.:] ?")  # between the parts of what an error names, of which the last is an argument
 
 
 class _Loader(yaml.SafeLoader):
@@ -104,7 +101,13 @@ def located(path: Path, node: yaml.Node | None, *errors: "ValidationError", skip
     for each in deepest.values():
         made = _located(path, node, each, skip)
         mistakes.setdefault(str(made), made)
-    first, *others = _listed_once(sorted(mistakes.values(), key=lambda each: each.line))
+    return all_of(mistakes.values())
+
+
+def all_of(found: Iterable[SuiteFileError]) -> SuiteFileError:
+    """Return mistakes, each perhaps with others, as one error: the first of the file, with the others in its order."""
+    each = [one for error in found for one in (error.alone(), *error.others)]
+    first, *others = _listed_once(sorted(each, key=lambda one: one.line))
     return first.with_others(others)
 
 
@@ -134,8 +137,8 @@ def _located(path: Path, node: yaml.Node | None, first: "ErrorDetails", skip: in
         do = cause.do
     elif first["type"] == "missing":
         place, found, do = (*place, last), "the field is missing", "add it"
-    elif first["type"] == "string_type" and isinstance(first["input"], bool):
-        do = _WORDS
+    elif isinstance(first["input"], bool):
+        do = _WORDS if first["type"] == "string_type" else f"{do}: {WORDS_READ}"
     line = (_line_of_name if isinstance(cause, UnknownField) else line_at)(node, place)
     return SuiteFileError(str(path), line=line, field=".".join(map(str, place)), found=found, do=do)
 
@@ -156,7 +159,7 @@ def _refined(
     node: yaml.Node | None, place: tuple[int | str, ...], last: int | str, cause: DefinitionError
 ) -> tuple[tuple[int | str, ...], str]:
     """Return the place of what an error names, where it is a field of the mapping there, and what was found."""
-    names = _NAME.split(cause.where)
+    names = PARTS.split(cause.where)
     if names[-1] in ("", *place[-1:]):
         return place, cause.found
     if names[-1] == last:

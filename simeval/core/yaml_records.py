@@ -25,7 +25,7 @@ from pydantic_core import InitErrorDetails
 from typing_extensions import TypedDict
 
 from simeval.core.setting_field import choices
-from simeval.core.validation import UnknownField, nearest
+from simeval.core.validation import PARTS, WORDS_READ, UnknownField, nearest
 from simeval.errors import DefinitionError
 
 NO_CONFIG = ConfigDict()
@@ -160,13 +160,15 @@ class Forms:
             required=[each.name for each in arguments if each.default is each.empty],
             config=config,
         )
-        return Annotated[written, AfterValidator(partial(_made, kind))]
+        return Annotated[written, AfterValidator(partial(_made, kind)), WrapValidator(_with_all_mistakes)]
 
     def of(self, hint: Any) -> Form | None:
         """Return the form of a type; None where no file can hold it. A number is whole where the type is int."""
         origin, inner = get_origin(hint), get_args(hint)
         if hint is int:
             return StrictInt
+        if hint is float:
+            return Annotated[float, BeforeValidator(_no_word)]
         if hint in (str, float, bool, NoneType, Any) or origin in (Literal, Annotated):
             return hint
         if origin in (Union, UnionType):
@@ -204,6 +206,49 @@ def _hints(kind: Callable[..., Any]) -> Mapping[str, Any]:
         return {each.name: each.annotation for each in inspect.signature(kind).parameters.values()}
 
 
+def _with_all_mistakes(found: Any, validate: Callable[[Any], Any]) -> Any:
+    """Return what a mapping becomes. Raises ValidationError for all that is wrong in it.
+
+    What a class says of its arguments is one mistake at a time, and nothing where one has a wrong type: it is asked
+    again without those that are known to be wrong, and what it then says of others that were written is one more.
+    """
+    try:
+        return validate(found)
+    except ValidationError as error:
+        details, asked, wrong = _details_of(error, found), found, _blamed(error, found)
+        while wrong:
+            asked = {name: value for name, value in asked.items() if name not in wrong}
+            try:
+                validate(asked)
+            except ValidationError as further:
+                more, wrong = _details_of(further, asked), _blamed(further, asked)
+                details += [each for each in more if each["loc"][:1] and each["loc"][0] in wrong]
+            else:
+                break
+        raise ValidationError.from_exception_data("mapping", details) from error
+
+
+def _details_of(error: ValidationError, found: Any) -> list[InitErrorDetails]:
+    """Return the mistakes of an error; one that a class found has the name of its argument as its place."""
+    return [
+        InitErrorDetails(type=each["type"], loc=_place_of(each, found), input=each["input"], ctx=each.get("ctx", {}))
+        for each in error.errors()
+    ]
+
+
+def _blamed(error: ValidationError, found: Any) -> set[str]:
+    """Return the names of a mapping that an error is about."""
+    names = set(found) if isinstance(found, Mapping) else set()
+    return names & {str(name) for each in error.errors() for name in _place_of(each, found)[:1]}
+
+
+def _place_of(detail: Any, found: Any) -> tuple[int | str, ...]:
+    """Return the place of a mistake in a mapping; one that a class found is at its argument, if that is there."""
+    cause = detail.get("ctx", {}).get("error")
+    name = PARTS.split(cause.where)[-1] if isinstance(cause, DefinitionError) and not detail["loc"] else ""
+    return (name,) if isinstance(found, Mapping) and name in found else detail["loc"]
+
+
 def _made(kind: Callable[..., Any], found: Mapping[str, Any]) -> Any:
     try:
         return kind(**found)
@@ -211,6 +256,13 @@ def _made(kind: Callable[..., Any], found: Mapping[str, Any]) -> Any:
         raise DefinitionError(
             getattr(kind, "__name__", "record"), found=str(error), do="correct its arguments"
         ) from error
+
+
+def _no_word(found: Any) -> Any:
+    """Return what a number is made of. Raises DefinitionError for true and false, which pydantic takes for 1 and 0."""
+    if isinstance(found, bool):
+        raise DefinitionError(HERE, found=f"found {found}", do=f"use a number, such as 0.9: {WORDS_READ}")
+    return found
 
 
 def _one_of(found: object, few: Sequence[object]) -> object:

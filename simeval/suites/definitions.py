@@ -27,7 +27,7 @@ from simeval.core.registry import Registry
 from simeval.core.rubric_levels import placed_levels
 from simeval.core.setting_field import about_of, check
 from simeval.core.settings import Settings
-from simeval.core.validation import nearest, require_whole
+from simeval.core.validation import nearest, require_level, require_size, require_whole
 from simeval.core.yaml_records import HERE, Form, Forms, mapping, mistake, one_or_more
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
@@ -169,6 +169,17 @@ def _whole(found: int | None) -> int | None:
     return found
 
 
+def _checked(form: Form, check: Callable[[Any, str], None]) -> Form:
+    """Return the form of what may be nothing, and is checked where it stands, whatever else is wrong around it."""
+
+    def checked(found: Any) -> Any:
+        if found is not None:
+            check(found, HERE)
+        return found
+
+    return Annotated[form | None, AfterValidator(checked)]
+
+
 def _no_text(found: Any) -> Any:
     """Return what an expectation is made of. Raises DefinitionError for a text: nothing says how to prove it."""
     if isinstance(found, str):
@@ -257,6 +268,9 @@ _WORLD = Annotated[Any, PlainValidator(read_world)] | None
 _OF_SCENARIO: Mapping[str, Form] = {
     "then": one_or_more(Annotated[_EXPECTATION, BeforeValidator(_no_text), AfterValidator(_measurable)]),
     "world": _WORLD,
+    "sample_size": _checked(StrictInt, require_size),
+    "max_turns": _checked(StrictInt, require_whole),
+    "significance_level": _checked(FORMS.of(float), require_level),
     "script": list[_STEP],  # type: ignore[valid-type]
     "users": _USERS,
 }

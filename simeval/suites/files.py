@@ -9,7 +9,7 @@ from typing import Any, overload
 from pydantic import ValidationError
 
 from simeval.core.settings import DEFAULTS, Settings
-from simeval.core.yaml_files import line_at, located, mistake_at, read_yaml
+from simeval.core.yaml_files import all_of, line_at, located, mistake_at, read_yaml
 from simeval.errors import DefinitionError, SuiteFileError
 from simeval.suites.apps.remote_app import RemoteApp
 from simeval.suites.attacks.attack import STOP, attacks_in
@@ -148,9 +148,12 @@ def _read(path: Path) -> _File:
         made = _scenarios_in(file, usable=not errors)
     except ValidationError as error:
         errors.append(error)
+    skip = 1 if listed else 0
+    twins = _twins(path, node, wrapped, skip=skip)
     if errors:
-        raise located(path, node, *errors, skip=1 if listed else 0) from errors[0]
-    _refuse_twins(path, node, [each.title for each in made], skip=1 if listed else 0)
+        raise all_of([located(path, node, *errors, skip=skip), *twins]) from errors[0]
+    if twins:
+        raise all_of(twins)
     attacks = attacks_in(file)
     roles = {name: file[name] for name in ROLES if file.get(name)}
     brought, judge = {**_from_here(path.parent, file.get("settings", {})), **roles}, composite(file)
@@ -173,13 +176,18 @@ def _scenarios_in(file: Mapping[str, Any], *, usable: bool) -> Sequence[Scenario
     return SCENARIOS.validate_python({"scenarios": [_with(defaults, each) for each in found or ()]})["scenarios"]
 
 
-def _refuse_twins(path: Path, node: Any, titles: Sequence[str], *, skip: int) -> None:
-    """Raise SuiteFileError at a title that an earlier scenario of the file has: nobody could tell them apart."""
+def _twins(path: Path, node: Any, file: Any, *, skip: int) -> list[SuiteFileError]:
+    """Return a mistake for each title that an earlier scenario of the file has: nobody could tell them apart."""
+    scenarios = file.get("scenarios") if isinstance(file, Mapping) else None
+    listed = scenarios if isinstance(scenarios, list) else []
+    titles = [each.get("title") if isinstance(each, Mapping) else None for each in listed]
+    found = []
     for place, title in enumerate(titles):
-        if title in titles[:place]:
+        if isinstance(title, str) and title in titles[:place]:
             at = ("scenarios", place, "title")[skip:]
-            found = f"there is another scenario with the title {title!r}"
-            raise mistake_at(path, node, at, found=found, do="give each its own: results are told by titles")
+            there = f"there is another scenario with the title {title!r}"
+            found.append(mistake_at(path, node, at, found=there, do="give each its own: results are told by titles"))
+    return found
 
 
 def _from_here(folder: Path, settings: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,5 +1,6 @@
 """What a project sets for all of its suites: the table [tool.simeval] of the pyproject.toml in the current folder."""
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,13 +10,15 @@ from typing import Any
 from pydantic import ValidationError
 
 from simeval.core.settings import DEFAULTS, Settings
-from simeval.core.validation import plain
-from simeval.errors import DefinitionError
+from simeval.core.validation import closest, plain
+from simeval.core.yaml_files import all_of
+from simeval.errors import DefinitionError, SuiteFileError
 from simeval.suites.cast import ROLES, Cast
 from simeval.suites.definitions import PROJECT
 
 FILE = "pyproject.toml"
-TABLE = f"{FILE} [tool.simeval]"
+TOOL = "simeval"
+TABLE = f"{FILE} [tool.{TOOL}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +38,33 @@ def read_project(folder: Path, *, base: Settings = DEFAULTS) -> Project:
     if not path.is_file():
         return Project(base)
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {}).get("simeval", {})
+        text = path.read_text(encoding="utf-8")
+        tables = tomllib.loads(text).get("tool", {})
     except (OSError, ValueError) as error:
         raise DefinitionError(str(path), found=f"it cannot be read ({error})", do="correct it") from error
-    found = _checked(table)
-    cast = Cast.of(found, {name: f"{TABLE}: {name}" for name in ROLES})
-    return Project(base.overridden({name: found[name] for name in found if name not in ROLES}), cast)
+    for name in tables if TOOL not in tables else ():
+        if closest(name, [TOOL]):
+            found = f"there is a table [tool.{name}], and none for simeval"
+            raise DefinitionError(str(path), found=found, do=f"did you mean [tool.{TOOL}]?")
+    found_there = _checked(tables.get(TOOL, {}), text)
+    cast = Cast.of(found_there, {name: f"{TABLE}: {name}" for name in ROLES})
+    return Project(base.overridden({name: found_there[name] for name in found_there if name not in ROLES}), cast)
 
 
-def _checked(table: Mapping[str, Any]) -> Mapping[str, Any]:
+def _checked(table: Any, text: str) -> Mapping[str, Any]:
+    """Return what the table says. Raises SuiteFileError for all that is wrong in it."""
     try:
         return PROJECT.validate_python(table)
     except ValidationError as error:
-        first = error.errors()[0]
-        cause, name = first.get("ctx", {}).get("error"), ".".join(str(part) for part in first["loc"][:1])
-        found, do = f"found {first['input']!r:.80}", plain(first["type"], first["msg"])
-        if isinstance(cause, DefinitionError):
-            found, do = cause.found, cause.do
-        raise DefinitionError(f"{TABLE}: {name}" if name else TABLE, found=found, do=do) from error
+        raise all_of([_mistake(each, text) for each in error.errors()]) from error
+
+
+def _mistake(detail: Any, text: str) -> SuiteFileError:
+    cause, name = detail.get("ctx", {}).get("error"), ".".join(str(part) for part in detail["loc"][:1])
+    found, do = f"found {detail['input']!r:.80}", plain(detail["type"], detail["msg"])
+    if isinstance(cause, DefinitionError):
+        found, do = cause.found, cause.do
+    before, _, _ = text.partition(f"[tool.{TOOL}]")
+    there = re.compile(rf"^[ \t]*(?:tool\.{TOOL}\.)?[\"']?{re.escape(name)}\b", re.MULTILINE).search(text, len(before))
+    line = text.count("\n", 0, there.start() if there else len(before)) + 1
+    return SuiteFileError(FILE, line=line, field=f"tool.{TOOL}.{name}" if name else f"tool.{TOOL}", found=found, do=do)

@@ -55,7 +55,8 @@ def test_a_project_that_cannot_be_read_is_told(tmp_path: Path) -> None:
 
     assert done.returncode == 1
     assert (
-        "✗ project     pyproject.toml [tool.simeval]: sed: there is no field 'sed'; did you mean 'seed'?" in done.stdout
+        "✗ project     pyproject.toml, line 2, field tool.simeval.sed: there is no field 'sed'; did you mean 'seed'?"
+        in done.stdout
     )
 
 
@@ -66,7 +67,10 @@ def test_the_models_of_the_project_are_looked_at(tmp_path: Path) -> None:
 
     done = simeval(tmp_path, "doctor", OPENAI_API_KEY="sk-never-shown-anywhere", COLUMNS="1000")
 
-    assert "✓ judge       openai/gpt-5-nano: its key is there; --call asks it something" in done.stdout
+    assert (
+        "✓ judge       openai/gpt-5-nano: what it needs is there, as far as can be seen; --call asks it something"
+        in done.stdout
+    )
     assert "✓ store       file.jsonl: it is not there yet, and can be made" in done.stdout
     assert "OPENAI_API_KEY" in done.stdout
     assert "sk-never" not in done.stdout + done.stderr
@@ -84,7 +88,7 @@ async def test_a_model_is_asked_once_with_call_and_never_without(tmp_path: Path)
         called = await anyio.to_thread.run_sync(doctor, *at, "--call")
 
     assert (asked_before, len(server.bodies)) == (0, 1)
-    assert "its key is there" in silent
+    assert "what it needs is there" in silent
     assert "✓ judge       openai/gpt-5-nano: it answered 'hello' in " in called
 
 

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -12,20 +13,64 @@ OF_THE_USER = ("api_key", "api_base", "base_url", "extra_headers", "headers")  #
 _SECRETS = ("KEY", "TOKEN")
 
 
-def require_key(litellm: ModuleType, name: str, options: Mapping[str, Any]) -> None:
-    """Raise DefinitionError where a provider takes one key from the environment, and it is not there.
+# what LiteLLM asks nothing of, or of which it does not say that it is a key
+_OTHER_KEYS: Mapping[str, tuple[str, ...]] = {
+    "azure": ("AZURE_API_KEY",),
+    "azure_ai": ("AZURE_AI_API_KEY",),
+    "cloudflare": ("CLOUDFLARE_API_KEY",),
+    "cohere": ("COHERE_API_KEY",),
+    "cohere_chat": ("COHERE_API_KEY",),
+    "friendliai": ("FRIENDLI_TOKEN",),
+    "github": ("GITHUB_API_KEY",),
+    "predibase": ("PREDIBASE_API_KEY",),
+    "watsonx": ("WATSONX_API_KEY",),
+}
+_BEGINNINGS: Mapping[str, tuple[str, ...]] = {
+    "cohere": ("CO_",),
+    "cohere_chat": ("CO_", "COHERE_"),
+    "watsonx": ("WX_",),
+}
+_LIBRARIES: Mapping[str, tuple[str, str]] = {  # that LiteLLM needs for a provider: the module, and who installs it
+    "bedrock": ("boto3", "boto3"),
+    "sagemaker": ("boto3", "boto3"),
+    "sagemaker_chat": ("boto3", "boto3"),
+    "vertex_ai": ("google.auth", "google-auth requests"),
+    "vertex_ai_beta": ("google.auth", "google-auth requests"),
+}
 
-    Of providers that know their users in several ways (Azure, Bedrock, Vertex) nothing is asked.
+
+def require_key(litellm: ModuleType, name: str, options: Mapping[str, Any]) -> None:
+    """Raise DefinitionError where a provider's library is missing, or every key that it may take.
+
+    Of providers that know their users in several ways (Azure, Cohere, Watsonx) any of their variables in the
+    environment is enough. Nothing is asked of those who find a user without any (Bedrock, Vertex).
     """
+    provider = name.partition("/")[0]
+    _require_library(name, provider)
     if any(options.get(option) for option in OF_THE_USER):
         return
     missing: list[str] = litellm.validate_environment(model=name)["missing_keys"]
-    if not missing or not all(each.endswith(_KEY) for each in missing) or any(map(_is_given, missing)):
+    others = _OTHER_KEYS.get(provider)
+    if others is not None:
+        beginnings = (f"{provider.upper()}_", *_BEGINNINGS.get(provider, ()))
+        missing = [] if any(each.startswith(beginnings) and os.environ[each] for each in os.environ) else [*others]
+    if not missing or not all(each.endswith((_KEY, "_TOKEN")) for each in missing) or any(map(_is_given, missing)):
         return
-    provider = missing[0].removesuffix(_KEY).lower()
-    if getattr(litellm, "api_key", None) or getattr(litellm, f"{provider}_key", None):
+    known = missing[0].removesuffix(_KEY).lower()
+    if getattr(litellm, "api_key", None) or getattr(litellm, f"{known}_key", None):
         return
     raise key_missing(name, missing)
+
+
+def _require_library(name: str, provider: str) -> None:
+    module, installed_by = _LIBRARIES.get(provider, ("", ""))
+    try:
+        is_there = not module or find_spec(module) is not None
+    except ModuleNotFoundError:  # the package that it is in
+        is_there = False
+    if not is_there:
+        do = f"install it: pip install {installed_by}"
+        raise DefinitionError(f"model {name!r}", found=f"LiteLLM needs {module} for it, which is not installed", do=do)
 
 
 def key_missing(name: str, keys: Sequence[str]) -> DefinitionError:

@@ -64,6 +64,7 @@ _OPENAI = "openai/"
 _LIKE_OPENAI = (_OPENAI, "hosted_vllm/", "lm_studio/", "llamafile/")  # whose list of models is where OpenAI's is
 SCHEMA = "json_schema"  # the option; LiteLLM has none of this name
 _NO_KEY = re.compile(r"missing credentials|api_key client option must be set", re.IGNORECASE)
+_OBJECTS = re.compile(r" ssl:<[^>]*>| ssl:default| <[\w.]+ object at 0x\w+>")
 _PREFIXES = re.compile(r"^(?:(?:litellm\.)?\w+(?:Error|Exception): |\w+Exception - )+")
 
 
@@ -282,7 +283,7 @@ def _choice(response: Any) -> Mapping[str, Any]:
 def _first_line(text: str) -> str:
     """Return the first line of what LiteLLM says, without the names of its exceptions before it."""
     line = text.strip().splitlines()[0] if text.strip() else "no message"
-    return _PREFIXES.sub("", line).rstrip(". ")
+    return _OBJECTS.sub("", _PREFIXES.sub("", line)).rstrip(". ")
 
 
 def _meant(name: str) -> str:

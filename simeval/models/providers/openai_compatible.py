@@ -87,7 +87,11 @@ class CompatibleModel:
             raise DefinitionError(where, found=found, do="give an http or https URL")
 
     def check_key(self) -> None:
-        """Raise DefinitionError where the provider wants a key and there is none. Makes no call."""
+        """Raise DefinitionError where the provider wants a key and there is none, or no server is named at all."""
+        wanted = self.endpoint
+        if wanted is COMPATIBLE and not (wanted.given(self.options) or wanted.key_for(self.options)):
+            do = f"give its address: --model-option api_base=http://..., or set {wanted.bases[0]}"
+            raise DefinitionError(f"model {self.name!r}", found="no server is named", do=do)
         if self.endpoint.key_for(self.options) is None and not any(map(self.options.get, OF_THE_USER)):
             raise key_missing(self.name, self.endpoint.keys[:1])
 

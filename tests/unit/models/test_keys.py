@@ -3,7 +3,9 @@
 import pytest
 
 from simeval.errors import DefinitionError
+from simeval.models.providers import keys
 from simeval.models.providers.litellm_model import LiteLLMModel
+from simeval.models.providers.openai_compatible import CompatibleModel
 
 KEYS = (
     "OPENAI_API_KEY",
@@ -12,6 +14,8 @@ KEYS = (
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",
     "AZURE_API_KEY",
+    "COHERE_API_KEY",
+    "OPENAI_BASE_URL",
 )
 
 
@@ -44,8 +48,6 @@ def test_each_of_several_names_of_a_key_is_enough(monkeypatch: pytest.MonkeyPatc
     [
         ("openai/gpt-5-nano", {"api_key": "k"}),
         ("openai/gpt-5-nano", {"api_base": "http://localhost:1"}),
-        ("azure/gpt", {}),
-        ("bedrock/claude", {}),
         ("ollama/llama", {}),
     ],
 )
@@ -57,3 +59,38 @@ def test_a_token_stands_for_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "t")
 
     LiteLLMModel("anthropic/claude").check_key()
+
+
+@pytest.mark.parametrize(("name", "key"), [("azure/gpt", "AZURE_API_KEY"), ("cohere/command-r", "COHERE_API_KEY")])
+def test_of_several_ways_in_any_is_enough(name: str, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(DefinitionError, match=f"its key is missing: {key} is not set"):
+        LiteLLMModel(name).check_key()
+
+    monkeypatch.setenv(f"{key.partition('_')[0]}_AD_TOKEN", "t")
+    LiteLLMModel(name).check_key()
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("bedrock/claude", "LiteLLM needs boto3 for it, which is not installed; install it: pip install boto3"),
+        (
+            "vertex_ai/gemini",
+            "LiteLLM needs google.auth for it, which is not installed; install it: pip install google-",
+        ),
+    ],
+)
+def test_a_library_that_is_missing_is_told(name: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keys, "find_spec", lambda _: None)
+
+    with pytest.raises(DefinitionError, match=said):
+        LiteLLMModel(name).check_key()
+
+
+def test_a_server_of_ones_own_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(DefinitionError, match="no server is named; give its address: --model-option api_base="):
+        CompatibleModel("openai-compatible/x").check_key()
+
+    CompatibleModel("openai-compatible/x", {"api_base": "http://127.0.0.1:1"}).check_key()
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1")
+    CompatibleModel("openai-compatible/x").check_key()
