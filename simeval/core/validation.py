@@ -81,7 +81,7 @@ def require_share(share: object, where: str, *, optional: bool = False, such_as:
 
 def of_percent(value: object) -> float | None:
     """Return the share that a value is in percent, where it looks like such a number."""
-    return value / 100 if is_number(value) and 1 < value < 100 else None
+    return value / 100 if is_number(value) and 2 <= value < 100 else None
 
 
 def require_one_of(value: object, choices: Sequence[object], where: str) -> None:

@@ -170,14 +170,13 @@ def _whole(found: int | None) -> int | None:
 
 
 def _checked(form: Form, check: Callable[[Any, str], None]) -> Form:
-    """Return the form of what may be nothing, and is checked where it stands, whatever else is wrong around it."""
+    """Return the form of what is checked where it stands, whatever else is wrong around it."""
 
     def checked(found: Any) -> Any:
-        if found is not None:
-            check(found, HERE)
+        check(found, HERE)
         return found
 
-    return Annotated[form | None, AfterValidator(checked)]
+    return Annotated[form, AfterValidator(checked)]
 
 
 def _no_text(found: Any) -> Any:
@@ -268,9 +267,9 @@ _WORLD = Annotated[Any, PlainValidator(read_world)] | None
 _OF_SCENARIO: Mapping[str, Form] = {
     "then": one_or_more(Annotated[_EXPECTATION, BeforeValidator(_no_text), AfterValidator(_measurable)]),
     "world": _WORLD,
-    "sample_size": _checked(StrictInt, require_size),
+    "sample_size": _checked(StrictInt, require_size) | None,
     "max_turns": _checked(StrictInt, require_whole),
-    "significance_level": _checked(FORMS.of(float), require_level),
+    "significance_level": _checked(FORMS.of(float), require_level) | None,
     "script": list[_STEP],  # type: ignore[valid-type]
     "users": _USERS,
 }

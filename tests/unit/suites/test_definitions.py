@@ -253,7 +253,7 @@ def test_what_no_file_can_hold_is_named_by_module_and_object(own: str, file: Pat
         ("{type: regex_match, pattern: '('}", "scorer.pattern", "give a regular expression"),
         ("{type: regex_match}", "scorer.pattern", "the field is missing; add it"),
         ("criteria", "scorer.criteria", "the field is missing; add it"),
-        ("{type: json_match, lists: alike}", "scorer.lists", "input should be 'ordered', 'same', 'superset' or"),
+        ("{type: json_match, lists: alike}", "scorer.lists", "use ordered, same, superset or subset"),
         ("{type: sentiment_match, by: {type: bia}}", "scorer.by.type", "did you mean 'bias'?"),
         ("{type: pydantic, model: 5}", "scorer.model", "name an object as MODULE:OBJECT"),
         ("{type: 'math:pi'}", "scorer.type", "'math:pi' is no scorer; name a class that inherits Scorer"),

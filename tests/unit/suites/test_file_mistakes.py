@@ -132,7 +132,7 @@ def file(tmp_path: Path) -> Path:
             "settings.concurrency",
             "found 'many'; use a whole number, such as 30",
         ),
-        (suite(top="settings:\n  seed: 1\n  gate: most\n"), 3, "settings.gate", "input should be 'pass' or 'not_fail'"),
+        (suite(top="settings:\n  seed: 1\n  gate: most\n"), 3, "settings.gate", "use pass or not_fail"),
         (suite(top="settings: {early_stopping: later}\n"), 1, "early_stopping", "use true, false or anytime"),
         (
             suite(top="settings: {retry_config: {max_attempts: 0}}\n"),
@@ -163,7 +163,7 @@ def test_a_mistake_is_told_with_file_line_and_field(file: Path, text: str, line:
 
 
 def test_a_mistake_in_the_second_of_many_scenarios_is_told_at_its_own_line(file: Path) -> None:
-    text = ONE + ONE.replace("0.9", "1.5")
+    text = ONE + ONE.replace("0.9", "1.5").replace("First", "Second")
 
     error = mistake(file, text)
 
