@@ -9,6 +9,7 @@ import click
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.terminal import Terminal
 from simeval.evaluators.verdicts import trials_to_prove
+from simeval.results.failures import names_line
 from simeval.results.screen.page import Page, ShownScenario, ShownVerdict
 from simeval.suites.attacks.attack import TITLE
 
@@ -31,6 +32,9 @@ def next_steps(
     steps = []
     if is_mute and (trying := _trying()):
         steps.append(("hold one conversation, and see what the app does", clean(trying)))
+        if any(names_line(verdict.why) for verdict in page.verdicts):
+            again = command_again("--log-level", "debug", without=("--resume", "--log-level"))
+            steps.append(("run it again with the traceback", clean(again)))
     elif is_kept(settings) and page.outcome != "pass" and any(map(_has_failed, page.scenarios)):
         command = shlex.join(["simeval", "show", page.run_id, "--failed", *store_flag(settings)])
         steps.append(("read the conversations that speak against the app", clean(command)))

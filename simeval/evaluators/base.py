@@ -160,6 +160,10 @@ class Evaluator(ABC):
             found = f"{self.estimates} {self.show(verdict.estimate)}"
         return f"{label}: {found}; required: {self.show_bar().replace('≥', 'at least').replace('≤', 'at most')}"
 
+    def named(self, label: str, scores: Iterable[float]) -> str:  # noqa: ARG002
+        """Return a label as a report has it, with what a trial is held to where the `scores` do not show it."""
+        return label
+
     def show(self, value: float) -> str:
         """Write a value in the unit of the bar."""
         if isinf(value):
@@ -183,22 +187,17 @@ class Evaluator(ABC):
         """Return the smallest number of trials that can prove the requirement; 1 where it is not known."""
         return 1
 
-    def shortfall(self, sample_size: int) -> str:
-        """Say why so many trials cannot prove the requirement, even if every one is met; nothing where they can."""
+    def shortfall(self, sample_size: int) -> tuple[int, int] | None:
+        """Return how many trials there would be, and how many it takes, where so many cannot prove the requirement."""
         least = self.minimum_trials()
-        if least <= sample_size:
-            return ""
-        return (
-            f"{self.describe()} cannot be proven with {sample_size} trials, even if every one is met; "
-            f"at least {least} are needed (significance level {self.alpha:g})"
-        )
+        return (sample_size, least) if least > sample_size else None
 
     def warnings(self, sample_size: int) -> list[str]:
         """Say what else a verdict on at most so many trials will lack."""
         is_late = self.first_verdict > max(sample_size, DEFAULTS.min_trials) and self.early_stopping is not False
         if not is_late or self.shortfall(sample_size):
             return []
-        return [f"{self.describe()}: no verdict comes before its last trial, for min_trials is {self.first_verdict}"]
+        return [f"no verdict comes before the last trial, for min_trials is {self.first_verdict}"]
 
     def misfit(self, low: float, high: float) -> str:
         """Say why nothing is to be concluded on scores between these bounds; nothing where something is."""

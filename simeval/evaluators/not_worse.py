@@ -150,7 +150,7 @@ class NotWorseEvaluator(Evaluator):
             return next(n for n in count(1) if pairs_evalue(0, 0, n, margin=self.margin) * self.alpha >= 1)
         return int(np.ceil(np.log(self.alpha) / np.log1p(-self.margin) * (1 - 1e-12)))
 
-    def shortfall(self, sample_size: int) -> str:
+    def shortfall(self, sample_size: int) -> tuple[int, int] | None:
         return super().shortfall(self._pairs(sample_size))
 
     def warnings(self, sample_size: int) -> list[str]:

@@ -9,7 +9,7 @@ one for each independent trial; NaN is a missing trial and counts against both s
                 └─ MeanEvaluator         a mean of bounded scores
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf, isnan
@@ -119,9 +119,12 @@ class ProportionEvaluator(ShareEvaluator):
         value = self.min_proportion if self.min_proportion is not None else self.max_proportion or 0.0
         return Bar(value=value, is_lower_bound=is_lower_bound, low=0.0, high=1.0)
 
+    def named(self, label: str, scores: Iterable[float]) -> str:
+        is_yes_or_no = self.at_least and self.threshold == 1 and all(score in (0, 1) for score in scores)
+        return label if is_yes_or_no else f"{label} ({self._counted})"
+
     def tell(self, label: str, verdict: Verdict) -> str:
-        is_yes_or_no = self.at_least and self.threshold == 1
-        return self.tell_share(label if is_yes_or_no else f"{label} ({self._counted})", verdict)
+        return self.tell_share(label, verdict)
 
     def tell_share(self, what: str, verdict: Verdict) -> str:
         """Say in how many conversations it was so, and in how many it has to be."""

@@ -225,7 +225,7 @@ def _encode_prepared(prepared: Preparation | None) -> Json:
 
 def _encode_words(expectation: "ExpectationResult", evaluator: Evaluator, verdict: Verdict) -> Json:
     """Return what a screen says of a verdict, and where its bar lies."""
-    shown = shown_verdict(expectation.label, evaluator, verdict)
+    shown = shown_verdict(expectation.label, evaluator, verdict, expectation.first_scores())
     bar = None
     if shown.bar:
         bar = {**asdict(shown.bar), "ends": [evaluator.show(end) for end in (shown.bar.low, shown.bar.high)]}

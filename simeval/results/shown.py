@@ -82,7 +82,7 @@ def _shown_expectation(result: "EvaluationResult", expectation: "ExpectationResu
         label=expectation.label,
         outcome=expectation.outcome,
         verdicts=[
-            shown_verdict(expectation.label, evaluator, verdict)
+            shown_verdict(expectation.label, evaluator, verdict, expectation.first_scores())
             for evaluator, verdict in zip(expectation.evaluators, expectation.verdicts, strict=True)
         ],
         warnings=expectation.warnings,

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from html import escape
+from itertools import islice
 from pathlib import Path
 from typing import Any, overload
 
@@ -34,6 +35,8 @@ from simeval.results.shown import guaranteed, page_of
 from simeval.results.text import badness, counted_of, show_trial, show_untold, speaks_against
 from simeval.results.turns import TurnShare, turns_of
 from simeval.results.users import UserConduct
+
+ENOUGH_SCORES = 100  # to tell yes or no from a number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +117,10 @@ class ExpectationResult:
     def scores(self) -> tuple[float, ...]:
         """The values of the trials that have one, in the order dealt."""
         return tuple(result.value for result in self.results if isinstance(result, Score))
+
+    def first_scores(self) -> Iterator[float]:
+        """Yield the values of the first trials that have one, by which yes or no is told from a number."""
+        return islice((result.value for result in self.results if isinstance(result, Score)), ENOUGH_SCORES)
 
     @property
     def turns(self) -> TurnShare | None:

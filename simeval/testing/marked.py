@@ -97,7 +97,7 @@ class MarkedTests:
                 for evaluator, verdict in zip(expectation.evaluators, expectation.verdicts, strict=True):
                     fails = scenario.decides and not meets_gate(verdict.outcome, result.run.gate)
                     worst = scenario.show_worst(expectation) if fails else ""
-                    shown = shown_verdict(expectation.label, evaluator, verdict)
+                    shown = shown_verdict(expectation.label, evaluator, verdict, expectation.first_scores())
                     within = f"; the true value is within {shown.range}" if shown.range else ""
                     text = "\n".join(part for part in (shown.said + within, verdict.explanation, worst) if part)
                     name = f"{scenario.title}: {expectation.label}: {verdict.evaluator}"

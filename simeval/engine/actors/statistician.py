@@ -61,6 +61,7 @@ class Statistician:
     ) -> None:
         self._settings, self._demand, self._stop, self._on_trial = settings, demand, stop, on_trial
         self._unanswered, self._beside, self._empty, self._begun = Unanswered(), beside, EmptyAnswers(), begun
+        self._told = set[str]()
         paired = pairs_of(plans, known)
         self._lost_pairs = lost_pairs(plans, paired)
         spill = SpillFile() if sum(plan.sample_size for plan in plans) > MOST_IN_MEMORY else None
@@ -91,7 +92,10 @@ class Statistician:
         for place in refused:
             self._demand.settle(tally.plan.position, place)
             failure = tally.refusal(place)
-            log.warning(f"{tally.plan.title}: {tally.plan.measures[place].label}: {failure and failure.error}")
+            why = failure.error if failure else ""
+            if why not in self._told:  # a judge that cannot be asked refuses every scenario for one reason
+                log.warning(f"{tally.plan.title}: {tally.plan.measures[place].label}: {why}")
+            self._told.add(why)
         if self._is_closed(tally):
             return
         if tally.is_refused and self._needs_no_more(tally):

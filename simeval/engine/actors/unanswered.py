@@ -1,20 +1,13 @@
 """An app that never answered: each conversation failed at its first turn, in one way, so nothing is known of it."""
 
-import re
 from dataclasses import dataclass, field
 
 from simeval.core.logs import warn_all
 from simeval.core.trial import Judgement
+from simeval.results.failures import kind_of, without_turn
 from simeval.results.text import counted_of
 
 FIRST_FEW = 5  # conversations after which it is told
-_CHANGING = re.compile(r"\d+")  # what may differ between errors that are one
-# what an app sent, which its failure quotes: it may repeat what it was asked
-_SENT = re.compile(r"(?<=HTTP \d{3}): .*|(?<= of its answer) .*|(?<= in its answer) .*|(?<= JSON or text): .*")
-# an exception of the app's own code: its kind and the line where it was raised, whatever it says of what was asked
-_RAISED = re.compile(r"^(\w+): .*( \([^()]*:\d+ in [^()]*\))$", re.DOTALL)
-_LINE = re.compile(r":\d+ in ")  # of a file of the app, where it raised
-_TURN = re.compile(r"^the app failed at turn \d+: ")
 
 
 @dataclass(slots=True)
@@ -33,8 +26,7 @@ class Unanswered:
         if failure is None or failure.stage != "app" or judgement.conversation.responses:
             self.has_answered = True
             return
-        cause = _RAISED.sub(r"\1\2", _SENT.sub("", _TURN.sub("", failure.error)))
-        self.causes.setdefault(_CHANGING.sub("#", cause), failure.error)
+        self.causes.setdefault(kind_of(failure.error), failure.error)
         if self.taken == FIRST_FEW and self.said:
             warn_all(f"{self.who} has not answered once in {self.taken} conversations: {self._cause}")
 
@@ -43,9 +35,8 @@ class Unanswered:
         """What keeps everything from being concluded, where all trials failed so; else nothing."""
         if self.has_answered or len(self.causes) != 1:
             return ""
-        more = " (--log-level debug shows the traceback)" if _LINE.search(self._cause) else ""
-        return f"{self.who} never answered in {counted_of(self.taken, 'conversation')}: {self._cause}{more}"
+        return f"{self.who} never answered in {counted_of(self.taken, 'conversation')}: {self._cause}"
 
     @property
     def _cause(self) -> str:
-        return _TURN.sub("", next(iter(self.causes.values())))
+        return without_turn(next(iter(self.causes.values())))

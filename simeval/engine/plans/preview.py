@@ -57,9 +57,9 @@ def warnings_of(plans: Sequence[RunPlan], *, noted: bool = False) -> list[str]:
     found: dict[str, list[PlanWarning]] = {}
     for plan in plans:
         for each in plan.warnings():
-            if not (noted and each.is_of_a_verdict):
+            if not (noted and each.needed is not None):
                 found.setdefault(each.said, []).append(each)
-    return [f"{_named(alike)}: {said}" for said, alike in found.items()]
+    return [f"{_named(alike)}: {said}{_needed(alike)}" for said, alike in found.items()]
 
 
 def _named(alike: Sequence[PlanWarning]) -> str:
@@ -68,3 +68,11 @@ def _named(alike: Sequence[PlanWarning]) -> str:
         return f"{titles[0]}, {alike[0].label!r}"
     more = f" and {len(titles) - MOST_NAMED} more" if len(titles) > MOST_NAMED else ""
     return f"{', '.join(titles[:MOST_NAMED])}{more}"
+
+
+def _needed(alike: Sequence[PlanWarning]) -> str:
+    """Say how many trials it takes; of several requirements the least and the most."""
+    needed = sorted({each.needed for each in alike if each.needed is not None})
+    if not needed:
+        return ""
+    return f"; at least {needed[0]}{f' to {needed[-1]}' if len(needed) > 1 else ''} are needed"

@@ -18,6 +18,7 @@ from simeval.evaluators.stopping import RunningTest
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import RubricRequest
 from simeval.results.signs import Signs
+from simeval.results.text import counted_of
 from simeval.scorers.base import COLUMNS, Callers, Scorer, as_scorer
 from simeval.scorers.returned import select, whole
 from simeval.suites.scenario import Expectation, ScenarioTest, count_requirements
@@ -31,13 +32,13 @@ if TYPE_CHECKING:
 class PlanWarning:
     """What a verdict will lack, and of what it is said; of one requirement alone with its `label`.
 
-    One that `is_of_a_verdict` is told by that, too.
+    Where there are too few trials for a proof, `needed` says how many it takes; the verdict tells that, too.
     """
 
     about: str
     said: str
     label: str = ""
-    is_of_a_verdict: bool = False
+    needed: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,15 +172,21 @@ class ScenarioPlan(RunPlan):
 
     def acceptance(self, stop: StopAt | None) -> list[tuple[str, str]]:
         """Return each requirement with what passes it, in words, before the first trial."""
-        tests = [test for tests in self.tests(stop) for test in tests]
-        return [(f"{test.name}, at most {test.n_max} trials", said) for test in tests if (said := test.acceptance())]
+        return [
+            (f"{measure.label}: {test.name}, at most {test.n_max} trials", said)
+            for measure, tests in zip(self.measures, self.tests(stop), strict=True)
+            for test in tests
+            if (said := test.acceptance())
+        ]
 
     def warnings(self) -> list[PlanWarning]:
         title, found = self.scenario.title, []
         for measure in self.measures:
             for evaluator in measure.evaluators:
                 if short := evaluator.shortfall(self.sample_size):
-                    found.append(PlanWarning(title, short, measure.label, is_of_a_verdict=True))
+                    trials, needed = short
+                    said = f"cannot be proven with {counted_of(trials, 'trial')}, even if every one is met"
+                    found.append(PlanWarning(title, said, measure.label, needed))
                 found += [PlanWarning(title, said, measure.label) for said in evaluator.warnings(self.sample_size)]
         unread = f"proposed by a model and read by nobody yet, as the tag {PROPOSED!r} says"
         return [*found, *([PlanWarning(title, unread)] if PROPOSED in self.scenario.tags else [])]

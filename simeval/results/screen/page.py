@@ -1,6 +1,6 @@
 """What a screen shows of a run: made of its records, or read from its machine-readable result."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import ge, gt, le, lt
 from typing import Literal
@@ -101,7 +101,7 @@ class ShownFailure:
     error: str
 
     def __str__(self) -> str:
-        return f"{self.stage}: {self.error}"
+        return self.error if self.stage == "app" else f"{self.stage}: {self.error}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,12 +158,12 @@ class Page:
         return [verdict for each in self.scenarios for one in each.expectations for verdict in one.verdicts]
 
 
-def shown_verdict(label: str, evaluator: Evaluator, verdict: Verdict) -> ShownVerdict:
-    """Return what is shown of a verdict on what `label` names."""
+def shown_verdict(label: str, evaluator: Evaluator, verdict: Verdict, scores: Iterable[float]) -> ShownVerdict:
+    """Return what is shown of a verdict on what `label` names, which has these scores."""
     interval = None if verdict.outcome == "error" else verdict.confidence_interval
     return ShownVerdict(
         outcome=verdict.outcome,
-        said=evaluator.tell(label, verdict) + _besides(verdict),
+        said=evaluator.tell(evaluator.named(label, scores), verdict) + _besides(verdict),
         range="" if interval is None else " to ".join(map(evaluator.show, interval)),
         evaluator=verdict.evaluator,
         reason=verdict.reason,

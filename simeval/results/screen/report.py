@@ -2,11 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from simeval.core.terminal import PLAIN, Terminal, one_line
 from simeval.core.trial import Outcome
 from simeval.evaluators.verdicts import show_share
 from simeval.results.claims import show_claims
+from simeval.results.failures import kind_of
 from simeval.results.gates import gates_told
 from simeval.results.outcomes import meets_gate
 from simeval.results.screen.conversations import is_known, worst_lines
@@ -20,6 +22,7 @@ MOST_SHOWN = 20  # scenarios of one outcome that are shown with their requiremen
 MOST_PASSES = 8
 MOST_TITLES = 10
 MOST_TOLD = 5  # conversations that are shown
+SAME = "for the reason above"
 DOES: dict[str, tuple[str, str]] = {
     "error": ("could not be judged", "could not be judged"),
     "fail": ("fails", "fail"),
@@ -106,6 +109,7 @@ def count_outcomes(outcomes: Sequence[str]) -> str:
 def _scenario_blocks(page: Page, terminal: Terminal, *, detailed: bool) -> Iterator[list[str]]:
     """Return the scenarios in blocks, the worst first; of many with one outcome some by their titles alone."""
     told, reason = 0, shared_reason(page)
+    whys: set[str] = set()
     for outcome in WORST_FIRST:
         found = [scenario for scenario in page.scenarios if scenario.outcome == outcome]
         found.sort(key=_is_undecided)
@@ -115,7 +119,7 @@ def _scenario_blocks(page: Page, terminal: Terminal, *, detailed: bool) -> Itera
         shown = found[: len(found) - len(folded)]
         block: list[str] = []
         for scenario in shown:
-            lines = _scenario_lines(scenario, terminal, detailed=detailed, known=reason)
+            lines = _scenario_lines(scenario, terminal, detailed=detailed, known=reason, whys=whys)
             if outcome != "pass" and told < MOST_TOLD:
                 worst = worst_lines(scenario, terminal, known=reason)
                 told += bool(worst)
@@ -133,11 +137,17 @@ def _is_undecided(scenario: ShownScenario) -> bool:
     return scenario.shown_outcome == "undecided"
 
 
-def _scenario_lines(scenario: ShownScenario, terminal: Terminal, *, detailed: bool, known: str) -> list[str]:
+def _scenario_lines(
+    scenario: ShownScenario, terminal: Terminal, *, detailed: bool, known: str, whys: set[str]
+) -> list[str]:
+    """Return the lines of a scenario; of what could not be judged a reason that is among the `whys` is not repeated."""
     mark = terminal.paint(MARKS[scenario.outcome], "bold", COLOURS[scenario.outcome])
     lines = terminal.wrap(one_line(scenario.title), first=f"{mark}  ", rest="      ")
     for expectation in sorted(scenario.expectations, key=lambda each: WORST_FIRST.index(each.outcome)):
-        for verdict in expectation.verdicts:
+        for found in expectation.verdicts:
+            is_repeated = found.outcome == "error" and bool(found.why) and found.why in whys and not known
+            verdict = replace(found, why=SAME) if is_repeated else found
+            whys.add(found.why)
             pictured = scenario.outcome != "pass" or detailed
             lines += requirement_lines(verdict, terminal, pictured=pictured, detailed=detailed, known=known)
         for said in expectation.described:
@@ -186,7 +196,10 @@ def failure_lines(page: Page, terminal: Terminal) -> list[str]:
 
     Where it is all that the headline tells already, nothing is said.
     """
-    counted = Counter(one_line(str(failure)) for scenario in page.scenarios for failure in scenario.errors)
+    alike: dict[str, list[str]] = {}
+    for failure in (each for scenario in page.scenarios for each in scenario.errors):
+        alike.setdefault(f"{failure.stage}: {kind_of(failure.error)}", []).append(one_line(str(failure)))
+    counted = Counter({texts[0]: len(texts) for texts in alike.values()})
     known = shared_reason(page)
     if all(is_known(failure.error, known) for scenario in page.scenarios for failure in scenario.errors):
         return []
