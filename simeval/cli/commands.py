@@ -42,7 +42,11 @@ def commands() -> None:
 @suite_options
 @only_option("Run only the scenarios with this tag, or with this text in their titles; give several to run more.")
 @click.option(
-    "--rerun", type=click.Choice(["failed"]), help="Run only the scenarios that did not pass in the last run."
+    "--rerun",
+    type=click.Choice(["failed"]),
+    is_flag=False,
+    flag_value="failed",
+    help="Run only the scenarios that did not pass in the last run.",
 )
 @click.option(
     "--plan-from",

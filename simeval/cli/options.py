@@ -222,8 +222,10 @@ def _all_of(command: F, *options: Callable[[F], F]) -> F:
 
 def json_option(what: str) -> Callable[[F], F]:
     """Add the option that writes `what` was found for programs."""
-    help = f"Write the {what} as JSON; - for standard output."
-    return click.option("--json", "json_path", metavar="PATH", type=click.Path(), help=help)
+    help = f"Write the {what} as JSON; to standard output without a PATH, or with -."
+    return click.option(
+        "--json", "json_path", metavar="[PATH]", type=click.Path(), is_flag=False, flag_value="-", help=help
+    )
 
 
 def store_option(help: str) -> Callable[[F], F]:

@@ -28,7 +28,7 @@ from simeval.core.terminal import room_of
 from simeval.core.version import __version__
 from simeval.datasets.dataset import Dataset
 from simeval.datasets.files import read_dataset
-from simeval.datasets.importers.registry import import_log
+from simeval.datasets.importers.registry import UNKNOWN_FORMAT, import_log
 from simeval.engine.engine import Engine
 from simeval.errors import DefinitionError, SimevalError
 from simeval.evaluators.base import Evaluator
@@ -150,7 +150,13 @@ def _dataset(
     is_table = file.suffix in TABLES and format == "auto"
     if recorded or outputs or is_table:
         return read_dataset(file, recorded=recorded, outputs=list(outputs) or None)
-    found = import_log(file, format=format)
+    try:
+        found = import_log(file, format=format)
+    except DefinitionError as error:
+        if error.found != UNKNOWN_FORMAT:
+            raise
+        do = f"{error.do}; of a table of answers name the column: --recorded COLUMN"
+        raise DefinitionError(error.where, found=error.found, do=do) from error
     for problem in found.problems:
         say(f"{file}, {problem}", 0)
     return found.dataset

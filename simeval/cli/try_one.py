@@ -86,7 +86,8 @@ def _is_held(result: SuiteResult) -> bool:
 def _judgement(result: SuiteResult, terminal: Terminal) -> list[str]:
     [scenario] = page_of(result.results, result.run, every=True).scenarios
     lines = [line for trial in scenario.conversations.values() for line in judged_lines(scenario, trial, terminal)]
-    return [*lines, "", "One conversation shows how it goes, and proves nothing: `simeval run` holds many."]
+    said = "One conversation shows how it goes, and proves nothing: `simeval run` holds many."
+    return [*lines, "", *terminal.wrap(said)]
 
 
 def _write(lines: Sequence[str], terminal: Terminal) -> None:

@@ -45,7 +45,6 @@ def understood(work: Callable[[], T], written: Sequence[str], context: click.Con
 
 
 def _told(error: click.UsageError, arguments: Sequence[str], command: str) -> str:
-    from simeval.core.validation import closest
 
     path = error.ctx.command_path.split()[1:] if error.ctx else [command] if command else []
     see = f"`{' '.join(['simeval', *path, '--help'])}` shows how it is called"
@@ -54,7 +53,7 @@ def _told(error: click.UsageError, arguments: Sequence[str], command: str) -> st
         named = error.ctx.command.get_params(error.ctx) if error.ctx else []
         flags = [each for option in named for each in option.opts if each.startswith("--")]
         written = _as_written(error.option_name, arguments)
-        meant = _meant(written.lstrip("-"), flags) or closest(f"--{written.lstrip('-')}", flags)
+        meant = _meant(written.lstrip("-"), flags) or _alike(written.lstrip("-"), flags)
         return f"{where}there is no option {written!r}; {meant or see + '.'}"
     if isinstance(error, click.MissingParameter):
         name = error.param.human_readable_name if error.param else "something"
@@ -81,6 +80,14 @@ def _meant(word: str, flags: Sequence[str]) -> str:
     begun = [each for each in flags if len(word) > 1 and each.startswith(f"--{word}")]
     found = [each for each in flags if each == ELSEWHERE.get(word)] or begun[:3]
     return f"did you mean {' or '.join(map(repr, found))}?" if found else ""
+
+
+def _alike(word: str, flags: Sequence[str]) -> str:
+    """Ask whether an option was meant that is written nearly so, or which of several; else nothing."""
+    from simeval.core.validation import closest
+
+    said = closest(word, [each.removeprefix("--") for each in flags])
+    return re.sub(r"'([^']+)'", r"'--\1'", said)
 
 
 def _of_value(kind: "click.ParamType[Any]", said: str) -> str:

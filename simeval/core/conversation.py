@@ -100,6 +100,9 @@ class Conversation:
     writing_style: Mapping[str, str] | None = None
     ended: Ending = "recorded"
 
+    def __repr__(self) -> str:
+        return f"<Conversation of {len(self.messages)} messages, ended: {self.ended}>"
+
     @property
     def responses(self) -> tuple[Message, ...]:
         """What the app said, in order; what a script gave as its answer is not among it."""

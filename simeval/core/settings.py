@@ -380,6 +380,10 @@ class Settings:
         """Whether simulated users write in varied styles, and which."""
         return self.writing_style_config or DEFAULT_STYLE
 
+    def __repr__(self) -> str:
+        own = [each.name for each in fields(self) if each.repr and getattr(self, each.name) != each.default]
+        return f"Settings({', '.join(f'{name}={getattr(self, name)!r}' for name in own)})"
+
     def overridden(self, overrides: Mapping[str, Any], *, beside: Sequence[str] = ()) -> "Settings":
         """Return these with others in their place. Raises DefinitionError, which may name what stands `beside` them."""
         names = [each.name for each in fields(self)]

@@ -304,9 +304,9 @@ class Verdict:
     missing: int = 0
     left_out: int = 0
     reason: Reason = ""
-    explanation: str = ""
-    why: str = ""
-    chart: Chart | None = None
+    explanation: str = field(default="", repr=False)
+    why: str = field(default="", repr=False)
+    chart: Chart | None = field(default=None, repr=False)
     against: str | None = None
     margin: float | None = None
 

@@ -22,6 +22,8 @@ _PROBLEMS = {
     "could not find expected ':'": "put a text that has a colon in quotes, or indent what belongs to the line above",
     "cannot start any token": "use spaces in place of tabs, and quotes around a text that begins with a sign",
     "expected <block end>": "let what belongs together begin in the same column",
+    "expected ',' or '}'": "put a comma between the fields, and a } behind the last",
+    "expected ',' or ']'": "put a comma between the parts, and a ] behind the last",
     "undefined alias": "put a text that begins with * in quotes",
     "written twice": "leave one of the two out",
     "a comma ends a value": "write numbers with a point, such as 0.9",
@@ -74,7 +76,15 @@ def read_yaml(path: Path, *, renamed: Mapping[str, str] = {}) -> tuple[yaml.Node
         found = f"it is not UTF-8 (byte {error.start + 1} of the file)"
         raise SuiteFileError(str(path), line=1, field="", found=found, do="save it as UTF-8") from error
     except (yaml.YAMLError, ValueError, AttributeError, LookupError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
+        context, mark = getattr(error, "context", None) or "", getattr(error, "problem_mark", None)
+        if "quoted scalar" in context:  # it ends nowhere, or where nobody meant it to
+            raise SuiteFileError(
+                str(path),
+                line=error.context_mark.line + 1,  # type: ignore[union-attr]
+                field="",
+                found="this is not YAML (a quote that begins here is not closed)",
+                do="close it, or double a quote that belongs to the text",
+            ) from error
         raise SuiteFileError(
             str(path),
             line=mark.line + 1 if mark else 1,

@@ -318,7 +318,8 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
     fields, is_recorded = {**work.fields, "part": work.part}, work.target is None
     run, known = context.begin(plans, app_name, user=work.user, notes=notes, recorded=is_recorded, **fields)
     spending = await _spending(context, plans, foreseen, canaries)
-    log.info(await anyio.to_thread.run_sync(work.preview, foreseen))
+    is_over = f"run {run.run_id} had finished: nothing is left to do"
+    log.info(is_over if known.is_finished else await anyio.to_thread.run_sync(work.preview, foreseen))
     details.info(f"{work.kind} started", run=run.run_id, **work.summary)
     details.info(str(foreseen))
     for (requirement, acceptance), times in work.requirements.items():

@@ -195,12 +195,12 @@ def _explain_share(
     if outcome == "pass":
         return "", "", ""
     measured = counts.good + counts.bad
-    crashed = f" (in {counts.crashes} the app failed or a check did not hold)" if counts.crashes else ""
+    crashed = f" ({counts.crashes} failed before their end)" if counts.crashes else ""
     lost = f" and {counts.missing} more are missing" if counts.missing else ""
     seen = f"{counts.good} of {measured} trials met the requirement{crashed}{lost}"
     if outcome == "fail":
         so_few = f"an app that meets the bar of {show_share(bar)} gives so few with {say_p(p_fail)}"
-        why = f"in {counts.crashes} of them the app failed or a check did not hold" if counts.crashes else ""
+        why = f"{counts.crashes} of them failed before their end" if counts.crashes else ""
         return "proven_below", f"{seen}: {so_few}", why
     if n_max < least:
         found = f"{seen}; " if measured else ""

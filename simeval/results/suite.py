@@ -70,11 +70,11 @@ class RunRecord:
     started: datetime
     gate: Gate = DEFAULTS.gate
     joint: bool = DEFAULTS.joint
-    scenarios: tuple[tuple[str, int, tuple[str, ...]], ...] = ()
+    scenarios: tuple[tuple[str, int, tuple[str, ...]], ...] = field(default=(), repr=False)
     seconds: float = 0.0
-    usage: Mapping[str, Usage] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    definition: Mapping[str, Any] = field(default_factory=dict)
+    usage: Mapping[str, Usage] = field(default_factory=dict, repr=False)
+    notes: tuple[str, ...] = field(default=(), repr=False)
+    definition: Mapping[str, Any] = field(default_factory=dict, repr=False)
     stopped: str = ""
     dataset: DatasetRecord | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -107,6 +107,9 @@ class ExpectationResult:
     prepared: Preparation | None = None
     signs: tuple[str, ...] = ()
     personas: tuple[PersonaShare, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<ExpectationResult {self.label!r}: {self.outcome}, {counted_of(len(self.results), 'trial')}>"
 
     @property
     def outcome(self) -> Outcome:

@@ -242,6 +242,9 @@ class FunctionScorer(Scorer):
     def name(self) -> str:
         return self._name
 
+    def __repr__(self) -> str:
+        return f"<scorer {self._name}>"
+
     @property
     def function(self) -> Callable[..., Any]:
         return self._function

@@ -5,7 +5,7 @@ from dataclasses import Field as DataclassField
 from dataclasses import fields
 from datetime import date
 from functools import lru_cache
-from inspect import isabstract
+from inspect import isabstract, signature
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -19,15 +19,17 @@ from pydantic import (
     StrictStr,
     Tag,
     TypeAdapter,
+    ValidationError,
     WrapValidator,
 )
+from pydantic_core import InitErrorDetails
 
 from simeval.core.meant_settings import other_names
 from simeval.core.registry import Registry
 from simeval.core.rubric_levels import placed_levels
 from simeval.core.setting_field import about_of, check
 from simeval.core.settings import Settings
-from simeval.core.validation import nearest, require_level, require_size, require_whole
+from simeval.core.validation import UnknownField, nearest, require_level, require_size, require_whole
 from simeval.core.yaml_records import HERE, Form, Forms, mapping, mistake, one_or_more
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
@@ -107,7 +109,26 @@ def _described(found: Mapping[str, Any], registry: Registry, base: type) -> Any:
         meant = _MEANT_EVALUATORS.get(str(name)) if registry is EVALUATORS else None
         do = f"did you mean {meant!r}?" if meant else nearest(str(name), registry.names, more=more, see=see)
         raise mistake("type", name, found=f"found the type {name!r:.80}", do=do)
-    return _reader(kind).validate_python(arguments)
+    try:
+        return _reader(kind).validate_python(arguments)
+    except ValidationError as error:
+        raise _with_owners(error, registry) from error
+
+
+def _with_owners(error: ValidationError, registry: Registry) -> ValidationError:
+    """Return an error of which what says that there is no such field says which other type has it."""
+    details = []
+    for each in error.errors():
+        cause, context = each.get("ctx", {}).get("error"), each.get("ctx", {})
+        kinds = [(name, registry.find(name)) for name in registry.names]
+        owners = [
+            name for name, kind in kinds if kind and each["loc"][-1:] and each["loc"][-1] in signature(kind).parameters
+        ]
+        if isinstance(cause, UnknownField) and owners:
+            do = f"leave it out, or use the type {' or '.join(owners[:2])}, which has it"
+            context = {"error": UnknownField(cause.where, found=cause.found, do=do)}
+        details.append(InitErrorDetails(type=each["type"], loc=each["loc"], input=each["input"], ctx=context))
+    return ValidationError.from_exception_data(error.title, details)
 
 
 def _referred(found: object) -> Any:

@@ -52,6 +52,9 @@ class Suite(Sequence[ScenarioTest]):
     cast: Cast = field(default_factory=Cast)
     lines: Mapping[str, Line] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        return f"<Suite of {len(self.scenarios)} scenarios>"
+
     def __len__(self) -> int:
         return len(self.scenarios)
 

@@ -64,7 +64,8 @@ def _mistake(detail: Any, text: str) -> SuiteFileError:
     found, do = f"found {detail['input']!r:.80}", plain(detail["type"], detail["msg"])
     if isinstance(cause, DefinitionError):
         found, do = cause.found, cause.do
-    before, _, _ = text.partition(f"[tool.{TOOL}]")
-    there = re.compile(rf"^[ \t]*(?:tool\.{TOOL}\.)?[\"']?{re.escape(name)}\b", re.MULTILINE).search(text, len(before))
-    line = text.count("\n", 0, there.start() if there else len(before)) + 1
+    table = max(text.find(f"[tool.{TOOL}"), 0)
+    own = re.compile(rf"^[ \t]*(?:tool\.{TOOL}\.)?[\"']?{re.escape(name)}\b", re.MULTILINE).search(text, table)
+    there = own or re.compile(rf"\b{TOOL}\b").search(text)
+    line = text.count("\n", 0, there.start() if there else table) + 1
     return SuiteFileError(FILE, line=line, field=f"tool.{TOOL}.{name}" if name else f"tool.{TOOL}", found=found, do=do)

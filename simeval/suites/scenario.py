@@ -102,6 +102,9 @@ class Expectation:
             )
             self._check_fit(evaluator)
 
+    def __repr__(self) -> str:
+        return f"<Expectation {self.title!r}: {', '.join(each.describe() for each in self.evaluators)}>"
+
     def _check_fit(self, evaluator: "Evaluator") -> None:
         """Raise DefinitionError where nothing could be concluded on such scores, which would show in the run only."""
         from simeval.evaluators.ratings import RATING_BOUNDS, is_of_ratings
@@ -290,6 +293,9 @@ class ScenarioTest:
         is_list = not isinstance(self.tags, str) and isinstance(self.tags, Sequence)
         usable = is_list and all(isinstance(tag, str) and tag for tag in self.tags)
         require(usable, f"{where}: tags", found=self.tags, do="give a list of words, such as [smoke, returns]")
+
+    def __repr__(self) -> str:
+        return f"<ScenarioTest {self.title!r}: {', '.join(map(repr, self.labels))}>"
 
     def _check_world(self, where: str) -> None:
         do = "give a class, or a function, that makes an async context manager, such as module:Shop in a file"

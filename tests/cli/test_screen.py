@@ -130,14 +130,17 @@ def test_a_project_sets_what_its_suites_do_not(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("sed = 5", "simeval: pyproject.toml [tool.simeval]: sed: there is no field 'sed'; did you mean 'seed'?\n"),
+        (
+            "sed = 5",
+            "simeval: pyproject.toml, line 2, field tool.simeval.sed: there is no field 'sed'; did you mean 'seed'?\n",
+        ),
         (
             "concurrency = 0",
-            "simeval: pyproject.toml [tool.simeval]: concurrency: found 0; use a whole number of 1 or more.\n",
+            "simeval: pyproject.toml, line 2, field tool.simeval.concurrency: found 0; use a whole number of 1 or more.\n",
         ),
         (
             "app = 5",
-            "simeval: pyproject.toml [tool.simeval]: app: found 5; give a text, in quotes.\n",
+            "simeval: pyproject.toml, line 2, field tool.simeval.app: found 5; give a text, in quotes.\n",
         ),
     ],
 )

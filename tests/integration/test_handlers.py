@@ -237,7 +237,7 @@ class TestAppErrors:
         result = await Engine(seed=1).evaluate(scenario(max_turns=1, then=lenient), self.failing("raise"))
 
         assert result.passed
-        assert "3 x app: the app failed at turn 1: KeyError" in str(result)
+        assert "3 x the app failed at turn 1: KeyError" in str(result)
 
     async def test_a_secret_that_an_app_or_a_scorer_quotes_is_masked(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("SHOP_SECRET_ACCESS_KEY", "correct-horse-battery")

@@ -41,6 +41,8 @@ def _row(each: "Field[Any]") -> tuple[str, str, str, str]:
     few = [f"`{_shown(value)}`" for value in choices(each.type) if value is not None]
     values = f" {', '.join(few[:-1])} or {few[-1]}." if few and few != ["`true`", "`false`"] else ""
     option = f"`{said.flag}`" if said.flag else ""
+    if "`anytime`" in few:
+        option, values = f"{option}, `{said.flag.replace('--', '--no-')}`", f"{values} The option has the first two."
     return f"`{each.name}`", option, f"{said.help}{values}", _default(each)
 
 

@@ -29,6 +29,7 @@ from simeval.datasets.importers.records import Opening, Unreadable, openings
 from simeval.errors import DefinitionError
 
 AUTO = "auto"
+UNKNOWN_FORMAT = "the format of its first records is not known"
 MOST_REASONS = 3  # that are told where nothing could be read
 _ENDINGS = (".gz", ".jsonl", ".ndjson", ".json", ".simeval", ".csv", ".txt", ".yml", ".yaml", ".eval")
 
@@ -158,12 +159,10 @@ def _reader_of(path: Path, format: str | LogReader) -> LogReader:
         tried = ((each, opening) for opening in openings(path) for each in FORMATS)
         told = next((each for each, opening in tried if each.looks_like(opening)), None)
         if told is None:
-            found = "the format of its first records is not known"
-            raise DefinitionError(
-                f"log {str(path)!r}",
-                found=found,
-                do=f"name its format with --format (in Python format=): {', '.join(NAMES)}",
-            )
+            if not any(opening.head.strip() for opening in openings(path)):
+                raise DefinitionError(f"log {str(path)!r}", found="the file is empty", do="name another file")
+            do = f"name its format with --format (in Python format=): {', '.join(NAMES)}"
+            raise DefinitionError(f"log {str(path)!r}", found=UNKNOWN_FORMAT, do=do)
         return told
     if format not in NAMES:
         raise DefinitionError("log format", found=f"found {format!r}", do=f"use {AUTO} or one of {', '.join(NAMES)}")

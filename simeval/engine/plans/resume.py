@@ -33,7 +33,7 @@ class RestoredTrials:
     was finished and does not count because of cuts that are not new, `superseded` by scenario because of new ones.
 
     `notes` say where it comes from; `from_another` is set where it was made by a run that is not gone on with but
-    taken over, because something has changed.
+    taken over, because something has changed. One that `is_finished` leaves nothing to do.
     """
 
     held: Mapping[TrialKey, TrialConversation] = field(default_factory=dict)
@@ -45,6 +45,7 @@ class RestoredTrials:
     superseded: Mapping[int, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     from_another: bool = False
+    is_finished: bool = False
 
     def conversation(self, trial: Trial) -> TrialConversation | None:
         """Return the conversation of a trial, where it is known; an empty one where the run was cut off in it."""
@@ -143,8 +144,9 @@ def restore(
     if not recorded:
         known = _cut(known)
     if not changed:
-        whole = "; the run had finished, so nothing was left to do" if past.has_finished else ""
-        return replace(known, notes=(f"resumed: {_count(known)} were there{whole}",))
+        if past.has_finished:
+            return replace(known, notes=("resumed: the run had finished, so nothing was left to do",), is_finished=True)
+        return replace(known, notes=(f"resumed: {_count(known)} were there",))
     said = "; ".join([*changed[:MOST_CHANGES], *_more(changed)])
     note = f"taken over from run {past.run_id}: {_count(known)}, as they were, although {said}"
     return replace(known, notes=(note,), from_another=True)

@@ -164,7 +164,7 @@ def test_the_name_is_also_that_of_the_file(tmp_path: Path, capsys: pytest.Captur
         (["log.jsonl", "table.jsonl"], None, None, "several files make one dataset"),
         (["log.jsonl", "table.jsonl"], "all.jsonl", None, "kind chat"),
         (["log.jsonl"], None, "../x", "is no name of a file"),
-        (["empty.jsonl"], None, None, "the format of its first records is not known"),
+        (["empty.jsonl"], None, None, "the file is empty; name another file"),
     ],
 )
 def test_bad_input_has_a_status_and_leaves_every_file_as_it_was(

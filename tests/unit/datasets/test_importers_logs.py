@@ -130,7 +130,7 @@ class TestFiles:
         path = tmp_path / "log.jsonl"
         path.write_text(content)
 
-        with pytest.raises(DefinitionError, match="name its format with --format"):
+        with pytest.raises(DefinitionError, match="the file is empty; name another file"):
             import_log(path)
 
     def test_an_empty_file_of_a_named_format_is_refused(self, tmp_path: Path) -> None:

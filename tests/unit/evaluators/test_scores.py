@@ -123,7 +123,7 @@ def test_misses_are_trials_that_did_not_meet_the_requirement() -> None:
     with_misses, as_zeros = rule.evaluate([1.0] * 20, misses=10), rule.evaluate(yes_no(20, 10))
 
     assert replace(with_misses, explanation="", why="") == replace(as_zeros, explanation="", why="")
-    assert "in 10 the app failed or a check did not hold" in with_misses.explanation
+    assert "10 failed before their end" in with_misses.explanation
     assert rule.evaluate([], misses=10).outcome == "fail"
 
 

@@ -153,7 +153,7 @@ def test_a_crash_is_printed_as_the_worst_conversation() -> None:
     text = str(result(("works", [RULE], [Score(value=8.0), CRASH])))
 
     assert "worst conversation (trial 1): the app failed at turn 1: KeyError" in text
-    assert "1 conversation went wrong:\n  1 x app: the app failed at turn 1: KeyError" in text
+    assert "1 conversation went wrong:\n  1 x the app failed at turn 1: KeyError" in text
 
 
 def test_the_worst_comes_first() -> None:

@@ -192,7 +192,7 @@ def test_a_file_without_scenarios_is_refused(file: Path, text: str) -> None:
     [
         ("scenarios:\n  - title: First\n   given: x\n", 3),
         ("scenarios: [\n", 2),
-        ("a: 'open\n\n", 3),
+        ("ok: 1\na: 'open\n\n", 2),
         ("ok: 1\nbad: *nowhere\n", 2),
         ("ok: 1\n\tbad: 1\n", 2),
         ("ok: !!python/object:os.system x\n", 1),
@@ -319,3 +319,49 @@ def test_any_tree_in_any_place_is_refused_with_a_line(
         line, do = 1, loaded[0].title
     assert line >= 1
     assert do
+
+
+def test_all_mistakes_of_a_file_are_told_at_once(file: Path) -> None:
+    file.write_text(
+        """\
+app: {url: "127.0.0.1:1", requst: {}}
+scenarios:
+  - title: A
+    given: someone
+    when: they ask
+    sample_size: -3
+    max_turns: 0
+    significance_level: on
+    then:
+      expected_behavior: It answers
+      evaluator: {type: success_rate, min_proportion: 90, min_trials: 0, min_rating: 4}
+  - title: A
+    given: someone
+    when2: they ask
+    then:
+      expected_behavior: It answers
+      evaluator: {type: sucess}
+"""
+    )
+
+    with pytest.raises(SuiteFileError) as raised:
+        load_file(file)
+
+    told = [(each.line, each.field.rpartition(".")[2]) for each in (raised.value, *raised.value.others)]
+    assert told == [
+        (1, "requst"),
+        (1, "url"),
+        (6, "sample_size"),
+        (7, "max_turns"),
+        (8, "significance_level"),
+        (11, "min_rating"),
+        (11, "min_trials"),
+        (11, "min_proportion"),
+        (12, "title"),
+        (14, "when2"),
+        (17, "type"),
+    ]
+    said = str(raised.value)
+    assert "found True; use a number, such as 0.9: YAML reads yes, no, on and off as true and false." in said
+    assert "there is no field 'min_rating'; leave it out, or use the type rating_proportion, which has it." in said
+    assert "did you mean 'success_rate'?" in said

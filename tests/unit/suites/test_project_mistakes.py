@@ -1,0 +1,37 @@
+"""Mistakes in the project's table of settings: all are told at once, each with its line."""
+
+from pathlib import Path
+
+import pytest
+
+from simeval.errors import DefinitionError
+from simeval.suites.project import read_project
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            '[project]\nname = "x"\n[tool.simeval]\nap = "x"\nseed = "x"\nconcurrency = 0\n',
+            "pyproject.toml, line 4, field tool.simeval.ap: there is no field 'ap'; did you mean 'app'?\n"
+            "pyproject.toml, line 5, field tool.simeval.seed: found 'x'; use a whole number, such as 30.\n"
+            "pyproject.toml, line 6, field tool.simeval.concurrency: found 0; use a whole number of 1 or more.",
+        ),
+        (
+            "[tool.simevl]\nseed = 1\n",
+            "pyproject.toml: there is a table [tool.simevl], and none for simeval; did you mean [tool.simeval]?",
+        ),
+        (
+            "[tool]\nsimeval = {budget = 3}\n",
+            "pyproject.toml, line 2, field tool.simeval.budget: there is no field 'budget' here; did you mean "
+            "'max_cost_usd'?",
+        ),
+    ],
+)
+def test_all_mistakes_of_a_project_are_told(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "pyproject.toml").write_text(text)
+
+    with pytest.raises(DefinitionError) as raised:
+        read_project(tmp_path)
+
+    assert str(raised.value).replace(f"{tmp_path}/", "") == said
