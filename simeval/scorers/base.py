@@ -297,6 +297,8 @@ def scorer(
     """
     if function is None:
         return lambda inner: scorer(inner, name=name, column_map=column_map, direction=direction, bounds=bounds)
+    do = "give a function that returns a number, a text, yes or no, or several by their names"
+    require(callable(function), "scorer", found=function, do=do)
     called = name or str(getattr(function, "__name__", type(function).__name__))
     return FunctionScorer(function, called, column_map, direction, bounds)
 

@@ -136,7 +136,8 @@ def test_a_project_sets_what_its_suites_do_not(folder: Path) -> None:
         ),
         (
             "concurrency = 0",
-            "simeval: pyproject.toml, line 2, field tool.simeval.concurrency: found 0; use a whole number of 1 or more.\n",
+            "simeval: pyproject.toml, line 2, field tool.simeval.concurrency: found 0; use a whole number of 1 or "
+            "more.\n",
         ),
         (
             "app = 5",

@@ -45,8 +45,8 @@ def _chance(plans: Sequence[ScenarioPlan], settings: Settings) -> list[str]:
     if len(known) == 1:
         return [f"{good}, it passes with a chance of {least}"]
     each = least if least == most else f"{least} to {most}"
-    which = "all of them" if len(known) == len(found) else f"all {len(known)} that can pass do"
-    return [f"{good}, a requirement passes with a chance of {each}, {which} with {show_chance(prod(known))}"]
+    which = "all together" if len(known) == len(found) else f"the {len(known)} that can pass all do so"
+    return [f"{good}, each requirement passes with a chance of {each}, and {which} with {show_chance(prod(known))}"]
 
 
 def warnings_of(plans: Sequence[RunPlan], *, noted: bool = False) -> list[str]:
