@@ -167,7 +167,7 @@ def test_runs_are_listed_shown_and_deleted(folder: Path) -> None:
 
     listed = simeval(folder, "runs").stdout
     report = simeval(folder, "show", run)
-    document = simeval(folder, "show", run[:15], "--json", "-")
+    document = simeval(folder, "show", run[:15], "--json")
     agreed = simeval(folder, "compare", "1.json", "1.json")
     unasked = simeval(folder, "delete", run)
     deleted = simeval(folder, "delete", run, "--yes")
@@ -199,6 +199,10 @@ def test_a_killed_run_shows_how_far_it_came_and_is_resumed(folder: Path) -> None
     assert "--resume" in shown.stdout
     assert resumed.returncode == 1, resumed.stderr
     assert "resumed: " in resumed.stdout
+
+    again = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--samples", "10", "--resume", "last")
+
+    assert " had finished: nothing is left to do" in again.stderr
 
 
 @pytest.mark.parametrize("arguments", [("runs",), ("show",), ("delete", "last", "--yes")])

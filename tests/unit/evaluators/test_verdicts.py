@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from simeval.core.trial import Verdict
 from simeval.evaluators.scores import ProportionEvaluator
-from simeval.evaluators.verdicts import Counts, mean_verdict, share_verdict, show_p, show_share
+from simeval.evaluators.verdicts import Counts, mean_verdict, share_verdict, show_number, show_p, show_share
 from simeval.stats.binomial import p_at_least, p_at_most
 
 
@@ -109,3 +109,10 @@ def test_a_p_value_that_would_look_like_the_level_is_written_out() -> None:
     assert [show_p(p, beside=0.05) for p in (0.05045, 0.05, 0.0500004)] == ["0.0505", "0.050", "0.050000"]
     assert ProportionEvaluator(min_proportion=0.9).show(0.89984) == "89.98%"
     assert ProportionEvaluator(min_proportion=0.9).show(0.9) == "90%"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(10.0, "10"), (0.66666, "0.6667"), (2.3975e-05, "0.000024"), (0.0, "0"), (1e-9, "0")]
+)
+def test_a_number_is_shown_without_an_exponent(value: float, text: str) -> None:
+    assert show_number(value) == text

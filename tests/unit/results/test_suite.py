@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.core.conversation import Conversation
+from simeval.core.settings import Settings
 from simeval.core.trial import Failure, Outcome, Score
 from simeval.errors import DefinitionError
 from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvaluator
@@ -295,6 +296,52 @@ def test_a_repr_is_a_line_however_much_there_is() -> None:
 
     assert repr(one) == "<EvaluationResult 'A scenario': pass, 30 trials>"
     assert repr(SuiteResult((one,) * 200, RUN)) == "<SuiteResult of run run-1: pass, 200 scenarios>"
+    assert repr(one.expectations[0]) == "<ExpectationResult 'it works': pass, 30 trials>"
+    assert repr(one.conversations[0]) == "<Conversation of 2 messages, ended: recorded>"
+    assert repr(Settings(sample_size=50)) == "Settings(sample_size=50)"
+    assert max(map(len, map(repr, (RUN, *one.verdicts)))) < 500
+
+
+def test_a_result_is_found_by_its_title() -> None:
+    suite = SuiteResult((rated(8.0, title="One"), rated(8.0, title="Two")), RUN)
+
+    assert suite["Two"] is suite[1]
+    with pytest.raises(DefinitionError, match="there is no scenario 'Tow'; did you mean 'Two'"):
+        suite["Tow"]
+
+
+def test_failures_of_one_cause_are_told_once_whatever_each_quotes() -> None:
+    said = "the app failed at turn {}: KeyError: '{}' (bot.py:5 in handle)"
+    crashes = [Failure(stage="app", error=said.format(n % 3 + 1, "x" * n), cause="app") for n in range(12)]
+
+    text = str(result(("works", [RULE], [Score(value=8.0), *crashes])))
+
+    assert "12 conversations went wrong:\n  12 x the app failed at turn 1: KeyError: '' (bot.py:5 in handle)\n" in text
+
+
+@pytest.mark.parametrize(
+    ("scores", "shown"), [((1.0, 0.0), "seen in 1 of 2"), ((1.0, 0.5), "seen (\u2265 1) in 1 of 2")]
+)
+def test_a_share_says_what_a_trial_is_held_to_unless_it_is_yes_or_no(scores: tuple[float, ...], shown: str) -> None:
+    rule = ProportionEvaluator(min_proportion=0.5)
+
+    assert f"{shown} conversations" in str(result(("seen", [rule], [Score(value=score) for score in scores])))
+
+
+def test_a_reason_that_holds_for_several_scenarios_is_told_once() -> None:
+    error = rated(8.0).expectations[0].verdicts[0]
+    why = "judge: it cannot be asked; so no trial was paid for"
+    broken = replace(error, outcome="error", why=why)
+    one = rated(8.0)
+    both = [
+        replace(one, title=title, outcome="error", expectations=(replace(one.expectations[0], verdicts=(broken,)),))
+        for title in ("One", "Two")
+    ]
+    fine = rated(*[8.0] * 30, title="Three")
+
+    text = str(SuiteResult((*both, fine), RUN))
+
+    assert (text.count(why), text.count("for the reason above")) == (1, 1)
 
 
 def test_a_notebook_shows_the_report_as_it_is() -> None:

@@ -1,10 +1,11 @@
 """What is said of a run's simulated users."""
 
 from dataclasses import replace
+from typing import get_args
 
 from simeval.core.conversation import HELD_ANEW, USER_FAULTS, Conversation, Ending, Message
 from simeval.core.trial import Judgement, Trial
-from simeval.results.users import MOST_TRIALS, UserConduct, show_conduct
+from simeval.results.users import ENDINGS, MOST_TRIALS, UserConduct, show_conduct
 
 
 def judgement(index: int, *faults: str, ended: Ending = "goal_satisfied", anew: int = 0) -> Judgement:
@@ -43,3 +44,8 @@ def test_a_trial_that_was_held_anew_is_told_though_nothing_is_wrong_with_it_now(
     assert (conduct.held_anew, conduct.faulty) == (2, 0)
     assert "held anew because of a simulated user's fault: 2 times" in show_conduct([("A", conduct)])
     assert replace(conduct, trials=0).rate is None
+
+
+def test_every_way_to_end_is_told_in_words() -> None:
+    assert set(ENDINGS) == set(get_args(Ending))
+    assert not any("_" in said for said in ENDINGS.values())
