@@ -164,7 +164,7 @@ class ModelUnusable(ModelError):
             "authentication": "check the provider's API key in your environment",
             "unknown_model": "check the model's name (provider/model), and the end of api_base (often /v1)",
             "download": WITHOUT_DOWNLOAD,
-            "connection": "check that it is running, and its api_base",
+            "connection": "check that its server runs and can be reached, and its api_base",
             "server": "try again later",
             "timeout": "try again later",
             "rate_limit": "try again later",
