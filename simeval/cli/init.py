@@ -97,7 +97,8 @@ def _write(folder: Path, app: str) -> int:
     if is_reached(app):
         sys.stdout.write(f"see what is understood of its answers: {where}simeval probe {suite}\n")
     if is_elsewhere and not lies_in(Path(), app):
-        sys.stdout.write(f"there is no module {app.partition(':')[0]} here yet, nor in {folder}: write it first\n")
+        nor = "" if folder == Path() else f", nor in {folder}"
+        sys.stdout.write(f"there is no module {app.partition(':')[0]} here yet{nor}: write it first\n")
     sys.stdout.write(f"now run: {where}simeval run {suite}{' --app app:handle' if is_ours else ''}\n")
     return 0
 

@@ -16,7 +16,8 @@ from simeval.store.run_summaries import RunSummary
 from simeval.store.runs import Runs
 
 LEFT_OUT_FIRST = ("seconds", "started (UTC)", "scenarios", "calls", "cost")  # where the terminal is too narrow
-TEXTS, LEAST = ("app", "dataset", "metadata"), 16  # what may be broken into lines there, of so many cells and more
+TEXTS = ("app", "dataset", "metadata")  # what may be broken into lines there
+LEAST, SHORTEST = 16, 8  # cells of such a line, as long as there is something else to leave out, and at all
 OF_A_RUN = ("app", "status", "outcome", "dataset", "version")  # what a condition may name beside the metadata
 
 
@@ -79,7 +80,7 @@ def _table(runs: Sequence[RunSummary], metrics: Sequence[str]) -> str:
     columns, gone = _with_room(_columns(runs, metrics), room)
     texts = [name for name in TEXTS if name in columns]
     others = table_width({name: cells for name, cells in columns.items() if name not in texts})
-    each = LINE if room is None else max(8, (room - others) // len(texts) - GAP)
+    each = LINE if room is None else max(SHORTEST, (room - others) // len(texts) - GAP)
     widths = [each if name in texts else LINE for name in columns]
     table = render_table(list(columns), list(zip(*columns.values(), strict=True)), widths=widths, room=room)
     if not gone:
@@ -95,7 +96,8 @@ def _with_room(columns: dict[str, list[str]], room: int | None) -> tuple[dict[st
     for gone in range(len(LEFT_OUT_FIRST) + 1):
         names = LEFT_OUT_FIRST[:gone]
         kept = {name: cells for name, cells in columns.items() if name not in names}
-        narrowest = {name: [cell[:LEAST] for cell in cells] if name in TEXTS else cells for name, cells in kept.items()}
+        least = LEAST if gone < len(LEFT_OUT_FIRST) else SHORTEST
+        narrowest = {name: [cell[:least] for cell in cells] if name in TEXTS else cells for name, cells in kept.items()}
         if room is None or table_width(narrowest) <= room:
             return kept, [*names]
     return columns, []

@@ -112,6 +112,7 @@ def test_an_app_that_never_answered_is_to_be_tried(folder: Path) -> None:
 
     assert done.stdout.endswith(
         "next:\n  hold one conversation, and see what the app does\n    simeval try suite.yaml --app mute:handle\n"
+        "  run it again with the traceback\n    simeval run suite.yaml --app mute:handle --log-level debug\n"
     )
     assert "worst conversation" not in done.stdout
 

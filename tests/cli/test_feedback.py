@@ -87,7 +87,7 @@ def test_feedback_is_exported_and_imported(folder: Path) -> None:
         (("run-a", "--trial", "0", "--key", "x", "--score", "1"), "name one of 'A', 'B'"),
         (("run-b", "--key", "x", "--score", "1"), "give the trial's number"),
         (("run-b", "--trial", "4", "--key", "x", "--score", "1"), "there is no trial 4 of 'only'"),
-        (("run-b", "--trial", "0", "--score", "1"), "feedback key"),
+        (("run-b", "--trial", "0", "--score", "1"), "feedback: --key is missing"),
         (("run-b", "--trial", "0", "--key", "x"), "neither a score nor a comment"),
         (("run-b", "--trial", "0", "--key", "x", "--score", "good"), "--score: found 'good'"),
         (("run-b", "--export", "a", "--import", "b"), "use one of them at a time"),

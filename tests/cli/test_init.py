@@ -51,7 +51,11 @@ def test_a_starter_for_an_agent_names_it_and_imports_nothing(tmp_path: Path) -> 
     probed = simeval(tmp_path, "probe", "suite.yaml")
 
     assert (written.returncode, written.stderr) == (0, "")
-    assert written.stdout.splitlines() == ["wrote suite.yaml", "now run: simeval run suite.yaml"]
+    assert written.stdout.splitlines() == [
+        "wrote suite.yaml",
+        "there is no module shop here yet: write it first",
+        "now run: simeval run suite.yaml",
+    ]
     assert probed.returncode == 3
     assert "app         openai-agents:Shop" in probed.stdout
     assert "no answer   ModuleNotFoundError: No module named 'agents'" in probed.stdout
@@ -99,3 +103,16 @@ def test_on_a_terminal_the_starters_own_function_is_the_default(tmp_path: Path) 
 
     assert status == 0
     assert (tmp_path / "app.py").exists()
+
+
+def test_an_app_of_a_module_beside_is_run_from_here_and_looked_at(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text("def handle(message): return 'ok'\n")
+
+    written = simeval(tmp_path, "init", "new", "--app", "shop:handle")
+    wrong = simeval(tmp_path, "init", "other", "--app", "shop:handel")
+    run = simeval(tmp_path, "run", "new/suite.yaml", "--samples", "1", "--store", "none")
+
+    assert written.stdout.splitlines()[-1] == "now run: simeval run new/suite.yaml"
+    assert run.returncode == 1, run.stderr
+    assert "did you mean 'handle'?" in wrong.stderr
+    assert not (tmp_path / "other").exists()

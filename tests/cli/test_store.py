@@ -108,7 +108,7 @@ def test_an_interrupted_run_finishes_what_is_under_way_and_goes_on_as_if_nothing
 def test_a_request_to_terminate_ends_a_run_at_once_and_the_resumed_one_says_what_that_cost(folder: Path) -> None:
     process = stalled(folder, "--json", "cut.json")
 
-    status, _, errors = interrupted(process, signal.SIGTERM)
+    status, said, _ = interrupted(process, signal.SIGTERM)
     (folder / "stall").unlink()
     run = json.loads((folder / "cut.json").read_text())["run_id"]
     simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--json", "a.json", "--resume", run)
@@ -116,7 +116,7 @@ def test_a_request_to_terminate_ends_a_run_at_once_and_the_resumed_one_says_what
     found = json.loads((folder / "a.json").read_text())
     missing = [error for scenario in found["scenarios"] for error in scenario["errors"]]
     assert status == 130
-    assert "interrupted (SIGTERM)" in errors
+    assert "the run ended early: interrupted (SIGTERM)" in said
     assert {error["stage"] for error in missing} == {"run"}
     assert f"the run was cut off in {len(missing)} trials that were under way" in found["notes"][-1]
 
@@ -218,7 +218,8 @@ def test_a_spent_budget_ends_with_status_3(folder: Path) -> None:
     done = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--max-calls", "110")
 
     assert done.returncode == 3
-    assert "max_calls of 110 is reached" in done.stderr
+    assert "the run ended early: max_calls of 110 is reached" in done.stdout
+    assert "max_calls of" not in done.stderr  # it is told once
     assert "--max-calls 110 --resume" in done.stderr
     assert "raise that limit" in done.stderr
 
