@@ -48,6 +48,22 @@ SUMMARIES = {  # the first sentence of each command's help; a test compares them
 }
 
 
+COMMANDS_ELSEWHERE = {  # what other tools call commands, and options, by what they are called here
+    **dict.fromkeys(("eval", "evaluate", "test", "start"), "run"),
+    **dict.fromkeys(("ls", "list", "history"), "runs"),
+    **dict.fromkeys(("serve", "ui", "dashboard"), "view"),
+    **dict.fromkeys(("rm", "remove"), "delete"),
+    "chat": "try",
+    "check": "doctor",
+    "diff": "compare",
+    "help": "--help",
+    "new": "init",
+    "redteam": "attack",
+    "report": "show",
+    "version": "--version",
+}
+
+
 class Commands(click.Group):
     """Commands whose names and summaries are at hand at once, and whose options take 25 ms to make."""
 
@@ -81,7 +97,11 @@ class Commands(click.Group):
         if args[0] not in SUMMARIES and not ctx.resilient_parsing:
             from simeval.core.validation import closest
 
-            meant = closest(args[0], list(SUMMARIES)) or "`simeval --help` lists them."
+            named, known = args[0], COMMANDS_ELSEWHERE.get(args[0])
+            meant = f"did you mean {known!r}?" if known else closest(named, list(SUMMARIES))
+            if named.endswith((".yaml", ".yml")):
+                meant = f"did you mean `simeval run {named}`?"
+            meant = meant or "`simeval --help` lists them."
             raise Misused(f"there is no command {args[0]!r}; {meant}")
         return super().resolve_command(ctx, args)
 

@@ -38,7 +38,7 @@ def next_steps(
     elif is_kept(settings) and page.outcome != "pass" and any(map(_has_failed, page.scenarios)):
         command = shlex.join(["simeval", "show", page.run_id, "--failed", *store_flag(settings)])
         steps.append(("read the conversations that speak against the app", clean(command)))
-    steps += [(f"take enough new trials of {what}", clean(command)) for what, command in _with_more_trials(page)]
+    steps += [(step, clean(command)) for step, command in _with_more_trials(page)]
     if not steps:
         return []
     lines = ["", "next:"]
@@ -101,15 +101,17 @@ def store_flag(settings: Settings) -> list[str]:
 def _with_more_trials(page: Page) -> list[tuple[str, str]]:
     if page.stopped:
         return []
-    found = [(each, _wanted(each)) for each in page.scenarios if each.outcome == "inconclusive"]
-    known = [(each, trials) for each, trials in found if each.sample_size < trials <= MOST_ADVISED]
-    if not known:
+    found = [(each, *_wanted(each)) for each in page.scenarios if each.outcome == "inconclusive"]
+    wanted = [(each, trials, enough) for each, trials, enough in found if each.sample_size < trials <= MOST_ADVISED]
+    if not wanted:
         return []
-    most = max(trials for _, trials in known)
-    what = repr(known[0][0].title) if len(known) == 1 else f"{len(known)} inconclusive scenarios"
-    chosen = _chosen([each.title for each, _ in known])
+    most = max(trials for _, trials, _ in wanted)
+    many = "enough" if all(enough for _, _, enough in wanted) else "more"
+    what = repr(wanted[0][0].title) if len(wanted) == 1 else f"{len(wanted)} inconclusive scenarios"
+    chosen = _chosen([each.title for each, _, _ in wanted])
     others = ("--resume", "--samples", "--seed", *(["--only", "--rerun", "--families"] if chosen else []))
-    return [(what, command_again(*chosen, "--samples", str(most), without=others))]
+    step = f"take {many} new trials of {what}"
+    return [(step, command_again(*chosen, "--samples", str(most), without=others))]
 
 
 def _chosen(titles: Sequence[str]) -> list[str]:
@@ -119,16 +121,24 @@ def _chosen(titles: Sequence[str]) -> list[str]:
     return [part for title in titles for part in ("--only", title)] if len(titles) <= MOST_CHOSEN else []
 
 
-def _wanted(scenario: ShownScenario) -> int:
-    """Return how many trials prove what a scenario has left open, if its rates are the true ones; 0 if not known."""
+def _wanted(scenario: ShownScenario) -> tuple[int, bool]:
+    """Return how many trials prove what a scenario has left open, if its rates are the true ones, and if that is known.
+
+    Of what is no share it is not known: twice as many may do. Where no number does, it is 0.
+    """
     verdicts = [verdict for each in scenario.expectations for verdict in each.verdicts]
     trials = [_trials(verdict) for verdict in verdicts if verdict.reason in OPEN]
-    return max((each or 0 for each in trials), default=0) if all(trials) else 0
+    known = [each for each in trials if each is not None]
+    if not trials or 0 in known:
+        return 0, False
+    is_known = len(known) == len(trials)
+    return max(known if is_known else [*known, 2 * scenario.sample_size]), is_known
 
 
 def _trials(verdict: ShownVerdict) -> int | None:
+    """Return how many trials prove a requirement; 0 where none do, None where that is not known."""
     bar, rate = verdict.bar, verdict.estimate
     if bar is None or rate is None or (bar.low, bar.high) != SHARES:
         return None
     share, good = (bar.value, rate) if bar.is_lower_bound else (1 - bar.value, 1 - rate)
-    return trials_to_prove(share, good, alpha=verdict.significance_level)
+    return trials_to_prove(share, good, alpha=verdict.significance_level) or 0

@@ -4,11 +4,13 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, TextIO
 
 from simeval.core.logs import log
+from simeval.core.terminal import written
 from simeval.errors import DefinitionError, SimevalError, StoreError
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"  # the file whose Markdown GitHub shows on the page of a job
@@ -35,7 +37,7 @@ def status_of(act: Callable[[], int | None]) -> int:
 
 def say(problem: object, status: int) -> int:
     """Write a problem to standard error and give the status."""
-    sys.stderr.write(f"simeval: {problem}\n")
+    _write(sys.stderr, f"simeval: {problem}\n")
     return status
 
 
@@ -50,14 +52,7 @@ def reader(json_path: str | None) -> TextIO:
 
 
 def _write(stream: TextIO, text: str) -> None:
-    """Write to who reads; where that has ended, as `head` does, the rest goes nowhere and the run goes on."""
-    try:
-        stream.write(text)
-        stream.flush()
-    except BrokenPipeError:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())
-        os.close(nowhere)
+    written(stream, partial(stream.write, text))
 
 
 def write_json(path: str | None, found: Mapping[str, Any]) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, MutableMapping
 from contextvars import Context
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from shutil import get_terminal_size
 from typing import Any, Literal
 
@@ -20,7 +21,7 @@ from structlog.stdlib import BoundLogger
 from tqdm import tqdm
 
 from simeval.core.redaction import Redactor
-from simeval.core.terminal import Terminal
+from simeval.core.terminal import Terminal, written
 
 LOGGER = "simeval"
 DETAILS = "simeval.details"  # what is known before a run that not everybody wants to read
@@ -111,7 +112,7 @@ class _BesideTheBar(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self.warned += [event_of(record)] if record.levelno == logging.WARNING else []
-        tqdm.write(self.format(record), file=sys.stderr)
+        written(sys.stderr, partial(tqdm.write, self.format(record), file=sys.stderr))
 
 
 class _JsonFormatter(logging.Formatter):

@@ -1,7 +1,7 @@
 """What a text is laid out for: how many cells a line has, whether it may be coloured, which characters it can hold."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from shutil import get_terminal_size
 from typing import Literal, TextIO
@@ -115,3 +115,14 @@ def _can_write(characters: str, stream: TextIO) -> bool:
     except (UnicodeEncodeError, LookupError):
         return False
     return True
+
+
+def written(stream: TextIO, write: Callable[[], object]) -> None:
+    """Write to who reads a stream; where that has ended, as `head` does, the rest goes nowhere and all else goes on."""
+    try:
+        write()
+        stream.flush()
+    except BrokenPipeError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)

@@ -39,6 +39,15 @@ class Unawaited(Coroutine[Any, Any, T]):
     def __bool__(self) -> NoReturn:
         raise TypeError(self._advice)
 
+    def __iter__(self) -> NoReturn:
+        raise TypeError(self._advice)
+
+    def __len__(self) -> NoReturn:
+        raise TypeError(self._advice)
+
+    def __getitem__(self, index: object) -> NoReturn:
+        raise TypeError(self._advice)
+
     def __repr__(self) -> str:
         return f"<{self._advice}>"
 

@@ -1,5 +1,6 @@
 """YAML files of definitions, read strictly; a mistake in one is reported with file, line and field."""
 
+import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
@@ -28,6 +29,8 @@ _PROBLEMS = {
     "written twice": "leave one of the two out",
     "a comma ends a value": "write numbers with a point, such as 0.9",
 }
+_UNSPACED = re.compile(r"\s*(- +)?\w+:[^\s:]")  # a name, a colon, and a value without a space between them
+_NO_COLON = re.compile(r"\s*(- +)?\w+ [^:]*$")
 _WORDS = f"{WORDS_READ}: put such a word in quotes"
 _LISTED = f"{ONE_OF} those listed above"
 
@@ -66,8 +69,10 @@ def read_yaml(path: Path, *, renamed: Mapping[str, str] = {}) -> tuple[yaml.Node
 
     `renamed` gives keys, wherever they stand, the name that is read. Raises SuiteFileError.
     """
+    text = ""
     try:
-        return _read(path.read_text(encoding="utf-8"), renamed)
+        text = path.read_text(encoding="utf-8")
+        return _read(text, renamed)
     except OSError as error:
         raise SuiteFileError(
             str(path), line=1, field="", found=f"it cannot be read ({error.strerror})", do="name another file"
@@ -76,22 +81,30 @@ def read_yaml(path: Path, *, renamed: Mapping[str, str] = {}) -> tuple[yaml.Node
         found = f"it is not UTF-8 (byte {error.start + 1} of the file)"
         raise SuiteFileError(str(path), line=1, field="", found=found, do="save it as UTF-8") from error
     except (yaml.YAMLError, ValueError, AttributeError, LookupError, RecursionError) as error:
-        context, mark = getattr(error, "context", None) or "", getattr(error, "problem_mark", None)
-        if "quoted scalar" in context:  # it ends nowhere, or where nobody meant it to
-            raise SuiteFileError(
-                str(path),
-                line=error.context_mark.line + 1,  # type: ignore[union-attr]
-                field="",
-                found="this is not YAML (a quote that begins here is not closed)",
-                do="close it, or double a quote that belongs to the text",
-            ) from error
-        raise SuiteFileError(
-            str(path),
-            line=mark.line + 1 if mark else 1,
-            field="",
-            found=f"this is not YAML ({getattr(error, 'problem', None) or error})",
-            do=_way_out(getattr(error, "problem", None) or ""),
-        ) from error
+        problem, mark = getattr(error, "problem", None), getattr(error, "problem_mark", None)
+        line, found, do = mark.line if mark else 0, problem or str(error), _way_out(problem or "")
+        if slip := _slip(error, text.splitlines()):
+            line, found, do = slip
+        raise SuiteFileError(str(path), line=line + 1, field="", found=f"this is not YAML ({found})", do=do) from error
+
+
+def _slip(error: Exception, lines: Sequence[str]) -> tuple[int, str, str] | None:
+    """Return the line from 0, the cause and the way out of slips that YAML tells by what comes after them."""
+    problem, context = (getattr(error, name, None) or "" for name in ("problem", "context"))
+    mark, context_mark = (getattr(error, name, None) for name in ("problem_mark", "context_mark"))
+    if "quoted scalar" in context and context_mark:
+        return context_mark.line, "a quote that begins here is not closed", "close it"
+    if mark is None or not lines:
+        return None
+    here, before = lines[min(mark.line, len(lines) - 1)], max(mark.line - 1, 0)
+    if "expected <block end>" in problem and any(quote in here for quote in "'\""):
+        return mark.line, "a text goes on behind its quote", "put the whole text in quotes, and double one inside it"
+    if "mapping values" in problem or "expected ':'" in problem:
+        if _UNSPACED.match(lines[before]):
+            return before, "there is no space behind the colon", "write it as NAME: VALUE"
+        if _NO_COLON.match(lines[before]):
+            return before, "there is no colon behind the name", "write it as NAME: VALUE"
+    return None
 
 
 def located(path: Path, node: yaml.Node | None, *errors: "ValidationError", skip: int = 0) -> SuiteFileError:

@@ -52,7 +52,7 @@ def mistakes(found: Iterable[tuple[str, object, DefinitionError]]) -> Validation
     return ValidationError.from_exception_data("mapping", details)
 
 
-def _few(names: Sequence[str], most: int = 10) -> str:
+def _few(names: Sequence[str], most: int = 16) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
@@ -62,7 +62,8 @@ def _require_known(found: Any, names: Sequence[str], elsewhere: Mapping[str, str
     Of some it is known where `elsewhere` they belong.
     """
     if not isinstance(found, Mapping):
-        raise DefinitionError(HERE, found=f"found {found!r:.80}", do=f"give a mapping with {_few(names)}")
+        shown = "nothing" if found is None else f"{found!r:.80}"
+        raise DefinitionError(HERE, found=f"found {shown}", do=f"give a mapping with {_few(names)}")
     unknown = [key for key in found if isinstance(key, str) and key not in names]
     if unknown:
         raise mistakes(

@@ -15,7 +15,7 @@ from time import monotonic
 from types import FrameType
 
 from simeval.core.frames import OURS, rank_of
-from simeval.core.logs import log
+from simeval.core.logs import details, log
 
 BLOCKED_SECONDS = 5.0
 LONGEST_BEAT = 1.0  # seconds from one sign of life to the next
@@ -50,6 +50,7 @@ class _Watchdog:
     thread_id: int
     last_beat: float = 0.0
     over: Event = field(default_factory=Event)
+    told: set[str] = field(default_factory=set)
     timer: asyncio.TimerHandle | None = None
 
     def beat(self) -> None:
@@ -66,19 +67,23 @@ class _Watchdog:
 
     def watch(self) -> None:
         """Look, until the end, whether the loop beats."""
-        looked, blocked_since = monotonic(), 0.0
+        looked, blocked_since, is_news = monotonic(), 0.0, True
         while True:
             is_over = self.over.wait(self._beat_seconds)
             now, last_beat = monotonic(), self.last_beat
             was_held_up = now - looked > self._beat_seconds + self.seconds / 2  # the whole process stood still
             looked = now
             if blocked_since and last_beat > blocked_since:
-                log.warning(f"the event loop goes on; it was blocked for {last_beat - blocked_since:.1f} s")
+                say = log.warning if is_news else details.info
+                say(f"the event loop goes on; it was blocked for {last_beat - blocked_since:.1f} s")
                 blocked_since = 0.0
             elif not blocked_since and now - last_beat >= self.seconds and not was_held_up:
                 blocked_since = last_beat
                 place = _place(sys._current_frames().get(self.thread_id))
-                log.warning(f"the event loop has been blocked for {now - last_beat:.1f} s{place}; {ADVICE}")
+                is_news = place not in self.told  # one that blocks at every turn is told once
+                self.told.add(place)
+                say = log.warning if is_news else details.info
+                say(f"the event loop has been blocked for {now - last_beat:.1f} s{place}; {ADVICE}")
             if is_over:
                 return
 

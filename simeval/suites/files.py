@@ -166,7 +166,10 @@ def _read(path: Path) -> _File:
         found = f"found {name!r} beside it"
         raise mistake_at(path, node, ("judge",), found=found, do=f"leave {name} out: judge says it")
     lines = {each.title: (str(path), line_at(node, place)) for each, place in attacks}
-    places = {name: f"{path}, line {line_at(node, (name,))}, field {name}" for name in roles}
+    spots = {**dict.fromkeys(judge, "judge"), **dict.fromkeys(roles)}
+    places = {
+        name: f"{path}, line {line_at(node, (spot or name,))}, field {spot or name}" for name, spot in spots.items()
+    }
     return _File([*made, *(each for each, _ in attacks)], {**brought, **judge}, lines, places)
 
 

@@ -2,10 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf
 from typing import TYPE_CHECKING, Any, get_args
 
-from simeval.core.bounds import UNIT
 from simeval.core.controls import Controls, Shown, as_messages
 from simeval.core.conversation import UserFaultKind
 from simeval.core.quarantine import Quarantine
@@ -17,6 +15,7 @@ from simeval.errors import DefinitionError
 from simeval.scorers.base import Scorer, as_scorer
 from simeval.scorers.text.tool_rules import ToolRules
 from simeval.scorers.world_state import StateMatch
+from simeval.suites.fitting import require_fit
 from simeval.suites.script import Step, require_script
 from simeval.suites.user_mix import UserMix, UserPersona
 
@@ -100,29 +99,10 @@ class Expectation:
                 found=evaluator,
                 do=do,
             )
-            self._check_fit(evaluator)
+            require_fit(self, evaluator)
 
     def __repr__(self) -> str:
         return f"<Expectation {self.title!r}: {', '.join(each.describe() for each in self.evaluators)}>"
-
-    def _check_fit(self, evaluator: "Evaluator") -> None:
-        """Raise DefinitionError where nothing could be concluded on such scores, which would show in the run only."""
-        from simeval.evaluators.ratings import RATING_BOUNDS, is_of_ratings
-
-        name = type(evaluator).__name__
-        if self.judged is not None:
-            misfit = evaluator.misfit(*RATING_BOUNDS)
-            do = "put the bar between 1 and 10: a judge rates from 1 to 10"
-            if hasattr(evaluator, "threshold"):
-                do = "use success_rate, or a threshold between 1 and 10: a judge rates from 1 to 10"
-            if getattr(evaluator, "bounds", (-inf, inf)) == UNIT:
-                do = "a judge rates from 1 to 10: add bounds: [1, 10] and a bar between them, or use rating_average"
-            if misfit:
-                raise DefinitionError(f"Expectation.evaluator: {name}", found=misfit, do=do)
-        elif is_of_ratings(evaluator) and not getattr(self.measured_by, "gives_ratings", True):
-            found = f"it is for a judge's ratings from 1 to 10, and {self.title} is a metric"
-            do = "use proportion, quantile or mean"
-            raise DefinitionError(f"Expectation.evaluator: {name}", found=found, do=do)
 
     def _check_score(self) -> None:
         """Raise DefinitionError for what is no scorer, and for the path of a number that it is known not to give."""

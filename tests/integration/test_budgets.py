@@ -131,7 +131,9 @@ class TestBudgets:
 
     async def test_a_budget_in_dollars_needs_prices(self) -> None:
         with pytest.raises(DefinitionError, match="no price is known"):
-            await Engine("openai-compatible/x", max_cost_usd=1, store=None).evaluate(SUITE, app)
+            await Engine(
+                "openai-compatible/x", max_cost_usd=1, store=None, model_options={"api_base": "http://127.0.0.1:9"}
+            ).evaluate(SUITE, app)
 
 
 async def test_a_run_can_be_told_to_stop_in_order() -> None:

@@ -119,7 +119,8 @@ class TestSettings:
 
         assert result.outcome == "inconclusive"
         assert result.verdicts[0].reason == "never_possible"
-        assert any("at least 29" in note for note in result.run.notes)
+        assert "at least 29 are needed" in result.verdicts[0].why
+        assert not any("at least 29" in note for note in result.run.notes)  # it is told once
 
     async def test_max_turns_ends_a_conversation(self) -> None:
         when = " ".join(f"The user asks for number {number}." for number in range(9))

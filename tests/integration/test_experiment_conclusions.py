@@ -175,7 +175,7 @@ class TestConclusions:
 
 
 async def test_scorers_of_a_scenario_are_refused_beside_it() -> None:
-    with pytest.raises(DefinitionError, match="give them with a Dataset"):
+    with pytest.raises(DefinitionError, match="give it with a Dataset"):
         await engine().evaluate([], double, scorers=[length])  # type: ignore[call-overload]
 
 

@@ -104,7 +104,7 @@ async def test_a_run_with_the_apps_spans_does_not_go_on_without_them(address: st
     elsewhere = address.replace("127.0.0.1", "localhost")
     result = await Engine(store=store, resume="last", trace_in=elsewhere).evaluate(suite, good_app)
 
-    assert "resumed: 2 conversations and 2 scores were there" in result.run.notes
+    assert "resumed: the run had finished, so nothing was left to do" in result.run.notes
 
 
 async def test_spans_in_json_are_kept_by_trace_and_foreign_ones_counted(inbox: SpanInbox, address: str) -> None:

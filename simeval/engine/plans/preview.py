@@ -36,17 +36,25 @@ def _chance(plans: Sequence[ScenarioPlan], settings: Settings) -> list[str]:
     found = plan_suite([plan.scenario for plan in plans], settings).forecasts
     chances = [each.prob_pass for each in found if each.can_pass]
     known = [chance for chance in chances if chance is not None]
-    if not known or len(known) < len(chances):
+    if not chances:
+        return ["no requirement can pass with so few trials"]
+    if len(known) < len(chances):
         return []
     evaluators = [each for plan in plans for measure in plan.measures for each in measure.evaluators]
     best = "100%" if all(each.prefers_high for each in evaluators) else "what is best"
     good = f"if the app is good (half-way from each bar to {best})"
     least, most = (show_chance(each) for each in (min(known), max(known)))
+    cannot = len(found) - len(known)
+    last = f"; {cannot} of {len(found)} requirements cannot pass with so few trials, so the suite cannot"
+    last = last if cannot else ""
     if len(known) == 1:
-        return [f"{good}, it passes with a chance of {least}"]
+        which = "it" if len(found) == 1 else "the one that can pass"
+        return [f"{good}, {which} passes with a chance of {least}{last}"]
     each = least if least == most else f"{least} to {most}"
     which = "all together" if len(known) == len(found) else f"the {len(known)} that can pass all do so"
-    return [f"{good}, each requirement passes with a chance of {each}, and {which} with {show_chance(prod(known))}"]
+    return [
+        f"{good}, each requirement passes with a chance of {each}, and {which} with {show_chance(prod(known))}{last}"
+    ]
 
 
 def warnings_of(plans: Sequence[RunPlan], *, noted: bool = False) -> list[str]:

@@ -23,6 +23,9 @@ from simeval.suites.apps.responses_app import ResponsesApp
 from simeval.suites.apps.socket_app import SocketApp
 from simeval.suites.objects import load_object
 
+_PROVIDERS = {"claude": "anthropic", "gemini": "gemini", "mistral": "mistral", "deepseek": "deepseek", "grok": "xai"}
+_MODEL = re.compile(r"^(gpt|chatgpt|claude|gemini|mistral|llama|command|deepseek|qwen|grok|o\d)[\w.]*-", re.IGNORECASE)
+
 
 def app_of(named: object) -> Callable[..., Any] | str:
     """Return the app that a name means, or what is one already, or an agent; a model is its name.
@@ -54,6 +57,9 @@ def app_of(named: object) -> Callable[..., Any] | str:
     module, _, handler = named.rpartition(".")
     is_dotted = handler.isidentifier() and re.fullmatch(r"\w+(\.\w+)*", module)
     do = f"did you mean {f'{module}:{handler}'!r}?" if is_dotted else f"use {APP_FORMS}"
+    if known := _MODEL.search(named):
+        provider = _PROVIDERS.get(known[1].lower(), "openai")
+        do = f"name a model with its provider, such as {provider}/{named}"
     raise DefinitionError(f"app {named!r}", found="this is neither a handler nor a model", do=do)
 
 

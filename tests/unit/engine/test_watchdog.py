@@ -82,14 +82,28 @@ async def test_one_blockage_is_told_once_and_its_end_too(
     assert re.fullmatch(r"the event loop goes on; it was blocked for \d+\.\d s", goes_on)
 
 
-async def test_the_next_blockage_is_told_again(said: Callable[[], list[str]]) -> None:
+async def test_a_blockage_at_another_place_is_told_and_the_next_at_one_is_not(
+    said: Callable[[], list[str]], looks: Callable[[], int]
+) -> None:
+    async def again() -> None:
+        told_at = looks()
+        block(lambda: looks() >= told_at + 15)
+
+    async def elsewhere() -> None:
+        while sum(WARNING in line for line in said()) < 2:
+            sleep(0.01)
+
     async with watching(SECONDS):
         await handle(said)
         await until(lambda: "goes on" in said()[-1])
-        await handle(said, warnings=2)
+        await again()
+        await anyio.sleep(SECONDS)
+        await elsewhere()
     await until(lambda: len(said()) > 3)
 
     assert [WARNING in line for line in said()] == [True, False, True, False]
+    assert "in block" in said()[0]
+    assert "in elsewhere" in said()[2]
 
 
 class Turning(Event):

@@ -14,7 +14,7 @@ from simeval.scorers.brand.persona import Policy
 from simeval.scorers.brand.safety import Safety
 from simeval.scorers.classifiers.sentiment import SentimentMatch, SentimentScorer
 from simeval.scorers.llm.graded import Criteria
-from simeval.scorers.metrics import find_metric, response_latency
+from simeval.scorers.metrics import find_metric, response_length
 from simeval.scorers.registry import SCORERS
 from simeval.scorers.text.json_match import JSONMatch
 from simeval.scorers.text.personal_data import PersonalData
@@ -149,10 +149,10 @@ def test_a_scorer_that_another_asks_is_written_in_its_place(file: Path) -> None:
     assert (found.expected, found.by.model) == (0.5, "lexicon")
 
 
-@pytest.mark.parametrize("written", ["response_latency", "response_latency <= 1.5"])
+@pytest.mark.parametrize("written", ["response_length", "response_latency <= 1.5"])
 def test_a_metric_is_its_name(file: Path, written: str) -> None:
     assert scorer_of(file, written) == find_metric(written)
-    assert scorer_of(file, "response_latency") is response_latency
+    assert scorer_of(file, "response_length") is response_length
 
 
 @pytest.mark.parametrize("name", ["valid_json", "contains", "personal_data", "rouge_l", "helpfulness"])

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from simeval.errors import DefinitionError
 from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvaluator
 from simeval.evaluators.scores import ProportionEvaluator, QuantileEvaluator
+from simeval.scorers.base import Scorer, scorer
 from simeval.scorers.metrics import response_latency
+from simeval.scorers.text.similarity import Contains, ExactMatch
 from simeval.suites.scenario import Expectation, ScenarioTest, shorten
 
 RULE = SuccessRateEvaluator(min_proportion=0.9)
@@ -103,9 +105,12 @@ def my_scorer(output: str) -> float:
     [
         (THEN, "It answers."),
         (Expectation(expected_behavior="It answers.", label="answers", evaluator=RULE), "answers"),
-        (Expectation(scorer=response_latency, evaluator=ProportionEvaluator(1.0, 0.9)), "response_latency"),
         (
-            Expectation(scorer=response_latency, score="p90", evaluator=ProportionEvaluator(1.0, 0.9)),
+            Expectation(scorer=response_latency, evaluator=ProportionEvaluator(1.0, 0.9, at_least=False)),
+            "response_latency",
+        ),
+        (
+            Expectation(scorer=response_latency, score="p90", evaluator=ProportionEvaluator(1.0, 0.9, at_least=False)),
             "response_latency.p90",
         ),
         (Expectation(scorer=my_scorer, evaluator=RULE), "my_scorer"),
@@ -199,3 +204,19 @@ def test_an_evaluator_that_is_given_by_its_name_is_refused_as_it_was_written() -
 def test_a_metric_has_only_the_paths_it_gives() -> None:
     with pytest.raises(DefinitionError, match=r"response_latency gives no 'sum'; use one of max, median, mean, p90"):
         Expectation(scorer=response_latency, score="sum", evaluator=QuantileEvaluator(quantile=0.9, at_most=1))
+
+
+@scorer
+def is_polite(output: str) -> bool:
+    return True
+
+
+@pytest.mark.parametrize("measured", [is_polite, Contains(texts=["welcome"]), ExactMatch()])
+def test_what_is_yes_or_no_has_no_ratings(measured: Scorer) -> None:
+    with pytest.raises(DefinitionError, match="is yes or no; use proportion"):
+        Expectation(scorer=measured, evaluator=SuccessRateEvaluator(min_proportion=0.9))
+
+
+def test_what_is_better_lower_is_not_asked_to_be_high() -> None:
+    with pytest.raises(DefinitionError, match=r"better when it is lower.*; give a threshold, and at_least: false"):
+        Expectation(scorer=response_latency, evaluator=ProportionEvaluator(min_proportion=0.9))

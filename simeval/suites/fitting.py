@@ -1,0 +1,56 @@
+"""Whether an evaluator fits what it is to conclude on: what could not be concluded shows before the run."""
+
+from math import inf
+from typing import TYPE_CHECKING, get_args
+
+from simeval.core.bounds import UNIT
+from simeval.errors import DefinitionError
+from simeval.scorers.base import FunctionScorer, Scorer
+
+if TYPE_CHECKING:
+    from simeval.evaluators.base import Evaluator
+    from simeval.suites.scenario import Expectation
+
+
+def require_fit(expectation: "Expectation", evaluator: "Evaluator") -> None:
+    """Raise DefinitionError where nothing could be concluded on such scores, or the contrary of what is meant."""
+    from simeval.evaluators.ratings import RATING_BOUNDS, is_of_ratings
+
+    where = f"Expectation.evaluator: {type(evaluator).__name__}"
+    if expectation.judged is not None:
+        if misfit := evaluator.misfit(*RATING_BOUNDS):
+            raise DefinitionError(where, found=misfit, do=_for_ratings(evaluator))
+        return
+    is_metric, is_yes_or_no = not getattr(expectation.measured_by, "gives_ratings", True), _is_yes_or_no(expectation)
+    if is_of_ratings(evaluator) and (is_metric or is_yes_or_no):
+        kind, do = ("yes or no", "use proportion") if is_yes_or_no else ("a metric", "use proportion, quantile or mean")
+        found = f"it is for a judge's ratings from 1 to 10, and {expectation.title} is {kind}"
+        raise DefinitionError(where, found=found, do=do)
+    is_unset = getattr(evaluator, "threshold", None) == 1 and evaluator.prefers_high
+    if is_unset and _is_better_lower(expectation):
+        found = f"{expectation.title} is better when it is lower, and this asks for 1 or more"
+        raise DefinitionError(where, found=found, do="give a threshold, and at_least: false")
+
+
+def _for_ratings(evaluator: "Evaluator") -> str:
+    """Say what to do about an evaluator that every rating meets, or misses."""
+    if getattr(evaluator, "bounds", (-inf, inf)) == UNIT:
+        return "a judge rates from 1 to 10: add bounds: [1, 10] and a bar between them, or use rating_average"
+    if hasattr(evaluator, "threshold"):
+        return "use success_rate, or a threshold between 1 and 10: a judge rates from 1 to 10"
+    return "put the bar between 1 and 10: a judge rates from 1 to 10"
+
+
+def _is_better_lower(expectation: "Expectation") -> bool:
+    measured = expectation.measured_by
+    return isinstance(measured, Scorer) and measured.direction_of(expectation.score or "") == "lower"
+
+
+def _is_yes_or_no(expectation: "Expectation") -> bool:
+    """Return whether a scorer says by its type, or its bounds, that it gives yes or no, or a share."""
+    measured = expectation.measured_by
+    function = measured.function if isinstance(measured, FunctionScorer) else getattr(type(measured), "score", measured)
+    returned = getattr(function, "__annotations__", {}).get("return")
+    is_bool = expectation.score is None and (returned in (bool, "bool") or bool in get_args(returned))
+    bounds = measured.bounds_of(expectation.score or "") if isinstance(measured, Scorer) else None
+    return is_bool or (bounds is not None and bounds[1] <= 1)
