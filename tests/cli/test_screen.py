@@ -163,3 +163,44 @@ def test_the_package_is_a_command(folder: Path) -> None:
     )
 
     assert done.stdout.startswith("Usage: simeval ")
+
+
+def test_a_suite_that_cannot_pass_is_told_before_it_runs(folder: Path) -> None:
+    length = "      - {scorer: response_length, evaluator: {type: quantile, at_most: 900}}\n"
+    judged = (
+        SUITE.split("    then:\n")[1]
+        .replace("      expected", "      - expected")
+        .replace("      eval", "        eval")
+    )
+    (folder / "suite.yaml").write_text(SUITE.split("    then:\n")[0] + f"    then:\n{length}{judged}")
+
+    few = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--samples", "12", "--store", "none")
+
+    assert "the one that can pass passes with a chance of" in few.stderr
+    assert "1 of 2 requirements cannot pass with so few trials, so the suite cannot" in few.stderr
+    assert "take enough new trials of 'The bot says what it does'\n" in few.stdout
+
+
+def test_what_is_open_and_no_share_is_to_be_taken_twice_as_often(folder: Path) -> None:
+    rule = "{scorer: response_length, evaluator: {type: mean, at_least: 1, bounds: [0, 100000]}}"
+    (folder / "suite.yaml").write_text(SUITE.split("    then:\n")[0] + f"    then:\n      - {rule}\n")
+
+    done = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--samples", "10", "--store", "none")
+
+    assert done.stdout.startswith("INCONCLUSIVE")
+    assert "take more new trials of 'The bot says what it does'\n" in done.stdout
+    assert done.stdout.rstrip().endswith("--samples 20")
+
+
+def test_a_reader_of_the_log_that_ends_decides_no_trial(folder: Path) -> None:
+    arguments = ("-m", "simeval.cli", "run", "suite.yaml", "--app", "shop:good", "--log-level", "debug")
+    run = subprocess.Popen(
+        [sys.executable, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    assert run.stdout is not None
+    run.stdout.readline()
+    run.stdout.close()  # as `head -1` does
+    run.wait()
+
+    [told] = json.loads(simeval(folder, "runs", "--json").stdout)["runs"]
+    assert (run.returncode, told["status"], told["outcome"]) == (0, "finished", "pass")

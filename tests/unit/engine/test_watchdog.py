@@ -89,7 +89,7 @@ async def test_a_blockage_at_another_place_is_told_and_the_next_at_one_is_not(
         told_at = looks()
         block(lambda: looks() >= told_at + 15)
 
-    async def elsewhere() -> None:
+    def elsewhere() -> None:
         while sum(WARNING in line for line in said()) < 2:
             sleep(0.01)
 
@@ -98,7 +98,7 @@ async def test_a_blockage_at_another_place_is_told_and_the_next_at_one_is_not(
         await until(lambda: "goes on" in said()[-1])
         await again()
         await anyio.sleep(SECONDS)
-        await elsewhere()
+        elsewhere()
     await until(lambda: len(said()) > 3)
 
     assert [WARNING in line for line in said()] == [True, False, True, False]
