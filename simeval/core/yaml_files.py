@@ -25,11 +25,13 @@ _PROBLEMS = {
     "expected <block end>": "let what belongs together begin in the same column",
     "expected ',' or '}'": "put a comma between the fields, and a } behind the last",
     "expected ',' or ']'": "put a comma between the parts, and a ] behind the last",
+    "unknown escape": "put the text in single quotes, in which a backslash stands for itself",
     "undefined alias": "put a text that begins with * in quotes",
     "written twice": "leave one of the two out",
     "a comma ends a value": "write numbers with a point, such as 0.9",
 }
 _UNSPACED = re.compile(r"\s*(- +)?\w+:[^\s:]")  # a name, a colon, and a value without a space between them
+_PLAIN_FIELD = re.compile(r"\s*(- +)?\w+:( [^:]*)?$")  # it cannot be what is wrong itself
 _NO_COLON = re.compile(r"\s*(- +)?\w+ [^:]*$")
 _WORDS = f"{WORDS_READ}: put such a word in quotes"
 _LISTED = f"{ONE_OF} those listed above"
@@ -92,14 +94,14 @@ def _slip(error: Exception, lines: Sequence[str]) -> tuple[int, str, str] | None
     """Return the line from 0, the cause and the way out of slips that YAML tells by what comes after them."""
     problem, context = (getattr(error, name, None) or "" for name in ("problem", "context"))
     mark, context_mark = (getattr(error, name, None) for name in ("problem_mark", "context_mark"))
-    if "quoted scalar" in context and context_mark:
+    if "quoted scalar" in context and "unexpected end" in problem and context_mark:
         return context_mark.line, "a quote that begins here is not closed", "close it"
     if mark is None or not lines:
         return None
     here, before = lines[min(mark.line, len(lines) - 1)], max(mark.line - 1, 0)
     if "expected <block end>" in problem and any(quote in here for quote in "'\""):
         return mark.line, "a text goes on behind its quote", "put the whole text in quotes, and double one inside it"
-    if "mapping values" in problem or "expected ':'" in problem:
+    if ("mapping values" in problem or "expected ':'" in problem) and _PLAIN_FIELD.match(here):
         if _UNSPACED.match(lines[before]):
             return before, "there is no space behind the colon", "write it as NAME: VALUE"
         if _NO_COLON.match(lines[before]):

@@ -2,7 +2,6 @@
 
 import re
 
-_CHANGING = re.compile(r"\d+")  # what may differ between errors that are one
 # what an app sent, which its failure quotes: it may repeat what it was asked
 _SENT = re.compile(r"(?<=HTTP \d{3}): .*|(?<= of its answer) .*|(?<= in its answer) .*|(?<= JSON or text): .*")
 # an exception of the app's own code: its kind and the line where it was raised, whatever it says of what was asked
@@ -12,8 +11,8 @@ _TURN = re.compile(r"^the app failed at turn \d+: ")
 
 
 def kind_of(error: str) -> str:
-    """Return what the errors of one cause share, without the turn, numbers and what was asked."""
-    return _CHANGING.sub("#", _RAISED.sub(r"\1\2", _SENT.sub("", without_turn(error))))
+    """Return what the errors of one cause share, without the turn, what was asked and what was sent."""
+    return _RAISED.sub(r"\1\2", _SENT.sub("", without_turn(error)))
 
 
 def without_turn(error: str) -> str:

@@ -1,5 +1,6 @@
 """An app that never answered: each conversation failed at its first turn, in one way, so nothing is known of it."""
 
+import re
 from dataclasses import dataclass, field
 
 from simeval.core.logs import warn_all
@@ -7,6 +8,7 @@ from simeval.core.trial import Judgement
 from simeval.results.failures import kind_of, without_turn
 from simeval.results.text import counted_of
 
+_CHANGING = re.compile(r"\d+")  # what may differ between errors that are one
 FIRST_FEW = 5  # conversations after which it is told
 
 
@@ -26,7 +28,7 @@ class Unanswered:
         if failure is None or failure.stage != "app" or judgement.conversation.responses:
             self.has_answered = True
             return
-        self.causes.setdefault(kind_of(failure.error), failure.error)
+        self.causes.setdefault(_CHANGING.sub("#", kind_of(failure.error)), failure.error)
         if self.taken == FIRST_FEW and self.said:
             warn_all(f"{self.who} has not answered once in {self.taken} conversations: {self._cause}")
 

@@ -1,6 +1,7 @@
 """Keys of providers, in the environment: one that is missing is told before the first call."""
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from types import ModuleType
@@ -9,6 +10,7 @@ from typing import Any
 from simeval.errors import DefinitionError
 
 _KEY = "_API_KEY"
+_CREDENTIAL = re.compile(r"ad_token|_key$|_id$|secret|credential")  # options that say who asks, too
 OF_THE_USER = ("api_key", "api_base", "base_url", "extra_headers", "headers")  # who gives these says who asks
 _SECRETS = ("KEY", "TOKEN")
 
@@ -47,7 +49,7 @@ def require_key(litellm: ModuleType, name: str, options: Mapping[str, Any]) -> N
     """
     provider = name.partition("/")[0]
     _require_library(name, provider)
-    if any(options.get(option) for option in OF_THE_USER):
+    if any(value and (option in OF_THE_USER or _CREDENTIAL.search(option)) for option, value in options.items()):
         return
     missing: list[str] = litellm.validate_environment(model=name)["missing_keys"]
     others = _OTHER_KEYS.get(provider)

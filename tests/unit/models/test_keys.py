@@ -94,3 +94,9 @@ def test_a_server_of_ones_own_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     CompatibleModel("openai-compatible/x", {"api_base": "http://127.0.0.1:1"}).check_key()
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1")
     CompatibleModel("openai-compatible/x").check_key()
+
+
+def test_an_option_that_says_who_asks_is_enough() -> None:
+    LiteLLMModel("azure/gpt", {"azure_ad_token": "t"}).check_key()
+    with pytest.raises(DefinitionError, match="its key is missing"):
+        LiteLLMModel("azure/gpt", {"max_tokens": 5}).check_key()

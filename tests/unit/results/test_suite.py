@@ -319,6 +319,15 @@ def test_failures_of_one_cause_are_told_once_whatever_each_quotes() -> None:
     assert "12 conversations went wrong:\n  12 x the app failed at turn 1: KeyError: '' (bot.py:5 in handle)\n" in text
 
 
+def test_failures_of_several_causes_are_told_apart() -> None:
+    failed = "judge failed (server): HTTP {}"
+    lost = [Failure(stage="judge", error=failed.format(code), cause="server") for code in (500, 500, 503)]
+
+    text = str(result(("works", [RULE], [Score(value=8.0), *lost])))
+
+    assert "2 x judge: judge failed (server): HTTP 500\n  1 x judge: judge failed (server): HTTP 503\n" in text
+
+
 @pytest.mark.parametrize(
     ("scores", "shown"), [((1.0, 0.0), "seen in 1 of 2"), ((1.0, 0.5), "seen (\u2265 1) in 1 of 2")]
 )
