@@ -42,6 +42,7 @@ def require_place(value: object, name: str) -> None:
     usable = is_journal or isinstance(value, (str, Path))
     require(usable, name, found=value, do="name a file or a URL, or None for no store")
     is_other = not is_journal and "://" not in str(value) and Path(str(value)).suffix.lower() in _NO_STORES
+    is_other = is_other and not Path(str(value)).is_file()  # whoever has named one so goes on with it
     require(
         not is_other, name, found=value, do="name a SQLite file, such as runs.db, a .jsonl file or a PostgreSQL URL"
     )

@@ -32,6 +32,7 @@ _PROBLEMS = {
 }
 _UNSPACED = re.compile(r"\s*(- +)?\w+:[^\s:]")  # a name, a colon, and a value without a space between them
 _PLAIN_FIELD = re.compile(r"\s*(- +)?\w+:( [^:]*)?$")  # it cannot be what is wrong itself
+_QUOTED = re.compile(r"\s*(- +)?(\w+: +)?['\"].*['\"].*\w")  # a text in quotes, and more behind it
 _NO_COLON = re.compile(r"\s*(- +)?\w+ [^:]*$")
 _WORDS = f"{WORDS_READ}: put such a word in quotes"
 _LISTED = f"{ONE_OF} those listed above"
@@ -99,14 +100,19 @@ def _slip(error: Exception, lines: Sequence[str]) -> tuple[int, str, str] | None
     if mark is None or not lines:
         return None
     here, before = lines[min(mark.line, len(lines) - 1)], max(mark.line - 1, 0)
-    if "expected <block end>" in problem and any(quote in here for quote in "'\""):
+    if "expected <block end>" in problem and _QUOTED.match(here):
         return mark.line, "a text goes on behind its quote", "put the whole text in quotes, and double one inside it"
     if ("mapping values" in problem or "expected ':'" in problem) and _PLAIN_FIELD.match(here):
         if _UNSPACED.match(lines[before]):
             return before, "there is no space behind the colon", "write it as NAME: VALUE"
-        if _NO_COLON.match(lines[before]):
+        if _NO_COLON.match(lines[before]) and (before == 0 or _indent(lines[before]) == _indent(lines[before - 1])):
             return before, "there is no colon behind the name", "write it as NAME: VALUE"
     return None
+
+
+def _indent(line: str) -> int:
+    """Return where what a line says begins, a dash before it left out."""
+    return len(line) - len(line.lstrip(" -"))
 
 
 def located(path: Path, node: yaml.Node | None, *errors: "ValidationError", skip: int = 0) -> SuiteFileError:
@@ -245,7 +251,7 @@ def _require_point(node: yaml.Node) -> None:
     """Raise ConstructorError where 0,9 stands in braces: YAML reads a field called 9 behind the comma."""
     pairs = node.value if isinstance(node, yaml.MappingNode) and node.flow_style else []
     for key, value in pairs:
-        is_empty = isinstance(value, yaml.ScalarNode) and not value.value
+        is_empty = isinstance(value, yaml.ScalarNode) and not value.value and value.style is None
         if is_empty and isinstance(key, yaml.ScalarNode) and key.value.isdigit():
             problem = f"a comma ends a value, so {key.value} is a field of its own"
             raise yaml.constructor.ConstructorError(problem=problem, problem_mark=key.start_mark)

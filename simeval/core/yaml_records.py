@@ -208,7 +208,7 @@ def _hints(kind: Callable[..., Any]) -> Mapping[str, Any]:
 
 
 def _with_all_mistakes(found: Any, validate: Callable[[Any], Any]) -> Any:
-    """Return what a mapping becomes. Raises ValidationError for all that is wrong in it.
+    """Return what a mapping becomes. Raises ValidationError for all that is wrong in one of its fields.
 
     What a class says of its arguments is one mistake at a time, and nothing where one has a wrong type: it is asked
     again without those that are known to be wrong, and what it then says of others that were written is one more.

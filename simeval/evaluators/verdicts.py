@@ -157,10 +157,10 @@ def say_p(p: float) -> str:
 
 
 def show_number(value: float) -> str:
-    """Write a number in four digits, a small one without an exponent."""
+    """Write a number in six digits, a small one in two and without an exponent."""
     if value == 0 or abs(value) >= 1e-4:
-        return f"{value:.4g}"
-    return f"{value:.6f}".rstrip("0").rstrip(".")
+        return f"{value:g}"
+    return f"{value:.{1 - floor(log10(abs(value)))}f}".rstrip("0")
 
 
 def show_share(share: float) -> str:

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from math import nan
@@ -14,7 +14,7 @@ from simeval.core.controls import ControlRecord
 from simeval.core.conversation import Conversation, Message
 from simeval.core.run_records import Start, TrialKey
 from simeval.core.serialization import decode_message
-from simeval.core.trial import Failure, Score, Trial, TrialConversation
+from simeval.core.trial import OF_THE_APP, Failure, Score, Trial, TrialConversation
 from simeval.core.usage import Usage, merged
 from simeval.store.schema import ATTEMPTS, CONTROLS, CUTS, MESSAGES, RUBRICS, SCORES, STARTS, TRIALS
 from simeval.store.text_encoding import as_written, exact_values, from_json
@@ -234,3 +234,9 @@ def of_run(table: Table, run_id: str, columns: Sequence[Any], part: Part | None)
         return query
     wanted = table.c.trial >= part.first if part.indexes is None else table.c.trial.in_(part.indexes)
     return query.where(table.c.scenario == part.scenario, wanted)
+
+
+def lacks_scores(scenarios: Iterable[Mapping[str, Any]]) -> bool:
+    """Return whether anything failed in a run but the app: what was to be measured then is tried again on resume."""
+    errors = (error for row in scenarios for error in from_json(row["result"] or "{}").get("errors", ()))
+    return any(error["stage"] not in (*OF_THE_APP, "run") for error in errors)

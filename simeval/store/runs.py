@@ -26,6 +26,7 @@ from simeval.store.reading import (
     Part,
     Scores,
     find_text,
+    lacks_scores,
     read_begun,
     read_controls,
     read_conversations,
@@ -161,7 +162,7 @@ class Runs:
             begun=read_begun(connection, run_id),
             cuts=read_cuts(connection, run_id),
             set_aside=count_set_aside(connection, run_id),
-            has_finished=run["status"] == "finished",
+            has_finished=run["status"] == "finished" and not lacks_scores(_rows(connection, run_id, "result")),
         )
 
     def _ended(self, connection: Connection, run_id: str) -> Mapping[str, Any]:
@@ -242,11 +243,8 @@ def _find(connection: Connection, name: str) -> str:
     if name == LAST:
         last = connection.execute(newest.limit(1)).scalar()
         if last is None:
-            raise DefinitionError(
-                "store",
-                found="there is no run yet",
-                do="hold one with `simeval run`, or name the store of one with --store",
-            )
+            do = "hold one with `simeval run`, or name the store of one with --store"
+            raise DefinitionError("store", found="there is no run yet", do=do)
         return str(last)
     same = newest.where(RUNS.c.run_id.startswith(name, autoescape=True))
     found = [str(each) for each in connection.execute(same).scalars()]

@@ -1,9 +1,11 @@
 """Whether an evaluator fits what it is to conclude on: what could not be concluded shows before the run."""
 
 from math import inf
-from typing import TYPE_CHECKING, get_args
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Union, get_args, get_origin
 
 from simeval.core.bounds import UNIT
+from simeval.core.trial import Score
 from simeval.errors import DefinitionError
 from simeval.scorers.base import FunctionScorer, Scorer
 
@@ -51,6 +53,9 @@ def _is_yes_or_no(expectation: "Expectation") -> bool:
     measured = expectation.measured_by
     function = measured.function if isinstance(measured, FunctionScorer) else getattr(type(measured), "score", measured)
     returned = getattr(function, "__annotations__", {}).get("return")
-    is_bool = expectation.score is None and (returned in (bool, "bool") or bool in get_args(returned))
+    kinds = get_args(returned) if get_origin(returned) in (Union, UnionType) else (returned,)
+    is_bool = (
+        expectation.score is None and {*kinds} <= {bool, "bool", Score, NoneType} and not {*kinds} <= {NoneType, Score}
+    )
     bounds = measured.bounds_of(expectation.score or "") if isinstance(measured, Scorer) else None
     return is_bool or (bounds is not None and bounds[1] <= 1)

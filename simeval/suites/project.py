@@ -4,13 +4,14 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from simeval.core.settings import DEFAULTS, Settings
-from simeval.core.validation import closest, plain
+from simeval.core.validation import plain
 from simeval.core.yaml_files import all_of
 from simeval.errors import DefinitionError, SuiteFileError
 from simeval.suites.cast import ROLES, Cast
@@ -18,6 +19,7 @@ from simeval.suites.definitions import PROJECT
 
 FILE = "pyproject.toml"
 TOOL = "simeval"
+NEARLY = 0.9  # how much another table's name is like ours that must be meant
 TABLE = f"{FILE} [tool.{TOOL}]"
 
 
@@ -43,7 +45,7 @@ def read_project(folder: Path, *, base: Settings = DEFAULTS) -> Project:
     except (OSError, ValueError) as error:
         raise DefinitionError(str(path), found=f"it cannot be read ({error})", do="correct it") from error
     for name in tables if TOOL not in tables else ():
-        if closest(name, [TOOL]):
+        if SequenceMatcher(None, name, TOOL).ratio() >= NEARLY:
             found = f"there is a table [tool.{name}], and none for simeval"
             raise DefinitionError(str(path), found=found, do=f"did you mean [tool.{TOOL}]?")
     found_there = _checked(tables.get(TOOL, {}), text)

@@ -87,7 +87,6 @@ class TestHandlers:
         ("handler", "do"),
         [
             (lambda state, message: "x", r"(message, state)"),
-            (lambda state: "x", r"(message, state)"),
             (lambda session, message: "x", r"(message, state)"),
             (lambda state, messages: "x", r"(messages, state)"),
         ],

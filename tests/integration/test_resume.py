@@ -328,3 +328,25 @@ class TestChanges:
 
         assert "is being run by" in refused[0]
         assert result.outcome == "pass"
+
+
+async def test_a_finished_run_goes_on_where_scores_are_missing(tmp_path: Path) -> None:
+    failing = [True]
+
+    def length(output: str) -> float:
+        if failing[0]:
+            raise RuntimeError("not now")
+        return float(len(output))
+
+    measured = Expectation(scorer=length, evaluator=ProportionEvaluator(threshold=1, min_proportion=0.5))
+    suite = [replace(SUITE[0], then=[measured])]
+    lost = await Engine(store=tmp_path / "runs.db", max_error_rate=1.0).evaluate(suite, App())
+    failing[0] = False
+    app = App()
+
+    found = await Engine(store=tmp_path / "runs.db", max_error_rate=1.0, resume="last").evaluate(suite, app)
+    again = await Engine(store=tmp_path / "runs.db", max_error_rate=1.0, resume="last").evaluate(suite, app)
+
+    assert (lost.results[0].expectations[0].scores, found.passed, again.passed) == ((), True, True)
+    assert not any("nothing was left to do" in note for note in found.run.notes)
+    assert any("nothing was left to do" in note for note in again.run.notes)

@@ -102,7 +102,7 @@ class Handler:
 
 def _refuse_swapped(names: Sequence[str], signature: inspect.Signature) -> None:
     """Raise DefinitionError where the state stands first: it would be given the message."""
-    if names[:1] == ["state"] or (names[1:2] == ["message"] and names[0] not in _FIRST):
+    if (names[:1] == ["state"] and len(names) > 1) or (names[1:2] == ["message"] and names[0] not in _FIRST):
         first = names[1] if names[1:2] and names[1] in _FIRST else "message"
         do = f"put the message first: ({first}, state)"
         raise DefinitionError("app handler", found=f"found the signature {signature}", do=do)

@@ -165,7 +165,9 @@ def _in_places(places: Sequence[_Place], said: str) -> str:
     if count > 1 and said in (_GONE, _NEW):
         return f"{count} scenarios {said.replace('is', 'are', 1)}"
     one = f"scenario {first.scenario}" + (f": then: {first.expectation}" if first.expectation else "")
-    named = one if count == 1 else f"each of {count} {'expectations' if first.expectation else 'scenarios'}"
+    listed = ", ".join(dict.fromkeys(place.expectation for place in places if place.expectation))
+    kind = f"expectations ({shorten(listed, LONGEST_SHOWN)})" if listed else "scenarios"
+    named = one if count == 1 else f"each of {count} {kind}"
     return f"{named}{' ' if said.startswith(('was ', 'is ')) else ': '}{said}"
 
 

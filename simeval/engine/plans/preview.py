@@ -1,6 +1,7 @@
 """What is said of a run before it begins: in a line what will be done, and what cannot come of it."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from math import prod
 
 from simeval.core.settings import Settings
@@ -33,14 +34,16 @@ def preview(plans: Sequence[ScenarioPlan], settings: Settings, foreseen: CostFor
 
 
 def _chance(plans: Sequence[ScenarioPlan], settings: Settings) -> list[str]:
-    found = plan_suite([plan.scenario for plan in plans], settings).forecasts
+    today = datetime.now(UTC).date()
+    deciding = [plan for plan in plans if not (plan.scenario.quarantine and plan.scenario.quarantine.holds(today))]
+    found = plan_suite([plan.scenario for plan in deciding], settings).forecasts
     chances = [each.prob_pass for each in found if each.can_pass]
     known = [chance for chance in chances if chance is not None]
     if not chances:
         return ["no requirement can pass with so few trials"]
     if len(known) < len(chances):
         return []
-    evaluators = [each for plan in plans for measure in plan.measures for each in measure.evaluators]
+    evaluators = [each for plan in deciding for measure in plan.measures for each in measure.evaluators]
     best = "100%" if all(each.prefers_high for each in evaluators) else "what is best"
     good = f"if the app is good (half-way from each bar to {best})"
     least, most = (show_chance(each) for each in (min(known), max(known)))

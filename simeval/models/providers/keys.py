@@ -15,22 +15,18 @@ OF_THE_USER = ("api_key", "api_base", "base_url", "extra_headers", "headers")  #
 _SECRETS = ("KEY", "TOKEN")
 
 
-# what LiteLLM asks nothing of, or of which it does not say that it is a key
-_OTHER_KEYS: Mapping[str, tuple[str, ...]] = {
-    "azure": ("AZURE_API_KEY",),
-    "azure_ai": ("AZURE_AI_API_KEY",),
-    "cloudflare": ("CLOUDFLARE_API_KEY",),
-    "cohere": ("COHERE_API_KEY",),
-    "cohere_chat": ("COHERE_API_KEY",),
-    "friendliai": ("FRIENDLI_TOKEN",),
-    "github": ("GITHUB_API_KEY",),
-    "predibase": ("PREDIBASE_API_KEY",),
-    "watsonx": ("WATSONX_API_KEY",),
-}
-_BEGINNINGS: Mapping[str, tuple[str, ...]] = {
-    "cohere": ("CO_",),
-    "cohere_chat": ("CO_", "COHERE_"),
-    "watsonx": ("WX_",),
+# the key of providers of which LiteLLM asks nothing, or that know their users in several ways, and how the names of all
+# variables begin by which they do
+_OTHER_KEYS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "azure": ("AZURE_API_KEY", ("AZURE_",)),
+    "azure_ai": ("AZURE_AI_API_KEY", ("AZURE_",)),
+    "cloudflare": ("CLOUDFLARE_API_KEY", ("CLOUDFLARE_",)),
+    "cohere": ("COHERE_API_KEY", ("COHERE_", "CO_")),
+    "cohere_chat": ("COHERE_API_KEY", ("COHERE_", "CO_")),
+    "friendliai": ("FRIENDLI_TOKEN", ("FRIENDLI",)),
+    "github": ("GITHUB_API_KEY", ("GITHUB_",)),
+    "predibase": ("PREDIBASE_API_KEY", ("PREDIBASE_",)),
+    "watsonx": ("WATSONX_API_KEY", ("WATSONX_", "WX_")),
 }
 _LIBRARIES: Mapping[str, tuple[str, str]] = {  # that LiteLLM needs for a provider: the module, and who installs it
     "bedrock": ("boto3", "boto3"),
@@ -52,11 +48,12 @@ def require_key(litellm: ModuleType, name: str, options: Mapping[str, Any]) -> N
     if any(value and (option in OF_THE_USER or _CREDENTIAL.search(option)) for option, value in options.items()):
         return
     missing: list[str] = litellm.validate_environment(model=name)["missing_keys"]
-    others = _OTHER_KEYS.get(provider)
-    if others is not None:
-        beginnings = (f"{provider.upper()}_", *_BEGINNINGS.get(provider, ()))
-        missing = [] if any(each.startswith(beginnings) and os.environ[each] for each in os.environ) else [*others]
-    if not missing or not all(each.endswith((_KEY, "_TOKEN")) for each in missing) or any(map(_is_given, missing)):
+    if provider in _OTHER_KEYS:
+        key, beginnings = _OTHER_KEYS[provider]
+        if any(each.startswith(beginnings) and os.environ[each] for each in os.environ):
+            return
+        missing = [key]
+    elif not missing or not all(each.endswith(_KEY) for each in missing) or any(map(_is_given, missing)):
         return
     known = missing[0].removesuffix(_KEY).lower()
     if getattr(litellm, "api_key", None) or getattr(litellm, f"{known}_key", None):

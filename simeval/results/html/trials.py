@@ -89,7 +89,7 @@ def report_trial(judgement: Judgement, required: Sequence[Required]) -> ReportTr
         **_stands(*_standing(Outline.of(judgement), required)),
         scores={each.label: _score(result) for each, result in found if isinstance(result, Score)},
         turns=[_turn(message) for message in talk.messages],
-        ended=ENDINGS[talk.ended],
+        ended=ENDINGS.get(talk.ended, talk.ended),
         seed=str(judgement.trial.seed or ""),
         style=dict(talk.writing_style or {}),
         failures=[f"{failure.stage}: {failure.error}" for failure in judgement.failures],

@@ -93,7 +93,7 @@ def _end(conversation: Conversation, terminal: Terminal) -> list[str]:
     persona = drawn.pop(PERSONA, "")
     style = ", ".join(f"{name} {value.rstrip('.')}" for name, value in drawn.items())
     parts = [
-        f"ended: {ENDINGS[conversation.ended]}",
+        f"ended: {ENDINGS.get(conversation.ended, conversation.ended)}",
         *([f"slowest answer {max(seconds):.1f} s"] if max(seconds, default=0) >= SLOW_SECONDS else []),
         *([f"persona {one_line(persona)}"] if persona else []),
         *([f"the user's style: {one_line(style)}"] if style else []),

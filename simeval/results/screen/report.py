@@ -12,7 +12,7 @@ from simeval.results.failures import kind_of
 from simeval.results.gates import gates_told
 from simeval.results.outcomes import meets_gate
 from simeval.results.screen.conversations import is_known, worst_lines
-from simeval.results.screen.page import Page, ShownScenario
+from simeval.results.screen.page import Page, ShownFailure, ShownScenario
 from simeval.results.screen.requirement import COLOURS, requirement_lines
 from simeval.results.text import MARKS, MOST_CAUSES, counted_of, show_composite, show_malformed, show_spent
 from simeval.results.users import show_conduct
@@ -196,10 +196,8 @@ def failure_lines(page: Page, terminal: Terminal) -> list[str]:
 
     Where it is all that the headline tells already, nothing is said.
     """
-    alike: dict[str, list[str]] = {}
-    for failure in (each for scenario in page.scenarios for each in scenario.errors):
-        alike.setdefault(f"{failure.stage}: {kind_of(failure.error)}", []).append(one_line(str(failure)))
-    counted = Counter({texts[0]: len(texts) for texts in alike.values()})
+    failures = [failure for scenario in page.scenarios for failure in scenario.errors]
+    counted = Counter(_folded_causes(failures))
     known = shared_reason(page)
     if all(is_known(failure.error, known) for scenario in page.scenarios for failure in scenario.errors):
         return []
@@ -209,6 +207,20 @@ def failure_lines(page: Page, terminal: Terminal) -> list[str]:
         lines += terminal.wrap(f"{count} x {text}", first="  ", rest="    ")
     more = len(counted) - MOST_CAUSES
     return [*lines, f"  … and {counted_of(more, 'more cause')}; --json has them all"] if more > 0 else lines
+
+
+def _folded_causes(failures: Sequence[ShownFailure]) -> list[str]:
+    """Return what is said of each failure; the first of many that one line says, as where each quotes its user."""
+    said = [(f"{failure.stage}: {kind_of(failure.error)}", one_line(str(failure))) for failure in failures]
+    texts: dict[str, dict[str, None]] = {}
+    for kind, text in said:
+        texts.setdefault(kind, {})[text] = None
+    folded = {
+        kind: f"{next(iter(found))} (and with {len(found) - 1} other texts)"
+        for kind, found in texts.items()
+        if len(found) > MOST_CAUSES
+    }
+    return [folded.get(kind, text) for kind, text in said]
 
 
 def note_lines(page: Page, terminal: Terminal, told: Sequence[str] = ()) -> list[str]:

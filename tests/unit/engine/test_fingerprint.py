@@ -79,5 +79,5 @@ def test_what_several_places_share_is_said_once() -> None:
 
     assert changes(suite("a", "b", "c", bar=0.9), suite("a", bar=0.9)) == ["2 scenarios are gone (--only)"]
     assert changes(suite("a", "b", bar=0.9), suite("a", "b", bar=0.8)) == [
-        "each of 2 expectations: evaluators: Rate: bar was 0.9 and is 0.8"
+        "each of 2 expectations ('x'): evaluators: Rate: bar was 0.9 and is 0.8"
     ]

@@ -112,7 +112,15 @@ def test_a_p_value_that_would_look_like_the_level_is_written_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(10.0, "10"), (0.66666, "0.6667"), (2.3975e-05, "0.000024"), (0.0, "0"), (1e-9, "0")]
+    ("value", "text"),
+    [
+        (10.0, "10"),
+        (15234.0, "15234"),
+        (0.99996, "0.99996"),
+        (2.3975e-05, "0.000024"),
+        (0.0, "0"),
+        (-1e-9, "-0.000000001"),
+    ],
 )
 def test_a_number_is_shown_without_an_exponent(value: float, text: str) -> None:
     assert show_number(value) == text

@@ -100,3 +100,15 @@ def test_an_option_that_says_who_asks_is_enough() -> None:
     LiteLLMModel("azure/gpt", {"azure_ad_token": "t"}).check_key()
     with pytest.raises(DefinitionError, match="its key is missing"):
         LiteLLMModel("azure/gpt", {"max_tokens": 5}).check_key()
+
+
+@pytest.mark.parametrize(
+    ("name", "variable"),
+    [("friendliai/x", "FRIENDLI_TOKEN"), ("azure_ai/x", "AZURE_CLIENT_ID"), ("cohere/x", "CO_API_KEY")],
+)
+def test_the_variables_that_a_provider_reads_are_known(
+    name: str, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, "k")
+
+    LiteLLMModel(name).check_key()

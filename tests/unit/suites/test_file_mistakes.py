@@ -379,6 +379,9 @@ scenarios:
         (r'a: "\d+"', 1, "put the text in single quotes"),
         ("a: {b: 1 c: 2}\n", 1, "put a comma between the fields"),
         ("a: {b: 0,9}\n", 1, "write numbers with a point"),
+        ("a: 1\n when: the user doesn't pay\n", 2, "in quotes, or begin the line in the right column"),
+        ("- a: 1\n b: the user doesn't pay\n", 2, "begin in the same column"),
+        ("given: The user\n  wants a refund\n  and: more\n", 3, "put a text that has a colon in quotes"),
     ],
 )
 def test_a_slip_is_told_where_it_was_made(file: Path, text: str, line: int, said: str) -> None:

@@ -35,3 +35,9 @@ def test_all_mistakes_of_a_project_are_told(tmp_path: Path, text: str, said: str
         read_project(tmp_path)
 
     assert str(raised.value).replace(f"{tmp_path}/", "") == said
+
+
+def test_the_table_of_another_tool_is_no_mistake(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.eval]\nseed = 1\n[tool.seval]\nx = 1\n")
+
+    assert read_project(tmp_path).settings.seed is None

@@ -220,3 +220,12 @@ def test_what_is_yes_or_no_has_no_ratings(measured: Scorer) -> None:
 def test_what_is_better_lower_is_not_asked_to_be_high() -> None:
     with pytest.raises(DefinitionError, match=r"better when it is lower.*; give a threshold, and at_least: false"):
         Expectation(scorer=response_latency, evaluator=ProportionEvaluator(min_proportion=0.9))
+
+
+@scorer
+def rated(output: str) -> bool | int:
+    return 5
+
+
+def test_what_may_be_a_number_may_have_ratings() -> None:
+    assert Expectation(scorer=rated, evaluator=SuccessRateEvaluator(min_proportion=0.9)).title == "rated"
