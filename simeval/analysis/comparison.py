@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
+from simeval.analysis.change_cells import show_side
 from simeval.analysis.changes import Change, ChangeReason, Finding, Gate, PairChange, Side, finding_of, proves
 from simeval.analysis.comparison_report import Comparison
 from simeval.analysis.evidence import (
@@ -28,7 +29,7 @@ from simeval.analysis.saved_run import SavedExperiment, SavedRun, Source, read_r
 from simeval.core.settings import ALPHA, MARGIN
 from simeval.core.validation import require_level, require_one_of, require_share
 from simeval.errors import DefinitionError
-from simeval.evaluators.verdicts import say_p, show_share
+from simeval.evaluators.verdicts import say_p
 from simeval.results.estimates import student_interval
 
 STOPPED_EARLY = (
@@ -315,8 +316,7 @@ def _say_turned(change: Change, rules: _Rules) -> str:
 
 
 def _say(side: Side, change: Change) -> str:
-    if side.met is not None:
-        return f"{side.met} of {side.n}"
-    if side.value is None:
+    if side.met is None and side.value is None:
         return "nothing"
-    return show_share(side.value) if change.kind == "share" else f"a mean of {side.value:.3g} in {side.n}"
+    is_mean = side.met is None and change.kind != "share"
+    return f"a mean of {show_side(side, change)} in {side.n}" if is_mean else show_side(side, change)

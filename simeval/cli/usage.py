@@ -45,7 +45,6 @@ def understood(work: Callable[[], T], written: Sequence[str], context: click.Con
 
 
 def _told(error: click.UsageError, arguments: Sequence[str], command: str) -> str:
-
     path = error.ctx.command_path.split()[1:] if error.ctx else [command] if command else []
     see = f"`{' '.join(['simeval', *path, '--help'])}` shows how it is called"
     where = f"{' '.join(path)}: " if path else ""

@@ -34,10 +34,5 @@ class RayExecutor:
 def require_executor(value: object, name: str) -> None:
     """Raise a DefinitionError unless a value names an executor, or is one."""
     usable = value in EXECUTORS or isinstance(value, RayExecutor)
-    *others, last = EXECUTORS
-    do = (
-        f"use {', '.join(others)} or {last}"
-        if isinstance(value, str)
-        else f"use {', '.join(EXECUTORS)}, or RayExecutor(...)"
-    )
-    require(usable, name, found=value, do=do)
+    *others, last = EXECUTORS if isinstance(value, str) else (*EXECUTORS, "RayExecutor(...)")
+    require(usable, name, found=value, do=f"use {', '.join(others)} or {last}")

@@ -88,7 +88,7 @@ class ResumableRun:
     expectation's position. `begun` are trials whose conversation has not ended, `cuts` the trials of each scenario in
     which the run was cut off before, and `set_aside` counts what was finished and is not counted because of that.
     `seconds` and `usage` are those of all its attempts; `owner` names the process that is still at it, if one is. One
-    that `has_finished` has no trial left to run.
+    that `has_finished` has no trial left to run, and no score that is missing.
     """
 
     run_id: str

@@ -15,12 +15,8 @@ WORDS_READ = "YAML reads yes, no, on and off as true and false"
 ONE_OF = "use one of"  # a list of names follows
 MOST_LISTED = 16  # names that are told where none is likely to be meant
 MOST_ASKED = 3  # names that may have been meant
-LIKELY, AS_LIKELY, WORD_WEIGHT, PART_WEIGHT = (
-    0.7,
-    0.05,
-    0.3,
-    0.8,
-)  # chosen on some thirty slips: "json" is valid_json or json_match
+# chosen on some thirty slips: "json" is valid_json or json_match
+LIKELY, AS_LIKELY, WORD_WEIGHT, PART_WEIGHT = 0.7, 0.05, 0.3, 0.8
 LONGEST_FOUND = 200  # characters of a value that are shown
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 LARGEST_SAMPLE = 10_000  # trials of one scenario; boundaries of larger designs would take many seconds

@@ -23,7 +23,7 @@ def require_fit(expectation: "Expectation", evaluator: "Evaluator") -> None:
         if misfit := evaluator.misfit(*RATING_BOUNDS):
             raise DefinitionError(where, found=misfit, do=_for_ratings(evaluator))
         return
-    is_metric, is_yes_or_no = not getattr(expectation.measured_by, "gives_ratings", True), _is_yes_or_no(expectation)
+    is_metric, is_yes_or_no = _is_metric(expectation), _is_yes_or_no(expectation)
     if is_of_ratings(evaluator) and (is_metric or is_yes_or_no):
         kind, do = ("yes or no", "use proportion") if is_yes_or_no else ("a metric", "use proportion, quantile or mean")
         found = f"it is for a judge's ratings from 1 to 10, and {expectation.title} is {kind}"
@@ -48,14 +48,20 @@ def _is_better_lower(expectation: "Expectation") -> bool:
     return isinstance(measured, Scorer) and measured.direction_of(expectation.score or "") == "lower"
 
 
+def _is_metric(expectation: "Expectation") -> bool:
+    """Return whether a scorer is known to give no ratings, or says by its bounds that its numbers end at 1."""
+    measured = expectation.measured_by
+    bounds = measured.bounds_of(expectation.score or "") if isinstance(measured, Scorer) else None
+    return not getattr(measured, "gives_ratings", True) or (bounds is not None and bounds[1] <= 1)
+
+
 def _is_yes_or_no(expectation: "Expectation") -> bool:
-    """Return whether a scorer says by its type, or its bounds, that it gives yes or no, or a share."""
+    """Return whether a scorer says by its type that it gives yes or no."""
     measured = expectation.measured_by
     function = measured.function if isinstance(measured, FunctionScorer) else getattr(type(measured), "score", measured)
     returned = getattr(function, "__annotations__", {}).get("return")
     kinds = get_args(returned) if get_origin(returned) in (Union, UnionType) else (returned,)
-    is_bool = (
-        expectation.score is None and {*kinds} <= {bool, "bool", Score, NoneType} and not {*kinds} <= {NoneType, Score}
+    yes_or_no = [kind for kind in kinds if kind in (bool, "bool")]
+    return (
+        expectation.score is None and bool(yes_or_no) and all(kind in (bool, "bool", Score, NoneType) for kind in kinds)
     )
-    bounds = measured.bounds_of(expectation.score or "") if isinstance(measured, Scorer) else None
-    return is_bool or (bounds is not None and bounds[1] <= 1)

@@ -48,8 +48,8 @@ def _chance(plans: Sequence[ScenarioPlan], settings: Settings) -> list[str]:
     good = f"if the app is good (half-way from each bar to {best})"
     least, most = (show_chance(each) for each in (min(known), max(known)))
     cannot = len(found) - len(known)
-    last = f"; {cannot} of {len(found)} requirements cannot pass with so few trials, so the suite cannot"
-    last = last if cannot else ""
+    few = f"; {cannot} of {len(found)} requirements cannot pass with so few trials, so the suite cannot"
+    last = few if cannot else ""
     if len(known) == 1:
         which = "it" if len(found) == 1 else "the one that can pass"
         return [f"{good}, {which} passes with a chance of {least}{last}"]

@@ -11,6 +11,7 @@ from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvalua
 from simeval.evaluators.scores import ProportionEvaluator, QuantileEvaluator
 from simeval.scorers.base import Scorer, scorer
 from simeval.scorers.metrics import response_latency
+from simeval.scorers.text.ngrams import Bleu
 from simeval.scorers.text.similarity import Contains, ExactMatch
 from simeval.suites.scenario import Expectation, ScenarioTest, shorten
 
@@ -229,3 +230,16 @@ def rated(output: str) -> bool | int:
 
 def test_what_may_be_a_number_may_have_ratings() -> None:
     assert Expectation(scorer=rated, evaluator=SuccessRateEvaluator(min_proportion=0.9)).title == "rated"
+
+
+def odd(output: str) -> Any:
+    return 5
+
+
+odd.__annotations__["return"] = ["no type"]  # which no set can hold
+
+
+def test_a_share_is_a_metric_and_an_odd_annotation_is_none() -> None:
+    with pytest.raises(DefinitionError, match="is a metric; use proportion, quantile or mean"):
+        Expectation(scorer=Bleu(), evaluator=SuccessRateEvaluator(min_proportion=0.9))
+    assert Expectation(scorer=odd, evaluator=SuccessRateEvaluator(min_proportion=0.9)).title == "odd"
