@@ -99,6 +99,8 @@ class Commands(click.Group):
 
             named, known = args[0], COMMANDS_ELSEWHERE.get(args[0])
             meant = f"did you mean {known!r}?" if known else closest(named, list(SUMMARIES))
+            if named == "help" and args[1:2] and args[1] in SUMMARIES:
+                meant = f"did you mean `simeval {args[1]} --help`?"
             if named.endswith((".yaml", ".yml")):
                 meant = f"did you mean `simeval run {named}`?"
             meant = meant or "`simeval --help` lists them."

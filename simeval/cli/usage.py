@@ -53,6 +53,7 @@ def _told(error: click.UsageError, arguments: Sequence[str], command: str) -> st
         flags = [each for option in named for each in option.opts if each.startswith("--")]
         written = _as_written(error.option_name, arguments)
         meant = _meant(written.lstrip("-"), flags) or _alike(written.lstrip("-"), flags)
+        meant = _behind_a_command(written, arguments, error.ctx) or meant
         return f"{where}there is no option {written!r}; {meant or see + '.'}"
     if isinstance(error, click.MissingParameter):
         name = error.param.human_readable_name if error.param else "something"
@@ -72,6 +73,16 @@ def _as_written(flag: str, arguments: Sequence[str]) -> str:
     """Return an option as it was written, where click read its letters as options of their own."""
     alone = re.compile(rf"-\w*{re.escape(flag[1:])}\w+") if len(flag) == 2 else None
     return next((each for each in arguments if alone and alone.fullmatch(each)), flag)
+
+
+def _behind_a_command(flag: str, arguments: Sequence[str], context: click.Context | None) -> str:
+    """Say that an option stands behind a command, where it does and was written before one; else nothing."""
+    group = context.command if context else None
+    names = group.list_commands(context) if context and isinstance(group, click.Group) else []
+    named = next((each for each in arguments if each in names), None)
+    command = group.get_command(context, named) if named and context and isinstance(group, click.Group) else None
+    has = command is not None and any(flag.partition("=")[0] in option.opts for option in command.params)
+    return f"write it behind the command: simeval {named} ... {flag}." if has else ""
 
 
 def _meant(word: str, flags: Sequence[str]) -> str:

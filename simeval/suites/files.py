@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from inspect import signature
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, overload
 
@@ -26,6 +27,7 @@ from simeval.suites.objects import import_from, load_object
 from simeval.suites.scenario import Expectation, ScenarioTest
 from simeval.suites.selection import only
 
+_PARTS = frozenset({"title", "given", "when", "then"})
 SUFFIXES = (".yaml", ".yml")
 Line = tuple[str, int]  # a file, and a line of it from 1
 
@@ -140,7 +142,11 @@ def _read(path: Path) -> _File:
     if data is None:
         raise SuiteFileError(str(path), line=1, field="", found="the file is empty", do="see simeval init for a suite")
     listed = isinstance(data, list)
-    wrapped = {"scenarios": data} if listed else data
+    wrapped, skip = {"scenarios": data} if listed else data, 1 if listed else 0
+    if torn := _torn(wrapped):
+        found = f"a dash begins a new scenario here, which has {torn[1]!r} and no title"
+        do = "leave the dash out where this belongs to the scenario before it"
+        raise mistake_at(path, node, ("scenarios", torn[0])[skip:], found=found, do=do)
     errors = []
     form = FILE_OF_ATTACKS if isinstance(wrapped, dict) and "attack" in wrapped else FILE
     try:
@@ -151,7 +157,6 @@ def _read(path: Path) -> _File:
         made = _scenarios_in(file, usable=not errors)
     except ValidationError as error:
         errors.append(error)
-    skip = 1 if listed else 0
     twins = _twins(path, node, wrapped, skip=skip)
     if errors:
         raise all_of([located(path, node, *errors, skip=skip), *twins]) from errors[0]
@@ -171,6 +176,18 @@ def _read(path: Path) -> _File:
         name: f"{path}, line {line_at(node, (spot or name,))}, field {spot or name}" for name, spot in spots.items()
     }
     return _File([*made, *(each for each, _ in attacks)], {**brought, **judge}, lines, places)
+
+
+def _torn(file: Any) -> tuple[int, str] | None:
+    """Return the place, and a field, of a scenario without a title that only goes on with the one before it."""
+    scenarios = file.get("scenarios") if isinstance(file, Mapping) else None
+    listed = scenarios if isinstance(scenarios, list) else []
+    for place, (before, each) in enumerate(pairwise(listed), start=1):
+        if not isinstance(before, Mapping) or not isinstance(each, Mapping) or "title" in each:
+            continue
+        if _PARTS & before.keys() and _PARTS & each.keys() and not before.keys() & each.keys():
+            return place, str(next(iter(each)))
+    return None
 
 
 def _scenarios_in(file: Mapping[str, Any], *, usable: bool) -> Sequence[ScenarioTest]:

@@ -39,10 +39,13 @@ def read_project(folder: Path, *, base: Settings = DEFAULTS) -> Project:
     path = folder / FILE
     if not path.is_file():
         return Project(base)
+    text = ""
     try:
         text = path.read_text(encoding="utf-8")
         tables = tomllib.loads(text).get("tool", {})
     except (OSError, ValueError) as error:
+        if told := _no_toml(error, text):
+            raise told from error
         raise DefinitionError(str(path), found=f"it cannot be read ({error})", do="correct it") from error
     for name in tables if TOOL not in tables else ():
         if SequenceMatcher(None, name, TOOL).ratio() >= NEARLY:
@@ -51,6 +54,25 @@ def read_project(folder: Path, *, base: Settings = DEFAULTS) -> Project:
     found_there = _checked(tables.get(TOOL, {}), text)
     cast = Cast.of(found_there, {name: f"{TABLE}: {name}" for name in ROLES})
     return Project(base.overridden({name: found_there[name] for name in found_there if name not in ROLES}), cast)
+
+
+def _no_toml(error: Exception, text: str) -> SuiteFileError | None:
+    """Return the mistake of a line that is no TOML; None where no line is known."""
+    place = re.fullmatch(r"(.*) \(at line (\d+), column \d+\)", str(error), re.DOTALL)
+    if not place:
+        return None
+    line, lines = int(place[2]), text.splitlines()
+    written = lines[line - 1].strip() if line <= len(lines) else ""
+    found, do = f"this is not TOML ({place[1][:1].lower()}{place[1][1:]})", f"correct it: {written:.60}"
+    if unquoted := re.fullmatch(r"([\w.-]+)\s*=\s*([^\W\d][^\"'\[{#]*)", written):
+        name, value = unquoted[1], unquoted[2].strip()
+        shown = value.lower() if value in ("True", "False") else f'"{value}"'
+        found, do = f"{name} is {value}, without quotes", f"write it as {name} = {shown}"
+        if value in ("True", "False"):
+            found = f"{name} is {value}, with a capital letter"
+    elif written.count('"') % 2:
+        found, do = f"a quote is not closed in {written:.60}", "close it"
+    return SuiteFileError(FILE, line=line, field="", found=found, do=do)
 
 
 def _checked(table: Any, text: str) -> Mapping[str, Any]:

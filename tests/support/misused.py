@@ -11,6 +11,14 @@ MISUSED: dict[str, tuple[tuple[str, ...], str]] = {
         ("rum", "suite.yaml"),
         "there is no command 'rum'; did you mean 'run'?",
     ),
+    "help is asked for as by a command": (
+        ("help", "run"),
+        "there is no command 'help'; did you mean `simeval run --help`?",
+    ),
+    "an option stands before its command": (
+        ("--app", "shop:handle", *RUN),
+        "there is no option '--app'; write it behind the command: simeval run ... --app.",
+    ),
     "a command of a command is misspelt": (
         ("persona", "chek"),
         "persona: no such command 'chek'; did you mean 'check'?",

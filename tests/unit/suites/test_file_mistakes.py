@@ -24,6 +24,7 @@ def file(tmp_path: Path) -> Path:
         (suite(top="samples: 5\n"), 1, "samples", "there is no field"),
         (suite(evaluator="{type: success_rate, min_proportion: 0.9, alpha: 0.1}"), 8, "alpha", "there is no field"),
         (suite().replace("    given: A user\n", ""), 3, "scenarios.0.given", "missing"),
+        ("- title: A\n- given: x\n- when: y\n- then: z\n", 2, "1", "a dash begins a new scenario here"),
         (suite(evaluator="{type: success_rate}"), 8, "min_proportion", "missing"),
         (
             suite(evaluator="{min_proportion: 0.9}"),

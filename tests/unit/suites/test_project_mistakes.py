@@ -26,6 +26,23 @@ from simeval.suites.project import read_project
             "pyproject.toml, line 2, field tool.simeval.budget: there is no field 'budget' here; did you mean "
             "'max_cost_usd'?",
         ),
+        (
+            "[tool.simeval]\napp = hotel:handle\n",
+            'pyproject.toml, line 2: app is hotel:handle, without quotes; write it as app = "hotel:handle".',
+        ),
+        (
+            "[tool.simeval]\nearly_stopping = True\n",
+            "pyproject.toml, line 2: early_stopping is True, with a capital letter; write it as early_stopping = true.",
+        ),
+        (
+            '[tool.simeval]\napp = "hotel:handle\n',
+            'pyproject.toml, line 2: a quote is not closed in app = "hotel:handle; close it.',
+        ),
+        (
+            "[tool.simeval]\nseed: 1\n",
+            "pyproject.toml, line 2: this is not TOML (expected '=' after a key in a key/value pair); correct it: "
+            "seed: 1.",
+        ),
     ],
 )
 def test_all_mistakes_of_a_project_are_told(tmp_path: Path, text: str, said: str) -> None:
