@@ -8,6 +8,7 @@ from typing import Any
 from simeval.cli.output import require_writable, show, status_of, write_json, write_text
 from simeval.core.tables import printable
 from simeval.errors import DefinitionError
+from simeval.results.text import counted_of
 from simeval.scorers.brand.calibration import (
     Calibration,
     Separation,
@@ -54,15 +55,14 @@ def _calibrate(
 def _shown(found: Calibration, skipped: int, on_test: Separation | None, seen: int | None, out: Path) -> str:
     off = len(found.turns) - found.cross_validated.on_brand
     lines = [
-        f"{found.cross_validated.on_brand} turns on brand, {off} off; {skipped} lines without a label",
+        f"{found.cross_validated.on_brand} turns on brand, {off} off; without a label: {counted_of(skipped, 'line')}",
         f"traits by rules (before):  {found.by_rules or 'the persona names none'}",
         f"model, held-out sessions:  {found.cross_validated}",
     ]
     if seen is not None:
         measured = on_test or "not measured, the turns left have not both labels"
-        lines.append(
-            f"model, on the test file:   {measured}; {seen} turns left out whose text or session was fitted to"
-        )
+        left_out = f"left out, as their text or session was fitted to: {counted_of(seen, 'turn')}"
+        lines.append(f"model, on the test file:   {measured}; {left_out}")
     for probability, turn in found.misjudged():
         label = "on" if turn.on_brand else "off"
         lines.append(f"  misjudged: {label} brand, {probability:.2f}: {printable(turn.text)[:LONGEST_SHOWN]}")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from simeval.cli.output import show, status_of, write_text
 from simeval.errors import DefinitionError
+from simeval.results.text import counted_of
 from simeval.scorers.brand.persona import TONES, Persona, load_persona
 
 FEW_EXAMPLES = 10
@@ -60,7 +61,7 @@ def _said(persona: Persona) -> Iterator[str]:
     n = len(persona.examples)
     few = f"; give {FEW_EXAMPLES} or more, as style is the likeness to the nearest" if n < FEW_EXAMPLES else ""
     yield f"persona {persona.id}" + (f" ({persona.name})" if persona.name else "")
-    yield f"style      {n} examples{few}" if n else "style      not measured: there are no examples"
+    yield f"style      {counted_of(n, 'example')}{few}" if n else "style      not measured: there are no examples"
     traits = [persona.formality, *(word for word in persona.tone if word in TONES), persona.verbosity]
     measured = ", ".join(trait for trait in traits if trait)
     yield f"traits     {measured}" if measured else "traits     not measured: there is none that a detector knows"

@@ -9,6 +9,7 @@ from simeval.cli.output import show
 from simeval.cli.view.bundle import write_bundle
 from simeval.cli.view.label_page import LabelPages
 from simeval.cli.view.site import Site
+from simeval.results.text import counted_of
 from simeval.store.database import Database
 from simeval.store.runs import Runs
 
@@ -30,7 +31,10 @@ def _write(site: Site, folder: Path) -> None:
     written, left_out = write_bundle(site, folder)
     for said in left_out:
         show(f"left out: {said}", None)
-    show(f"{written} files are in {folder}: put them on any server of files, such as python -m http.server", None)
+    show(
+        f"{counted_of(written, 'file')} in {folder}: put them on any server of files, such as python -m http.server",
+        None,
+    )
 
 
 def _serve(database: Database, page: str, port: int, *, opens: bool) -> None:

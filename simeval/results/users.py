@@ -7,6 +7,7 @@ from typing import Self
 
 from simeval.core.conversation import Ending
 from simeval.core.trial import Judgement
+from simeval.results.text import counted_of
 
 HOW_THEY_ENDED = {
     "goal_satisfied": "reached their goal",
@@ -81,7 +82,7 @@ def show_conduct(conducts: Sequence[tuple[str, UserConduct]]) -> list[str]:
     trials, faulty = (sum(getattr(each, name) for _, each in conducts) for name in ("trials", "faulty"))
     anew = sum(conduct.held_anew for _, conduct in conducts)
     if anew:
-        lines.append(f"held anew because of a simulated user's fault: {anew} times")
+        lines.append(f"held anew because of a simulated user's fault: {counted_of(anew, 'conversation')}")
     if faulty:
         lines.append(f"simulated users' faults: {faulty} of {trials} trials ({faulty / trials:.1%})")
         lines += [f"{title}: {_show_faults(conduct)}" for title, conduct in conducts if conduct.faulty][:MOST_SCENARIOS]

@@ -136,7 +136,7 @@ def test_what_the_judge_said_is_not_told_before_the_end(viewer: Viewer) -> None:
     status, said = viewer.ask(path)
 
     assert status == 404
-    assert "30 trials are still to come" in json.loads(said)["error"]
+    assert "30 trials still to come" in json.loads(said)["error"]
     assert "kappa" not in said
 
 

@@ -113,7 +113,7 @@ class TestStore:
             logged(["a", "hello"], ["b", "bye"]), scorers=[length]
         )
 
-        assert "secrets were masked in 1 answers" in result.run.notes[-1]
+        assert "secrets were masked in 1 answer before" in result.run.notes[-1]
 
     async def test_scores_are_taken_over_by_their_scorer_also_where_a_conclusion_has_its_name(
         self, tmp_path: Path

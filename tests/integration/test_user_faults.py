@@ -150,7 +150,7 @@ async def test_a_trial_is_held_anew_with_other_draws_until_its_user_does_its_par
     assert {len(each) for each in anew} == {0, 1, 2}
     assert set().union(*anew) <= set(FAULTS)
     assert result.users.held_anew == sum(map(len, anew))
-    assert f"held anew because of a simulated user's fault: {result.users.held_anew} times" in str(result)
+    assert f"held anew because of a simulated user's fault: {result.users.held_anew} conversation" in str(result)
 
 
 async def test_a_user_that_always_errs_is_tried_so_often_and_no_more() -> None:

@@ -26,6 +26,7 @@ from simeval.core.serialization import Json, encode_message, plain
 from simeval.core.settings import DEFAULTS
 from simeval.errors import DefinitionError
 from simeval.results.html.page import app_page
+from simeval.results.text import counted_of
 from simeval.store.database import Database
 from simeval.store.feedback import FeedbackBook
 from simeval.store.overview import Overview
@@ -136,7 +137,7 @@ class LabelPages:
         queue = self._queue(run_id, asked)
         if queue.current is not None:
             do = "label or skip the others first: what the judge said would sway you"
-            raise DefinitionError("label", found=f"{queue.left} trials are still to come", do=do)
+            raise DefinitionError("label", found=f"{counted_of(queue.left, 'trial')} still to come", do=do)
         document = self._runs.document(run_id)
         labels = labels_of(self._book.of_run(run_id), queue.expectation)
         if not labels:

@@ -18,6 +18,7 @@ from simeval.engine.actors.app import Memory
 from simeval.engine.actors.dialogue import Dialogue, Exchange
 from simeval.engine.actors.targets import OWN_COLUMNS
 from simeval.errors import DatasetChanged, SimevalError
+from simeval.results.text import counted_of
 
 READ_AT_ONCE = 256  # examples, in a worker thread
 
@@ -57,7 +58,8 @@ class ExampleReader:
         except (SimevalError, OSError) as error:
             raise DatasetChanged(self._dataset.name, problem=str(error)) from error
         if not found:
-            problem = f"it has only {self._read} examples now, and had {self._dataset.size} when it was read before"
+            now = counted_of(self._read, "example")
+            problem = f"it has only {now} now, and had {self._dataset.size} when it was read before"
             raise DatasetChanged(self._dataset.name, problem=problem)
         for place, example in enumerate(found, self._read):
             self._waiting[place] = (example, self._repetitions)
@@ -83,7 +85,7 @@ class Examples:
     def notes(self) -> list[str]:
         """How many answers were measured with secrets taken out."""
         masked = len(self._masked)
-        return [f"secrets were masked in {masked} answers before they were measured"] if masked else []
+        return [f"secrets were masked in {counted_of(masked, 'answer')} before the scorers measured"] if masked else []
 
     async def hold(self, trial: Trial) -> TrialConversation:
         """Return what is answered to the example of a trial, with the example's columns."""

@@ -28,6 +28,7 @@ from simeval.evaluators.stopping import EarlyOutcomes, RunningTest, Taken, Trial
 from simeval.results.outcomes import combine, meets_gate
 from simeval.results.personas import personas_of
 from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult
+from simeval.results.text import counted_of
 
 MOST_IN_MEMORY = 10_000  # trials whose conversations are kept there
 ROUNDING = 1e-9  # a rate times a size may come out a little under the whole number that is meant
@@ -360,7 +361,7 @@ class Statistician:
         """Return a verdict that is no pass, with what was left out, and what ended its trials before it."""
         notes = [verdict.explanation]
         if test.excluded:
-            notes.append(f"{len(test.excluded)} trials were left out, because the app failed on them")
+            notes.append(f"left out: {counted_of(len(test.excluded), 'trial')}, because the app failed there")
         if stopped and not test.settled and not self._is_closed(tally):
             notes.append(f"the run stopped: {stopped}")
             if verdict.inconclusive:

@@ -18,6 +18,7 @@ from simeval.core.trial import Score, Trial, TrialConversation, cut_off
 from simeval.engine.plans.fingerprint import changes, is_of_suite, numbered
 from simeval.engine.plans.scenario_plan import RunPlan, ScenarioPlan
 from simeval.errors import DefinitionError
+from simeval.results.text import counted_of
 
 NO_SUITE = "it is an experiment's (as of `simeval score`), and this is a suite"
 SIDE_OF = "side of"  # in the definition of the other side of a run: that run
@@ -157,7 +158,8 @@ def _more(changed: Sequence[str]) -> list[str]:
 
 
 def _count(known: RestoredTrials) -> str:
-    return f"{len(known.held)} conversations and {sum(map(len, known.scores.values()))} scores"
+    conversations = counted_of(len(known.held), "conversation")
+    return f"{conversations} and {counted_of(sum(map(len, known.scores.values())), 'score')}"
 
 
 def _cut(known: RestoredTrials) -> RestoredTrials:

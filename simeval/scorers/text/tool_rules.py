@@ -102,9 +102,9 @@ class ToolRules(ColumnScorer):
         if isinstance(self.max_calls, Mapping):
             for tool, most in self.max_calls.items():
                 if times[tool] > most:
-                    yield f"{tool} was called {times[tool]} times, more than {most}"
+                    yield f"calls of {tool}: {times[tool]}, more than {most}"
         elif self.max_calls is not None and (total := sum(times.values())) > self.max_calls:
-            yield f"tools were called {total} times, more than {self.max_calls}"
+            yield f"calls of tools: {total}, more than {self.max_calls}"
 
     def _with_other_arguments(self, calls: Sequence[ToolCall]) -> Iterator[str]:
         for call in calls:

@@ -42,7 +42,7 @@ def test_a_trial_that_was_held_anew_is_told_though_nothing_is_wrong_with_it_now(
     conduct = UserConduct.of([judgement(0, anew=2), judgement(1)])
 
     assert (conduct.held_anew, conduct.faulty) == (2, 0)
-    assert "held anew because of a simulated user's fault: 2 times" in show_conduct([("A", conduct)])
+    assert "held anew because of a simulated user's fault: 2 conversations" in show_conduct([("A", conduct)])
     assert replace(conduct, trials=0).rate is None
 
 

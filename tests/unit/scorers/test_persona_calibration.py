@@ -225,7 +225,10 @@ def test_a_test_file_that_was_seen_whole_keeps_no_model_from_being_written(tmp_p
     done = simeval(tmp_path, "persona", "calibrate", *arguments)
 
     assert done.returncode == 0, done.stderr
-    assert "not measured, the turns left have not both labels; 24 turns left out" in done.stdout
+    assert (
+        "not measured, the turns left have not both labels; left out, as their text or session was fitted to: 24 turns"
+        in done.stdout
+    )
     report = json.loads((tmp_path / "report.json").read_text())
     assert (report["test"], report["test_turns_left_out"]) == (None, 24)
     assert load_traits(tmp_path / "traits.json").tokens

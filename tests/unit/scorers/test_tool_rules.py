@@ -68,12 +68,12 @@ def held(*turns: Sequence[Any], said: str = "I refunded it and deleted nothing."
         (CHAIN, [[]], ""),
         # max_calls
         ({"max_calls": 2}, [["a", "b"]], ""),
-        ({"max_calls": 2}, [["a"], ["a", "a"]], "tools were called 3 times, more than 2"),
+        ({"max_calls": 2}, [["a"], ["a", "a"]], "calls of tools: 3, more than 2"),
         ({"max_calls": 0}, [[]], ""),
-        ({"max_calls": 0}, [["a"]], "tools were called 1 times, more than 0"),
+        ({"max_calls": 0}, [["a"]], "calls of tools: 1, more than 0"),
         ({"max_calls": {"refund": 1}}, [["look_up", "look_up", "refund"]], ""),
-        ({"max_calls": {"refund": 1}}, [["refund"], ["refund"]], "refund was called 2 times, more than 1"),
-        ({"max_calls": {"mail": 0}}, [["mail"]], "mail was called 1 times, more than 0"),
+        ({"max_calls": {"refund": 1}}, [["refund"], ["refund"]], "calls of refund: 2, more than 1"),
+        ({"max_calls": {"mail": 0}}, [["mail"]], "calls of mail: 1, more than 0"),
         # where
         (BOUNDS, [[call("refund", order="F1001", amount=50)]], ""),
         (BOUNDS, [[call("refund", order="F1001", amount=50.5)]], "refund was called with amount 50.5, not at_most 50"),
