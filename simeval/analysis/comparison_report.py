@@ -12,7 +12,7 @@ from simeval.analysis.changes import ASKED, WORST_FIRST, Change, ComparedRun, Fi
 from simeval.analysis.saved_run import Key, RunResult, document_of
 from simeval.core.serialization import plain
 from simeval.core.tables import GAP, LEFT_OUT, render_table
-from simeval.core.terminal import PLAIN, Terminal, one_line
+from simeval.core.terminal import PLAIN, Terminal, one_line, printed
 from simeval.core.version import __version__
 from simeval.evaluators.verdicts import show_share
 
@@ -87,7 +87,12 @@ class Comparison:
         write_comparison(path, self, document_of(baseline), document_of(candidate))
 
     def __str__(self) -> str:
-        return comparison_text(self)
+        return comparison_text(self, printed())
+
+    def __repr__(self) -> str:
+        runs = f"{self.baseline.run_id} with {self.candidate.run_id}"
+        kind = "requirements" if self.kind == "suites" else "metrics"
+        return f"<Comparison of {runs}: {self.finding}, {len(self.changes)} {kind}>"
 
 
 def encode_comparison(comparison: Comparison) -> dict[str, Any]:

@@ -215,6 +215,9 @@ def read_result(source: Source, where: str) -> Saved:
     """
     if isinstance(source, (SavedRun, SavedExperiment)):
         return source
+    if isinstance(source, (str, Path)):
+        do = "give what the file holds: json.loads(Path(...).read_text())"
+        raise DefinitionError(where, found=f"found a path, {str(source)!r}", do=do)
     found = document_of(source)
     kinds: dict[str, type[SavedRun] | type[SavedExperiment]] = {"scenarios": SavedRun, "metrics": SavedExperiment}
     keys = set(found) if isinstance(found, Mapping) else set()

@@ -5,7 +5,7 @@ from math import inf
 from typing import TypeAlias, TypeGuard
 
 from simeval.core.paths import nearest_path
-from simeval.core.validation import is_number
+from simeval.core.validation import is_number, require
 from simeval.errors import DefinitionError
 
 Bounds: TypeAlias = tuple[float, float]
@@ -20,6 +20,12 @@ def _is_pair(found: object) -> TypeGuard[Bounds]:
     if not isinstance(found, (tuple, list)) or len(found) != 2 or not all(map(is_number, found)):
         return False
     return bool(found[0] < found[1])  # of NaN nothing is
+
+
+def require_pair(found: object, where: str) -> None:
+    """Raise DefinitionError where something is not the smallest and the largest value, two numbers."""
+    usable = isinstance(found, (tuple, list)) and len(found) == 2 and all(map(is_number, found))
+    require(usable, where, found=found, do="give the lowest and the highest score, as in (0, 1)")
 
 
 def bounds_at(declared: BoundsByPath | None, path: str) -> Bounds | None:

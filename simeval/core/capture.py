@@ -7,7 +7,7 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import TypeVar
 
-from simeval.core.frames import OWN, rank_of
+from simeval.core.frames import OURS, OWN, rank_of
 from simeval.errors import DatasetChanged, ModelUnusable, NoWorkers, RunStopped, StoreError
 
 T = TypeVar("T")
@@ -78,26 +78,36 @@ async def guarded(answer: Awaitable[T], who: str) -> T:
         if task is None or task.cancelling():
             raise
         raise LeftError(who, error) from error
+    except (Exception, KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:  # such as what pytest.fail raises
+        raise LeftError(who, error) from error
 
 
 def guarded_call(call: Callable[[], T], who: str) -> T:
     """Call code of the user's in a thread. Raises LeftError for what would end a task or a process."""
     try:
         return call()
-    except (SystemExit, CancelledError) as error:
+    except (Exception, KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:
         raise LeftError(who, error) from error
 
 
 def place_of(error: BaseException) -> str:
     """Say where an error was raised, as " (file:line in function)"; nothing where that is not known.
 
-    It is the innermost place in the user's own code, where there is one.
+    It is the innermost place in the user's own code, where there is one: of the error, or of what caused it. An error
+    that simeval raises itself says what is wrong, and its place in simeval nothing.
     """
-    raised = error.__cause__ if isinstance(error, LeftError) and error.__cause__ else error
-    frames = extract_tb(raised.__traceback__)
-    if not frames:
+    raised: list[BaseException] = [error]
+    while (cause := raised[-1].__cause__) is not None and cause not in raised:
+        raised.append(cause)
+    all_frames = [extract_tb(each.__traceback__)[::-1] for each in raised]
+    own = (frame for frames in all_frames for frame in frames if rank_of(frame.filename) == OWN)
+    found = next(own, next(iter(all_frames[0]), None))
+    if found is None or rank_of(found.filename) == OURS:
         return ""
-    found = min(reversed(frames), key=lambda frame: rank_of(frame.filename) != OWN)
     return f" ({Path(found.filename).name}:{found.lineno} in {found.name})"
 
 

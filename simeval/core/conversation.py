@@ -137,9 +137,10 @@ class Conversation:
         return self.messages[-1].metadata.get(WORLD) if self.messages else None
 
     def __str__(self) -> str:
+        from simeval.core.terminal import printed
         from simeval.core.transcript import transcript_lines
 
-        return "\n".join(transcript_lines(self))
+        return "\n".join(transcript_lines(self, printed()))
 
     def as_chat(self) -> list[ChatMessage]:
         """Return the transcript as chat messages."""

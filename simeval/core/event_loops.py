@@ -25,7 +25,9 @@ def require_asyncio(where: str) -> None:
 
 def require_no_loop(where: str, do: str) -> None:
     """Raise a DefinitionError in a loop, of asyncio or any other."""
-    if is_on_asyncio() or _is_in_a_task():
+    if not is_on_asyncio() and _is_in_a_task():
+        require_asyncio(where)
+    if is_on_asyncio():
         raise DefinitionError(where, found="an event loop is running here, as in a notebook", do=do)
 
 

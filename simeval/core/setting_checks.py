@@ -36,6 +36,12 @@ def require_prompts(value: object, name: str) -> None:
     require(usable, name, found=value, do="give {name: file}, such as {'user': 'prompts/user.md'}")
 
 
+def require_options(value: object, name: str) -> None:
+    """Raise a DefinitionError unless a setting holds options of calls, by their names."""
+    usable = isinstance(value, Mapping) and all(isinstance(each, str) for each in value)
+    require(usable, name, found=value, do='give options by their names, such as {"temperature": 0}')
+
+
 def require_place(value: object, name: str) -> None:
     """Raise a DefinitionError unless a value can name a store, or is a journal."""
     is_journal = all(callable(getattr(value, each, None)) for each in ("append", "close"))

@@ -5,6 +5,7 @@ from dataclasses import Field, dataclass, field
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
+from simeval.core.setting_checks import require_options
 from simeval.core.validation import require_one_of
 
 VERDICTS, LIMITS, BUDGET, SURROUNDINGS = "Verdicts", "Limits", "Budget", "Store, models and secrets"
@@ -40,7 +41,8 @@ def about(group: str, help: str, **more: Any) -> Mapping[str, About]:
 
 def options_of_calls(flag: str, help: str) -> Any:
     """Return the field of a setting with what goes into calls to models, which is not shown: keys are among it."""
-    return field(default=None, repr=False, metadata=about(SURROUNDINGS, help, flag=flag, metavar="NAME=VALUE"))
+    more: dict[str, Any] = {"flag": flag, "metavar": "NAME=VALUE", "check": require_options}
+    return field(default=None, repr=False, metadata=about(SURROUNDINGS, help, **more))
 
 
 def about_of(each: "Field[Any]") -> About:

@@ -65,6 +65,11 @@ def _stacked(headers: Sequence[str], rows: Sequence[Sequence[str]], room: int) -
     return "\n".join(map(isolated, lines[:-1]))
 
 
+def line_of(room: int | None) -> int:
+    """Return how wide a line is where there is so much room; None is as much as one likes."""
+    return min(room or LINE, LINE)
+
+
 def indent(text: str, spaces: int, *, width: int = LINE) -> str:
     """Wrap a text at the width of a line, every line of it indented."""
     from wcwidth import wrap

@@ -1,6 +1,7 @@
 """What a text is laid out for: how many cells a line has, whether it may be coloured, which characters it can hold."""
 
 import os
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from shutil import get_terminal_size
@@ -102,6 +103,11 @@ def terminal_of(stream: TextIO, color: Color = "auto") -> Terminal:
         colour=is_wanted if color == "auto" else color == "always",
         draws=_can_write(DRAWN, stream),
     )
+
+
+def printed() -> Terminal:
+    """Return what `print` writes to: as wide as the terminal, where it is one, and without colours."""
+    return PLAIN if sys.stdout is None else terminal_of(sys.stdout, "never")
 
 
 def room_of(stream: TextIO) -> int | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from simeval.core.direction import Directions
 from simeval.core.serialization import opened
+from simeval.core.validation import require
 from simeval.datasets.dataset import REFERENCE, Dataset, Example
 from simeval.datasets.files import dataset_of
 from simeval.engine.engine import Engine
@@ -40,10 +41,15 @@ class EvaluationLogger:
         Inputs that others have and this one has not are null. Raises DefinitionError for what cannot be logged: an
         answer that is nothing, or no text and nothing that JSON has, or an input with a name that is taken.
         """
+        where = f"EvaluationLogger {self.name!r}"
+        do = "give what was measured by its names, such as {'helpful': True}"
+        require(isinstance(scores, Mapping), f"{where}: scores", found=scores, do=do)
+        do = "give a text, or what was asked by its names, such as {'question': '...'}"
+        require(isinstance(inputs, (str, Mapping)), f"{where}: inputs", found=inputs, do=do)
         given = {"input": inputs} if isinstance(inputs, str) else dict(inputs)
         if taken := [name for name in (REFERENCE, ANSWER, LOGGED) if name in given]:
             do = "give it another name, or give it as reference="
-            raise DefinitionError(f"EvaluationLogger {self.name!r}", found=f"an input is called {taken[0]!r}", do=do)
+            raise DefinitionError(where, found=f"an input is called {taken[0]!r}", do=do)
         right = {} if reference is None else {REFERENCE: reference}
         said = {ANSWER: opened(output), LOGGED: opened(dict(scores))}
         example = Example(inputs=given, outputs=right, metadata=said)

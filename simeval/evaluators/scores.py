@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simeval.core.arrays import Floats
+from simeval.core.bounds import require_pair
 from simeval.core.setting_choices import StopAt
 from simeval.core.trial import Verdict
 from simeval.core.validation import LARGEST_SAMPLE, is_number, require, require_share
@@ -201,6 +202,7 @@ class QuantileEvaluator(BarEvaluator, ShareEvaluator):
     def check(self) -> None:
         require_share(self.quantile, f"{type(self).__name__}.quantile", such_as=0.9)
         self.require_one_bar()
+        require_pair(self.bounds, f"{type(self).__name__}.bounds")
         require(
             self.bounds[0] <= self.bar <= self.bounds[1],
             f"{type(self).__name__}.bounds",
@@ -279,6 +281,7 @@ class MeanEvaluator(BarEvaluator):
 
     def check(self) -> None:
         self.require_one_bar()
+        require_pair(self.bounds, f"{type(self).__name__}.bounds")
         low, high = self.bounds
         require(
             self.bar not in (low, high),

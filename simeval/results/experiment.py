@@ -1,5 +1,6 @@
 """What an experiment found: every metric over its dataset, and what was concluded, printed as tables."""
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +11,8 @@ from typing import Literal
 from simeval.core.direction import Direction
 from simeval.core.setting_choices import Gate
 from simeval.core.settings import DEFAULTS
-from simeval.core.tables import LINE, indent, render_table
+from simeval.core.tables import indent, line_of, render_table
+from simeval.core.terminal import room_of
 from simeval.core.trial import Estimate, Judgement, Outcome, Verdict
 from simeval.evaluators.verdicts import show_share
 from simeval.results.guarantee import guarantee
@@ -137,7 +139,7 @@ class ExperimentResult(Shown):
         write_report(path, ExperimentSource(self))
 
     def __str__(self) -> str:
-        return self.text()
+        return self.text(None if sys.stdout is None else room_of(sys.stdout))
 
     def text(self, room: int | None = None, *, brief: bool = False) -> str:
         """Write what was found as tables, or as lists where lines have less `room`; `brief` how it went alone."""
@@ -155,18 +157,18 @@ def _describe(result: ExperimentResult, room: int | None) -> str:
         _show_metrics(result, table),
         _show_categories(result, table),
         _show_summaries(result.summaries, table),
-        _show_verdicts(result, table),
+        _show_verdicts(result, table, said),
         "\n".join(said(f"warning: {each.label!r}: {why}") for each in result.expectations for why in each.warnings),
-        *(_show_against(result, expectation) for expectation in result.expectations),
-        show_failures(Counter(dict(result.failures))),
-        show_malformed(result.run.usage),
+        *(_show_against(result, expectation, room) for expectation in result.expectations),
+        show_failures(Counter(dict(result.failures)), room),
+        said(show_malformed(result.run.usage)),
         "\n".join(said(part) for part in (result.guarantee, _footer(result)) if part),
     ]
     return "\n\n".join(part for part in parts if part)
 
 
 def _wrapped(text: str, room: int | None) -> str:
-    return indent(text, 0, width=min(room or LINE, LINE))
+    return indent(text, 0, width=line_of(room))
 
 
 def _show_metrics(result: ExperimentResult, table: Callable[..., str]) -> str:
@@ -215,7 +217,7 @@ def _show_estimate(estimate: Estimate, *, is_share: bool) -> list[str]:
     return [value, "-" if estimate.interval is None else "[{}, {}]".format(*map(show, estimate.interval))]
 
 
-def _show_verdicts(result: ExperimentResult, table: Callable[..., str]) -> str:
+def _show_verdicts(result: ExperimentResult, table: Callable[..., str], said: Callable[..., str]) -> str:
     rows = [
         verdict_row(expectation.label, evaluator, verdict, result.dataset.size)
         for expectation in result.expectations
@@ -223,20 +225,20 @@ def _show_verdicts(result: ExperimentResult, table: Callable[..., str]) -> str:
     ]
     if not rows:
         return ""
-    return "\n".join([table(VERDICT_HEADERS, rows, widths=(44,)), legend(result.verdicts)])
+    return "\n".join([table(VERDICT_HEADERS, rows, widths=(44,)), said(legend(result.verdicts))])
 
 
-def _show_against(result: ExperimentResult, expectation: ExpectationResult) -> str:
+def _show_against(result: ExperimentResult, expectation: ExpectationResult, room: int | None) -> str:
     if expectation.outcome == "pass":
         return ""
     lines = [
-        indent(f"{expectation.label}: {verdict.evaluator}: {verdict.explanation.rstrip('.')}.", 0)
+        _wrapped(f"{expectation.label}: {verdict.evaluator}: {verdict.explanation.rstrip('.')}.", room)
         for verdict in expectation.verdicts
         if not verdict.passed
     ]
     worst = result.worst.get(expectation.label)
     if worst is not None:
-        lines.append(show_trial(worst, expectation.results[worst.trial.index]))
+        lines.append(show_trial(worst, expectation.results[worst.trial.index], room))
     return "\n".join(lines)
 
 

@@ -15,6 +15,7 @@ from simeval.core.preparation import Preparation
 from simeval.core.quarantine import Quarantine
 from simeval.core.setting_choices import Gate
 from simeval.core.settings import DEFAULTS
+from simeval.core.terminal import printed
 from simeval.core.trial import Failure, Judgement, Outcome, Score, Verdict
 from simeval.core.usage import Usage, players
 from simeval.core.validation import nearest, require
@@ -306,7 +307,7 @@ class EvaluationResult(Shown):
         return run_markdown(page_of([self], self.run))
 
     def __str__(self) -> str:
-        return run_text(page_of([self], self.run))
+        return run_text(page_of([self], self.run), printed())
 
     def __repr__(self) -> str:
         return f"<EvaluationResult {self.title!r}: {self.outcome}, {self.trials} trials>"
@@ -388,7 +389,7 @@ class SuiteResult(Shown, Sequence[EvaluationResult]):
         return run_markdown(page_of(self.results, self.run))
 
     def __str__(self) -> str:
-        return run_text(page_of(self.results, self.run))
+        return run_text(page_of(self.results, self.run), printed())
 
     def __repr__(self) -> str:
         return f"<SuiteResult of run {self.run.run_id}: {self.outcome}, {counted_of(len(self), 'scenario')}>"

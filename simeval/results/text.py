@@ -2,8 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from simeval.core.tables import indent
+from simeval.core.tables import indent, line_of
+from simeval.core.terminal import PLAIN
 from simeval.core.transcript import transcript_lines
 from simeval.core.trial import CANNOT_TELL, Failure, Judgement, Outcome, Score, Verdict
 from simeval.core.usage import Usage, total
@@ -75,19 +77,21 @@ def badness(result: Score | Failure, prefers_high: bool) -> tuple[int, float]:
     return 1, -result.value if prefers_high else result.value
 
 
-def show_trial(judgement: Judgement, result: Score | Failure) -> str:
-    """Write a conversation that speaks against an expectation."""
+def show_trial(judgement: Judgement, result: Score | Failure, room: int | None = None) -> str:
+    """Write a conversation that speaks against an expectation, in lines of so much `room`."""
     if isinstance(result, Failure):
         head = f"worst conversation (trial {judgement.trial.index}): {result.error}"
     else:
         reasoning = f": {result.reasoning}" if result.reasoning else ""
         head = f"worst conversation (trial {judgement.trial.index}), score {show_number(result.value)}{reasoning}"
-    return "\n".join([indent(head, 4), *transcript_lines(judgement.conversation, margin=" " * 6)])
+    terminal = PLAIN if room is None else replace(PLAIN, width=room)
+    said = transcript_lines(judgement.conversation, terminal, margin=" " * 6)
+    return "\n".join([indent(head, 4, width=line_of(room)), *said])
 
 
-def show_failures(counted: Counter[str]) -> str:
+def show_failures(counted: Counter[str], room: int | None = None) -> str:
     """Say what went wrong on single trials, each text once with its count, also where all passed."""
-    lines = [indent(f"{count} x {text}", 2) for text, count in counted.most_common(MOST_CAUSES)]
+    lines = [indent(f"{count} x {text}", 2, width=line_of(room)) for text, count in counted.most_common(MOST_CAUSES)]
     if len(counted) > MOST_CAUSES:
         lines.append(f"  ... and {len(counted) - MOST_CAUSES} more causes; --json holds them all.")
     return "\n".join(["failures of single trials:", *lines]) if lines else ""

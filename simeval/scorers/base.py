@@ -98,6 +98,9 @@ class Scorer:
         require(has_method, where, found="no score method", do="define score(self, output, ...)")
         there = f"the columns are {', '.join(columns)}"
         mapped = self.column_map
+        is_map = isinstance(mapped, Mapping) and all(isinstance(each, str) for pair in mapped.items() for each in pair)
+        do = "give the column of each parameter that is called otherwise, such as {'output': 'answer'}"
+        require(is_map, f"{where}: column_map", found=mapped, do=do)
         strange = [] if _takes_any(self.function) else [name for name in mapped if name not in _named(self.function)]
         require(not strange, where, found=f"column_map for {strange}", do="map parameters of its score method only")
         absent = [column for column in mapped.values() if column not in columns and column.split(".")[0] not in columns]
@@ -303,7 +306,10 @@ def scorer(
     return FunctionScorer(function, called, column_map, direction, bounds)
 
 
-def as_scorer(candidate: object, where: str = "Expectation.scorer") -> Scorer:
+_OF_EXPECTATIONS = "Expectation.scorer"
+
+
+def as_scorer(candidate: object, where: str = _OF_EXPECTATIONS) -> Scorer:
     """Take a Scorer as it is, and make one of a plain function; `where` names it in a DefinitionError."""
     if isinstance(candidate, Scorer):
         return candidate
@@ -311,7 +317,9 @@ def as_scorer(candidate: object, where: str = "Expectation.scorer") -> Scorer:
         return scorer(candidate)
     do = "give a Scorer instance or a function"
     if isinstance(candidate, str):
-        do = f"{do}, such as ValidJSON(); only suite files and experiments take names"
+        do = f"{do}, such as ValidJSON()"
+        if where == _OF_EXPECTATIONS:
+            do += "; only suite files, and expectations of experiments, take names"
     raise DefinitionError(where, found=f"found {candidate!r}", do=do)
 
 

@@ -4,6 +4,7 @@ It may be a number, a boolean, a text, a (nested) dict of them, a dataclass or a
 LangSmith's evaluators return: {"key", "score", "value", "comment"}, a list of these, {"results": a list of these}.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import nan
@@ -23,6 +24,7 @@ _FEEDBACK = frozenset(
     "source_run_id",
     "target_run_id",
 }
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _FORMS = "return a number, a boolean, a text or a dict of them"
 
 
@@ -39,15 +41,32 @@ def select(measured: object, path: str | None, *, name: str) -> Score:
     details = found if isinstance(found, Mapping) else {}
     key = path if path is not None else (next(iter(numbers)) if len(numbers) == 1 else None)
     if key is None or key not in numbers:
-        there = ", ".join(repr(k) for k in numbers if k) or "none"
-        raise DefinitionError(
-            f"scorer {name}",
-            found=f"no number at {path!r} in what it returned ({there})"
-            if numbers
-            else f"it returned {measured!r:.99}, in which there is no number",
-            do="set Expectation.score to the path of a number or boolean",
-        )
+        raise none_there(measured, numbers, path, f"scorer {name}")
     return Score.of(float(numbers[key]), details=details)
+
+
+def none_there(
+    measured: object,
+    numbers: Mapping[str, float | bool],
+    path: str | None,
+    where: str,
+    asked: str = "Expectation.score",
+) -> DefinitionError:
+    """Return the error of a scorer that has no number at a path that was `asked`, or several without one."""
+    there, do = ", ".join(repr(each) for each in numbers), f"set {asked} to one of them"
+    found = f"it returned numbers called {there}, and which is meant is not said"
+    if path is not None:
+        found = f"no number at {path!r} in what it returned ({there})"
+    if "" in numbers:
+        found, do = f"it returned {shown(measured)}, and no number called {path!r}", f"leave {asked} out"
+    elif not numbers:
+        found, do = f"it returned {shown(measured)}, in which there is no number", "return a number, or one in a dict"
+    return DefinitionError(where, found=found, do=do)
+
+
+def shown(measured: object) -> str:
+    """Return what a scorer returned as an error shows it: alike for objects that differ by their address alone."""
+    return f"{_ADDRESS.sub('', repr(measured)):.99}"
 
 
 def whole(measured: object, path: str | None, *, name: str, keeps_any: bool = False) -> Score:
@@ -78,7 +97,7 @@ def read_returned(measured: object, *, name: str) -> object:
     if found is None:
         raise DefinitionError(where, found="it returned nothing (None)", do=f"{_FORMS}; is a `return` missing?")
     if not _is_readable(found):
-        raise DefinitionError(where, found=f"it returned {measured!r:.99} ({type(measured).__name__})", do=_FORMS)
+        raise DefinitionError(where, found=f"it returned {shown(measured)} ({type(measured).__name__})", do=_FORMS)
     if isinstance(found, Mapping):
         if not _has_value(found):
             what = "a dict without a number, a boolean or a text" if found else "an empty dict"

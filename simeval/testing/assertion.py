@@ -9,9 +9,8 @@ import anyio
 from simeval.core.event_loops import require_no_loop
 from simeval.core.trial import Score
 from simeval.core.validation import is_number, require
-from simeval.errors import DefinitionError
 from simeval.scorers.base import as_scorer
-from simeval.scorers.returned import measured_of, metrics_of, reason_at, whole
+from simeval.scorers.returned import measured_of, metrics_of, none_there, reason_at, whole
 
 
 def assert_result(
@@ -58,8 +57,7 @@ def _value(score: Score, path: str | None, where: str) -> tuple[str, float | boo
     numbers = metrics_of(measured_of(score))
     at = path if path is not None else next(iter(numbers)) if len(numbers) == 1 else ""
     if at not in numbers:
-        there = ", ".join(repr(name) for name in numbers) or "none"
-        raise DefinitionError(where, found=f"no number at {at!r} in what it returned", do=f"set score to one: {there}")
+        raise none_there(measured_of(score), numbers, path, where, "score")
     return at, numbers[at]
 
 

@@ -16,7 +16,8 @@ from simeval.core.trial import UNNEEDED, Estimate, Failure, Judgement, Score, Ve
 from simeval.engine.actors.examples import ExampleReader
 from simeval.engine.actors.measured_column import MeasuredColumn
 from simeval.engine.actors.statistician import ROUNDING
-from simeval.engine.actors.unconcluded import in_error, refused
+from simeval.engine.actors.unanswered import Unanswered
+from simeval.engine.actors.unconcluded import in_error, refused, without_conclusion
 from simeval.engine.flow.demand import Demand
 from simeval.engine.flow.standing import Standing
 from simeval.engine.plans.dataset_plan import DatasetPlan
@@ -56,6 +57,7 @@ class Tabulator:
         self._failures: Counter[str] = Counter()
         self._recalled = known.first_whole(plan)  # how many of the first answers are known
         self._came = 0
+        self._unanswered = Unanswered(asked="example")
         self._stored = stored  # the rows of a run in the store; None where they are kept here
         self._kept: dict[int, Row] = {}
         measured = {column.label for column in self._columns if not column.measure.evaluators}
@@ -143,6 +145,7 @@ class Tabulator:
         self._came += 1
         self._crashed[index] = judgement.failure is not None and judgement.failure.stage == "app"
         self._failures.update(f"{failure.stage}: {failure.error}" for failure in judgement.failures)
+        self._unanswered.take(judgement)
         for column, result in zip(self._columns, judgement.results, strict=True):
             column.take(index, result, judgement, example=index // self._plan.repetitions)
 
@@ -251,6 +254,9 @@ class Tabulator:
         known = [value for value in values if value is not None]
         verdict = evaluator.evaluate(known, misses=len(values) - len(known))
         verdict = replace(verdict, evaluator=evaluator.describe(), left_out=left_out)
+        if unanswered := self._unanswered.said:
+            unknown = replace(verdict, estimate=None)
+            return without_conclusion(unknown, unanswered, n=verdict.n, missing=verdict.missing)
         failed = [each for each in column.results if isinstance(each, Failure) and not each.is_cut]
         lost = [each for each in failed if each.stage != "app"]
         if column.refusal is not None:

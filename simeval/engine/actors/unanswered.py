@@ -17,6 +17,7 @@ class Unanswered:
     """Looks whether an app has answered anything by now, and warns once where the first few conversations got none."""
 
     who: str = "your app"
+    asked: str = "conversation"  # as what it is counted
     taken: int = 0
     has_answered: bool = False
     causes: dict[str, str] = field(default_factory=dict)
@@ -30,14 +31,14 @@ class Unanswered:
             return
         self.causes.setdefault(_CHANGING.sub("#", kind_of(failure.error)), failure.error)
         if self.taken == FIRST_FEW and self.said:
-            warn_all(f"{self.who} has not answered once in {self.taken} conversations: {self._cause}")
+            warn_all(f"{self.who} has not answered once in {counted_of(self.taken, self.asked)}: {self._cause}")
 
     @property
     def said(self) -> str:
         """What keeps everything from being concluded, where all trials failed so; else nothing."""
         if self.has_answered or len(self.causes) != 1:
             return ""
-        return f"{self.who} never answered in {counted_of(self.taken, 'conversation')}: {self._cause}"
+        return f"{self.who} never answered in {counted_of(self.taken, self.asked)}: {self._cause}"
 
     @property
     def _cause(self) -> str:

@@ -5,7 +5,7 @@ made ──► opened ──► tools of app and user ──► conversation ─
 
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from inspect import isawaitable, signature
@@ -84,9 +84,13 @@ async def open_world(maker: WorldMaker, *, seed: int, seconds: float) -> AsyncIt
 async def _entered(maker: WorldMaker, seed: int) -> tuple[Any, Any]:
     async def entered() -> tuple[Any, Any]:
         manager = made_world(maker, seed=seed)
+        if not isinstance(manager, AbstractAsyncContextManager):
+            raise WorldError(f"is no async context manager: its maker returned {manager!r:.80}")
         return manager, await manager.__aenter__()
 
     made = await capture(entered)
+    if isinstance(made, Caught) and isinstance(made.error, WorldError):
+        raise made.error
     if isinstance(made, Caught):
         raise WorldError(f"could not be opened: {_said(made.error)}") from made.error
     return made

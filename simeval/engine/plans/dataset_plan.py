@@ -38,13 +38,13 @@ class Experiment:
         require_whole(self.repetitions, "repetitions")
         require(
             isinstance(self.scorers, Sequence) and not isinstance(self.scorers, str),
-            "evaluate: scorers",
+            "experiment: scorers",
             found=self.scorers,
             do="give a list of scorers",
         )
         for each in self.expectations:
-            require(isinstance(each, Expectation), "evaluate: then", found=each, do="give Expectations")
-        require(isinstance(self.metadata, Mapping), "evaluate: metadata", found=self.metadata, do="give a mapping")
+            require(isinstance(each, Expectation), "experiment: then", found=each, do="give Expectations")
+        require(isinstance(self.metadata, Mapping), "experiment: metadata", found=self.metadata, do="give a mapping")
         if self.target is None and not self.dataset.recorded:
             raise DefinitionError(
                 f"dataset {self.dataset.name!r}",
@@ -57,7 +57,7 @@ class Experiment:
             )
         if not self.scorers and not self.expectations:
             do = "give scorers=[...], or then=[Expectation(...)]"
-            raise DefinitionError("evaluate", found="found no scorer", do=do)
+            raise DefinitionError("experiment", found="found no scorer", do=do)
 
     @property
     def expectations(self) -> Sequence[Expectation]:
@@ -123,7 +123,7 @@ def make_dataset_plan(
     binder = ScorerBinder(callers)
     named: dict[str, Scorer] = {}
     for candidate in asked.scorers:
-        scorer = binder.bound(candidate)
+        scorer = binder.bound(candidate, "experiment: scorers")
         scorer.check(columns)
         named[_unique(clean(scorer.name), named)] = scorer
     measures = [Measure(label=label, scorer=scorer, path=scorer.default_score) for label, scorer in named.items()]

@@ -53,6 +53,7 @@ class _Place:
     expectation: str = ""
 
 
+_ONCE = ", 1 times"  # how often the examples of most experiments are answered
 _NOWHERE = _Place()
 
 
@@ -147,10 +148,20 @@ def as_begun(settings: Settings, definition: Mapping[str, Any]) -> Settings:
 def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Say where two definitions differ, with the option that it has; what several places share is said once."""
     earlier = _with_users_as_they_were(_by_prompt(_without_modules(before), now), now)
+    replaced = []
+    if (old := _dataset_of(earlier)) != (new := _dataset_of(now)) and old and new:
+        replaced = [f"the dataset was {old.removesuffix(_ONCE)} and is {new.removesuffix(_ONCE)}"]
+        earlier = {**earlier, OF_SCENARIOS: [{**each, "title": new} for each in earlier[OF_SCENARIOS]]}
     where: dict[str, list[_Place]] = {}
     for place, said in _differences(earlier, now, ""):
         where.setdefault(said, []).append(place)
-    return [_in_places(places, said) for said, places in where.items()]
+    return [*replaced, *(_in_places(places, said) for said, places in where.items())]
+
+
+def _dataset_of(definition: Mapping[str, Any]) -> str:
+    """Return the dataset of an experiment, with its version; of a suite nothing."""
+    planned = definition.get(OF_SCENARIOS, ())
+    return "" if is_of_suite(definition) or len(planned) != 1 else str(planned[0]["title"])
 
 
 def is_of_suite(definition: Mapping[str, Any]) -> bool:

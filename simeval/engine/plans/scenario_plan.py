@@ -217,10 +217,13 @@ class ScorerBinder:
         self.asked: set[str] = set()
         self._bound: dict[int, tuple[object, Scorer]] = {}  # what was given is kept, so that its id stays its own
 
-    def bound(self, candidate: object) -> Scorer:
-        """Return a scorer, or a function's, as it shall be used; itself where it is ready. Raises DefinitionError."""
+    def bound(self, candidate: object, where: str = "Expectation.scorer") -> Scorer:
+        """Return a scorer, or a function's, as it shall be used; itself where it is ready.
+
+        Raises DefinitionError, which says `where` the scorer was given.
+        """
         if id(candidate) not in self._bound:
-            scorer = as_scorer(candidate).bind(self._caller)
+            scorer = as_scorer(candidate, where).bind(self._caller)
             self._bound[id(candidate)] = (candidate, scorer)
             self._bound[id(scorer)] = (scorer, scorer)
         return self._bound[id(candidate)][1]

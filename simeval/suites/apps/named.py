@@ -91,10 +91,17 @@ def require_model_name(named: str) -> None:
     module, do = module.removesuffix(".py"), ""
     if re.match(r"\w+://", named) or module in _PROTOCOLS:
         do = "give the app itself, such as HttpApp(url='http://...')"
-    elif re.fullmatch(r"\w+(\.\w+)*", module) and name.partition(".")[0].isidentifier() and _is_module(module):
+    elif _looks_like_an_object(module, name):
         do = f"give the function itself: from {module} import {name.partition('.')[0]}"
     if do:
         raise DefinitionError(f"app {named!r}", found="in Python a text is the name of a model", do=do)
+
+
+def _looks_like_an_object(module: str, name: str) -> bool:
+    """Return whether MODULE:NAME are Python's words, of which the module is there or has no word like a model's."""
+    if not re.fullmatch(r"\w+(\.\w+)*", module) or not name.partition(".")[0].isidentifier():
+        return False
+    return _is_module(module) or (module.isidentifier() and not any(map(str.isdigit, f"{module}{name}")))
 
 
 def _is_module(name: str) -> bool:
