@@ -17,10 +17,8 @@ from simeval.results.shown import page_of
 from simeval.results.suite import SuiteResult
 from simeval.suites.files import load_file
 
-NEXT = (
-    "\nnext: `simeval init` writes this suite and an app of yours to start from; then\n"
-    "  simeval run suite.yaml --app app:handle"
-)
+NEXT = "`simeval init` writes this suite and an app of yours to start from; then"
+COMMAND = "simeval run suite.yaml --app app:handle"
 
 
 def show_demo(*, quiet: bool, verbose: bool, color: Color) -> int:
@@ -38,6 +36,7 @@ def show_demo(*, quiet: bool, verbose: bool, color: Color) -> int:
         page, terminal = page_of(result.results, result.run), terminal_of(sys.stdout, color)
         show(run_text(page, terminal, detailed=verbose, brief=quiet, told=told), None)
         if not quiet:
-            show(NEXT, None)
+            lines = ["", "next:", *terminal.wrap(NEXT, first="  "), f"    {terminal.paint(COMMAND, 'cyan')}"]
+            show("\n".join(lines), None)
 
     return status_of(work)

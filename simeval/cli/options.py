@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from simeval.cli.usage import Misused
 from simeval.core.app_handler import APP_FORMS
+from simeval.core.setting_checks import NO_STORE
 from simeval.core.setting_field import about_of, alternatives, check, choices
 from simeval.core.settings import DEFAULTS, MARGIN, Settings
 from simeval.core.validation import require_size, require_whole
@@ -19,7 +20,6 @@ from simeval.errors import DefinitionError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-NO_STORE = "none"
 CHOSEN = "__simeval_settings__"  # on a command's function: the settings that it has options for, with their helps
 OVERRIDES = "simeval.settings"  # where a command's context keeps the settings that were written
 _UNWRITTEN = (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
@@ -159,7 +159,7 @@ def color_option(command: F) -> F:
 
 
 quiet_option = click.option(
-    "-q", "--quiet", is_flag=True, is_eager=True, help="Show only problems, and the result in one line."
+    "-q", "--quiet", is_flag=True, is_eager=True, help="Show the result in one line, and errors."
 )
 
 
@@ -327,7 +327,7 @@ def _prompts(texts: Sequence[str]) -> dict[str, Path]:
 
 
 def _store(where: str) -> str | None:
-    return None if where == NO_STORE else where
+    return None if where.lower() == NO_STORE else where
 
 
 _READ: Mapping[str, Callable[[Any], Any]] = {

@@ -1,15 +1,17 @@
 """What `simeval rubric` does: shows by what each expectation of a suite will be judged, and has it written."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import anyio
 import click
 
 from simeval.cli.options import overrides
-from simeval.cli.output import require_writable, show, status_of, write_json
+from simeval.cli.output import reader, require_writable, show, status_of, write_json
 from simeval.core.logs import configure_logging
-from simeval.core.tables import indent, printable
+from simeval.core.tables import indent, line_of, printable
+from simeval.core.terminal import room_of
 from simeval.engine.engine import Engine
 from simeval.engine.rubrics import NOT_WRITTEN, ExpectationRubric
 from simeval.suites.files import load_suite
@@ -27,20 +29,25 @@ def show_rubrics(
         settings = loaded.settings.overridden({**overrides(context), "escalate": None})  # the first judge writes them
         engine = Engine(judge_model, settings=settings)
         found = anyio.run(lambda: engine.rubrics(loaded, write=write))
-        show("\n\n".join(map(_shown, found)) or "no expectation of this suite is rated by a judge", json_path)
+        room = line_of(room_of(reader(json_path)))
+        show(
+            "\n\n".join(_shown(each, room) for each in found) or "no expectation of this suite is rated by a judge",
+            json_path,
+        )
         write_json(json_path, {"rubrics": [*map(_encoded, found)]})
         return int(any(each.rubric is None for each in found))
 
     return status_of(listed)
 
 
-def _shown(each: ExpectationRubric) -> str:
-    behaviour = indent(f"expected: {printable(each.expected_behavior)}", 2)
-    head = f"{printable(each.scenario)}: {printable(each.expectation)}"
+def _shown(each: ExpectationRubric, room: int) -> str:
+    fit = partial(indent, width=room)
+    behaviour = fit(f"expected: {printable(each.expected_behavior)}", 2)
+    head = fit(f"{printable(each.scenario)}: {printable(each.expectation)}", 0)
     if each.rubric is None:
         how = " (--write asks the judge for it)" if each.problem == NOT_WRITTEN else ""
-        return "\n".join([head, behaviour, indent(f"no rubric: {printable(each.problem)}{how}", 2)])
-    levels = [indent(f"{rating:>2}  {printable(text)}", 4) for rating, text in each.rubric.levels.items()]
+        return "\n".join([head, behaviour, fit(f"no rubric: {printable(each.problem)}{how}", 2)])
+    levels = [fit(f"{rating:>2}  {printable(text)}", 4) for rating, text in each.rubric.levels.items()]
     return "\n".join([head, behaviour, f"  rubric {each.rubric.shown}:", *levels])
 
 

@@ -70,7 +70,7 @@ def score_file(
 ) -> int:
     """Measure the conversations of a file and give the exit status; scorers are made with what is `chosen`."""
     make_printable()
-    configure_logging((log_level or ("error" if quiet else "warning")).upper())  # type: ignore[arg-type]
+    told = configure_logging((log_level or ("error" if quiet else "warning")).upper())  # type: ignore[arg-type]
 
     def work() -> int:
         named = scorers or ("preference" if against else "")
@@ -96,13 +96,17 @@ def score_file(
             result = anyio.run(_evaluate, engine, dataset, app_of(app) if app else None, made, expected)
         except SimevalError as error:
             if isinstance(error.partial, ExperimentResult):
-                _report(error.partial, json_path, html_path, brief=quiet)
+                _report(error.partial, json_path, html_path, told, brief=quiet)
             raise
-        _report(result, json_path, html_path, brief=quiet)
+        _report(result, json_path, html_path, told, brief=quiet)
         if result.run.stopped:
             status = INTERRUPTED if result.run.stopped.startswith(INTERRUPT) else NOT_COMPLETED
             return say(result.run.stopped, status)
-        if not result.summaries and not any(metric.estimate.n for metric in result.metrics):
+        if (
+            result.outcome != "error"
+            and not result.summaries
+            and not any(metric.estimate.n for metric in result.metrics)
+        ):
             return say(f"nothing was measured{_why(result)}", NOT_COMPLETED)
         return 0 if result.outcome is None else STATUS[result.outcome]
 
@@ -122,8 +126,10 @@ def _why(result: ExperimentResult) -> str:
     return f"; most often ({result.failures[cause]} x): {cause}" if cause else ""
 
 
-def _report(result: ExperimentResult, json_path: str | None, html_path: str | None, *, brief: bool) -> None:
-    show(result.text(room_of(reader(json_path)), brief=brief), json_path)
+def _report(
+    result: ExperimentResult, json_path: str | None, html_path: str | None, told: Sequence[str], *, brief: bool
+) -> None:
+    show(result.text(room_of(reader(json_path)), brief=brief, told=told), json_path)
     write_json(json_path, encode_experiment(result, version=__version__))
     if html_path is not None:
         result.to_html(html_path)
@@ -147,6 +153,9 @@ def _dataset(
         return answers_of(database, Runs(database).find(str(file)), feedback=feedback)
     if feedback:
         raise DefinitionError("--feedback", found=f"{str(file)!r} is a file", do="give a run of the store")
+    if recorded and format != "auto":
+        do = "leave one out: --recorded reads a table, --format says what a log is"
+        raise DefinitionError("--format", found=f"found {format!r} beside --recorded", do=do)
     is_table = file.suffix in TABLES and format == "auto"
     if recorded or outputs or is_table:
         return read_dataset(file, recorded=recorded, outputs=list(outputs) or None)

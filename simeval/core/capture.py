@@ -94,6 +94,12 @@ def guarded_call(call: Callable[[], T], who: str) -> T:
         raise LeftError(who, error) from error
 
 
+def said_of(error: BaseException) -> str:
+    """Return the kind of an error with what it says, if anything."""
+    said = str(error)
+    return f"{type(error).__name__}: {said}" if said.strip() else type(error).__name__
+
+
 def place_of(error: BaseException) -> str:
     """Say where an error was raised, as " (file:line in function)"; nothing where that is not known.
 

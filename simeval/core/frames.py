@@ -1,11 +1,23 @@
 """Whose code a place in a program is: the user's own is what an error is told by."""
 
 import os
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 OWN, INSTALLED, OURS, STANDARD = range(4)  # whose code a frame runs; the first there is is named
 _SIMEVAL = Path(__file__).parents[1]
 _LIBRARY = Path(os.__file__).parent
+
+
+def defined_at(function: object) -> str:
+    """Return where a function of the user's own stands, as "file, line 3"; nothing where that is not known."""
+    found: Any = function.func if isinstance(function, partial) else function
+    called = found if hasattr(found, "__code__") else getattr(found, "__func__", type(found).__call__)
+    code = getattr(called, "__code__", None)
+    if code is None or rank_of(code.co_filename) != OWN:
+        return ""
+    return f"{Path(code.co_filename).name}, line {code.co_firstlineno}"
 
 
 def rank_of(file: str) -> int:

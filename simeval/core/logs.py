@@ -21,6 +21,7 @@ from structlog.stdlib import BoundLogger
 from tqdm import tqdm
 
 from simeval.core.redaction import Redactor
+from simeval.core.tables import printable
 from simeval.core.terminal import Terminal, written
 
 LOGGER = "simeval"
@@ -125,7 +126,9 @@ class _TextFormatter(logging.Formatter):
     """An event as its message has it, after the time and its level."""
 
     def format(self, record: logging.LogRecord) -> str:
-        said = record.msg if isinstance(record.msg, _Event) else _Event(record.getMessage(), {})
+        event = record.msg if isinstance(record.msg, _Event) else _Event(record.getMessage(), {})
+        shown = {name: printable(each) if isinstance(each, str) else each for name, each in event.fields.items()}
+        said = _Event(printable(event.text), shown)
         when = f"{_time(record):%H:%M:%S} {record.levelname:7} "
         return "\n".join([*_fitting(when, said.line), *said.blocks])
 

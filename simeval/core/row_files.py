@@ -52,8 +52,10 @@ def parse_json(text: str | bytes, *, finite: bool = False) -> Any:
     try:
         return json.loads(text, parse_constant=_refuse if finite else None)
     except json.JSONDecodeError as error:
-        line = f"line {error.lineno}, " if "\n" in error.doc.strip() else ""
-        raise ValueError(f"it is not JSON: {error.msg}, at {line}column {error.colno}") from error
+        place = min(error.pos, len(error.doc.rstrip()))
+        lines = error.doc[:place].split("\n")
+        line = f"line {len(lines)}, " if "\n" in error.doc.strip() else ""
+        raise ValueError(f"it is not JSON: {error.msg}, at {line}column {len(lines[-1]) + 1}") from error
     except UnicodeDecodeError as error:
         raise ValueError(_not_utf_8(error)) from error
     except ValueError as error:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from simeval.core.validation import is_number, require
 
+NO_STORE = "none"  # what stands for no store where there is no None
 _NO_STORES = (".csv", ".html", ".json", ".md", ".parquet", ".py", ".tsv", ".txt", ".xlsx", ".xml", ".yaml", ".yml")
 
 
@@ -46,7 +47,9 @@ def require_place(value: object, name: str) -> None:
     """Raise a DefinitionError unless a value can name a store, or is a journal."""
     is_journal = all(callable(getattr(value, each, None)) for each in ("append", "close"))
     usable = is_journal or isinstance(value, (str, Path))
-    require(usable, name, found=value, do="name a file or a URL, or None for no store")
+    is_none = isinstance(value, str) and value.lower() == NO_STORE
+    do = f'name a file or a URL, or "{NO_STORE}", in Python None, for no store'
+    require(usable and not is_none, name, found=value, do=do)
     is_other = not is_journal and "://" not in str(value) and Path(str(value)).suffix.lower() in _NO_STORES
     is_other = is_other and not Path(str(value)).is_file()  # whoever has named one so goes on with it
     require(

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
+from simeval.core.capture import said_of
 from simeval.core.conversation import Conversation
 from simeval.errors import AppError, CannotTell, CheckFailed, ModelError, NotMeasured, WorldError
 
@@ -233,7 +234,7 @@ def failure_of(error: Exception, stage: Stage, *, clean: Callable[[str], str]) -
         return Failure(stage="world", error=clean(str(error)), cause="world")
     if isinstance(error, CannotTell):
         return Failure(stage="judge", error=clean(str(error)), cause=CANNOT_TELL)
-    return Failure(stage=stage, error=clean(f"{type(error).__name__}: {error}"), cause=type(error).__name__)
+    return Failure(stage=stage, error=clean(said_of(error)), cause=type(error).__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,12 +28,15 @@ _PROBLEMS = {
     "unknown escape": "put the text in single quotes, in which a backslash stands for itself",
     "undefined alias": "put a text that begins with * in quotes",
     "written twice": "leave one of the two out",
+    "no space behind the colon": "write it as NAME: VALUE",
     "a comma ends a value": "write numbers with a point, such as 0.9",
 }
 _UNSPACED = re.compile(r"\s*(- +)?\w+:[^\s:]")  # a name, a colon, and a value without a space between them
 _PLAIN_FIELD = re.compile(r"\s*(- +)?\w+:( [^:]*)?$")  # it cannot be what is wrong itself
 _QUOTED = re.compile(r"\s*(- +)?(\w+: +)?['\"].*['\"].*\w")  # a text in quotes, and more behind it
 _NO_COLON = re.compile(r"\s*(- +)?\w+ [^:]*$")
+_FLOW = {"sequence": "]", "mapping": "}"}  # what closes what is written in one line
+_CLOSING = re.compile(r"found '([\]}])'")
 _WORDS = f"{WORDS_READ}: put such a word in quotes"
 _LISTED = f"{ONE_OF} those listed above"
 
@@ -99,9 +102,17 @@ def _slip(error: Exception, lines: Sequence[str]) -> tuple[int, str, str] | None
         return context_mark.line, "a quote that begins here is not closed", "close it"
     if mark is None or not lines:
         return None
+    closing = _FLOW.get(context.partition("while parsing a flow ")[2])
+    if closing and context_mark and ("stream end" in problem or context_mark.line < mark.line):
+        opening = lines[context_mark.line][context_mark.column : context_mark.column + 1]
+        return context_mark.line, f"a {opening} that begins here is not closed", f"close it with {closing}"
     here, before = lines[min(mark.line, len(lines) - 1)], max(mark.line - 1, 0)
     if "expected <block end>" in problem and _QUOTED.match(here):
         return mark.line, "a text goes on behind its quote", "put the whole text in quotes, and double one inside it"
+    if "expected <block end>" in problem and (extra := _CLOSING.search(problem)):
+        return mark.line, f"there is a {extra[1]} too many", "leave it out"
+    if "mapping values" in problem and _UNSPACED.match(here):
+        return mark.line, "there is no space behind the colon", "write it as NAME: VALUE"
     if ("mapping values" in problem or "expected ':'" in problem) and _PLAIN_FIELD.match(here):
         if _UNSPACED.match(lines[before]):
             return before, "there is no space behind the colon", "write it as NAME: VALUE"
@@ -251,6 +262,9 @@ def _require_point(node: yaml.Node) -> None:
     """Raise ConstructorError where 0,9 stands in braces: YAML reads a field called 9 behind the comma."""
     pairs = node.value if isinstance(node, yaml.MappingNode) and node.flow_style else []
     for key, value in pairs:
+        if isinstance(key, yaml.ScalarNode) and key.style is None and re.match(r"\w+:\S", key.value):
+            problem = f"there is no space behind the colon of {key.value}"
+            raise yaml.constructor.ConstructorError(problem=problem, problem_mark=key.start_mark)
         is_empty = isinstance(value, yaml.ScalarNode) and not value.value and value.style is None
         if is_empty and isinstance(key, yaml.ScalarNode) and key.value.isdigit():
             problem = f"a comma ends a value, so {key.value} is a field of its own"

@@ -358,7 +358,7 @@ def _check_columns(example: Example, first: Example, where: str) -> None:
             continue
         lacks = [repr(name) for name in there if name not in here]
         has = [repr(name) for name in here if name not in there]
-        said = [f"lacks {_listed(lacks)}"] * bool(lacks) + [f"also has {_listed(has)}"] * bool(has)
+        said = [f"lack {_listed(lacks)}"] * bool(lacks) + [f"also have {_listed(has)}"] * bool(has)
         do = "give every example the same columns (null where there is nothing), as the first one has"
         raise DefinitionError(where, found=f"its {side} {' and '.join(said)}", do=do)
 

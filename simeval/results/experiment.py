@@ -141,19 +141,22 @@ class ExperimentResult(Shown):
     def __str__(self) -> str:
         return self.text(None if sys.stdout is None else room_of(sys.stdout))
 
-    def text(self, room: int | None = None, *, brief: bool = False) -> str:
-        """Write what was found as tables, or as lists where lines have less `room`; `brief` how it went alone."""
-        return _wrapped(_headline(self), room) if brief else _describe(self, room)
+    def text(self, room: int | None = None, *, brief: bool = False, told: Sequence[str] = ()) -> str:
+        """Write what was found as tables, or as lists where lines have less `room`; `brief` how it went alone.
+
+        Notes that were `told` before are left out.
+        """
+        return _wrapped(_headline(self), room) if brief else _describe(self, room, told)
 
     def __repr__(self) -> str:
         return f"<ExperimentResult of run {self.run.run_id}: {self.outcome or 'measured'}, {self.answers} answers>"
 
 
-def _describe(result: ExperimentResult, room: int | None) -> str:
+def _describe(result: ExperimentResult, room: int | None, told: Sequence[str]) -> str:
     """Write an experiment: its metrics, its verdicts with the answers that speak most against them, what went wrong."""
     table, said = partial(render_table, room=room), partial(_wrapped, room=room)
     parts = [
-        "\n".join(said(f"note: {note}") for note in result.run.notes),
+        "\n".join(said(f"note: {note}") for note in result.run.notes if note not in told),
         _show_metrics(result, table),
         _show_categories(result, table),
         _show_summaries(result.summaries, table),
@@ -237,7 +240,7 @@ def _show_against(result: ExperimentResult, expectation: ExpectationResult, room
         if not verdict.passed
     ]
     worst = result.worst.get(expectation.label)
-    if worst is not None:
+    if worst is not None and (worst.conversation.responses or expectation.outcome != "error"):
         lines.append(show_trial(worst, expectation.results[worst.trial.index], room))
     return "\n".join(lines)
 

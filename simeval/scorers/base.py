@@ -96,7 +96,7 @@ class Scorer:
             require_bounds(self.bounds, where)
         has_method = callable(getattr(self, "score", None))
         require(has_method, where, found="no score method", do="define score(self, output, ...)")
-        there = f"the columns are {', '.join(columns)}"
+        there = f"the columns are {', '.join(dict.fromkeys(columns))}"
         mapped = self.column_map
         is_map = isinstance(mapped, Mapping) and all(isinstance(each, str) for pair in mapped.items() for each in pair)
         do = "give the column of each parameter that is called otherwise, such as {'output': 'answer'}"
@@ -114,6 +114,8 @@ class Scorer:
         require(not strange, where, found=f"column_map to {strange}", do=do)
         missing = [name for name in _required(self.function) if name not in mapped and name not in columns]
         do = f"name its parameters after the columns there are, or give a column_map; {there}"
+        if missing == ["reference"]:
+            do = f"name the column with the right answers (--output COLUMN, in Python outputs=[COLUMN]); {there}"
         if missing == ["reference"] and tuple(columns) == COLUMNS:
             do = "a simulated conversation has none: use one that needs no reference, such as contains with texts"
         if missing:

@@ -63,7 +63,7 @@ def open_database(where: str | Path, *, must_exist: bool = False) -> "Database":
     """Open a database, by a path or a URL. Raises DefinitionError, where it `is_there` also for a missing file."""
     if must_exist and "://" not in str(where) and not Path(where).is_file():
         do = "name the store of a run with --store"
-        if str(where) == "None":
+        if str(where).lower() == "none":
             raise DefinitionError("store", found="none is kept", do=do)
         raise DefinitionError("store", found=f"there is no {str(where)!r}", do=f"run a suite first, or {do}")
     from simeval.store.database import Database  # SQLAlchemy takes a while to load

@@ -168,12 +168,11 @@ class Runs:
     def _ended(self, connection: Connection, run_id: str) -> Mapping[str, Any]:
         run = _row(connection, run_id)
         if run["status"] == "running":
-            owned = self._is_running(run)
-            raise DefinitionError(
-                f"run {run_id}",
-                found=f"it is being run by {describe(run['owner'])}" if owned else "it was interrupted",
-                do="wait for its end" if owned else f"finish it with `simeval run SUITE --resume {run_id}`",
-            )
+            if self._is_running(run):
+                found = f"it is being run by {describe(run['owner'])}"
+                raise DefinitionError(f"run {run_id}", found=found, do="wait for its end")
+            do = f"add --resume {run_id} to the command that began it (in Python resume={run_id!r})"
+            raise DefinitionError(f"run {run_id}", found="it was interrupted", do=do)
         return run
 
     def _delete(self, connection: Connection, run_id: str) -> None:

@@ -56,4 +56,4 @@ class Cast:
         if role == "app":
             return what.startswith("app ")
         named = self.judge_model if role == "judge_model" else [self.user_model]
-        return what in [f"model {name!r}" for name in named]
+        return what == role or what in [f"model {name!r}" for name in named]

@@ -10,8 +10,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from simeval.core.setting_checks import NO_STORE
 from simeval.core.settings import DEFAULTS, Settings
-from simeval.core.validation import plain
+from simeval.core.validation import PARTS, plain
 from simeval.core.yaml_files import all_of
 from simeval.errors import DefinitionError, SuiteFileError
 from simeval.suites.cast import ROLES, Cast
@@ -19,7 +20,7 @@ from simeval.suites.definitions import PROJECT
 
 FILE = "pyproject.toml"
 TOOL = "simeval"
-NEARLY = 0.9  # how much another table's name is like ours that must be meant
+NEARLY = 0.85  # how much another table's name is like ours that must be meant
 TABLE = f"{FILE} [tool.{TOOL}]"
 
 
@@ -42,16 +43,22 @@ def read_project(folder: Path, *, base: Settings = DEFAULTS) -> Project:
     text = ""
     try:
         text = path.read_text(encoding="utf-8")
-        tables = tomllib.loads(text).get("tool", {})
+        whole = tomllib.loads(text)
+        tables = whole.get("tool", {})
     except (OSError, ValueError) as error:
         if told := _no_toml(error, text):
             raise told from error
         raise DefinitionError(str(path), found=f"it cannot be read ({error})", do="correct it") from error
+    if TOOL in whole and TOOL not in tables:
+        raise DefinitionError(str(path), found=f"there is a table [{TOOL}]", do=f"call it [tool.{TOOL}]")
     for name in tables if TOOL not in tables else ():
         if SequenceMatcher(None, name, TOOL).ratio() >= NEARLY:
             found = f"there is a table [tool.{name}], and none for simeval"
             raise DefinitionError(str(path), found=found, do=f"did you mean [tool.{TOOL}]?")
-    found_there = _checked(tables.get(TOOL, {}), text)
+    table = tables.get(TOOL, {})
+    if isinstance(table, dict) and str(table.get("store")).lower() == NO_STORE:
+        table = {**table, "store": None}
+    found_there = _checked(table, text)
     cast = Cast.of(found_there, {name: f"{TABLE}: {name}" for name in ROLES})
     return Project(base.overridden({name: found_there[name] for name in found_there if name not in ROLES}), cast)
 
@@ -80,16 +87,25 @@ def _checked(table: Any, text: str) -> Mapping[str, Any]:
     try:
         return PROJECT.validate_python(table)
     except ValidationError as error:
-        raise all_of([_mistake(each, text) for each in error.errors()]) from error
+        raise all_of([_mistake(each, table, text) for each in error.errors()]) from error
 
 
-def _mistake(detail: Any, text: str) -> SuiteFileError:
-    cause, name = detail.get("ctx", {}).get("error"), ".".join(str(part) for part in detail["loc"][:1])
+def _mistake(detail: Any, table: Any, text: str) -> SuiteFileError:
+    cause, inner = detail.get("ctx", {}).get("error"), table
     found, do = f"found {detail['input']!r:.80}", plain(detail["type"], detail["msg"])
+    names = [str(name) for name in detail["loc"][:1]]
+    for name in detail["loc"]:
+        if isinstance(inner, dict) and name in inner:
+            inner = inner[name]
+            names += [name] if name not in names else []
     if isinstance(cause, DefinitionError):
         found, do = cause.found, cause.do
-    table = max(text.find(f"[tool.{TOOL}"), 0)
-    own = re.compile(rf"^[ \t]*(?:tool\.{TOOL}\.)?[\"']?{re.escape(name)}\b", re.MULTILINE).search(text, table)
-    there = own or re.compile(rf"\b{TOOL}\b").search(text)
-    line = text.count("\n", 0, there.start() if there else table) + 1
-    return SuiteFileError(FILE, line=line, field=f"tool.{TOOL}.{name}" if name else f"tool.{TOOL}", found=found, do=do)
+        last = PARTS.split(cause.where)[-1]
+        names += [last] if isinstance(inner, dict) and last in inner else []
+    there = max(text.find(f"[tool.{TOOL}"), 0)
+    for name in names or [TOOL]:
+        own = re.compile(rf"^[ \t]*(?:\[?tool\.{TOOL}\.)?[\"']?{re.escape(name)}\b", re.MULTILINE).search(text, there)
+        any_place = own or re.compile(rf"\b{re.escape(name)}\b").search(text, there)
+        there = any_place.start() if any_place else there
+    line = text.count("\n", 0, there) + 1
+    return SuiteFileError(FILE, line=line, field=".".join(["tool", TOOL, *names]), found=found, do=do)

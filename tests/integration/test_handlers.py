@@ -162,7 +162,10 @@ class TestAppErrors:
     async def test_what_is_no_answer_is_named(self, answer: Any, kind: str) -> None:
         result = await Engine(seed=1).evaluate(scenario(sample_size=2, max_turns=1), lambda message, state: answer)
 
-        assert {f"the handler returned {kind}; " in failure.error for _, failure in result.failures} == {True}
+        named = "the handler (test_handlers.py, line "
+        assert {
+            named in failure.error and f") returned {kind}; " in failure.error for _, failure in result.failures
+        } == {True}
 
     async def test_an_answer_that_blocks_past_its_time_counts_as_timed_out(self) -> None:
         async def app(message: str, state: Any) -> str:

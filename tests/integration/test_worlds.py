@@ -162,7 +162,7 @@ async def _hanging() -> AsyncIterator[object]:
         (_unopened, "the world could not be opened: OSError: no server"),
         (_stateless, "the world has no method state()"),
         (_hanging, "the world was not open within 0.05 seconds"),
-        (lambda: 1, "the world could not be opened: AttributeError"),
+        (lambda: 1, "the world is no async context manager: its maker returned 1"),
     ],
 )
 async def test_a_trial_whose_world_fails_is_missing(world: Any, said: str) -> None:

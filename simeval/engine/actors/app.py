@@ -14,7 +14,7 @@ from typing import Any, cast
 import anyio
 import anyio.to_thread
 
-from simeval.core.capture import Caught, LeftError, attempt, capture, guarded, guarded_call, place_of
+from simeval.core.capture import Caught, LeftError, attempt, capture, guarded, guarded_call, place_of, said_of
 from simeval.core.conversation import (
     ATTACK,
     CONTEXT,
@@ -25,6 +25,7 @@ from simeval.core.conversation import (
     ChatMessage,
     Message,
 )
+from simeval.core.frames import defined_at
 from simeval.core.logs import log
 from simeval.core.serialization import opened
 from simeval.core.waits import Waits, in_words
@@ -59,6 +60,12 @@ class Handler:
     takes_state: bool
     takes_tools: bool = False
     leave: Callable[[Any], Awaitable[None]] | None = None
+
+    @property
+    def named(self) -> str:
+        """What it is called in errors, with where it stands."""
+        place = defined_at(self.function)
+        return f"{_WHO} ({place})" if place else _WHO
 
     @property
     def hides(self) -> bool:
@@ -216,14 +223,14 @@ class App:
             if isinstance(made.error, AppFailure):
                 raise AppError(turn, str(made.error)) from made.error
             left = isinstance(made.error, LeftError)
-            said = str(made.error) if left else f"{type(made.error).__name__}: {made.error}"
+            said = str(made.error) if left else said_of(made.error)
             raise AppError(turn, said + place_of(made.error)) from made.error
         returned, seconds = made
         if isinstance(returned, ModelResponse):
             seconds = returned.seconds
         elif seconds > self.timeout_seconds:  # it held up the event loop, so that nothing could end it in time
             raise AppError(turn, f"it took {seconds:.1f} seconds, more than {self.timeout_seconds:g}, without awaiting")
-        response, state = _response(turn, returned, state)
+        response, state = _response(turn, returned, state, self.handler.named)
         answer = Message(
             role="assistant",
             content=response.response,
@@ -324,7 +331,7 @@ def _metadata(response: AppResponse) -> Mapping[str, Any]:
     return response.metadata if response.context is None else {**response.metadata, CONTEXT: response.context}
 
 
-def _response(turn: int, returned: Any, state: Any) -> tuple[AppResponse, Any]:
+def _response(turn: int, returned: Any, state: Any, who: str) -> tuple[AppResponse, Any]:
     """Read what a handler returned, and the state it wants back at the next turn."""
     if isinstance(returned, str):
         returned = AppResponse(returned)
@@ -333,9 +340,9 @@ def _response(turn: int, returned: Any, state: Any) -> tuple[AppResponse, Any]:
     if not isinstance(returned, AppResponse) or not isinstance(returned.response, str):
         if inspect.iscoroutine(returned):
             returned.close()
-            raise AppError(turn, "the handler returned a coroutine: an `await` is missing before the call it returns")
+            raise AppError(turn, f"{who} returned a coroutine: an `await` is missing before the call it returns")
         raise AppError(
-            turn, f"the handler returned {_kind(returned)}; it must return an AppResponse, a text, or (text, state)"
+            turn, f"{who} returned {_kind(returned)}; it must return an AppResponse, a text, or (text, state)"
         )
     calls = returned.tool_calls
     if calls is not None and not (isinstance(calls, Sequence) and all(isinstance(call, Mapping) for call in calls)):

@@ -14,7 +14,7 @@ from typing import Any
 
 import anyio
 
-from simeval.core.capture import Caught, capture, place_of
+from simeval.core.capture import Caught, capture, place_of, said_of
 from simeval.core.conversation import WORLD, Conversation
 from simeval.core.logs import log
 from simeval.core.waits import in_words
@@ -110,4 +110,4 @@ def world_of(world: Any, seconds: float) -> OpenWorld:
 
 
 def _said(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}{place_of(error)}"
+    return said_of(error) + place_of(error)

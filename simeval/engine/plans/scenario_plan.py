@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from simeval.core import seeds
@@ -14,6 +15,7 @@ from simeval.core.trial import Score, Trial
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.not_worse import NotWorseEvaluator
+from simeval.evaluators.ratings import RATING_BOUNDS
 from simeval.evaluators.stopping import RunningTest
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import RubricRequest
@@ -74,11 +76,10 @@ class Measure:
         """Raise DefinitionError for a value that an evaluator cannot conclude on, NaN among them."""
         for evaluator in self.evaluators:
             if not evaluator.accepts(value):
-                raise DefinitionError(
-                    f"scorer {self.scorer.name}",
-                    found=f"it returned what is no value for {type(evaluator).__name__} (NaN, or out of bounds)",
-                    do="return a number within the evaluator's bounds",
-                )
+                low, high = getattr(evaluator, "bounds", RATING_BOUNDS)
+                do = "return a number" if isnan(value) else f"return a number from {low:g} to {high:g}"
+                found = f"it returned {value:g}, which {type(evaluator).__name__} cannot take"
+                raise DefinitionError(f"scorer {self.scorer.name}", found=found, do=do)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

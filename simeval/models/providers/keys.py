@@ -72,12 +72,15 @@ def _require_library(name: str, provider: str) -> None:
         raise DefinitionError(f"model {name!r}", found=f"LiteLLM needs {module} for it, which is not installed", do=do)
 
 
+OFFLINE = "offline/judge, offline/user or offline/app"
+
+
 def key_missing(name: str, keys: Sequence[str]) -> DefinitionError:
     """Return the error that none of these variables of the environment is set."""
     return DefinitionError(
         f"model {name!r}",
         found=f"its key is missing: {' or '.join(keys)} is not set",
-        do=f"set it (export {keys[0]}=...), or use offline/judge for a first look",
+        do=f"set it (export {keys[0]}=...), or for a first look use {OFFLINE}",
     )
 
 

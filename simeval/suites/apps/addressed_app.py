@@ -7,6 +7,7 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from simeval.core.validation import require
+from simeval.errors import DefinitionError
 from simeval.suites.apps.http_wire import Wire
 from simeval.suites.apps.protocol_app import ProtocolApp
 
@@ -36,6 +37,11 @@ def require_address(url: object, form: str, *, schemes: str = "https?") -> None:
     """Raise DefinitionError where this is no address; `form` says how to write one."""
     is_address = isinstance(url, str) and re.match(rf"({schemes})://[^/\s]", url)
     require(bool(is_address), "app: url", found=url, do=f"write {form}")
+    try:
+        urlsplit(str(url)).port  # noqa: B018
+    except ValueError as error:
+        do = "use a port from 1 to 65535"
+        raise DefinitionError("app: url", found=f"found {url!r}: its port is no port", do=do) from error
 
 
 def key_headers(url: str, *, for_app: str = "") -> dict[str, str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simeval.core.app_handler import APP_FORMS
-from simeval.core.validation import require
+from simeval.core.validation import closest, require
 from simeval.errors import DefinitionError
 from simeval.suites.apps.a2a_app import A2aApp
 from simeval.suites.apps.addressed_app import KEY, KEY_TEMPLATE
@@ -74,12 +74,24 @@ def name_of(handler: Callable[..., Any]) -> str:
 def _refuse_look_alikes(named: str) -> None:
     """Raise DefinitionError for what is nearly a name: a file, a module alone, or an address."""
     path, _, handler = named.partition(":")
+    protocol, rest = path, handler
     module = path.removesuffix(".py").removeprefix("./")
     if path.endswith(".py") or (Path(f"{module}.py").is_file() and ("/" in path or not handler)):
         found = "this is a file" if "/" in path or path.endswith(".py") else "this is a module, without its handler"
         name = module.strip("/").replace("/", ".") if re.fullmatch(r"\w+(/\w+)*", module) else "folder.app"
         do = f"name it as a module with its handler, such as {name}:{handler or 'handle'}"
         raise DefinitionError(f"app {named!r}", found=found, do=do)
+    if re.match(r"(https?|wss?):/?[^/\s]", named):
+        do = f"write {re.sub(':/?', '://', named, count=1)}"
+        raise DefinitionError(
+            f"app {named!r}",
+            found="two slashes are missing behind the colon"
+            if "/" not in named.partition(":")[2][:1]
+            else "a slash is missing behind the colon",
+            do=do,
+        )
+    if "://" in rest and (meant := closest(protocol, list(_PROTOCOLS))):
+        raise DefinitionError(f"app {named!r}", found=f"there is no protocol {protocol!r}", do=meant)
     if address := re.fullmatch(r"\w+://(.*)|([\w.-]+:\d+(?:/.*)?)", named):
         do = f"write http://{address[1] or address[2]}, or https://"
         raise DefinitionError(f"app {named!r}", found="this is no address of a known kind", do=do)

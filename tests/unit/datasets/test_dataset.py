@@ -78,9 +78,9 @@ def test_an_unknown_kind_is_refused() -> None:
 @pytest.mark.parametrize(
     ("example", "message"),
     [
-        (Example(inputs={"query": "c"}, outputs={"answer": "x"}), "inputs lacks 'question' and also has 'query'"),
-        (Example(inputs={"question": "c"}), "outputs lacks 'answer'"),
-        (Example(inputs={"question": "c", "n": 1}, outputs={"answer": "x"}), "inputs also has 'n'"),
+        (Example(inputs={"query": "c"}, outputs={"answer": "x"}), "inputs lack 'question' and also have 'query'"),
+        (Example(inputs={"question": "c"}), "outputs lack 'answer'"),
+        (Example(inputs={"question": "c", "n": 1}, outputs={"answer": "x"}), "inputs also have 'n'"),
         (Example(inputs={"question": "c", **{str(n): n for n in range(20)}}, outputs={"answer": "x"}), ".*, 12 more;"),
     ],
 )

@@ -101,7 +101,7 @@ def test_a_cell_may_be_large(tmp_path: Path) -> None:
         ("a.jsonl", '{"a": 1}\n{"a": NaN}\n', r"line 2: it is not JSON: NaN is none of its numbers \(write null\)"),
         ("a.jsonl", '{"a": 1}\n\n5\n', "line 3: found 5; give a mapping"),
         ("a.jsonl", "[" * 100_000, "line 1: it is nested too deeply"),
-        ("a.jsonl", '{"a": 1}\n\n{"b": 1}\n', "line 3: its inputs lacks 'a'"),
+        ("a.jsonl", '{"a": 1}\n\n{"b": 1}\n', "line 3: its inputs lack 'a'"),
         ("a.jsonl", '{"a": 1}\n{"a": 1, "tags": 5}\n', "line 2, field tags: found 5"),
         ("a.jsonl", b'{"a": 1}\n{"a": "\xff"}\n', "line 2: it is not UTF-8: .* at byte 7; save it as UTF-8"),
         ("a.jsonl", "", "dataset 'a': it has no example"),
