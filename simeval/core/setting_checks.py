@@ -48,8 +48,9 @@ def require_place(value: object, name: str) -> None:
     is_journal = all(callable(getattr(value, each, None)) for each in ("append", "close"))
     usable = is_journal or isinstance(value, (str, Path))
     is_none = isinstance(value, str) and value.lower() == NO_STORE
-    do = f'name a file or a URL, or "{NO_STORE}", in Python None, for no store'
-    require(usable and not is_none, name, found=value, do=do)
+    do = f'name a file or a URL; for no store use "{NO_STORE}", in Python None'
+    require(usable, name, found=value, do=do)
+    require(not is_none, name, found=value, do="use None for no store")
     is_other = not is_journal and "://" not in str(value) and Path(str(value)).suffix.lower() in _NO_STORES
     is_other = is_other and not Path(str(value)).is_file()  # whoever has named one so goes on with it
     require(

@@ -320,8 +320,8 @@ def as_scorer(candidate: object, where: str = _OF_EXPECTATIONS) -> Scorer:
     do = "give a Scorer instance or a function"
     if isinstance(candidate, str):
         do = f"{do}, such as ValidJSON()"
-        if where == _OF_EXPECTATIONS:
-            do += "; only suite files, and expectations of experiments, take names"
+        if not where.startswith("experiment"):  # where an expectation names one of those that are listed
+            do += "; only suite files and expectations of experiments take names"
     raise DefinitionError(where, found=f"found {candidate!r}", do=do)
 
 

@@ -42,7 +42,7 @@ def test_what_is_missing_is_told_together_and_ends_with_1(tmp_path: Path) -> Non
     assert wrong == [
         "✗ store       file/runs.db cannot be made (Not a directory); name another with --store, or none",
         "✗ judge       model 'openai/gpt-5-nano': its key is missing: OPENAI_API_KEY is not set; set it (export "
-        "OPENAI_API_KEY=...), or use offline/judge for a first look.",
+        "OPENAI_API_KEY=...), or for a first look use offline/judge, offline/user or offline/app.",
         "✗ user        model 'offline/usr': there is no embedded model of this name; did you mean 'offline/user'?",
     ]
     assert done.stdout.endswith("\nto fix: store, judge, user\n")

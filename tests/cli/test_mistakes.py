@@ -13,16 +13,22 @@ from click.testing import CliRunner
 
 from simeval import (
     Engine,
+    EvaluationLogger,
+    Example,
     Expectation,
+    MeanEvaluator,
     ProportionEvaluator,
     QuantileEvaluator,
     ScenarioTest,
     SuccessRateEvaluator,
+    compare,
+    dataset_of,
 )
 from simeval.cli.main import main
 from simeval.cli.output import BAD_INPUT
 from simeval.datasets.files import read_dataset
 from simeval.errors import DefinitionError
+from simeval.scorers import ValidJSON
 from tests.support.mistakes import QUIET, SUITE
 from tests.support.misused import MISUSED
 
@@ -36,6 +42,7 @@ def evaluated(*scenarios: Any, handler: Any = str) -> Any:
     return lambda: Engine(store=None, display="none").evaluate_sync(list(scenarios), handler)
 
 
+DATASET = dataset_of([Example(inputs={"message": "hi"})], name="greetings")
 UNAWAITED = "evaluate was not awaited: write `await engine.evaluate(...)`, or `engine.evaluate_sync(...)`"
 IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
     "a title is used twice": (
@@ -141,7 +148,7 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
             then=Expectation(scorer="response_latency", evaluator=QuantileEvaluator(quantile=0.9, at_most=1)),
         ),
         "ScenarioTest 't': scorer: found 'response_latency'; give a Scorer instance or a function, such as "
-        "ValidJSON(); only suite files and experiments take names.",
+        "ValidJSON(); only suite files and expectations of experiments take names.",
     ),
     "a quantile is a percentage": (
         lambda: QuantileEvaluator(quantile=90, at_most=3),
@@ -157,7 +164,47 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "the store is a number": (
         lambda: Engine(store=cast("Any", 5)),
-        "store: found 5; name a file or a URL, or None for no store.",
+        'store: found 5; name a file or a URL; for no store use "none", in Python None.',
+    ),
+    "the store is the word none": (
+        lambda: Engine(store="none"),
+        "store: found 'none'; use None for no store.",
+    ),
+    "the bounds are one number": (
+        lambda: MeanEvaluator(at_least=1, bounds=cast("Any", 5)),
+        "MeanEvaluator.bounds: found 5; give the lowest and the highest score, as in (0, 1).",
+    ),
+    "the bounds are texts": (
+        lambda: QuantileEvaluator(at_least=1, bounds=cast("Any", ("0", "5"))),
+        "QuantileEvaluator.bounds: found ('0', '5'); give the lowest and the highest score, as in (0, 1).",
+    ),
+    "the options of calls are a text": (
+        lambda: Engine(model_options=cast("Any", "temperature=0")),
+        "model_options: found 'temperature=0'; give options by their names, such as {\"temperature\": 0}.",
+    ),
+    "a column is a number": (
+        lambda: Engine(store=None).experiment_sync(
+            DATASET, str, scorers=[ValidJSON(column_map=cast("Any", {"output": 3}))]
+        ),
+        "scorer ValidJSON: column_map: found {'output': 3}; give the column of each parameter that is called "
+        "otherwise, such as {'output': 'answer'}.",
+    ),
+    "a scorer of an experiment is a name": (
+        lambda: Engine(store=None).experiment_sync(DATASET, str, scorers=["exact_match"]),
+        "experiment: scorers: found 'exact_match'; give a Scorer instance or a function, such as ValidJSON().",
+    ),
+    "what was measured has no name": (
+        lambda: EvaluationLogger(engine=Engine(store=None), name="n").log("a", inputs="q", scores=cast("Any", [True])),
+        "EvaluationLogger 'n': scores: found [True]; give what was measured by its names, such as {'helpful': True}.",
+    ),
+    "a result is the path of its file": (
+        lambda: compare(cast("Any", "before.json"), cast("Any", "after.json")),
+        "baseline: found a path, 'before.json'; give what the file holds: json.loads(Path(...).read_text()).",
+    ),
+    "the app's module is misspelt": (
+        evaluated(FIRST, handler="mistakenapp:handle"),
+        "app 'mistakenapp:handle': in Python a text is the name of a model; give the function itself: from "
+        "mistakenapp import handle.",
     ),
     "a share is a text": (
         lambda: SuccessRateEvaluator(min_proportion=cast("Any", "0.9")),

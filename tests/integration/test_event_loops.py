@@ -63,16 +63,26 @@ def test_on_trio_it_is_said_in_a_sentence_that_asyncio_is_needed(work: Any, wher
     assert str(raised.value) == f"{where}: {ON_TRIO}"
 
 
-@pytest.mark.parametrize("backend", ["asyncio", "trio"])
 @pytest.mark.parametrize("name", ["evaluate", "experiment"])
-def test_without_await_it_is_not_run_inside_a_loop(backend: str, name: str) -> None:
+def test_on_trio_no_advice_is_given_that_does_not_work_there(name: str) -> None:
+    async def notebook() -> None:
+        getattr(Engine(store=None), f"{name}_sync")(SCENARIO, lambda message: "hello")
+
+    with pytest.raises(DefinitionError) as raised:
+        trio.run(notebook)
+
+    assert str(raised.value) == f"{name}_sync: {ON_TRIO}"
+
+
+@pytest.mark.parametrize("name", ["evaluate", "experiment"])
+def test_without_await_it_is_not_run_inside_a_loop(name: str) -> None:
     given = {"evaluate": SCENARIO, "experiment": DATASET}[name]
 
     async def notebook() -> None:
         getattr(Engine(store=None), f"{name}_sync")(given, lambda message: "hello")
 
     with pytest.raises(DefinitionError) as raised:
-        anyio.run(notebook, backend=backend)
+        anyio.run(notebook)
 
     assert str(raised.value) == (
         f"{name}_sync: an event loop is running here, as in a notebook; write `await engine.{name}(...)`."

@@ -8,7 +8,9 @@ from uuid import uuid4
 
 import pytest
 
+from simeval import Expectation, ProportionEvaluator, dataset_of
 from simeval.core.logs import event_of
+from simeval.scorers import ValidJSON
 from simeval.suites.apps.remote_app import AppFailure
 from tests.support.suites import Engine, scenario
 
@@ -93,6 +95,51 @@ async def test_errors_of_one_line_that_differ_in_what_they_quote_are_one() -> No
 
     assert result.outcome == "error"
     assert "your app never answered" in str(result)
+
+
+@pytest.mark.parametrize("repetitions", [1, 2])
+async def test_nothing_is_concluded_on_an_app_that_never_answered_a_dataset(repetitions: int) -> None:
+    def searches(question: str) -> str:
+        raise RuntimeError("there is no database")
+
+    dataset = dataset_of([{"question": f"q{number}"} for number in range(40)], name="asked")
+    then = Expectation(scorer=ValidJSON(), evaluator=ProportionEvaluator(threshold=1, min_proportion=0.8))
+
+    found = await Engine(seed=1).experiment(dataset, searches, then=then, repetitions=repetitions)
+
+    line = searches.__code__.co_firstlineno + 1
+    assert (found.outcome, found.verdicts[0].p_value_fail, found.verdicts[0].estimate) == ("error", None, None)
+    assert found.verdicts[0].explanation == (
+        f"your app never answered in {40 * repetitions} examples: RuntimeError: there is no database "
+        f"({Path(__file__).name}:{line} in searches)"
+    )
+
+
+async def test_the_line_is_named_of_what_python_turns_into_another_error() -> None:
+    async def looks(message: str, state: dict[str, Any]) -> str:
+        return next(each for each in ("a", "b") if each == message)
+
+    def looks_in_a_thread(message: str, state: dict[str, Any]) -> str:
+        return next(each for each in ("a", "b") if each == message)
+
+    for app in (looks, looks_in_a_thread):
+        result = await Engine(seed=1).evaluate(scenario(sample_size=2), app)
+        line = app.__code__.co_firstlineno + 1
+        assert f"({Path(__file__).name}:{line} in {app.__name__})" in result.verdicts[0].explanation
+
+
+@pytest.mark.parametrize("leaves", [pytest.fail, pytest.skip, pytest.exit])
+async def test_what_is_raised_to_end_a_test_ends_no_run(leaves: Any) -> None:
+    async def app(message: str, state: dict[str, Any]) -> str:
+        return str(leaves("the bot is down"))
+
+    def plain(message: str, state: dict[str, Any]) -> str:
+        return str(leaves("the bot is down"))
+
+    for handler in (app, plain):
+        result = await Engine(seed=1).evaluate(scenario(sample_size=2), handler)
+        assert result.outcome == "error"
+        assert "the bot is down" in result.verdicts[0].explanation
 
 
 async def test_one_answer_is_enough_for_a_verdict() -> None:

@@ -132,7 +132,7 @@ QUIET: dict[str, tuple[str, tuple[str, ...], str]] = {
         SUITE,
         (*RUN, "--judge-model", "openai/gpt-5-nano"),
         "model 'openai/gpt-5-nano': its key is missing: OPENAI_API_KEY is not set; set it (export OPENAI_API_KEY=...), "
-        "or use offline/judge for a first look.",
+        "or for a first look use offline/judge, offline/user or offline/app.",
     ),
     "there is no such provider": (
         SUITE,

@@ -76,6 +76,38 @@ MISUSED: dict[str, tuple[tuple[str, ...], str]] = {
         ("run", "suite.yaml", "--app", "mistaken_app.handle", "--store", "none"),
         "app 'mistaken_app.handle': this is neither a handler nor a model; did you mean 'mistaken_app:handle'?",
     ),
+    "a slash is missing in the app's address": (
+        ("run", "suite.yaml", "--app", "http:/127.0.0.1:9/chat", "--store", "none"),
+        "app 'http:/127.0.0.1:9/chat': a slash is missing behind the colon; write http://127.0.0.1:9/chat.",
+    ),
+    "the app's protocol is misspelt": (
+        ("run", "suite.yaml", "--app", "opnai:http://127.0.0.1:9/v1#m", "--store", "none"),
+        "app 'opnai:http://127.0.0.1:9/v1#m': there is no protocol 'opnai'; did you mean 'openai'?",
+    ),
+    "the app's port is none": (
+        ("run", "suite.yaml", "--app", "http://127.0.0.1:99999/chat", "--store", "none"),
+        "app: url: found 'http://127.0.0.1:99999/chat': its port is no port; use a port from 1 to 65535.",
+    ),
+    "runs are wanted where none are kept": (
+        ("runs", "--store", "none"),
+        "store: none is kept; name the store of a run with --store.",
+    ),
+    "a table is said to be a log": (
+        (
+            "score",
+            "log.jsonl",
+            "--recorded",
+            "output",
+            "--format",
+            "opnai",
+            "--scorers",
+            "valid_json",
+            "--store",
+            "none",
+        ),
+        "--format: found 'opnai' beside --recorded; leave one out: --recorded reads a table, --format says what a log "
+        "is.",
+    ),
     "an embedded model is misspelt": (
         (*RUN, "--judge-model", "offline/juge"),
         "model 'offline/juge': there is no embedded model of this name; did you mean 'offline/judge'?",

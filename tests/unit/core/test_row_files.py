@@ -43,6 +43,12 @@ def test_a_line_that_cannot_be_read_costs_no_other(tmp_path: Path, monkeypatch: 
     }
 
 
+def test_the_column_of_a_line_that_ends_too_early_is_its_end(tmp_path: Path) -> None:
+    [line] = json_lines(written(tmp_path, b'{"a": 1, "b":\n'))
+
+    assert line.problem == "it is not JSON: Expecting value, at column 14"
+
+
 def test_a_damaged_file_gives_what_stands_before(tmp_path: Path) -> None:
     whole = gzip.compress(b"".join(b"%d\n" % number for number in range(1000)))
     *sound, last = json_lines(written(tmp_path, whole[:-9]))

@@ -31,7 +31,7 @@ def test_a_missing_key_is_named_with_the_way_to_set_it() -> None:
 
     assert str(raised.value) == (
         "model 'openai/gpt-5-nano': its key is missing: OPENAI_API_KEY is not set; "
-        "set it (export OPENAI_API_KEY=...), or use offline/judge for a first look."
+        "set it (export OPENAI_API_KEY=...), or for a first look use offline/judge, offline/user or offline/app."
     )
 
 

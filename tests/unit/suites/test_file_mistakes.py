@@ -366,26 +366,3 @@ scenarios:
     assert "found True; use a number, such as 0.9: YAML reads yes, no, on and off as true and false." in said
     assert "there is no field 'min_rating'; leave it out, or use the type rating_proportion, which has it." in said
     assert "did you mean 'success_rate'?" in said
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "said"),
-    [
-        ("a: 1\nb: 'open\n", 2, "a quote that begins here is not closed"),
-        ("a: 1\nb: 'it's fine'\n", 2, "a text goes on behind its quote"),
-        ("title:A\ngiven: x\n", 1, "there is no space behind the colon"),
-        ("a: 1\ngiven someone\nwhen: x\n", 2, "there is no colon behind the name"),
-        ("a: 1\ngiven: note: this\n", 2, "put a text that has a colon in quotes"),
-        ("tags:\n  - a word\ngiven: a: b\n", 3, "put a text that has a colon in quotes"),
-        (r'a: "\d+"', 1, "put the text in single quotes"),
-        ("a: {b: 1 c: 2}\n", 1, "put a comma between the fields"),
-        ("a: {b: 0,9}\n", 1, "write numbers with a point"),
-        ("a: 1\n when: the user doesn't pay\n", 2, "in quotes, or begin the line in the right column"),
-        ("- a: 1\n b: the user doesn't pay\n", 2, "begin in the same column"),
-        ("given: The user\n  wants a refund\n  and: more\n", 3, "put a text that has a colon in quotes"),
-    ],
-)
-def test_a_slip_is_told_where_it_was_made(file: Path, text: str, line: int, said: str) -> None:
-    error = mistake(file, text)
-
-    assert (error.line, said in str(error)) == (line, True)

@@ -39,6 +39,19 @@ from simeval.suites.project import read_project
             'pyproject.toml, line 2: a quote is not closed in app = "hotel:handle; close it.',
         ),
         (
+            "[simeval]\nseed = 1\n",
+            "pyproject.toml: there is a table [simeval]; call it [tool.simeval].",
+        ),
+        (
+            '\n[tool.simeval]\nseed = 1\n\n[tool.simeval.app]\nurl = "nope"\n',
+            "pyproject.toml, line 6, field tool.simeval.app.url: found 'nope'; write one that begins with http:// or "
+            "https://.",
+        ),
+        (
+            "[tool.simeval]\nseed = 1\n[tool.simeval.settings]\nx = 1\n[tool.simeval.sttore]\n",
+            "pyproject.toml, line 3, field tool.simeval.settings: ",
+        ),
+        (
             "[tool.simeval]\nseed: 1\n",
             "pyproject.toml, line 2: this is not TOML (expected '=' after a key in a key/value pair); correct it: "
             "seed: 1.",
@@ -51,7 +64,15 @@ def test_all_mistakes_of_a_project_are_told(tmp_path: Path, text: str, said: str
     with pytest.raises(DefinitionError) as raised:
         read_project(tmp_path)
 
-    assert str(raised.value).replace(f"{tmp_path}/", "") == said
+    told = str(raised.value).replace(f"{tmp_path}/", "")
+    assert told == said or (said.endswith(": ") and told.startswith(said))
+
+
+@pytest.mark.parametrize("none", ["none", "None"])
+def test_a_project_can_do_without_a_store(tmp_path: Path, none: str) -> None:
+    (tmp_path / "pyproject.toml").write_text(f'[tool.simeval]\nstore = "{none}"\n')
+
+    assert read_project(tmp_path).settings.store is None
 
 
 def test_the_table_of_another_tool_is_no_mistake(tmp_path: Path) -> None:
