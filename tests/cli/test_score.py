@@ -253,3 +253,25 @@ def test_quietly_it_says_how_it_went_in_a_line_and_what_could_not_be_read(folder
     assert done.stdout.startswith("FAIL: dataset chat (version ")
     assert len(done.stdout.splitlines()) == 1, done.stdout
     assert [line for line in done.stderr.splitlines() if "line 4" not in line] == []
+
+
+def test_what_is_concluded_fits_the_terminal_and_warns_once(folder: Path) -> None:
+    bar = ("--scorers", "valid_json", "--share", "valid_json.valid=0.95", "--store", "none")
+    done = simeval(folder, "score", "chat.jsonl", *bar, COLUMNS="60")
+    said = " ".join((done.stdout + done.stderr).split())
+
+    assert max(map(len, done.stdout.splitlines())) <= 60
+    assert said.count("cannot be proven on 20 examples") == 1
+
+
+def test_an_app_that_never_answered_is_an_error_that_says_so(folder: Path) -> None:
+    (folder / "dead.py").write_text("def handle(message):\n    raise RuntimeError('no database')\n")
+    bar = ("--scorers", "valid_json", "--share", "valid_json.valid=0.9", "--store", "none")
+    done = simeval(folder, "score", "chat.jsonl", "--app", "dead:handle", *bar)
+
+    assert done.returncode == 3
+    assert "ERROR" in done.stdout
+    assert "your app never answered in 20 examples: RuntimeError: no database (dead.py:2 in handle)" in " ".join(
+        done.stdout.split()
+    )
+    assert "nothing was measured" not in done.stderr

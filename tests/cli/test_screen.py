@@ -204,3 +204,10 @@ def test_a_reader_of_the_log_that_ends_decides_no_trial(folder: Path) -> None:
 
     [told] = json.loads(simeval(folder, "runs", "--json").stdout)["runs"]
     assert (run.returncode, told["status"], told["outcome"]) == (0, "finished", "pass")
+
+
+@pytest.mark.parametrize("arguments", [("demo",), ("rubric", "suite.yaml", "--write")])
+def test_what_other_commands_say_fits_the_terminal_too(folder: Path, arguments: tuple[str, ...]) -> None:
+    done = simeval(folder, *arguments, COLUMNS="45")
+
+    assert max(map(len, done.stdout.splitlines())) <= 45

@@ -162,3 +162,14 @@ def test_logging_basic_config_shows_what_configure_logging_does() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
 
     assert done.stderr.splitlines()[-4:] == ["said number=1", "  text:", "    one", "    two"]
+
+
+@pytest.mark.parametrize("fields", [{}, {"error": "\x1b[2J gone"}, {"error": "\x1b[2J gone\nand on"}])
+def test_nothing_that_an_app_says_drives_the_terminal(
+    capsys: pytest.CaptureFixture[str], fields: dict[str, str]
+) -> None:
+    configure_logging()
+
+    log.warning("the app said \x1b[31m red", **fields)
+
+    assert "\x1b" not in capsys.readouterr().err

@@ -81,3 +81,9 @@ def test_what_several_places_share_is_said_once() -> None:
     assert changes(suite("a", "b", bar=0.9), suite("a", "b", bar=0.8)) == [
         "each of 2 expectations ('x'): evaluators: Rate: bar was 0.9 and is 0.8"
     ]
+
+
+def test_of_experiments_the_dataset_differs_and_no_option_is_named() -> None:
+    before, now = ({"scenarios": [{"title": f"log, version {each}, 1 times", "then": []}]} for each in ("4f", "3e"))
+
+    assert changes(before, now) == ["the dataset was log, version 4f and is log, version 3e"]

@@ -360,3 +360,12 @@ def test_a_notebook_shows_the_report_as_it_is() -> None:
 
 def one_html(title: str) -> str:
     return rated(*[8.0] * 30, title=title)._repr_html_()
+
+
+def test_what_is_printed_fits_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    long = "The assistant says what the customer wants to know about the order and where it is now"
+    found = result((long, [RULE], [Score(value=1.0, reasoning=long)] * 30))
+
+    for shown in (found, SuiteResult((found,), RUN), found.conversations[0]):
+        assert max(map(len, str(shown).splitlines())) <= 40

@@ -134,3 +134,24 @@ def test_a_number_is_taken_from_langsmiths_forms_by_its_key() -> None:
     found: Any = [{"key": "a", "score": 1, "comment": "first"}, {"key": "b", "score": 0}]
 
     assert select(found, "b", name="mine").value == 0
+
+
+@pytest.mark.parametrize(
+    ("measured", "path", "said"),
+    [
+        (2.0, "style", "it returned 2.0, and no number called 'style'; leave Expectation.score out."),
+        ({"a": 1, "b": 2}, None, "it returned numbers called 'a', 'b', and which is meant is not said; set "),
+        (
+            {"a": 1, "b": 2},
+            "c",
+            "no number at 'c' in what it returned ('a', 'b'); set Expectation.score to one of them.",
+        ),
+        ("warm", None, "it returned 'warm', in which there is no number; return a number, or one in a dict."),
+        ((each for each in "ab"), None, "<genexpr>> (generator); return a number, "),
+    ],
+)
+def test_what_is_wrong_with_a_score_is_told_as_it_is(measured: object, path: str | None, said: str) -> None:
+    with pytest.raises(DefinitionError) as raised:
+        select(measured, path, name="mine")
+
+    assert said in str(raised.value)
