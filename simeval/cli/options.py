@@ -229,8 +229,21 @@ def json_option(what: str) -> Callable[[F], F]:
 
 
 def store_option(help: str) -> Callable[[F], F]:
-    """Add the option of a store that is read."""
-    return click.option("--store", default=str(DEFAULTS.store), show_default=True, help=help)
+    """Add the option of a store that is read: the project's, where it has one."""
+    return click.option("--store", default=store_of_project, show_default=str(DEFAULTS.store), help=help)
+
+
+def store_of_project() -> str:
+    """Return the store that the project here sets, or the usual one; what is wrong with it is told by a run."""
+    file = Path("pyproject.toml")
+    try:
+        if not file.is_file() or "simeval" not in file.read_text(encoding="utf-8"):
+            return str(DEFAULTS.store)
+        from simeval.suites.project import read_project  # what it takes to check one takes a while to load
+
+        return str(read_project(Path()).settings.store)
+    except (DefinitionError, OSError, ValueError):
+        return str(DEFAULTS.store)
 
 
 def overrides(context: click.Context) -> dict[str, Any]:

@@ -215,8 +215,8 @@ def run_suite(
     except SimevalError as error:
         if error.partial is None:
             return say(clean(str(error)), NOT_COMPLETED)
-        reports.write(error.partial, settings)
-        return say(clean(str(error)) + _how_to_go_on(settings, error.partial), NOT_COMPLETED)
+        _, head = reports.write(error.partial, settings)
+        return say(clean(_ended(str(error), head)) + _how_to_go_on(settings, error.partial), NOT_COMPLETED)
     except KeyboardInterrupt:
         return say(f"{INTERRUPT}{_how_to_go_on(settings)}", INTERRUPTED)
     except Exception as error:  # a traceback would end with status 1, which is a verdict

@@ -42,6 +42,7 @@ from simeval.store.opening import open_database
 from simeval.suites.apps.named import app_of
 from simeval.suites.files import load_expectations
 from simeval.suites.objects import load_object
+from simeval.suites.project import read_project
 from simeval.suites.scenario import Expectation
 
 TABLES = (".csv", ".tsv", ".parquet")
@@ -82,7 +83,8 @@ def score_file(
             *(_expectation(each, made, _median, "--median") for each in medians),
         ]
         made += [each.scorer for each in expected if isinstance(each.scorer, Scorer) and each.scorer not in made]
-        settings = DEFAULTS.overridden(overrides(context))
+        given = {"store": read_project(Path()).settings.store, **overrides(context)}
+        settings = DEFAULTS.overridden(given)
         for path in (json_path, html_path):
             files = (file, then, against, chosen.get("persona"), chosen.get("traits"), settings.store)
             require_writable(path, read=files)
@@ -107,7 +109,7 @@ def score_file(
             and not result.summaries
             and not any(metric.estimate.n for metric in result.metrics)
         ):
-            return say(f"nothing was measured{_why(result)}", NOT_COMPLETED)
+            return say(f"nothing was measured{_why(result) if quiet else ''}", NOT_COMPLETED)
         return 0 if result.outcome is None else STATUS[result.outcome]
 
     return status_of(work)

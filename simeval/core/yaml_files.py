@@ -32,9 +32,15 @@ _PROBLEMS = {
     "a comma ends a value": "write numbers with a point, such as 0.9",
 }
 _UNSPACED = re.compile(r"\s*(- +)?\w+:[^\s:]")  # a name, a colon, and a value without a space between them
-_PLAIN_FIELD = re.compile(r"\s*(- +)?\w+:( [^:]*)?$")  # it cannot be what is wrong itself
+_PLAIN_FIELD = re.compile(r"\s*(- +)?\w+:( [^:]*| +[{\[\"'].*)?$")  # it cannot be what is wrong itself
 _QUOTED = re.compile(r"\s*(- +)?(\w+: +)?['\"].*['\"].*\w")  # a text in quotes, and more behind it
-_NO_COLON = re.compile(r"\s*(- +)?\w+ [^:]*$")
+_NO_COLON = re.compile(r"\s*(- +)?\w+( [^:=]*)?$")
+_FORM = "write it as NAME: VALUE"
+_SLIPS = (
+    (_UNSPACED, "there is no space behind the colon", _FORM),
+    (re.compile(r"\s*-\w+: "), "there is no space behind the dash", "write it as - NAME: VALUE"),
+    (re.compile(r"\s*(- +)?\w+ ?= ?\S[^:]*$"), "there is a = where a colon stands", _FORM),
+)
 _FLOW = {"sequence": "]", "mapping": "}"}  # what closes what is written in one line
 _CLOSING = re.compile(r"found '([\]}])'")
 _WORDS = f"{WORDS_READ}: put such a word in quotes"
@@ -112,12 +118,20 @@ def _slip(error: Exception, lines: Sequence[str]) -> tuple[int, str, str] | None
     if "expected <block end>" in problem and (extra := _CLOSING.search(problem)):
         return mark.line, f"there is a {extra[1]} too many", "leave it out"
     if "mapping values" in problem and _UNSPACED.match(here):
-        return mark.line, "there is no space behind the colon", "write it as NAME: VALUE"
+        return mark.line, "there is no space behind the colon", _FORM
     if ("mapping values" in problem or "expected ':'" in problem) and _PLAIN_FIELD.match(here):
-        if _UNSPACED.match(lines[before]):
-            return before, "there is no space behind the colon", "write it as NAME: VALUE"
-        if _NO_COLON.match(lines[before]) and (before == 0 or _indent(lines[before]) == _indent(lines[before - 1])):
-            return before, "there is no colon behind the name", "write it as NAME: VALUE"
+        return _slip_at(before, lines)
+    return None
+
+
+def _slip_at(place: int, lines: Sequence[str]) -> tuple[int, str, str] | None:
+    """Return the slip on a line, before which all was well, and behind which nothing is."""
+    line = lines[place]
+    for pattern, found, do in _SLIPS:
+        if pattern.match(line):
+            return place, found, do
+    if _NO_COLON.match(line) and (place == 0 or _indent(line) <= _indent(lines[place - 1])):
+        return place, "there is no colon behind the name", _FORM
     return None
 
 

@@ -10,6 +10,8 @@ from simeval.core.capture import LeftError, guarded_call, place_of
 from simeval.core.validation import closest
 from simeval.errors import DefinitionError
 
+_NAMED: dict[str, None] = {}  # the modules that were named by now, in their order
+
 
 def import_from(folder: Path) -> None:
     """Let modules of a folder be imported, after all that could be before."""
@@ -33,6 +35,7 @@ def load_object(reference: str, *, what: str) -> Any:
         place, do = ("", do) if _is_missing(error, module_name) else (_place(error), _way_out(error, module_name))
         found = f"importing it failed ({type(error).__name__}: {error}{place})"
         raise DefinitionError(f"{what} {reference!r}", found=found, do=do) from error
+    _NAMED[module_name] = None
     named = module
     for name in attribute.split("."):
         if not hasattr(named, name):
@@ -44,6 +47,19 @@ def load_object(reference: str, *, what: str) -> Any:
             raise DefinitionError(f"{what} {reference!r}", found=found, do=do)
         named = getattr(named, name)
     return named
+
+
+def name_there(thing: object, *modules: str) -> str:
+    """Return MODULE:NAME of what is kept under a name of one of these modules, or of one that was named; else nothing.
+
+    Functions in which another is made, and classes, may have many such things: their own names tell none apart.
+    """
+    for module in dict.fromkeys([*modules, "__main__", *_NAMED]):
+        found = vars(sys.modules[module]) if module in sys.modules else {}
+        for name, each in list(found.items()):
+            if each is thing and not name.startswith("_"):
+                return f"{module}:{name}"
+    return ""
 
 
 def _in_its_place(module: Any) -> str:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from simeval.core.setting_checks import NO_STORE
 from simeval.core.settings import DEFAULTS, Settings
-from simeval.core.validation import PARTS, plain
+from simeval.core.validation import PARTS, plain, require
 from simeval.core.yaml_files import all_of
 from simeval.errors import DefinitionError, SuiteFileError
 from simeval.suites.cast import ROLES, Cast
@@ -49,6 +49,7 @@ def read_project(folder: Path, *, base: Settings = DEFAULTS) -> Project:
         if told := _no_toml(error, text):
             raise told from error
         raise DefinitionError(str(path), found=f"it cannot be read ({error})", do="correct it") from error
+    require(isinstance(tables, dict), str(path), found=tables, do=f"write [tool.{TOOL}], and settings below it")
     if TOOL in whole and TOOL not in tables:
         raise DefinitionError(str(path), found=f"there is a table [{TOOL}]", do=f"call it [tool.{TOOL}]")
     for name in tables if TOOL not in tables else ():

@@ -157,10 +157,13 @@ def test_a_score_that_measured_nothing_says_why_and_is_no_success(folder: Path) 
         "from simeval import scorer\n\n@scorer\ndef odd(output):\n    raise ValueError('no')\n"
     )
 
-    done = simeval(folder, "score", "chat.jsonl", "--scorers", "broken:odd", "--store", "none")
+    command = ("score", "chat.jsonl", "--scorers", "broken:odd", "--store", "none")
+    done, quiet = simeval(folder, *command), simeval(folder, *command, "-q")
 
-    assert done.returncode == 3
-    assert done.stderr.splitlines()[-1].startswith("simeval: nothing was measured; most often (20 x): scorer: ")
+    assert done.returncode == quiet.returncode == 3
+    assert "20 x scorer: odd: ValueError: no (broken.py:5 in odd)" in done.stdout
+    assert done.stderr.splitlines()[-1] == "simeval: nothing was measured"
+    assert quiet.stderr.splitlines()[-1].startswith("simeval: nothing was measured; most often (20 x): scorer: ")
 
 
 class TestRuns:

@@ -240,3 +240,18 @@ def test_a_secret_pattern_that_cannot_be_used_is_refused(folder: Path) -> None:
 
     assert done.returncode == 2
     assert "secret" in done.stderr
+
+
+def test_the_store_of_the_project_is_read_and_written_by_all_commands(folder: Path) -> None:
+    (folder / "pyproject.toml").write_text('[tool.simeval]\nstore = "ours.db"\n')
+    (folder / "answers.jsonl").write_text('{"input": "hi", "said": "hello"}\n')
+
+    scored = simeval(folder, "score", "answers.jsonl", "--recorded", "said", "--scorers", "response_length")
+    listed = simeval(folder, "runs")
+    (folder / "pyproject.toml").write_text('[tool.simeval]\nstore = "none"\n')
+    none = simeval(folder, "runs")
+
+    assert (scored.returncode, listed.returncode) == (0, 0), scored.stderr + listed.stderr
+    assert "answers" in listed.stdout
+    assert not (folder / ".simeval").exists()
+    assert none.stderr == "simeval: store: none is kept; name the store of a run with --store.\n"

@@ -152,7 +152,7 @@ async def callers(llm: FakeEndpoint, ledger: Ledger) -> AsyncIterator[Callers]:
     """What an engine gives its scorers, with the server's address among its options."""
     retry = RetryConfig(max_attempts=MAX_ATTEMPTS, backoff_multiplier=0.01, max_backoff_seconds=0.02)
     options = {"api_base": llm.base_url, "api_key": KEY, "top_p": 0.5}
-    models = Models(Settings(retry_config=retry, model_timeout_seconds=10, model_options=options))
+    models = Models(Settings(retry_config=retry, model_timeout_seconds=300, model_options=options))
     models.open()
     yield lambda model: models.caller(models.get(model), ledger)
     await models.close()
@@ -370,7 +370,7 @@ async def test_a_scorer_by_itself_opens_and_closes_its_own_connections(
 async def test_a_model_with_options_of_its_own_can_be_given(
     llm: FakeEndpoint, route: str, kind: Callable[[str], ModelKind]
 ) -> None:
-    model: Model = kind(f"{route}/test-model").make({"api_base": llm.base_url, "api_key": KEY}, timeout_seconds=10)
+    model: Model = kind(f"{route}/test-model").make({"api_base": llm.base_url, "api_key": KEY}, timeout_seconds=300)
     scorer = EmbeddingSimilarity(model=model) if kind is Embedding else Moderation(model=model)
 
     found = await scorer.measure({"output": "a cat", "reference": "a cat"})

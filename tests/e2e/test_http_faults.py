@@ -64,16 +64,17 @@ async def test_retry_after_is_waited_for(make_engine: MakeEngine) -> None:
 
 async def test_a_hanging_call_is_timed_out_and_made_again(make_engine: MakeEngine) -> None:
     with fake_endpoint(Behaviour(first_faults=("hang", "", "hang"))) as llm:
-        result = await make_engine(llm, model_timeout_seconds=1, concurrency=1).evaluate(scenario(2), app_handler)
+        result = await make_engine(llm, model_timeout_seconds=3, concurrency=1).evaluate(scenario(2), app_handler)
 
     assert len(result.expectations[0].scores) == 2
-    assert total(result.run.usage).failed_calls == 2
+    assert llm.stats.faults["hang"] == 2
+    assert total(result.run.usage).failed_calls >= 2  # on a busy machine an answer may come too late, too
 
 
 @pytest.mark.parametrize(("role", "stage"), [("user", "simulator"), ("judge", "judge")])
 async def test_calls_that_only_hang_are_failures_of_their_stage(role: str, stage: str, make_engine: MakeEngine) -> None:
     with fake_endpoint(Behaviour(hang=1, faulty_roles=(role,), user_messages=1)) as llm:  # type: ignore[arg-type]
-        engine = make_engine(llm, model_timeout_seconds=1, retry_config=RetryConfig(enabled=False), max_error_rate=1)
+        engine = make_engine(llm, model_timeout_seconds=3, retry_config=RetryConfig(enabled=False), max_error_rate=1)
         result = await engine.evaluate(scenario(2), app_handler)
 
     assert [(f.stage, f.cause) for _, f in result.failures] == [(stage, "timeout")] * 2
@@ -85,7 +86,7 @@ async def test_calls_that_only_hang_before_the_first_trial_cost_none(
     role: str, stage: str, make_engine: MakeEngine
 ) -> None:
     with fake_endpoint(Behaviour(hang=1, faulty_roles=(role,))) as llm:  # type: ignore[arg-type]
-        engine = make_engine(llm, model_timeout_seconds=1, retry_config=RetryConfig(enabled=False))
+        engine = make_engine(llm, model_timeout_seconds=3, retry_config=RetryConfig(enabled=False))
         result = await engine.evaluate(scenario(2), app_handler)
 
     assert (result.outcome, result.trials, llm.stats.by_role["user"]) == ("error", 0, 0)

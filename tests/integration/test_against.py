@@ -386,7 +386,7 @@ async def test_a_requirement_that_nothing_can_be_proven_of_any_more_leaves_the_o
     lost = ("scenarios", 0, "expectations", 0, "verdicts", 0, "chart", "met")
     held_otherwise(lost, [True] * 4 + [None] * 96)(document)
 
-    with anyio.fail_after(30):
+    with anyio.fail_after(60):
         made = engine(stop="verdict", min_trials=10, concurrency=concurrency)
         [found] = await made.evaluate(against([whole], document), SeededApp(0.2))
 

@@ -143,7 +143,7 @@ class TestStore:
                 made.stop("enough")
             return double(n)
 
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             result = await made.evaluate(sums(200), stops, scorers=[right])
 
         assert 5 <= result.answers < 200

@@ -42,7 +42,7 @@ class App:
 
 async def evaluated(judge: ScriptedModel, app: App, *suite: ScenarioTest, **options: Any) -> SuiteResult:
     options = {"rubric_folder": None, "seed": 1, "store": None, "retry_config": RetryConfig(enabled=False), **options}
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         found: SuiteResult = await Engine(judge, "offline/user", **options).evaluate(list(suite), app)
     return found
 
@@ -119,7 +119,7 @@ class TestNobodyWaitsForARubricThatIsNotNeeded:
 
         judge = ScriptedModel({"rubric": write})
         engine = Engine(judge, "offline/user", rubric_folder=None, store=None)
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             result = await engine.evaluate([scenario()], app)
 
         assert result.run.stopped == "enough"
@@ -144,7 +144,7 @@ async def test_an_experiment_asks_for_no_answer_that_nothing_can_measure() -> No
     questions = dataset_of([{"question": str(number)} for number in range(3)])
     engine = Engine(judge, rubric_folder=None, store=None, retry_config=RetryConfig(enabled=False))
 
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         result = await engine.experiment(questions, app, then=ONE)
 
     assert (result.outcome, result.run.stopped, app.turns) == ("error", "", 0)

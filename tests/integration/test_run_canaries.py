@@ -106,7 +106,7 @@ async def test_an_end_or_a_stop_ends_them(tmp_path: Path, way: str) -> None:
         raise AssertionError
 
     running = engine(ScriptedModel({"judge": for_ever}), tmp_path / "kept")
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         result = await running.evaluate(SCENARIO, app)
 
     assert (result.trials, result.run.stopped) == (0, "enough")

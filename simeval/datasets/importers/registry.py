@@ -25,7 +25,7 @@ from simeval.datasets.importers.formats import (
     sharegpt,
 )
 from simeval.datasets.importers.formats import simeval as own
-from simeval.datasets.importers.records import Opening, Unreadable, openings
+from simeval.datasets.importers.records import Opening, Unreadable, openings, records
 from simeval.errors import DefinitionError
 
 AUTO = "auto"
@@ -161,12 +161,24 @@ def _reader_of(path: Path, format: str | LogReader) -> LogReader:
         if told is None:
             if not any(opening.head.strip() for opening in openings(path)):
                 raise DefinitionError(f"log {str(path)!r}", found="the file is empty", do="name another file")
+            if broken := _broken(path):
+                raise broken
             do = f"name its format with --format (in Python format=): {', '.join(NAMES)}"
             raise DefinitionError(f"log {str(path)!r}", found=UNKNOWN_FORMAT, do=do)
         return told
     if format not in NAMES:
         raise DefinitionError("log format", found=f"found {format!r}", do=f"use {AUTO} or one of {', '.join(NAMES)}")
     return FORMATS[NAMES.index(format)]
+
+
+def _broken(path: Path) -> DefinitionError | None:
+    """Return the error of a file that begins as JSON does, of which no record can be read; None for another."""
+    begun = next(openings(path))
+    is_json = begun.head.lstrip()[:1] in (b"{", b"[")
+    first = next(iter(records(path)), None) if is_json and all(each.first is None for each in openings(path)) else None
+    if not isinstance(first, Unreadable):
+        return None
+    return DefinitionError(f"{path}, {first.place}", found=first.reason, do="write a JSON object on each line")
 
 
 def _nothing_read(path: Path, format: str, problems: list[Unreadable]) -> DefinitionError:

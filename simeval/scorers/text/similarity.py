@@ -116,7 +116,11 @@ class Contains(TextScorer):
         texts, found = self.texts or (), self.plain(output)
         missing = [text for text in texts if self.plain(text) not in found]
         wanted = len(texts) if self.at_least is None else self.at_least
-        return Score(value=len(texts) - len(missing) >= wanted, details={"missing": missing})
+        has = len(texts) - len(missing) >= wanted
+        said = "" if has else f"the output lacks {', '.join(map(repr, missing))}"
+        if has and self.direction_of("") == "lower":
+            said = f"the output has {', '.join(repr(text) for text in texts if text not in missing)}"
+        return Score(value=has, reasoning=said, details={"missing": missing})
 
 
 @dataclass(kw_only=True, eq=False)

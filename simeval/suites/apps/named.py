@@ -21,7 +21,7 @@ from simeval.suites.apps.mcp_app import McpApp
 from simeval.suites.apps.remote_app import RemoteApp
 from simeval.suites.apps.responses_app import ResponsesApp
 from simeval.suites.apps.socket_app import SocketApp
-from simeval.suites.objects import load_object
+from simeval.suites.objects import load_object, name_there
 
 _PROVIDERS = {"claude": "anthropic", "gemini": "gemini", "mistral": "mistral", "deepseek": "deepseek", "grok": "xai"}
 _MODEL = re.compile(r"^(gpt|chatgpt|claude|gemini|mistral|llama|command|deepseek|qwen|grok|o\d)[\w.]*-", re.IGNORECASE)
@@ -67,8 +67,15 @@ def name_of(handler: Callable[..., Any]) -> str:
     """Return the name that reports show for a function, or for an app that is reached by a protocol."""
     if isinstance(handler, RemoteApp):
         return handler.name
-    module = getattr(handler, "__module__", None) or type(handler).__module__
-    return f"{module}:{getattr(handler, '__qualname__', type(handler).__qualname__)}"
+    module = str(getattr(handler, "__module__", None) or type(handler).__module__)
+    called = getattr(handler, "__qualname__", None)
+    owner = getattr(handler, "__self__", None)
+    if owner is not None and called and (owned := name_there(owner, module)):
+        return f"{owned}.{called.rpartition('.')[2]}"
+    is_told = called is not None and "<" not in called
+    inner = getattr(handler, "func", handler)  # of a partial
+    kept = "" if is_told else name_there(handler, module, type(handler).__module__, str(inner.__module__))
+    return kept or f"{module}:{called or type(handler).__qualname__}"
 
 
 def _refuse_look_alikes(named: str) -> None:

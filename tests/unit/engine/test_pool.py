@@ -31,7 +31,7 @@ async def work_through(
             work, workers=workers, inbox=inbox, outbox=outbox, on_error=lambda item, error: f"{item}: {error!r}"
         )
 
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         async with anyio.create_task_group() as tasks, out:
             tasks.start_soon(feed)
             tasks.start_soon(pool)
@@ -161,7 +161,7 @@ async def test_cancellation_ends_the_work_and_closes_the_outbox() -> None:
     async def pool() -> None:
         await run_pool(work, workers=3, inbox=inbox, outbox=outbox, on_error=lambda item, error: "error")
 
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         async with anyio.create_task_group() as tasks, into, out:
             for item in range(5):
                 into.send_nowait(item)

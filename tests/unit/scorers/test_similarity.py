@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval.core.trial import Score
 from simeval.errors import DefinitionError
 from simeval.scorers.base import ColumnScorer
 from simeval.scorers.text.similarity import Contains, ExactMatch, LevenshteinSimilarity, RegexMatch, RougeL, TokenF1
@@ -99,7 +98,8 @@ def test_texts_of_its_own_are_contained_all_or_at_least_so_many(
 
     found = scorer.score(output)
 
-    assert found == Score(value=contains, details={"missing": missing})
+    assert (found.value, found.details) == (contains, {"missing": missing})
+    assert found.reasoning == ("" if contains else f"the output lacks {', '.join(map(repr, missing))}")
     scorer.check(["output"])
 
 

@@ -39,6 +39,10 @@ from simeval.suites.project import read_project
             'pyproject.toml, line 2: a quote is not closed in app = "hotel:handle; close it.',
         ),
         (
+            "tool = 3\n",
+            "pyproject.toml: found 3; write [tool.simeval], and settings below it.",
+        ),
+        (
             "[simeval]\nseed = 1\n",
             "pyproject.toml: there is a table [simeval]; call it [tool.simeval].",
         ),
