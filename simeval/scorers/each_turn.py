@@ -9,6 +9,7 @@ from simeval.core.bounds import COUNT, Bounds
 from simeval.core.conversation import CONTEXT, Conversation
 from simeval.core.direction import Direction
 from simeval.core.preparation import Preparation
+from simeval.core.trial import Score
 from simeval.scorers.base import COLUMNS, Callers, ColumnScorer, Scorer, as_scorer
 from simeval.scorers.responses import EVERY, LAST, turns_of
 from simeval.scorers.returned import metrics_of, read_returned
@@ -75,7 +76,7 @@ class EachTurn(ColumnScorer):
         problem = ValueError("the app has said nothing")
         for number, turn in enumerate(turns_of(conversation)):
             try:
-                found = read_returned(await self.scorer.measure({**columns, **turn}), name=self.scorer.name)
+                found = read_returned(_bare(await self.scorer.measure({**columns, **turn})), name=self.scorer.name)
             except ValueError as error:
                 problem = error
                 each.append({"turn": number, "not_measured": str(error)})
@@ -86,6 +87,13 @@ class EachTurn(ColumnScorer):
             raise problem
         counts = {"turns": len(measured), "not_measured": len(each) - len(measured)}
         return {**_summed_up(measured), **counts, "reason": "; ".join(map(_told, each)), "each": each}
+
+
+def _bare(measured: object) -> object:
+    """Return what a scorer measured, of a Score the numbers among its details; its value where there are none."""
+    if not isinstance(measured, Score):
+        return measured
+    return measured.kept_details if metrics_of(measured.kept_details or {}) else measured.value
 
 
 def _summed_up(measured: list[object]) -> dict[str, float]:

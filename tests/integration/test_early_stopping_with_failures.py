@@ -62,7 +62,7 @@ async def test_too_many_crashes_that_are_left_out_are_an_error_whatever_the_othe
 
     assert result.outcome == "error"
     assert re.search(
-        r"ERROR +(\d+) of \d+ trials have no score.*; \1 more are missing$", str(result), re.DOTALL | re.MULTILINE
+        r"ERROR +(\d+) of \d+ trials have no score.*; \1 are missing$", str(result), re.DOTALL | re.MULTILINE
     )
     assert "left out" not in str(result)
 

@@ -1,6 +1,7 @@
 """Scorers of a scenario: what they measure is concluded on, and what they raise costs the others nothing."""
 
 import math
+import re
 import threading
 from collections import Counter
 from typing import Any
@@ -161,3 +162,15 @@ async def test_a_plain_scorer_does_not_hold_up_the_event_loop() -> None:
     )
 
     assert threading.get_ident() not in threads
+
+
+async def test_what_kept_a_requirement_from_being_measured_is_told_with_it_and_not_with_a_conversation() -> None:
+    @scorer
+    def broken(output: str) -> float:
+        raise ValueError("the meter is off")
+
+    then = Expectation(scorer=broken, evaluator=ProportionEvaluator(threshold=1, min_proportion=0.5))
+    shown = str(await Engine(seed=1).evaluate(scenario(then=then), good_app))
+
+    assert re.search(r"not measured; required: 50%; \d are missing", shown)
+    assert re.search(r"worst conversation \(trial \d\)\n", shown)

@@ -17,14 +17,19 @@ MOST_MESSAGES = 6  # of a conversation that stands in the screen after a run
 def worst_lines(scenario: ShownScenario, terminal: Terminal, *, known: str = "") -> list[str]:
     """Return the conversation that speaks most against the first expectation that did not pass; [] where none does.
 
-    What went wrong in it is left out where that is `known`.
+    What went wrong in it is left out where that is `known`, or said of a requirement.
     """
     found = (each for each in scenario.expectations if each.outcome == scenario.outcome and each.worst is not None)
+    known = " ".join([known, *(one_line(why) for each in scenario.expectations for why in _whys(each))])
     for expectation in found:
         trial = scenario.conversations.get(-1 if expectation.worst is None else expectation.worst)
         if trial is not None and (trial.conversation.responses or scenario.outcome != "error"):
             return _worst(trial, expectation.label, terminal, known)
     return []
+
+
+def _whys(expectation: ShownExpectation) -> Iterator[str]:
+    return (verdict.why for verdict in expectation.verdicts if verdict.why)
 
 
 def is_known(failure: str, known: str) -> bool:

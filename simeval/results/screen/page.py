@@ -183,7 +183,8 @@ def shown_verdict(label: str, evaluator: Evaluator, verdict: Verdict, scores: It
 def _besides(verdict: Verdict) -> str:
     """Say how many conversations are not among those that were measured."""
     counts = ((verdict.missing, "missing"), (verdict.left_out, "left out, because the app failed"))
-    return "".join(f"; {count} more {'is' if count == 1 else 'are'} {what}" for count, what in counts if count)
+    more = "more " if verdict.estimate is not None and verdict.outcome != "error" else ""
+    return "".join(f"; {count} {more}{'is' if count == 1 else 'are'} {what}" for count, what in counts if count)
 
 
 def roles_of(app: str, played: Mapping[str, str], repeats: int = 1) -> tuple[str, ...]:

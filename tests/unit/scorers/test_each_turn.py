@@ -7,7 +7,7 @@ import pytest
 
 from simeval import Conversation, Message, Scorer, scorer
 from simeval.errors import DefinitionError
-from simeval.scorers import EachTurn, Faithfulness
+from simeval.scorers import Contains, EachTurn, Faithfulness
 from simeval.scorers.responses import conversation_columns
 
 pytestmark = pytest.mark.anyio
@@ -116,3 +116,10 @@ async def test_a_path_that_leads_nowhere_is_a_failure_that_says_what_there_is() 
 
     with pytest.raises(DefinitionError, match=r"nothing at \['response.metadata.source.title'\]; .*'page': 4"):
         await lost.measure(conversation_columns(TALK))
+
+
+async def test_what_gives_a_score_without_a_path_is_concluded_on_by_default() -> None:
+    asked = EachTurn(Contains(texts=["from", "in"], at_least=1, ignore_case=True))
+    found = await asked.measure({"conversation": TALK})
+
+    assert (found["min"], found["max"], asked.default_score) == (0, 1, "min")
