@@ -10,8 +10,8 @@ from pathlib import Path
 from simeval.cli.output import require_writable, say, show, status_of
 from simeval.core.row_files import JSON_LINES
 from simeval.datasets.dataset import Dataset, Example, check_dataset
-from simeval.datasets.files import Form, write_dataset
-from simeval.datasets.importers.registry import ImportedLog, import_log, own_ids, plain_name
+from simeval.datasets.files import TABLES, Form, read_dataset, write_dataset
+from simeval.datasets.importers.registry import AUTO, ImportedLog, import_log, own_ids, plain_name
 from simeval.errors import DefinitionError
 from simeval.store.opening import open_database
 
@@ -74,7 +74,7 @@ def _import(
     target = _target(files, out, name)
     require_writable(str(target), read=(store,))
     users_target = _users_target(target) if fit_users else None
-    logs = [import_log(path, format=format, name=name) for path in files]
+    logs = [_read(path, format, name) for path in files]
     dataset = logs[0].dataset
     if len(logs) > 1:
         dataset = check_dataset(partial(_joined, logs), name=name or plain_name(target))
@@ -93,6 +93,13 @@ def _import(
     if len(problems) > MOST_SHOWN:
         say(f"and {len(problems) - MOST_SHOWN} more that could not be read", _NO_STATUS)
     return 0
+
+
+def _read(path: Path, format: str, name: str | None) -> ImportedLog:
+    """Return a log, or a table of any columns, as a dataset. Raises DefinitionError."""
+    if format == AUTO and path.suffix in TABLES:
+        return ImportedLog(dataset=read_dataset(path, name=name), format="table")
+    return import_log(path, format=format, name=name)
 
 
 def _target(files: Sequence[Path], out: Path | None, name: str | None) -> Path:

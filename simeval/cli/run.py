@@ -203,7 +203,7 @@ def run_suite(
                 settings = held_against.settled(settings)
                 held_against.check(loaded, settings)
                 reports = replace(reports, baseline=held_against)
-            with cast.placed(*MODELS):
+            with cast.placed("app", *MODELS):
                 engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
                 result = anyio.run(_evaluate, engine, loaded, handler)
         result, head = reports.write(result, settings)

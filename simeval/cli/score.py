@@ -27,7 +27,7 @@ from simeval.core.settings import DEFAULTS
 from simeval.core.terminal import room_of
 from simeval.core.version import __version__
 from simeval.datasets.dataset import Dataset
-from simeval.datasets.files import read_dataset
+from simeval.datasets.files import TABLES, read_dataset
 from simeval.datasets.importers.registry import UNKNOWN_FORMAT, import_log
 from simeval.engine.engine import Engine
 from simeval.errors import DefinitionError, SimevalError
@@ -44,8 +44,6 @@ from simeval.suites.files import load_expectations
 from simeval.suites.objects import load_object
 from simeval.suites.project import read_project
 from simeval.suites.scenario import Expectation
-
-TABLES = (".csv", ".tsv", ".parquet")
 
 
 def score_file(
@@ -89,7 +87,9 @@ def score_file(
             files = (file, then, against, chosen.get("persona"), chosen.get("traits"), settings.store)
             require_writable(path, read=files)
         engine = Engine(judge_model, settings=settings)
-        dataset = _dataset(file, engine.settings.store, format, recorded, outputs, feedback)
+        dataset = _dataset(
+            file, engine.settings.store, format, recorded, outputs, feedback, is_asked_anew=app is not None
+        )
         if against is not None:
             _require_pairs([each for each in (file, Path(against)) if _is_run(each)], engine.settings.store)
             baseline = _dataset(Path(against), engine.settings.store, format, recorded, outputs, ())
@@ -138,11 +138,18 @@ def _report(
 
 
 def _dataset(
-    file: Path, store: Any, format: str, recorded: str | None, outputs: Sequence[str], feedback: Sequence[str]
+    file: Path,
+    store: Any,
+    format: str,
+    recorded: str | None,
+    outputs: Sequence[str],
+    feedback: Sequence[str],
+    *,
+    is_asked_anew: bool = False,
 ) -> Dataset:
     """Read a log, a table of which a column holds what was answered, or a run of the store.
 
-    What of a log could not be read is said.
+    What of a log could not be read is said. What `is_asked_anew` may be rows of any columns.
     """
     if _is_run(file):
         from simeval.store.runs import Runs  # SQLAlchemy takes a while to load
@@ -166,6 +173,8 @@ def _dataset(
     except DefinitionError as error:
         if error.found != UNKNOWN_FORMAT:
             raise
+        if is_asked_anew:
+            return read_dataset(file)
         do = f"{error.do}; of a table of answers name the column: --recorded COLUMN"
         raise DefinitionError(error.where, found=error.found, do=do) from error
     for problem in found.problems:
@@ -205,6 +214,9 @@ def _against(dataset: Dataset, baseline: Dataset, *, is_answered_anew: bool) -> 
 
 
 def _scorers(names: str, chosen: ScorerOptions) -> list[Scorer]:
+    if "{" in names:
+        do = "write it in a file, as `then:` of a suite, and name that with --then"
+        raise DefinitionError("--scorers", found=f"found {names!r:.80}, and not a name", do=do)
     listed = [name.strip() for name in names.split(",") if name.strip()]
     if not listed:
         raise DefinitionError(

@@ -23,6 +23,7 @@ Numbered = tuple[int, object]  # a row, and the line it begins at, or its number
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 PARQUET = ".parquet"
+TABLES = (".csv", ".tsv", ".parquet")  # what can be no log
 
 
 def dataset_of(

@@ -121,6 +121,9 @@ class Engine:
         for option in options:
             raise DefinitionError("evaluate", found=f"found the argument {option!r}", do=_place_of(option))
         suite = _scenarios_of(scenarios, app_handler)
+        if app_handler is None:
+            do = "give it behind the scenarios: evaluate(scenarios, app_handler)"
+            raise DefinitionError("evaluate", found="no app is given", do=do)
         async with _open(app_handler) as app:
             result = await self._run(partial(simulate, suite=suite, app_handler=app))
         return result[0] if isinstance(scenarios, ScenarioTest) else result

@@ -48,12 +48,12 @@ class Cast:
             if place is None:
                 raise
             named = error.where.removeprefix("app ").removeprefix("handler")
-            where = f"{place}: {named}" if named else place
+            where = f"{place}: {named}" if named and named != "app" else place
             raise DefinitionError(where, found=error.found, do=error.do) from error
 
     def _is_about(self, role: str, what: str) -> bool:
         """Return whether an error names a role as `what`: "app 'shop:handle'", "app handler", "model 'openai/gpt'"."""
         if role == "app":
-            return what.startswith("app ")
+            return what == "app" or what.startswith("app ")
         named = self.judge_model if role == "judge_model" else [self.user_model]
         return what == role or what in [f"model {name!r}" for name in named]

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -21,7 +21,6 @@ from simeval.suites.definitions import PROJECT
 FILE = "pyproject.toml"
 TOOL = "simeval"
 NEARLY = 0.85  # how much another table's name is like ours that must be meant
-TABLE = f"{FILE} [tool.{TOOL}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,9 @@ def read_project(folder: Path, *, base: Settings = DEFAULTS) -> Project:
     if isinstance(table, dict) and str(table.get("store")).lower() == NO_STORE:
         table = {**table, "store": None}
     found_there = _checked(table, text)
-    cast = Cast.of(found_there, {name: f"{TABLE}: {name}" for name in ROLES})
+    cast = Cast.of(
+        found_there, {name: f"{FILE}, line {_line_of([name], text)}, field tool.{TOOL}.{name}" for name in ROLES}
+    )
     return Project(base.overridden({name: found_there[name] for name in found_there if name not in ROLES}), cast)
 
 
@@ -103,10 +104,14 @@ def _mistake(detail: Any, table: Any, text: str) -> SuiteFileError:
         found, do = cause.found, cause.do
         last = PARTS.split(cause.where)[-1]
         names += [last] if isinstance(inner, dict) and last in inner else []
+    return SuiteFileError(FILE, line=_line_of(names, text), field=".".join(["tool", TOOL, *names]), found=found, do=do)
+
+
+def _line_of(names: Sequence[str], text: str) -> int:
+    """Return the line, from 1, of a setting of the table, or of what is nearest to it."""
     there = max(text.find(f"[tool.{TOOL}"), 0)
     for name in names or [TOOL]:
         own = re.compile(rf"^[ \t]*(?:\[?tool\.{TOOL}\.)?[\"']?{re.escape(name)}\b", re.MULTILINE).search(text, there)
         any_place = own or re.compile(rf"\b{re.escape(name)}\b").search(text, there)
         there = any_place.start() if any_place else there
-    line = text.count("\n", 0, there) + 1
-    return SuiteFileError(FILE, line=line, field=".".join(["tool", TOOL, *names]), found=found, do=do)
+    return text.count("\n", 0, there) + 1

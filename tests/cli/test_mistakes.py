@@ -49,6 +49,10 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
         evaluated(FIRST, FIRST, handler=lambda message: "hello"),
         "evaluate: 2 scenarios have the title 'First'; give each its own: results are told by titles.",
     ),
+    "there is no app": (
+        lambda: Engine(store=None, display="none").evaluate_sync(cast("Any", FIRST), cast("Any", None)),
+        "evaluate: no app is given; give it behind the scenarios: evaluate(scenarios, app_handler).",
+    ),
     "there is no scenario": (
         evaluated(),
         "evaluate: found no scenario; give one or more ScenarioTests.",

@@ -278,3 +278,17 @@ def test_an_app_that_never_answered_is_an_error_that_says_so(folder: Path) -> No
         done.stdout.split()
     )
     assert "nothing was measured" not in done.stderr
+
+
+def test_plain_rows_are_asked_anew_and_a_table_can_be_imported(folder: Path) -> None:
+    (folder / "rows.jsonl").write_text('{"question": "1+1?", "answer": "2"}\n')
+    (folder / "sums.py").write_text("def handle(question):\n    return '2'\n")
+    options = ("--scorers", "valid_json", "--app", "sums:handle", "--store", "none")
+
+    asked = simeval(folder, "score", "rows.jsonl", *options)
+    imported = simeval(folder, "import", "answers.csv", "--out", "kept.jsonl")
+    rows = [json.loads(line) for line in (folder / "kept.jsonl").read_text().splitlines()]
+
+    assert asked.returncode == imported.returncode == 0, asked.stderr + imported.stderr
+    assert "valid_json.valid" in asked.stdout
+    assert [row["inputs"]["question"] for row in rows] == ["1+1?", "2+2?"]

@@ -78,7 +78,7 @@ class TestHandlers:
 
         assert result.passed
 
-    @pytest.mark.parametrize("handler", [None, 3, lambda: "x", lambda message, state, config: "x", str])
+    @pytest.mark.parametrize("handler", [3, lambda: "x", lambda message, state, config: "x", str])
     async def test_what_is_no_handler_is_refused_before_the_run(self, handler: Any) -> None:
         with pytest.raises(DefinitionError, match="app handler"):
             await Engine().evaluate(scenario(), handler)

@@ -27,7 +27,11 @@ class WebApp:
         """Say how many turns this conversation has had, which a cookie tells."""
         body = await self._kept(request)
         turn = 1 + int(request.cookies.get("turns", "0"))
-        said = {"reply": f"{turn}: {body['message']}", "data": {"calls": [{"name": "menu"}], "texts": ["a", "b"]}}
+        said: dict[str, Any] = {
+            "reply": f"{turn}: {body['message']}",
+            "data": {"calls": [{"name": "menu"}], "texts": ["a", "b"]},
+        }
+        said["tool_calls"] = [{"name": "look_up"}]
         answer = web.json_response(said, headers={"X-Conversation": "c-1"})
         answer.set_cookie("turns", str(turn))
         return answer

@@ -108,6 +108,11 @@ MISUSED: dict[str, tuple[tuple[str, ...], str]] = {
         "--format: found 'opnai' beside --recorded; leave one out: --recorded reads a table, --format says what a log "
         "is.",
     ),
+    "a scorer has arguments": (
+        ("score", "log.jsonl", "--scorers", "{type: contains, texts: [thank you]}"),
+        "--scorers: found '{type: contains, texts: [thank you]}', and not a name; write it in a file, as `then:` of a "
+        "suite, and name that with --then.",
+    ),
     "an embedded model is misspelt": (
         (*RUN, "--judge-model", "offline/juge"),
         "model 'offline/juge': there is no embedded model of this name; did you mean 'offline/judge'?",

@@ -346,9 +346,10 @@ def _response(turn: int, returned: Any, state: Any, who: str) -> tuple[AppRespon
         )
     calls = returned.tool_calls
     if calls is not None and not (isinstance(calls, Sequence) and all(isinstance(call, Mapping) for call in calls)):
-        raise AppError(turn, f"AppResponse.tool_calls is {calls!r}; it must be a list of mappings")
+        said = f"{who} gave the tool_calls {calls!r:.200}; give a list of mappings, such as"
+        raise AppError(turn, f"{said} [{{'name': 'find', 'arguments': {{}}}}]")
     if not isinstance(returned.metadata, Mapping):
-        raise AppError(turn, f"AppResponse.metadata is {returned.metadata!r}; it must be a mapping")
+        raise AppError(turn, f"{who} gave the metadata {returned.metadata!r:.200}; give a mapping")
     return returned, state if returned.state is UNCHANGED else returned.state
 
 

@@ -90,7 +90,7 @@ class Contains(TextScorer):
     def check(self, columns: Collection[str] = COLUMNS) -> None:
         """Raise DefinitionError where there is nothing to look for, and as every scorer does."""
         if self.texts is None and "reference" not in {*columns, *self.column_map}:
-            do = "say what to look for, such as {type: contains, texts: [thank you]}"
+            do = "say what to look for: in a file {type: contains, texts: [thank you]}, in Python Contains(texts=[...])"
             raise DefinitionError(f"scorer {self.name}", found="found no texts", do=do)
         super().check(columns)
 

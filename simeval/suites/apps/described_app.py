@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Self
 
@@ -14,6 +14,7 @@ from simeval.suites.apps.replies import Reading
 from simeval.suites.apps.templates import filled, places_in, require_variables, steps_of, written
 
 USUAL_REQUEST = {"message": "{message}", "session": "{session}"}
+_USUAL_CALLS = ("tool_calls",)  # where tool calls are looked for, unless a path says where they are
 _ELSEWHERE = ("header:", "cookie:")
 
 
@@ -62,7 +63,8 @@ class DescribedApp(AddressedApp):
             "session": by_path,
         }
         steps = {name: steps_of(path, f"app: {name}") if path else () for name, path in paths.items()}
-        object.__setattr__(self, "_read", Reading(**steps))
+        read = Reading(**steps)
+        object.__setattr__(self, "_read", read if read.tool_calls else replace(read, tool_calls=_USUAL_CALLS))
 
     async def __aenter__(self) -> Self:
         """Keep connections open, until as many have left as entered. Raises DefinitionError for a variable not set."""

@@ -30,9 +30,10 @@ class HttpApp(DescribedApp):
 
     `reply`, `tool_calls` and `context` (what was retrieved) are paths into the answer, such as
     $.choices[0].message.content; without `reply` an answer is a text, or JSON that has one under "reply", "response",
-    "answer", "message", "content", "text" or "output". Server-sent events and lines of JSON are read to their end and
-    joined. `session` says where the app names the conversation: a path, header:NAME or cookie:NAME; then {session} is
-    that, and null at the first turn. Cookies are sent back in the same conversation; a redirection is not followed.
+    "answer", "message", "content", "text" or "output", and without `tool_calls` they are under that name, if anywhere.
+    Server-sent events and lines of JSON are read to their end and joined. `session` says where the app names the
+    conversation: a path, header:NAME or cookie:NAME; then {session} is that, and null at the first turn. Cookies are
+    sent back in the same conversation; a redirection is not followed.
     `title` is what reports call the app, by default its address with a mark of what else is described here.
 
     Raises DefinitionError for what cannot be used, when it is made, and for a variable that is not set, when it is

@@ -74,7 +74,9 @@ def name_of(handler: Callable[..., Any]) -> str:
         return f"{owned}.{called.rpartition('.')[2]}"
     is_told = called is not None and "<" not in called
     inner = getattr(handler, "func", handler)  # of a partial
-    kept = "" if is_told else name_there(handler, module, type(handler).__module__, str(inner.__module__))
+    kept = (
+        "" if is_told else name_there(handler, module, type(handler).__module__, str(getattr(inner, "__module__", "")))
+    )
     return kept or f"{module}:{called or type(handler).__qualname__}"
 
 

@@ -49,6 +49,12 @@ async def test_a_conversation_is_one_session_with_its_cookies(server: WebApp) ->
 
 
 @pytest.mark.anyio
+async def test_tool_calls_are_read_where_they_usually_are(server: WebApp) -> None:
+    async with (app := HttpApp(url=f"{server.url}/plain")):
+        assert (await app(HELLO, {})).tool_calls == ({"name": "look_up"},)
+
+
+@pytest.mark.anyio
 @pytest.mark.parametrize(
     ("page", "session"), [("named", "$.id.of"), ("plain", "header:X-Conversation"), ("plain", "cookie:turns")]
 )
