@@ -46,7 +46,7 @@ def commands() -> None:
     type=click.Choice(["failed"]),
     is_flag=False,
     flag_value="failed",
-    help="Run only the scenarios that did not pass in the last run.",
+    help="Run only the scenarios that did not pass when each was last run.",
 )
 @click.option(
     "--plan-from",

@@ -339,13 +339,14 @@ def _prompts(texts: Sequence[str]) -> dict[str, Path]:
     return found
 
 
-def _store(where: str) -> str | None:
+def stored_at(where: str) -> str | None:
+    """Return the store that is named so; None where none is meant."""
     return None if where.lower() == NO_STORE else where
 
 
 _READ: Mapping[str, Callable[[Any], Any]] = {
     "prompts": _prompts,
-    "store": _store,
+    "store": stored_at,
     **{
         name: partial(_model_options, about_of(_SETTINGS[name]).flag)
         for name in ("model_options", "judge_options", "user_options", "app_options")

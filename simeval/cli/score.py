@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import click
 
-from simeval.cli.options import overrides
+from simeval.cli.options import overrides, store_of_project, stored_at
 from simeval.cli.output import (
     INTERRUPTED,
     NOT_COMPLETED,
@@ -42,7 +42,6 @@ from simeval.store.opening import open_database
 from simeval.suites.apps.named import app_of
 from simeval.suites.files import load_expectations
 from simeval.suites.objects import load_object
-from simeval.suites.project import read_project
 from simeval.suites.scenario import Expectation
 
 
@@ -81,7 +80,9 @@ def score_file(
             *(_expectation(each, made, _median, "--median") for each in medians),
         ]
         made += [each.scorer for each in expected if isinstance(each.scorer, Scorer) and each.scorer not in made]
-        given = {"store": read_project(Path()).settings.store, **overrides(context)}
+        given = overrides(context)
+        if "store" not in given:
+            given["store"] = stored_at(store_of_project())
         settings = DEFAULTS.overridden(given)
         for path in (json_path, html_path):
             files = (file, then, against, chosen.get("persona"), chosen.get("traits"), settings.store)

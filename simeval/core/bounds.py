@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from math import inf
+from numbers import Real
 from typing import TypeAlias, TypeGuard
 
 from simeval.core.paths import nearest_path
@@ -24,7 +25,10 @@ def _is_pair(found: object) -> TypeGuard[Bounds]:
 
 def require_pair(found: object, where: str) -> None:
     """Raise DefinitionError where something is not the smallest and the largest value, two numbers."""
-    usable = isinstance(found, (tuple, list)) and len(found) == 2 and all(map(is_number, found))
+    pair = found if isinstance(found, (tuple, list)) else ()
+    usable = len(pair) == 2 and all(
+        isinstance(each, Real) and each == each and not isinstance(each, bool) for each in pair
+    )
     require(usable, where, found=found, do="give the lowest and the highest score, as in (0, 1)")
 
 

@@ -60,6 +60,9 @@ def attempt_all(work: Callable[[], T]) -> T | Caught:
         return Caught(failed)
 
 
+_LEFT_ALONE = (Exception, KeyboardInterrupt, GeneratorExit, BaseExceptionGroup)  # a group may hold an interrupt
+
+
 class LeftError(RuntimeError):
     """Code of the user's raised what ends a task or a process, and not an error."""
 
@@ -78,7 +81,7 @@ async def guarded(answer: Awaitable[T], who: str) -> T:
         if task is None or task.cancelling():
             raise
         raise LeftError(who, error) from error
-    except (Exception, KeyboardInterrupt, GeneratorExit):
+    except _LEFT_ALONE:
         raise
     except BaseException as error:  # such as what pytest.fail raises
         raise LeftError(who, error) from error
@@ -88,7 +91,7 @@ def guarded_call(call: Callable[[], T], who: str) -> T:
     """Call code of the user's in a thread. Raises LeftError for what would end a task or a process."""
     try:
         return call()
-    except (Exception, KeyboardInterrupt, GeneratorExit):
+    except _LEFT_ALONE:
         raise
     except BaseException as error:
         raise LeftError(who, error) from error

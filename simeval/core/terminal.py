@@ -107,7 +107,18 @@ def terminal_of(stream: TextIO, color: Color = "auto") -> Terminal:
 
 def printed() -> Terminal:
     """Return what `print` writes to: as wide as the terminal, where it is one, and without colours."""
-    return PLAIN if sys.stdout is None else terminal_of(sys.stdout, "never")
+    try:
+        return terminal_of(sys.stdout, "never")
+    except (AttributeError, ValueError):  # there is none, or one that is closed
+        return PLAIN
+
+
+def printed_room() -> int | None:
+    """Return how many cells a line has that `print` writes; None where no terminal says it."""
+    try:
+        return room_of(sys.stdout)
+    except (AttributeError, ValueError):
+        return None
 
 
 def room_of(stream: TextIO) -> int | None:

@@ -111,7 +111,8 @@ def _slip(error: Exception, lines: Sequence[str]) -> tuple[int, str, str] | None
     closing = _FLOW.get(context.partition("while parsing a flow ")[2])
     if closing and context_mark and ("stream end" in problem or context_mark.line < mark.line):
         opening = lines[context_mark.line][context_mark.column : context_mark.column + 1]
-        return context_mark.line, f"a {opening} that begins here is not closed", f"close it with {closing}"
+        comma = "" if "stream end" in problem else ", or lacks a comma"
+        return context_mark.line, f"a {opening} that begins here is not closed{comma}", f"close it with {closing}"
     here, before = lines[min(mark.line, len(lines) - 1)], max(mark.line - 1, 0)
     if "expected <block end>" in problem and _QUOTED.match(here):
         return mark.line, "a text goes on behind its quote", "put the whole text in quotes, and double one inside it"
@@ -276,10 +277,10 @@ def _require_point(node: yaml.Node) -> None:
     """Raise ConstructorError where 0,9 stands in braces: YAML reads a field called 9 behind the comma."""
     pairs = node.value if isinstance(node, yaml.MappingNode) and node.flow_style else []
     for key, value in pairs:
-        if isinstance(key, yaml.ScalarNode) and key.style is None and re.match(r"\w+:\S", key.value):
+        is_empty = isinstance(value, yaml.ScalarNode) and not value.value and value.style is None
+        if is_empty and isinstance(key, yaml.ScalarNode) and key.style is None and re.match(r"\w+:\S", key.value):
             problem = f"there is no space behind the colon of {key.value}"
             raise yaml.constructor.ConstructorError(problem=problem, problem_mark=key.start_mark)
-        is_empty = isinstance(value, yaml.ScalarNode) and not value.value and value.style is None
         if is_empty and isinstance(key, yaml.ScalarNode) and key.value.isdigit():
             problem = f"a comma ends a value, so {key.value} is a field of its own"
             raise yaml.constructor.ConstructorError(problem=problem, problem_mark=key.start_mark)

@@ -1,6 +1,5 @@
 """What an experiment found: every metric over its dataset, and what was concluded, printed as tables."""
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,17 +11,17 @@ from simeval.core.direction import Direction
 from simeval.core.setting_choices import Gate
 from simeval.core.settings import DEFAULTS
 from simeval.core.tables import indent, line_of, render_table
-from simeval.core.terminal import room_of
+from simeval.core.terminal import printed_room
 from simeval.core.trial import Estimate, Judgement, Outcome, Verdict
 from simeval.evaluators.verdicts import show_share
 from simeval.results.guarantee import guarantee
 from simeval.results.outcomes import combine, meets_gate
 from simeval.results.rows import NO_ROWS, Rows
+from simeval.results.self_shown import Shown
 from simeval.results.suite import (
     DatasetRecord,
     ExpectationResult,
     RunRecord,
-    Shown,
 )
 from simeval.results.text import (
     MARKS,
@@ -139,7 +138,7 @@ class ExperimentResult(Shown):
         write_report(path, ExperimentSource(self))
 
     def __str__(self) -> str:
-        return self.text(None if sys.stdout is None else room_of(sys.stdout))
+        return self.text(printed_room())
 
     def text(self, room: int | None = None, *, brief: bool = False, told: Sequence[str] = ()) -> str:
         """Write what was found as tables, or as lists where lines have less `room`; `brief` how it went alone.

@@ -3,14 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from html import escape
 from itertools import islice
 from pathlib import Path
 from typing import Any, overload
 
 from simeval.core.controls import complaints
 from simeval.core.conversation import Conversation
-from simeval.core.markdown import LONGEST_REPORT, fenced
 from simeval.core.preparation import Preparation
 from simeval.core.quarantine import Quarantine
 from simeval.core.setting_choices import Gate
@@ -32,6 +30,7 @@ from simeval.results.reliability import Reliability, reliability_of
 from simeval.results.repeatability import Repeatability, repeatability_of
 from simeval.results.rows import Row, Rows, chained, row_of
 from simeval.results.screen.report import run_text
+from simeval.results.self_shown import Shown
 from simeval.results.shown import guaranteed, page_of
 from simeval.results.text import badness, counted_of, show_trial, show_untold, speaks_against
 from simeval.results.turns import TurnShare, turns_of
@@ -164,28 +163,6 @@ class ExpectationResult:
         return reliability_of(self.results)
 
 
-class Shown:
-    """What a result shows of itself: its report, in a notebook too, and in a line where it stands in a traceback."""
-
-    __slots__ = ()
-
-    def __bool__(self) -> bool:
-        """Raise TypeError: who asserts a result means whether it passed, and one that failed is there, too."""
-        raise TypeError("a result is neither true nor false; use result.passed, or result.assert_passed()")
-
-    def assert_passed(self) -> None:
-        """Raise AssertionError with the report as its text, unless every verdict is a pass."""
-        if not getattr(self, "passed", False):
-            raise AssertionError(str(self))
-
-    def to_markdown(self) -> str:
-        """Return the report as Markdown for a pull request or a CI job's summary, of at most 60 kB."""
-        return fenced(str(self), LONGEST_REPORT)
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class EvaluationResult(Shown):
     """What one scenario came to. Trials and conversations stand in the order dealt.
@@ -306,6 +283,9 @@ class EvaluationResult(Shown):
         """Return the report as Markdown for a pull request or a CI job's summary, of at most 60 kB."""
         return run_markdown(page_of([self], self.run))
 
+    def text(self) -> str:
+        return run_text(page_of([self], self.run))
+
     def __str__(self) -> str:
         return run_text(page_of([self], self.run), printed())
 
@@ -387,6 +367,9 @@ class SuiteResult(Shown, Sequence[EvaluationResult]):
     def to_markdown(self) -> str:
         """Return the report as Markdown for a pull request or a CI job's summary, of at most 60 kB."""
         return run_markdown(page_of(self.results, self.run))
+
+    def text(self) -> str:
+        return run_text(page_of(self.results, self.run))
 
     def __str__(self) -> str:
         return run_text(page_of(self.results, self.run), printed())

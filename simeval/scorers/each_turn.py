@@ -90,10 +90,10 @@ class EachTurn(ColumnScorer):
 
 
 def _bare(measured: object) -> object:
-    """Return what a scorer measured, of a Score the numbers among its details; its value where there are none."""
-    if not isinstance(measured, Score):
-        return measured
-    return measured.kept_details if metrics_of(measured.kept_details or {}) else measured.value
+    """Return what a scorer measured; of a Score without numbers among its details its value."""
+    if isinstance(measured, Score) and not metrics_of(measured.kept_details or {}):
+        return measured.value
+    return measured
 
 
 def _summed_up(measured: list[object]) -> dict[str, float]:

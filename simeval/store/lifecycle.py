@@ -102,7 +102,7 @@ def _told(result: RunResult) -> Json:
         encoded = encode_head(result, version=__version__)  # its scenarios have rows of their own
     else:
         encoded = encode_experiment(result, version=__version__)
-    return {"result": to_json(encoded), "report": str(result)}
+    return {"result": to_json(encoded), "report": result.text()}
 
 
 def _suite_rows(connection: Connection, suite: SuiteResult) -> Batch:

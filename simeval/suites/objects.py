@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from simeval.core.capture import LeftError, guarded_call, place_of
+from simeval.core.frames import OWN, rank_of
 from simeval.core.validation import closest
 from simeval.errors import DefinitionError
-
-_NAMED: dict[str, None] = {}  # the modules that were named by now, in their order
 
 
 def import_from(folder: Path) -> None:
@@ -35,7 +34,6 @@ def load_object(reference: str, *, what: str) -> Any:
         place, do = ("", do) if _is_missing(error, module_name) else (_place(error), _way_out(error, module_name))
         found = f"importing it failed ({type(error).__name__}: {error}{place})"
         raise DefinitionError(f"{what} {reference!r}", found=found, do=do) from error
-    _NAMED[module_name] = None
     named = module
     for name in attribute.split("."):
         if not hasattr(named, name):
@@ -50,16 +48,22 @@ def load_object(reference: str, *, what: str) -> Any:
 
 
 def name_there(thing: object, *modules: str) -> str:
-    """Return MODULE:NAME of what is kept under a name of one of these modules, or of one that was named; else nothing.
+    """Return MODULE:NAME of what one of these modules, or any of the user's own, keeps under a name; else nothing.
 
-    Functions in which another is made, and classes, may have many such things: their own names tell none apart.
+    Whoever imports it, and how, it has one name: what was started is looked at only where the thing is of it.
     """
-    for module in dict.fromkeys([*modules, "__main__", *_NAMED]):
+    others = sorted(name for name, each in list(sys.modules.items()) if name != "__main__" and _is_own(each))
+    for module in dict.fromkeys([*modules, *others]):
         found = vars(sys.modules[module]) if module in sys.modules else {}
         for name, each in list(found.items()):
             if each is thing and not name.startswith("_"):
                 return f"{module}:{name}"
     return ""
+
+
+def _is_own(module: object) -> bool:
+    file = getattr(module, "__file__", None)
+    return isinstance(file, str) and rank_of(file) == OWN
 
 
 def _in_its_place(module: Any) -> str:

@@ -20,7 +20,7 @@ from simeval.suites.definitions import PROJECT
 
 FILE = "pyproject.toml"
 TOOL = "simeval"
-NEARLY = 0.85  # how much another table's name is like ours that must be meant
+NEARLY = 0.9  # how much another table's name is like ours that must be meant
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,8 @@ def read_project(folder: Path, *, base: Settings = DEFAULTS) -> Project:
             found = f"there is a table [tool.{name}], and none for simeval"
             raise DefinitionError(str(path), found=found, do=f"did you mean [tool.{TOOL}]?")
     table = tables.get(TOOL, {})
-    if isinstance(table, dict) and str(table.get("store")).lower() == NO_STORE:
+    store = table.get("store") if isinstance(table, dict) else None
+    if isinstance(store, str) and store.lower() == NO_STORE:
         table = {**table, "store": None}
     found_there = _checked(table, text)
     cast = Cast.of(

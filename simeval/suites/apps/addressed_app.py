@@ -37,11 +37,13 @@ def require_address(url: object, form: str, *, schemes: str = "https?") -> None:
     """Raise DefinitionError where this is no address; `form` says how to write one."""
     is_address = isinstance(url, str) and re.match(rf"({schemes})://[^/\s]", url)
     require(bool(is_address), "app: url", found=url, do=f"write {form}")
+    if "{" in str(url):  # which is filled in later
+        return
     try:
         urlsplit(str(url)).port  # noqa: B018
     except ValueError as error:
-        do = "use a port from 1 to 65535"
-        raise DefinitionError("app: url", found=f"found {url!r}: its port is no port", do=do) from error
+        do = "use a port from 1 to 65535" if "ort" in str(error) else "correct it"
+        raise DefinitionError("app: url", found=f"found {url!r} ({error})", do=do) from error
 
 
 def key_headers(url: str, *, for_app: str = "") -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Self
 
@@ -63,8 +63,9 @@ class DescribedApp(AddressedApp):
             "session": by_path,
         }
         steps = {name: steps_of(path, f"app: {name}") if path else () for name, path in paths.items()}
-        read = Reading(**steps)
-        object.__setattr__(self, "_read", read if read.tool_calls else replace(read, tool_calls=_USUAL_CALLS))
+        calls = steps.pop("tool_calls")
+        read = Reading(tool_calls=calls or _USUAL_CALLS, all_calls=bool(calls), **steps)
+        object.__setattr__(self, "_read", read)
 
     async def __aenter__(self) -> Self:
         """Keep connections open, until as many have left as entered. Raises DefinitionError for a variable not set."""

@@ -24,6 +24,7 @@ from simeval.suites.apps.socket_app import SocketApp
 from simeval.suites.objects import load_object, name_there
 
 _PROVIDERS = {"claude": "anthropic", "gemini": "gemini", "mistral": "mistral", "deepseek": "deepseek", "grok": "xai"}
+_FAMILY = re.compile(r"(gpt|claude|gemini|gemma|mistral|llama|command|deepseek|qwen|grok|phi)", re.IGNORECASE)
 _MODEL = re.compile(r"^(gpt|chatgpt|claude|gemini|mistral|llama|command|deepseek|qwen|grok|o\d)[\w.]*-", re.IGNORECASE)
 
 
@@ -90,7 +91,7 @@ def _refuse_look_alikes(named: str) -> None:
         name = module.strip("/").replace("/", ".") if re.fullmatch(r"\w+(/\w+)*", module) else "folder.app"
         do = f"name it as a module with its handler, such as {name}:{handler or 'handle'}"
         raise DefinitionError(f"app {named!r}", found=found, do=do)
-    if re.match(r"(https?|wss?):/?[^/\s]", named):
+    if re.match(r"(https?|wss?):/?[^/\s]", named) and not rest.isidentifier():
         do = f"write {re.sub(':/?', '://', named, count=1)}"
         raise DefinitionError(
             f"app {named!r}",
@@ -122,7 +123,9 @@ def _looks_like_an_object(module: str, name: str) -> bool:
     """Return whether MODULE:NAME are Python's words, of which the module is there or has no word like a model's."""
     if not re.fullmatch(r"\w+(\.\w+)*", module) or not name.partition(".")[0].isidentifier():
         return False
-    return _is_module(module) or (module.isidentifier() and not any(map(str.isdigit, f"{module}{name}")))
+    if _is_module(module):
+        return True
+    return not _FAMILY.match(module) and (module.isidentifier() and not any(map(str.isdigit, f"{module}{name}")))
 
 
 def _is_module(name: str) -> bool:

@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import Any
 
 from simeval.core.conversation import FIRST_TEXT, AppResponse
+from simeval.core.tool_calls import called_tool
 from simeval.suites.apps.remote_app import AppFailure, Session, quoted
 from simeval.suites.apps.templates import MISSING, found_at
 
@@ -20,6 +21,7 @@ class Reading:
 
     reply: Sequence[str | int] = ()
     tool_calls: Sequence[str | int] = ()
+    all_calls: bool = True  # what stands there are tool calls, whatever they look like
     context: Sequence[str | int] = ()
     session: Sequence[str | int] = ()
 
@@ -71,7 +73,10 @@ class Reply:
             raise AppFailure(f"its stream ends with an error: {quoted(json.dumps(value['error'], ensure_ascii=False))}")
         calls = found_at(value, self.reading.tool_calls) if self.reading.tool_calls else MISSING
         if isinstance(calls, list):
-            self.tool_calls.extend(call for call in calls if isinstance(call, Mapping))
+            found = [call for call in calls if isinstance(call, Mapping)]
+            if not self.reading.all_calls:  # nobody said that they are calls, or that none comes twice
+                found = [call for call in found if called_tool(call).name and call not in self.tool_calls]
+            self.tool_calls.extend(found)
         context = found_at(value, self.reading.context) if self.reading.context else MISSING
         if context is not MISSING:
             self.context = context

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from dataclasses import replace
 from typing import Any, cast
 
@@ -369,3 +370,13 @@ def test_what_is_printed_fits_the_terminal(monkeypatch: pytest.MonkeyPatch) -> N
 
     for shown in (found, SuiteResult((found,), RUN), found.conversations[0]):
         assert max(map(len, str(shown).splitlines())) <= 40
+
+
+@pytest.mark.parametrize("stream", [None, object()])
+def test_a_result_is_written_also_where_nothing_can_be_printed(monkeypatch: pytest.MonkeyPatch, stream: object) -> None:
+    found = SuiteResult((rated(*[8.0] * 30),), RUN)
+    usual = found.text()
+    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.setattr(sys, "stdout", stream)
+
+    assert (str(found), found.text()) == (usual, usual)

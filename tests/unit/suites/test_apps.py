@@ -305,3 +305,13 @@ async def test_a_program_gets_the_trace_of_its_conversation(monkeypatch: pytest.
     traces, spans = zip(*(each.response.split("-")[1:3] for each in (first, second)), strict=True)
     assert set(traces) == {first.state["session"]["given"]}
     assert len(set(spans)) == 2
+
+
+@pytest.mark.parametrize("url", ["http://localhost:${PORT}/chat", "http://[::1]:8000/chat", "https://example.com/chat"])
+def test_an_address_may_have_a_variable_as_its_port(url: str) -> None:
+    assert HttpApp(url=url).url == url
+
+
+def test_what_is_no_address_is_told_as_what_it_is() -> None:
+    with pytest.raises(DefinitionError, match=r"found 'http://\[::1' \(Invalid IPv6 URL\); correct it"):
+        HttpApp(url="http://[::1")

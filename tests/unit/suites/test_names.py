@@ -1,5 +1,6 @@
 """What an app is called: by the name that tells it from others, which is what was written."""
 
+import sys
 from functools import partial
 from typing import Any
 
@@ -54,3 +55,9 @@ nameless = lambda message: message  # noqa: E731
 )
 def test_an_app_has_the_name_under_which_its_module_keeps_it(app: Any, name: str) -> None:
     assert name_of(app) == f"{HERE}:{name}"
+
+
+def test_the_name_does_not_depend_on_who_imports_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["__main__"], "theirs", old, raising=False)
+
+    assert name_of(old) == f"{HERE}:old"

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from simeval.core.settings import DEFAULTS
 from simeval.errors import DefinitionError
 from simeval.suites.project import read_project
 
@@ -77,6 +78,13 @@ def test_a_project_can_do_without_a_store(tmp_path: Path, none: str) -> None:
     (tmp_path / "pyproject.toml").write_text(f'[tool.simeval]\nstore = "{none}"\n')
 
     assert read_project(tmp_path).settings.store is None
+
+
+@pytest.mark.parametrize("text", ["[project]\nname = 'x'\n", "[tool.simeval]\nseed = 1\n"])
+def test_a_project_that_says_nothing_of_the_store_keeps_runs(tmp_path: Path, text: str) -> None:
+    (tmp_path / "pyproject.toml").write_text(text)
+
+    assert read_project(tmp_path).settings.store == DEFAULTS.store
 
 
 def test_the_table_of_another_tool_is_no_mistake(tmp_path: Path) -> None:

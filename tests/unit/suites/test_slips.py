@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from simeval.core.yaml_files import read_yaml
 from tests.support.suite_files import mistake
 
 
@@ -36,7 +37,7 @@ def file(tmp_path: Path) -> Path:
         ("a: {b: 1, c:2}\n", 1, "there is no space behind the colon of c:2"),
         ("a: 1\nb:{c: 2, d: 3}\n", 2, "there is no space behind the colon"),
         ("a: 1\nb: {c: 2}}\nd: 3\n", 2, "there is a } too many"),
-        ("a: 1\nb: [c, d\ne: 3\n", 2, "a [ that begins here is not closed"),
+        ("a: 1\nb: [c, d\ne: 3\n", 2, "a [ that begins here is not closed, or lacks a comma"),
         ("a: 1\nb: {c: 1\n", 2, "a { that begins here is not closed"),
         ("given: The user\n  wants a refund\n  and: more\n", 3, "put a text that has a colon in quotes"),
     ],
@@ -45,3 +46,12 @@ def test_a_slip_is_told_where_it_was_made(file: Path, text: str, line: int, said
     error = mistake(file, text)
 
     assert (error.line, said in str(error)) == (line, True)
+
+
+@pytest.mark.parametrize("key", ["db:find", "llama3:8b", "12:30", "http://a/c"])
+def test_a_name_with_a_colon_is_a_name(file: Path, key: str) -> None:
+    file.write_text(f"a: {{{key}: 0.5}}\n")
+
+    _, found = read_yaml(file)
+
+    assert list(found["a"].values()) == [0.5]

@@ -1,0 +1,31 @@
+"""What every result of a run can do: show itself, in a notebook too, and be asserted."""
+
+from html import escape
+
+from simeval.core.markdown import LONGEST_REPORT, fenced
+
+
+class Shown:
+    """What a result shows of itself: its report, in a notebook too, and in a line where it stands in a traceback."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        """Raise TypeError: who asserts a result means whether it passed, and one that failed is there, too."""
+        raise TypeError("a result is neither true nor false; use result.passed, or result.assert_passed()")
+
+    def text(self) -> str:
+        """Return the report, as wide as a page; what `print` writes fits the terminal."""
+        raise NotImplementedError
+
+    def assert_passed(self) -> None:
+        """Raise AssertionError with the report as its text, unless every verdict is a pass."""
+        if not getattr(self, "passed", False):
+            raise AssertionError(self.text())
+
+    def to_markdown(self) -> str:
+        """Return the report as Markdown for a pull request or a CI job's summary, of at most 60 kB."""
+        return fenced(self.text(), LONGEST_REPORT)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.text())}</pre>"
