@@ -40,7 +40,7 @@ from simeval.core.trial import Outcome
 from simeval.core.version import __version__
 from simeval.engine.actors.app import Handler
 from simeval.engine.engine import Engine
-from simeval.errors import DefinitionError, SimevalError
+from simeval.errors import DefinitionError, RunStopped, SimevalError
 from simeval.models.registry import redactor_of
 from simeval.results.encoding import encode_suite
 from simeval.results.junit import junit_xml
@@ -216,7 +216,8 @@ def run_suite(
         if error.partial is None:
             return say(clean(str(error)), NOT_COMPLETED)
         _, head = reports.write(error.partial, settings)
-        return say(clean(_ended(str(error), head)) + _how_to_go_on(settings, error.partial), NOT_COMPLETED)
+        why = _ended(str(error), head) if isinstance(error, RunStopped) else str(error)  # a full disk is told here, too
+        return say(clean(why) + _how_to_go_on(settings, error.partial), NOT_COMPLETED)
     except KeyboardInterrupt:
         return say(f"{INTERRUPT}{_how_to_go_on(settings)}", INTERRUPTED)
     except Exception as error:  # a traceback would end with status 1, which is a verdict
