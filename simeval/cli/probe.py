@@ -10,7 +10,7 @@ from time import perf_counter
 import anyio
 
 from simeval.cli.output import NOT_COMPLETED, status_of
-from simeval.core.capture import Caught, capture, place_of
+from simeval.core.capture import Caught, capture, place_of, said_of
 from simeval.core.serialization import plain
 from simeval.core.tables import printable
 from simeval.core.terminal import Color, Terminal, terminal_of
@@ -42,7 +42,7 @@ async def _sent(app: RemoteApp, message: str) -> tuple[Exchange, float]:
         made = await capture(partial(app.exchange, [{"role": "user", "content": message}], {}))
         seconds = perf_counter() - clock
         if isinstance(made, Caught):  # an agent may raise anything
-            said = f"{type(made.error).__name__}: {made.error}{place_of(made.error)}"
+            said = said_of(made.error) + place_of(made.error)
             return Exchange("an error", "", failure=said), seconds
         exchange = made
         if exchange.response is not None:

@@ -55,7 +55,7 @@ def attempt_all(work: Callable[[], T]) -> T | Caught:
     try:
         return attempt(work)
     except BaseException as error:  # such as a panic of Rust; SystemExit would end no process from a thread
-        failed = RuntimeError(f"{type(error).__name__}: {error}")
+        failed = RuntimeError(said_of(error))
         failed.__cause__ = error
         return Caught(failed)
 

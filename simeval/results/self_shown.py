@@ -1,11 +1,12 @@
 """What every result of a run can do: show itself, in a notebook too, and be asserted."""
 
+from abc import ABC, abstractmethod
 from html import escape
 
 from simeval.core.markdown import LONGEST_REPORT, fenced
 
 
-class Shown:
+class Shown(ABC):
     """What a result shows of itself: its report, in a notebook too, and in a line where it stands in a traceback."""
 
     __slots__ = ()
@@ -14,9 +15,9 @@ class Shown:
         """Raise TypeError: who asserts a result means whether it passed, and one that failed is there, too."""
         raise TypeError("a result is neither true nor false; use result.passed, or result.assert_passed()")
 
+    @abstractmethod
     def text(self) -> str:
         """Return the report, as wide as a page; what `print` writes fits the terminal."""
-        raise NotImplementedError
 
     def assert_passed(self) -> None:
         """Raise AssertionError with the report as its text, unless every verdict is a pass."""

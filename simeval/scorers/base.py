@@ -308,10 +308,7 @@ def scorer(
     return FunctionScorer(function, called, column_map, direction, bounds)
 
 
-_OF_EXPECTATIONS = "Expectation.scorer"
-
-
-def as_scorer(candidate: object, where: str = _OF_EXPECTATIONS) -> Scorer:
+def as_scorer(candidate: object, where: str = "Expectation.scorer") -> Scorer:
     """Take a Scorer as it is, and make one of a plain function; `where` names it in a DefinitionError."""
     if isinstance(candidate, Scorer):
         return candidate

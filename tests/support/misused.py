@@ -86,7 +86,7 @@ MISUSED: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "the app's port is none": (
         ("run", "suite.yaml", "--app", "http://127.0.0.1:99999/chat", "--store", "none"),
-        "app: url: found 'http://127.0.0.1:99999/chat' (Port out of range 0-65535); use a port from 1 to 65535.",
+        "app: url: found 'http://127.0.0.1:99999/chat' (Port out of range 0-65535); correct it.",
     ),
     "runs are wanted where none are kept": (
         ("runs", "--store", "none"),

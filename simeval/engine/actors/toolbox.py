@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial, wraps
 from typing import Any
 
-from simeval.core.capture import Caught, attempt, capture
+from simeval.core.capture import Caught, attempt, capture, said_of
 from simeval.core.serialization import opened
 from simeval.errors import WorldError
 
@@ -80,7 +80,7 @@ async def _awaited(entry: dict[str, Any], answer: Awaitable[Any]) -> Any:
 def _ended(entry: dict[str, Any], came: Any) -> Any:
     """Note what came of a call, and return it. Raises what the tool raised."""
     if isinstance(came, Caught):
-        entry["error"] = f"{type(came.error).__name__}: {came.error}"
+        entry["error"] = said_of(came.error)
         raise came.error
     del entry["error"]
     entry["result"] = opened(came)

@@ -42,8 +42,7 @@ def require_address(url: object, form: str, *, schemes: str = "https?") -> None:
     try:
         urlsplit(str(url)).port  # noqa: B018
     except ValueError as error:
-        do = "use a port from 1 to 65535" if "ort" in str(error) else "correct it"
-        raise DefinitionError("app: url", found=f"found {url!r} ({error})", do=do) from error
+        raise DefinitionError("app: url", found=f"found {url!r} ({error})", do="correct it") from error
 
 
 def key_headers(url: str, *, for_app: str = "") -> dict[str, str]:

@@ -92,14 +92,9 @@ def _refuse_look_alikes(named: str) -> None:
         do = f"name it as a module with its handler, such as {name}:{handler or 'handle'}"
         raise DefinitionError(f"app {named!r}", found=found, do=do)
     if re.match(r"(https?|wss?):/?[^/\s]", named) and not rest.isidentifier():
+        found = f"{'a slash is' if rest.startswith('/') else 'two slashes are'} missing behind the colon"
         do = f"write {re.sub(':/?', '://', named, count=1)}"
-        raise DefinitionError(
-            f"app {named!r}",
-            found="two slashes are missing behind the colon"
-            if "/" not in named.partition(":")[2][:1]
-            else "a slash is missing behind the colon",
-            do=do,
-        )
+        raise DefinitionError(f"app {named!r}", found=found, do=do)
     if "://" in rest and (meant := closest(protocol, list(_PROTOCOLS))):
         raise DefinitionError(f"app {named!r}", found=f"there is no protocol {protocol!r}", do=meant)
     if address := re.fullmatch(r"\w+://(.*)|([\w.-]+:\d+(?:/.*)?)", named):
