@@ -18,6 +18,7 @@ ELSEWHERE: Mapping[str, str] = {  # what other tools call options, by what they 
     **dict.fromkeys(("budget", "max-usd", "cost"), "--max-cost"),
     "user": "--user-model",
 }
+OF_SCENARIOS = ("max-turns", "turns")  # what other tools have options for, and a scenario says here
 _HELP: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())  # click 8.1 writes the help itself
 
 
@@ -88,6 +89,8 @@ def _behind_a_command(flag: str, arguments: Sequence[str], context: click.Contex
 def _meant(word: str, flags: Sequence[str]) -> str:
     """Ask whether an option that begins so was meant, or the one that other tools call so; else nothing."""
     begun = [each for each in flags if len(word) > 1 and each.startswith(f"--{word}")]
+    if word in OF_SCENARIOS:
+        return "a scenario says it: write max_turns, such as max_turns: 8, in the suite file."
     found = [each for each in flags if each == ELSEWHERE.get(word)] or begun[:3]
     return f"did you mean {' or '.join(map(repr, found))}?" if found else ""
 

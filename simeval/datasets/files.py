@@ -21,7 +21,7 @@ Form = Literal["simeval", "openai", "sharegpt"]
 Columns = str | Sequence[str] | None
 Numbered = tuple[int, object]  # a row, and the line it begins at, or its number
 
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
+DELIMITERS = {".csv": None, ".tsv": "\t"}  # None is told by the first line
 PARQUET = ".parquet"
 TABLES = (".csv", ".tsv", ".parquet")  # what can be no log
 

@@ -20,7 +20,7 @@ from simeval.suites.definitions import PROJECT
 
 FILE = "pyproject.toml"
 TOOL = "simeval"
-NEARLY = 0.9  # how much another table's name is like ours that must be meant
+NEARLY = 0.85  # how much another table's name, of about our length, is like ours that must be meant
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def read_project(folder: Path, *, base: Settings = DEFAULTS) -> Project:
     if TOOL in whole and TOOL not in tables:
         raise DefinitionError(str(path), found=f"there is a table [{TOOL}]", do=f"call it [tool.{TOOL}]")
     for name in tables if TOOL not in tables else ():
-        if SequenceMatcher(None, name, TOOL).ratio() >= NEARLY:
+        if abs(len(name) - len(TOOL)) < 2 and SequenceMatcher(None, name, TOOL).ratio() >= NEARLY:
             found = f"there is a table [tool.{name}], and none for simeval"
             raise DefinitionError(str(path), found=found, do=f"did you mean [tool.{TOOL}]?")
     table = tables.get(TOOL, {})

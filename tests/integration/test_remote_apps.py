@@ -60,7 +60,7 @@ async def test_a_run_holds_one_session_a_trial_with_its_tool_calls(server: WebAp
         ("error", "HTTP 500"),
         ("page", "a page of HTML"),
         ("broken", "its answer broke off"),
-        ("hanging", "no answer within 0.2 seconds"),
+        ("hanging", "no answer within 0.2 seconds (app_timeout_seconds)"),
     ],
 )
 async def test_an_app_that_fails_is_a_failed_turn_with_its_cause(

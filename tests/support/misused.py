@@ -129,6 +129,11 @@ MISUSED: dict[str, tuple[tuple[str, ...], str]] = {
         (*RUN, "--tag", "smoke"),
         "run: there is no option '--tag'; did you mean '--only'?",
     ),
+    "an option says what a scenario says": (
+        (*RUN, "--max-turns", "4"),
+        "run: there is no option '--max-turns'; a scenario says it: write max_turns, such as max_turns: 8, in the "
+        "suite file.",
+    ),
     "quiet and verbose are wanted": (
         (*RUN, "-q", "-v"),
         "--verbose: there is --quiet, too; leave one of them out.",

@@ -216,7 +216,7 @@ class App:
             with in_thread, watched, waited_for, limit:
                 made = await capture(partial(self._timed, arguments, tools))
             if limit.cancelled_caught:
-                raise AppError(turn, f"no answer within {in_words(self.timeout_seconds)}")
+                raise AppError(turn, f"no answer within {in_words(self.timeout_seconds)} (app_timeout_seconds)")
         if isinstance(made, Caught):
             if self.is_model and isinstance(made.error, ModelError):
                 raise made.error

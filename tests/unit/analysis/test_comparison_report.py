@@ -55,6 +55,17 @@ def test_means_that_did_not_change_are_no_proof() -> None:
     assert "nothing here has a margin: use --gate not_proven_worse" in " ".join(str(found).split())
 
 
+def test_a_notebook_shows_it_and_a_test_asserts_it() -> None:
+    found = suites([SAME], [LOST])
+
+    assert found._repr_html_().startswith("<pre>WORSE")
+    with pytest.raises(AssertionError, match="WORSE"):
+        found.assert_passed()
+    with pytest.raises(TypeError, match=r"use result\.passed"):
+        assert found
+    suites([GOOD, SAME], [GOOD, SAME]).assert_passed()
+
+
 @pytest.mark.parametrize("direction", ["none", None])
 def test_what_has_no_direction_is_no_proof_and_stands_in_no_way(direction: str | None) -> None:
     described = experiment({"length": [1.0] * 60}, kind="mean", direction=direction)

@@ -72,7 +72,9 @@ def test_json_lines_are_read(tmp_path: Path, name: str) -> None:
     assert found.version == dataset_of(ROWS).version
 
 
-@pytest.mark.parametrize(("name", "delimiter"), [("orders.csv", ","), ("orders.tsv", "\t"), ("orders.csv.gz", ",")])
+@pytest.mark.parametrize(
+    ("name", "delimiter"), [("orders.csv", ","), ("orders.csv", ";"), ("orders.tsv", "\t"), ("orders.csv.gz", ",")]
+)
 def test_the_values_of_csv_are_texts(tmp_path: Path, name: str, delimiter: str) -> None:
     rows = [{**row, "n": "007", "split": "test"} for row in ROWS]
     plain = tmp_path / "plain"

@@ -23,6 +23,10 @@ from simeval.suites.project import read_project
             "pyproject.toml: there is a table [tool.simevl], and none for simeval; did you mean [tool.simeval]?",
         ),
         (
+            "[tool.simevel]\nseed = 1\n",
+            "pyproject.toml: there is a table [tool.simevel], and none for simeval; did you mean [tool.simeval]?",
+        ),
+        (
             "[tool]\nsimeval = {budget = 3}\n",
             "pyproject.toml, line 2, field tool.simeval.budget: there is no field 'budget' here; did you mean "
             "'max_cost_usd'?",
