@@ -88,6 +88,8 @@ class Wire:
                 yield answer
         except aiohttp.ClientPayloadError as error:
             raise AppFailure(broken_off(reply)) from error
+        except aiohttp.ServerDisconnectedError as error:
+            raise Unreachable(f"{where or request.url} closed the connection without an answer") from error
         except (aiohttp.ClientError, OSError) as error:
             raise Unreachable(f"{where or request.url} cannot be reached ({cause_of(error)})") from error
 

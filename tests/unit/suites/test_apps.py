@@ -1,5 +1,6 @@
 """Apps behind a URL, and programs: what they are sent, and what is understood of what they answer."""
 
+import asyncio
 import pickle
 import sys
 from collections.abc import AsyncIterator
@@ -115,6 +116,18 @@ async def test_where_a_text_may_be_is_told(server: WebApp) -> None:
 
     with pytest.raises(AppFailure, match=r"say where with `reply:` \(perhaps choices\.0\.message\.content\)$"):
         await said(app)
+
+
+@pytest.mark.anyio
+async def test_an_app_that_hangs_up_is_told_so() -> None:
+    async def hangs_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(hangs_up, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/chat"
+        with pytest.raises(AppFailure, match=rf"^{url} closed the connection without an answer$"):
+            await said(HttpApp(url=url))
 
 
 @pytest.mark.anyio
