@@ -289,7 +289,7 @@ class RunContext:
             seconds,
             is_model=not name,
             silence=Silence(name, seconds) if name else None,
-            blocking=Blocking(name) if name else None,
+            blocking=Blocking(name) if name and handler.may_block else None,
             waits=self.models.waits,
         )
 

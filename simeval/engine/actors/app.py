@@ -68,6 +68,11 @@ class Handler:
         return f"{_WHO} ({place})" if place else _WHO
 
     @property
+    def may_block(self) -> bool:
+        """Whether it is code of the user's own, which may hold up the event loop."""
+        return not isinstance(self.function, RemoteApp)
+
+    @property
     def hides(self) -> bool:
         """Whether what it remembers of a conversation, if anything, cannot be seen."""
         return not (self.takes_history or self.takes_state)

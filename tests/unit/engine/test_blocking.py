@@ -12,6 +12,8 @@ from simeval.core.conversation import Beginning, Message
 from simeval.engine.actors import blocking
 from simeval.engine.actors.app import App, Handler, Memory
 from simeval.engine.actors.blocking import Blocking, Stepped
+from simeval.suites.apps.command_app import CommandApp
+from tests.support.suites import Engine, good_app, scenario
 
 pytestmark = pytest.mark.anyio
 
@@ -118,3 +120,17 @@ async def test_an_error_that_is_thrown_into_it_can_be_handled() -> None:
     found = await Stepped(work(), Blocking("bot"))
 
     assert found == "gone on"
+
+
+@pytest.mark.parametrize(("app", "is_told"), [(good_app, True), (CommandApp("echo hello"), False)])
+async def test_only_code_of_the_users_own_can_be_written_otherwise(
+    app: Any, is_told: bool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocking, "LONG_SECONDS", 0.0)
+    monkeypatch.setattr(blocking, "MOST_SECONDS", 0.0)
+    monkeypatch.setattr(blocking, "MOST_SHARE", 0.0)
+
+    with caplog.at_level(logging.WARNING, logger="simeval"):
+        await Engine(judge_model="offline/judge").evaluate(scenario(sample_size=3), app)
+
+    assert any("has blocked the event loop" in each for each in told(caplog)) == is_told
