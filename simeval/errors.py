@@ -50,6 +50,7 @@ ModelErrorKind = Literal[
     "bad_request",
     "unknown_model",
     "download",
+    "code",
 ]
 WITHOUT_DOWNLOAD = (
     "allow the download or give a folder with the model; without one there is minilm to embed and embedded for "
@@ -168,6 +169,7 @@ class ModelUnusable(ModelError):
             "server": "try again later",
             "timeout": "try again later",
             "rate_limit": "try again later",
+            "code": "return a Completion of simeval.models",
         }.get(self.kind, "check the model's name and options")
         return f"{self.model} cannot be used ({self.kind}): {self.problem[:LONGEST_PROBLEM]}; {advice}"
 

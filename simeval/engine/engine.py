@@ -21,6 +21,7 @@ from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.unawaited import advised
 from simeval.core.validation import require
 from simeval.datasets.dataset import Dataset
+from simeval.engine.actors.listener import Listener
 from simeval.engine.executors.protocol import LEASE_SECONDS
 from simeval.engine.flow.stop import StopSignal
 from simeval.engine.pipeline import END_SECONDS
@@ -267,8 +268,12 @@ class Engine:
             signal.end(reason)
 
     def listen(self, on_message: Callable[[Message], None] | None) -> None:
-        """Call `on_message` with every message of simulated conversations, as it is said; None ends that."""
-        self._engine_resources = replace(self._engine_resources, on_message=on_message)
+        """Call `on_message` with every message of simulated conversations, as it is said; None ends that.
+
+        It is a plain function; where it fails, that is a warning, and the evaluation goes on. Raises DefinitionError.
+        """
+        listener = None if on_message is None else Listener(on_message)
+        self._engine_resources = replace(self._engine_resources, listener=listener)
 
     @property
     def trials_in_flight(self) -> int:

@@ -13,7 +13,6 @@ import anyio
 import anyio.to_thread
 
 from simeval.core.app_handler import ExampleHandler
-from simeval.core.conversation import Message
 from simeval.core.escalation import judges_said, require_two
 from simeval.core.journal import Journal
 from simeval.core.labelled_examples import LabelledExample, expectation_key, read_examples
@@ -24,6 +23,7 @@ from simeval.core.settings import Settings
 from simeval.datasets.dataset import Dataset
 from simeval.engine.actors.app import App, Handler, model_handler
 from simeval.engine.actors.blocking import Blocking
+from simeval.engine.actors.listener import Listener
 from simeval.engine.actors.recorder import Recorder
 from simeval.engine.actors.silence import Silence
 from simeval.engine.actors.targets import Target, column_handler, takes_columns
@@ -76,7 +76,7 @@ class EngineResources:
     in_flight: anyio.Semaphore
     app_slots: anyio.Semaphore
     elsewhere: "RemoteWorkers | None" = None
-    on_message: Callable[[Message], None] | None = None
+    listener: Listener | None = None
 
     @classmethod
     def of(

@@ -126,7 +126,7 @@ class Simulation:
         source = Conversations(
             plans=self.plans,
             caller=context.caller(context.shared.user, "user"),
-            dialogue=Dialogue(target.app, demand, context.clean, context.shared.on_message),
+            dialogue=Dialogue(target.app, demand, context.clean, context.shared.listener),
             settings=context.settings,
             scenarios=self.scenarios,
             recorder=recorder or context.recorder,

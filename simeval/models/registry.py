@@ -20,6 +20,7 @@ from simeval.models.limits.bounds import Limited, Paced, Timed, Turns
 from simeval.models.limits.governor import Governed
 from simeval.models.limits.traffic import Budget, Traffic
 from simeval.models.metering import Metered
+from simeval.models.own_model import OwnModel, close
 from simeval.models.prices import Price, price_of
 from simeval.models.protocol.model import Model, ModelKind, SharedModel
 from simeval.models.protocol.provider import Provider
@@ -221,7 +222,7 @@ class Models:
         self._users -= 1
         if self._users == 0:
             for base in self._bases.values():
-                await base.close()
+                await close(base)
             self._forget()
 
     def _kept(self, key: Hashable, base: Model) -> SharedModel:
@@ -237,7 +238,8 @@ class Models:
 
     def _bound(self, base: Model, key: Hashable) -> SharedModel:
         settings = self._settings
-        timed = Timed(base, seconds=settings.model_timeout_seconds)
+        asked = OwnModel(base) if maker_of(base) is None else base
+        timed = Timed(asked, seconds=settings.model_timeout_seconds)
         if is_embedded(base.name):
             return Limited(timed, anyio.Semaphore(settings.model_concurrency))
         requests, tokens = settings.requests_per_minute, settings.tokens_per_minute
@@ -278,9 +280,13 @@ class Models:
                 return known
             seconds = self._settings.model_timeout_seconds + SPARE_SECONDS
             return provider_of(named).chat(named, address, seconds)
+        if isinstance(named, type):
+            do = f"make an object of it, such as {named.__name__}(), and give that"
+            raise DefinitionError("model", found=f"found the class {named.__name__}", do=do)
         if isinstance(named, Model):
             return named
-        raise DefinitionError("model", found=f"found {named!r}", do="give a model's name or a Model object")
+        do = "give a model's name, or an object with name, complete and close (simeval.models.Model)"
+        raise DefinitionError("model", found=f"found {named!r:.80}", do=do)
 
     def _note_family(self, name: str, role: ModelRole | None, address: Mapping[str, Any]) -> None:
         """Note to whom addresses and keys go, by where they were given."""

@@ -14,6 +14,7 @@ from simeval.core.logs import log
 from simeval.core.redaction import cleaned
 from simeval.core.trial import UNNEEDED, Failure, Stage, Trial, TrialConversation, failure_of
 from simeval.engine.actors.app import App, AppSession, Memory
+from simeval.engine.actors.listener import Listener
 from simeval.engine.actors.toolbox import Toolbox
 from simeval.engine.flow.demand import Demand
 from simeval.errors import AppError, CannotTell, CheckFailed, ModelError, NotMeasured, WorldError
@@ -46,7 +47,7 @@ class Dialogue:
     app: App
     demand: Demand
     clean: Callable[[str], str]
-    on_message: Callable[[Message], None] | None = None
+    listener: Listener | None = None
 
     async def hold(
         self,
@@ -103,5 +104,5 @@ class Dialogue:
 
     def _tell(self, message: Message) -> None:
         """Show a message to whoever listens, clean of secrets."""
-        if self.on_message is not None:
-            self.on_message(*cleaned(Conversation(messages=(message,)), self.clean).messages)
+        if self.listener is not None:
+            self.listener.hear(*cleaned(Conversation(messages=(message,)), self.clean).messages)

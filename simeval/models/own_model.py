@@ -1,0 +1,46 @@
+"""A model that is an object of the user's own: what its code does wrong is told as its mistake, with its place."""
+
+from inspect import isawaitable
+
+from simeval.core.capture import Caught, capture, guarded, place_of, said_of
+from simeval.core.frames import defined_at
+from simeval.core.logs import warn_all
+from simeval.errors import ModelError, ModelUnusable
+from simeval.models.protocol.model import Completion, Model, Request, Wrapped
+
+
+class OwnModel(Wrapped):
+    """A model around an object of the user's own, which is read before anything counts what it answered."""
+
+    __slots__ = ()
+
+    async def complete(self, request: Request) -> Completion:
+        """Answer. Raises ModelError for whatever is raised, and ModelUnusable for what is no Completion."""
+
+        async def answer() -> object:
+            answering: object = self.model.complete(request)
+            return await guarded(answering, "its complete") if isawaitable(answering) else answering
+
+        found = await capture(answer)
+        if isinstance(found, Completion):
+            return found
+        if isinstance(found, Caught):
+            if isinstance(found.error, ModelError):
+                raise found.error
+            problem = f"{said_of(found.error)}{place_of(found.error)}"
+            raise ModelError(self.name, kind="code", problem=problem) from found.error
+        place = defined_at(self.model.complete)
+        its = f"its complete ({place})" if place else "its complete"
+        raise ModelUnusable(self.name, kind="code", problem=f"{its} returned {type(found).__name__}")
+
+
+async def close(model: Model) -> None:
+    """Close a model. One that cannot be closed is told, and takes nobody's result away."""
+
+    async def closed() -> None:
+        closing: object = model.close()
+        if isawaitable(closing):
+            await closing
+
+    if isinstance(failed := await capture(closed), Caught):
+        warn_all(f"{model.name} could not be closed: {said_of(failed.error)}{place_of(failed.error)}")
