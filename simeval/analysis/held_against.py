@@ -32,7 +32,7 @@ SIGN = {met: sign for sign, met in OUTCOMES.items()}
 
 
 def against(
-    scenarios: Sequence[ScenarioTest], baseline: Source | AppHandler, *, margin: float = MARGIN
+    scenarios: ScenarioTest | Sequence[ScenarioTest], baseline: Source | AppHandler, *, margin: float = MARGIN
 ) -> tuple[ScenarioTest, ...]:
     """Return scenarios whose requirements are to be met no less often than in the `baseline`, but for a margin.
 
@@ -46,6 +46,7 @@ def against(
 
     Raises DefinitionError where nothing is in common, or a scenario has another user now.
     """
+    scenarios = [scenarios] if isinstance(scenarios, ScenarioTest) else scenarios
     if not isinstance(baseline, (SavedRun, SavedExperiment, SuiteResult, EvaluationResult, ExperimentResult, Mapping)):
         return _against_app(scenarios, app_of(baseline), margin)
     run = read_suite(baseline, "against")

@@ -92,8 +92,13 @@ def match_experiments(
     names = _names(old, new)
     said = _said(names, higher, lower)
     rows = [_metric(name, old, new, places, said.get(name) or _declared(name, old, new)) for name in names]
+    rows += _crashes(old, new, places)
+    if not rows:
+        measured = "; ".join(", ".join(each.scorers) or "nothing" for each in (old, new))
+        found = f"the runs have no metric in common ({measured})"
+        raise DefinitionError("compare", found=found, do="give two runs with the same scorers")
     return Match(
-        rows=(*rows, *_crashes(old, new, places)),
+        rows=tuple(rows),
         baseline=_experiment(old, names, len(before) - len(places)),
         candidate=_experiment(new, names, len(now) - len(places)),
         paired=True,

@@ -216,6 +216,9 @@ def read_result(source: Source, where: str) -> Saved:
     if isinstance(source, (SavedRun, SavedExperiment)):
         return source
     if isinstance(source, (str, Path)):
+        if not Path(source).suffix:
+            do = f"give a result; `simeval show {source} --json PATH` writes that of a stored run, for json.loads"
+            raise DefinitionError(where, found=f"found a text, {str(source)!r}", do=do)
         do = "give what the file holds: json.loads(Path(...).read_text())"
         raise DefinitionError(where, found=f"found a path, {str(source)!r}", do=do)
     found = document_of(source)
@@ -223,7 +226,9 @@ def read_result(source: Source, where: str) -> Saved:
     keys = set(found) if isinstance(found, Mapping) else set()
     kind = next((kind for key, kind in kinds.items() if key in keys), None)
     if kind is None or "simeval" not in keys:
-        raise DefinitionError(where, found="this is no result of a simeval run", do=AS_WRITTEN)
+        stored = getattr(source, "run_id", None)
+        do = f"give what `simeval show {stored} --json PATH` writes, for json.loads" if stored else AS_WRITTEN
+        raise DefinitionError(where, found="this is no result of a simeval run", do=do)
     try:
         return kind.model_validate(found)
     except ValidationError as error:

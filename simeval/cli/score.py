@@ -105,11 +105,7 @@ def score_file(
         if result.run.stopped:
             status = INTERRUPTED if result.run.stopped.startswith(INTERRUPT) else NOT_COMPLETED
             return say(result.run.stopped, status)
-        if (
-            result.outcome != "error"
-            and not result.summaries
-            and not any(metric.estimate.n for metric in result.metrics)
-        ):
+        if result.outcome != "error" and not result.has_measured:
             return say(f"nothing was measured{_why(result) if quiet else ''}", NOT_COMPLETED)
         return 0 if result.outcome is None else STATUS[result.outcome]
 

@@ -11,10 +11,15 @@ _LIBRARY = Path(os.__file__).parent
 
 
 def defined_at(function: object) -> str:
-    """Return where a function of the user's own stands, as "file, line 3"; nothing where that is not known."""
+    """Return where a function of the user's own stands, as "file, line 3"; nothing where that is not known.
+
+    Of what a generator function gave, it is where that function stands.
+    """
     found: Any = function.func if isinstance(function, partial) else function
-    called = found if hasattr(found, "__code__") else getattr(found, "__func__", type(found).__call__)
-    code = getattr(called, "__code__", None)
+    code = getattr(found, "ag_code", None) or getattr(found, "gi_code", None)
+    if code is None and callable(found):
+        called = found if hasattr(found, "__code__") else getattr(found, "__func__", type(found).__call__)
+        code = getattr(called, "__code__", None)
     if code is None or rank_of(code.co_filename) != OWN:
         return ""
     return f"{Path(code.co_filename).name}, line {code.co_firstlineno}"

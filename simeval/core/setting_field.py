@@ -1,15 +1,18 @@
 """A field of the settings that knows all that is said of it: its help, its group, its option, its check."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, field
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 from simeval.core.setting_checks import require_options
-from simeval.core.validation import require_one_of
+from simeval.core.validation import require, require_one_of
 
 VERDICTS, LIMITS, BUDGET, SURROUNDINGS = "Verdicts", "Limits", "Budget", "Store, models and secrets"
 ABOUT = "about"
+
+_WORDS: Mapping[type, str] = {str: "a text", Path: "a path"}  # what a value of these types is called
 
 Check = Callable[[Any, str], None]  # takes a value and a name, and raises DefinitionError
 
@@ -79,3 +82,9 @@ def check(each: "Field[Any]", value: object) -> None:
         require_one_of(value, few, each.name)
     elif (its_own := about_of(each).check) is not None:
         its_own(value, each.name)
+    elif get_origin(each.type) is Sequence:
+        do = f"give a list, such as [{value!r:.40}]"
+        require(isinstance(value, (list, tuple)), each.name, found=value, do=do)
+    elif kinds := [kind for kind in alternatives(each.type) if kind in _WORDS]:
+        do = f"give {' or '.join(map(_WORDS.__getitem__, kinds))}"
+        require(isinstance(value, tuple(kinds)), each.name, found=value, do=do)

@@ -17,6 +17,7 @@ from uuid import UUID
 
 from simeval.core.conversation import Conversation, Message
 from simeval.core.serialization import nested
+from simeval.core.validation import closest
 from simeval.datasets.dataset import REFERENCE, RETURNED, Example, Kind, decode_example, is_chat, text_of
 from simeval.errors import DefinitionError
 
@@ -25,6 +26,8 @@ Row = Mapping[str, Any]
 OWN = ("id", "inputs", "outputs", "metadata", "conversation", "split", "tags")
 MARKS = ("id", "split", "tags")
 SIDES = ("inputs", "outputs", "metadata")
+CHAT_ROLES = ("user", "assistant", "system", "developer", "tool", "function")
+ASKING = ("user", "system", "developer")  # those of them that cannot but say something
 KNOWN_OUTPUTS = ("output", REFERENCE)
 LANGSMITH_SPLIT = "dataset_split"
 DEEPEST = 64  # levels of a value
@@ -185,6 +188,8 @@ def _fine_tuning(row: Row, fields: Fields, where: str) -> Example:
         found = f"found {messages[bad]!r:.80}" if messages else "it is empty"
         do = "give messages with role and content"
         raise DefinitionError(f"{where}, field messages[{bad}]", found=found, do=do)
+    for number, each in enumerate(row["messages"]):
+        _require_usable(each, f"{where}, field messages[{number}]")
     answered = messages[-1]["role"] == "assistant"
     asked = messages[:-1] if answered else messages
     if not asked:
@@ -201,6 +206,17 @@ def _fine_tuning(row: Row, fields: Fields, where: str) -> Example:
         **_marks(row, MARKS, where),
     )
     return _recorded_inside(example, fields, where)
+
+
+def _require_usable(message: Row, where: str) -> None:
+    """Raise DefinitionError for a message of a role that none has, and for one of a person's that says nothing."""
+    role = message["role"]
+    if role not in CHAT_ROLES:
+        *others, last = map(repr, CHAT_ROLES)
+        do = closest(role, CHAT_ROLES) or f"use {', '.join(others)} or {last}"
+        raise DefinitionError(f"{where}.role", found=f"found {role!r}", do=do)
+    if message.get("content") is None and role in ASKING:
+        raise DefinitionError(where, found=f"found {message!r:.80}, without content", do="give role and content")
 
 
 def _flat(row: Row, fields: Fields, where: str) -> Example:

@@ -193,9 +193,10 @@ class Engine:
         best is so with a probability of at most the significance level. Requirements count that have a yes or no for
         each trial. Raises as `evaluate`.
         """
-        suite = [scenarios] if isinstance(scenarios, ScenarioTest) else list(scenarios)
-        do = "give two or more apps"
-        require(len(app_handlers) > 1, "select: apps", found=len(app_handlers), do=do)
+        suite = _scenarios_of(scenarios, None, "select")
+        are_several = isinstance(app_handlers, (list, tuple)) and len(app_handlers) > 1
+        do = "give two or more apps, in a list"
+        require(are_several, "select: apps", found=app_handlers, do=do)
         async with AsyncExitStack() as stack:
             apps = [await stack.enter_async_context(_open(each)) for each in app_handlers]
             result = await self._run(partial(simulate, suite=suite, app_handler=apps[0], others=apps[1:]))
@@ -203,13 +204,16 @@ class Engine:
         settings = self.settings
         return selection_of(result, names, alpha=settings.significance_level, on_app_error=settings.on_app_error)
 
-    async def rubrics(self, scenarios: Sequence[ScenarioTest], *, write: bool = False) -> tuple[ExpectationRubric, ...]:
+    async def rubrics(
+        self, scenarios: ScenarioTest | Sequence[ScenarioTest], *, write: bool = False
+    ) -> tuple[ExpectationRubric, ...]:
         """Return what the judge will rate each expectation of these scenarios by; no conversation is held.
 
         With `write`, rubrics that are neither given nor kept are asked for, and kept. Raises ModelUnusable where the
         judge cannot be asked, and DefinitionError.
         """
-        return await self._run(partial(rubrics_of, suite=scenarios, write=write), keeps=False)
+        suite = _scenarios_of(scenarios, None, "rubrics")
+        return await self._run(partial(rubrics_of, suite=suite, write=write), keeps=False)
 
     async def work(
         self,
@@ -312,7 +316,7 @@ def _place_of(option: str) -> str:
     return meant_setting(option, fields(Settings)) or "leave it out"
 
 
-def _scenarios_of(found: object, app_handler: object) -> list[ScenarioTest]:
+def _scenarios_of(found: object, app_handler: object, where: str = "evaluate") -> list[ScenarioTest]:
     """Return the scenarios that are to be evaluated. Raises DefinitionError for anything else."""
     several = list(found) if isinstance(found, Iterable) and not isinstance(found, (str, Mapping)) else [found]
     scenarios = [each for each in several if isinstance(each, ScenarioTest)]
@@ -325,7 +329,7 @@ def _scenarios_of(found: object, app_handler: object) -> list[ScenarioTest]:
     do = "give ScenarioTests; simeval.suites.load_suite(PATH) reads a file of them"
     inner = isinstance(other, Sequence) and any(isinstance(each, ScenarioTest) for each in other)
     shown = "a list of scenarios in a list" if inner else f"{other!r:.80}"
-    raise DefinitionError("evaluate", found=f"found {shown}", do=do)
+    raise DefinitionError(where, found=f"found {shown}", do=do)
 
 
 def _open(app_handler: object) -> AbstractAsyncContextManager[Any]:

@@ -37,6 +37,7 @@ from simeval.results.text import (
 )
 
 INTERVAL = "interval"  # of which a table says the level
+NOTHING_REQUIRED = "nothing was required, so nothing has passed: give then=[Expectation(...)]"
 METRIC_HEADERS = ("metric", "value", INTERVAL, "examples", "missing", "app failed", "interval by")
 CATEGORY_HEADERS = ("category of", "text", "share", INTERVAL, "examples")
 MOST_SHOWN = 10  # texts of one metric
@@ -147,8 +148,20 @@ class ExperimentResult(Shown):
         """
         return _wrapped(_headline(self), room) if brief else _describe(self, room, told)
 
+    def assert_passed(self) -> None:
+        """Raise AssertionError with the report as its text, unless every verdict is a pass."""
+        if self.outcome is None:
+            raise AssertionError(f"{NOTHING_REQUIRED}\n\n{self.text()}")
+        Shown.assert_passed(self)
+
+    @property
+    def has_measured(self) -> bool:
+        """Whether any answer has a value, or the dataset a summary."""
+        return bool(self.summaries) or any(metric.estimate.n for metric in self.metrics)
+
     def __repr__(self) -> str:
-        return f"<ExperimentResult of run {self.run.run_id}: {self.outcome or 'measured'}, {self.answers} answers>"
+        came_to = self.outcome or ("measured" if self.has_measured else "nothing was measured")
+        return f"<ExperimentResult of run {self.run.run_id}: {came_to}, {counted_of(self.answers, 'answer')}>"
 
 
 def _describe(result: ExperimentResult, room: int | None, told: Sequence[str]) -> str:

@@ -315,6 +315,9 @@ def as_scorer(candidate: object, where: str = "Expectation.scorer") -> Scorer:
     if callable(candidate) and not isinstance(candidate, type):
         return scorer(candidate)
     do = "give a Scorer instance or a function"
+    if isinstance(candidate, type):
+        do = f"make an object of it, such as {candidate.__name__}(), and give that"
+        raise DefinitionError(where, found=f"found the class {candidate.__name__}", do=do)
     if isinstance(candidate, str):
         do = f"{do}, such as ValidJSON()"
         if not where.startswith("experiment"):  # where an expectation names one of those that are listed

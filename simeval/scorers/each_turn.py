@@ -32,7 +32,7 @@ class EachTurn(ColumnScorer):
     timeout_seconds: ClassVar[float | None] = None
 
     def __post_init__(self) -> None:
-        self.scorer = as_scorer(self.scorer)
+        self.scorer = as_scorer(self.scorer, "EachTurn.scorer")
         self.name = self.name or f"{self.scorer.name} by turn"
         super().__post_init__()
         worst = "max" if self.scorer.direction_of(self.scorer.default_score or "") == "lower" else "min"

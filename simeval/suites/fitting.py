@@ -4,7 +4,7 @@ from math import inf
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Union, get_args, get_origin
 
-from simeval.core.bounds import UNIT
+from simeval.core.bounds import UNIT, Bounds
 from simeval.core.trial import Score
 from simeval.errors import DefinitionError
 from simeval.scorers.base import FunctionScorer, Scorer
@@ -28,10 +28,28 @@ def require_fit(expectation: "Expectation", evaluator: "Evaluator") -> None:
         kind, do = ("yes or no", "use proportion") if is_yes_or_no else ("a metric", "use proportion, quantile or mean")
         found = f"it is for a judge's ratings from 1 to 10, and {expectation.title} is {kind}"
         raise DefinitionError(where, found=found, do=do)
+    _require_between(evaluator, _bounds_of(expectation, is_yes_or_no=is_yes_or_no), where, expectation.title)
     is_unset = getattr(evaluator, "threshold", None) == 1 and evaluator.prefers_high
     if is_unset and _is_better_lower(expectation):
         found = f"{expectation.title} is better when it is lower, and this asks for 1 or more"
         raise DefinitionError(where, found=found, do="give a threshold, and at_least: false")
+
+
+def _require_between(evaluator: "Evaluator", bounds: Bounds | None, where: str, title: str) -> None:
+    """Raise DefinitionError where every score that there can be meets what is required, or none does."""
+    from simeval.evaluators.base import Evaluator
+
+    if bounds is not None and (misfit := Evaluator.misfit(evaluator, *bounds)):
+        do = f"put the bar between them{'; yes is 1 and no is 0' if bounds == UNIT else ''}"
+        raise DefinitionError(where, found=f"{misfit} ({title})", do=do)
+
+
+def _bounds_of(expectation: "Expectation", *, is_yes_or_no: bool) -> Bounds | None:
+    """Return between what the scores lie, where a scorer says it or its type does."""
+    if is_yes_or_no:
+        return UNIT
+    measured = expectation.measured_by
+    return measured.bounds_of(expectation.score or "") if isinstance(measured, Scorer) else None
 
 
 def _for_ratings(evaluator: "Evaluator") -> str:
@@ -50,9 +68,8 @@ def _is_better_lower(expectation: "Expectation") -> bool:
 
 def _is_metric(expectation: "Expectation") -> bool:
     """Return whether a scorer is known to give no ratings, or says by its bounds that its numbers end at 1."""
-    measured = expectation.measured_by
-    bounds = measured.bounds_of(expectation.score or "") if isinstance(measured, Scorer) else None
-    return not getattr(measured, "gives_ratings", True) or (bounds is not None and bounds[1] <= 1)
+    bounds = _bounds_of(expectation, is_yes_or_no=False)
+    return not getattr(expectation.measured_by, "gives_ratings", True) or (bounds is not None and bounds[1] <= 1)
 
 
 def _is_yes_or_no(expectation: "Expectation") -> bool:

@@ -29,7 +29,7 @@ def assert_result(
     raises.
     """
     require_no_loop("assert_result", do="write `await scorer.measure({...})`, and assert on what it returns")
-    asked = as_scorer(scorer)
+    asked = as_scorer(scorer, "assert_result: scorer")
     where = f"scorer {asked.name}: assert_result"
     bars = {"at least": at_least, "at most": at_most}
     for word, bar in bars.items():

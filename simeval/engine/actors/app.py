@@ -25,13 +25,12 @@ from simeval.core.conversation import (
     ChatMessage,
     Message,
 )
-from simeval.core.frames import defined_at
 from simeval.core.logs import log
 from simeval.core.serialization import opened
 from simeval.core.waits import Waits, in_words
 from simeval.engine.actors.blocking import Blocking, Stepped
 from simeval.engine.actors.silence import Silence
-from simeval.engine.actors.streaming import joined, joined_in_thread
+from simeval.engine.actors.streaming import joined, joined_in_thread, named
 from simeval.engine.actors.toolbox import Tool, Toolbox
 from simeval.engine.flow.demand import TrialScope
 from simeval.errors import AppError, DefinitionError, ModelError
@@ -64,8 +63,7 @@ class Handler:
     @property
     def named(self) -> str:
         """What it is called in errors, with where it stands."""
-        place = defined_at(self.function)
-        return f"{_WHO} ({place})" if place else _WHO
+        return named(self.function)
 
     @property
     def may_block(self) -> bool:
@@ -343,18 +341,21 @@ def _response(turn: int, returned: Any, state: Any, who: str) -> tuple[AppRespon
     elif isinstance(returned, tuple) and len(returned) == 2:
         returned = AppResponse(*returned)
     if not isinstance(returned, AppResponse) or not isinstance(returned.response, str):
-        if inspect.iscoroutine(returned):
-            returned.close()
+        inner = returned.response if isinstance(returned, AppResponse) else returned
+        if inspect.iscoroutine(inner):
+            inner.close()
             raise AppError(turn, f"{who} returned a coroutine: an `await` is missing before the call it returns")
         raise AppError(
             turn, f"{who} returned {_kind(returned)}; it must return an AppResponse, a text, or (text, state)"
         )
-    calls = returned.tool_calls
-    if calls is not None and not (isinstance(calls, Sequence) and all(isinstance(call, Mapping) for call in calls)):
-        said = f"{who} gave the tool_calls {calls!r:.200}; give a list of mappings, such as"
-        raise AppError(turn, f"{said} [{{'name': 'find', 'arguments': {{}}}}]")
+    calls = () if returned.tool_calls is None else returned.tool_calls
+    are_listed = isinstance(calls, Sequence) and not isinstance(calls, str)
+    strange = [call for call in calls if not isinstance(opened(call), Mapping)] if are_listed else [calls]
+    if strange:
+        said = f"{who} gave {type(strange[0]).__name__} {'in' if are_listed else 'for'} the list tool_calls"
+        raise AppError(turn, f"{said}; give mappings, such as {{'name': 'find', 'arguments': {{}}}}")
     if not isinstance(returned.metadata, Mapping):
-        raise AppError(turn, f"{who} gave the metadata {returned.metadata!r:.200}; give a mapping")
+        raise AppError(turn, f"{who} gave {type(returned.metadata).__name__} for metadata; give a mapping")
     return returned, state if returned.state is UNCHANGED else returned.state
 
 

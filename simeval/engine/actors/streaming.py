@@ -7,14 +7,25 @@ from time import perf_counter
 from typing import Any
 
 from simeval.core.conversation import FIRST_TEXT, AppResponse
+from simeval.core.frames import defined_at
 from simeval.suites.apps.remote_app import AppFailure
+
+
+def named(handler: object) -> str:
+    """Return what a handler, or the generator that it gave, is called in errors, with where it stands."""
+    place = defined_at(handler)
+    return f"the handler ({place})" if place else "the handler"
 
 
 @dataclass(slots=True)
 class _Joined:
-    """What was yielded so far; an AppResponse says what else is to be known of the answer."""
+    """What was yielded so far; an AppResponse says what else is to be known of the answer.
+
+    Its text is said after the others, but for one that repeats them all.
+    """
 
     clock: float
+    who: str
     texts: list[str] = field(default_factory=list)
     rest: AppResponse = field(default_factory=lambda: AppResponse(""))
     first: float | None = None
@@ -22,9 +33,9 @@ class _Joined:
     def add(self, chunk: object) -> None:
         """Take in a chunk. Raises AppFailure for one that is neither a text nor an AppResponse."""
         if isinstance(chunk, AppResponse):
-            self.rest, chunk = chunk, chunk.response
+            self.rest, chunk = chunk, "" if chunk.response == "".join(self.texts) else chunk.response
         if not isinstance(chunk, str):
-            raise AppFailure(f"the handler yielded {type(chunk).__name__}; it must yield texts, or an AppResponse")
+            raise AppFailure(f"{self.who} yielded {type(chunk).__name__}; it must yield texts, or an AppResponse")
         if chunk and self.first is None:
             self.first = perf_counter() - self.clock
         self.texts.append(chunk)
@@ -37,7 +48,7 @@ class _Joined:
 
 async def joined(chunks: AsyncGenerator[Any, Any]) -> AppResponse:
     """Return the answer that an async generator yields, and close it whatever happens."""
-    found = _Joined(perf_counter())
+    found = _Joined(perf_counter(), named(chunks))
     async with aclosing(chunks) as closing:
         async for chunk in closing:
             found.add(chunk)
@@ -46,7 +57,7 @@ async def joined(chunks: AsyncGenerator[Any, Any]) -> AppResponse:
 
 def joined_in_thread(chunks: Iterator[Any]) -> AppResponse:
     """Return the answer that a generator yields."""
-    found = _Joined(perf_counter())
+    found = _Joined(perf_counter(), named(chunks))
     for chunk in chunks:
         found.add(chunk)
     return found.response()

@@ -10,7 +10,9 @@ from simeval.core.conversation import AppResponse
 from simeval.core.serialization import not_json, opened, plain
 from simeval.datasets.dataset import RETURNED, Dataset
 from simeval.engine.actors.app import App, Handler, is_async
+from simeval.engine.actors.streaming import named
 from simeval.errors import DefinitionError
+from simeval.suites.apps.remote_app import AppFailure
 
 OWN_COLUMNS = ("inputs", "seed")  # beside the inputs, for a function of columns
 
@@ -57,7 +59,7 @@ def takes_columns(target: Callable[..., Any], dataset: Dataset) -> bool:
 def column_handler(target: Callable[..., Any]) -> Handler:
     """Return a handler of one turn whose state is the inputs of an example, by their names."""
     names, _ = _parameters(target)
-    takes_any = _takes_any(target)
+    takes_any, who = _takes_any(target), named(target)
 
     def chosen(columns: Mapping[str, Any]) -> dict[str, Any]:
         return dict(columns) if takes_any else {name: columns[name] for name in names if name in columns}
@@ -65,34 +67,36 @@ def column_handler(target: Callable[..., Any]) -> Handler:
     if is_async(target):
 
         async def handle(message: str, state: Mapping[str, Any]) -> Any:  # noqa: ARG001
-            return as_response(await target(**chosen(state)))
+            return as_response(await target(**chosen(state)), who)
 
         return Handler.of(handle)
 
     def handle_in_thread(message: str, state: Mapping[str, Any]) -> Any:  # noqa: ARG001
         returned = target(**chosen(state))
-        return _awaited(returned) if inspect.isawaitable(returned) else as_response(returned)
+        return _awaited(returned, who) if inspect.isawaitable(returned) else as_response(returned, who)
 
     return Handler.of(handle_in_thread)
 
 
-async def _awaited(returned: Any) -> Any:
-    return as_response(await returned)
+async def _awaited(returned: Any, who: str) -> Any:
+    return as_response(await returned, who)
 
 
-def as_response(returned: object) -> Any:
+def as_response(returned: object, who: str) -> Any:
     """Return what a function of columns returned as an app's response; what is no text is kept beside its JSON.
 
-    Dataclasses and pydantic models are objects of JSON. Nothing stays nothing, which is an error of the app. Raises
-    TypeError for what is neither a text nor JSON.
+    Dataclasses and pydantic models are objects of JSON. Raises AppFailure, naming `who` returned it, for nothing and
+    for what is neither a text nor JSON.
     """
-    if returned is None or isinstance(returned, AppResponse):
+    if isinstance(returned, AppResponse):
         return returned
+    if returned is None:
+        raise AppFailure(f"{who} returned None; it must return a text, or what JSON has, such as a dict")
     if isinstance(returned, str):
         return AppResponse(returned)
     found = returned if isinstance(returned, (set, frozenset)) else opened(returned)
     if strange := not_json(found):
-        raise TypeError(f"the app returned what is no text and no JSON ({strange}); return a text, a dict or a list")
+        raise AppFailure(f"{who} returned what is no text and no JSON ({strange}); it must return a text or a dict")
     value = plain(found)
     return AppResponse(json.dumps(value, ensure_ascii=False), metadata={RETURNED: value})
 

@@ -275,7 +275,7 @@ class OnlineEvaluator:
 
 
 def _named_once(scorers: Sequence[Scorer | Callable[..., Any]]) -> list[Scorer]:
-    found = [as_scorer(each) for each in scorers]
+    found = [as_scorer(each, "OnlineEvaluator: scorers") for each in scorers]
     names = [scorer.name for scorer in found]
     require(bool(names), "OnlineEvaluator", found=names, do="give one or more scorers")
     require(len(set(names)) == len(names), "scorers", found=names, do="give each scorer a name of its own")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 from xml.parsers import expat
 
+from simeval.core.bounds import UNIT
 from simeval.errors import DefinitionError
 from simeval.scorers.base import ColumnScorer
 from simeval.scorers.values import read_json
@@ -29,6 +30,7 @@ class FormatScorer(ColumnScorer, ABC):
 
     default_score = "valid"
     paths = ("valid",)
+    bounds = UNIT
     direction = "higher"
     quick = True  # the parsers hold Python's lock anyway; 1 MB takes 5 to 20 ms
     language: ClassVar[str] = ""
