@@ -303,7 +303,7 @@ def import_(**options: Any) -> None:
 
 @commands.command(context_settings=CONTEXT)
 @store_option("A SQLite file or a PostgreSQL URL.")
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many of the newest.")
+@click.option("--limit", type=click.IntRange(1), help="How many of the newest.  [default: 20]")
 @click.option("--dataset", metavar="NAME", help="Only experiments on this dataset.")
 @click.option("--where", metavar="KEY=VALUE", multiple=True, help="Only runs with this metadata, app or outcome.")
 @click.option(

@@ -101,6 +101,9 @@ def require_writable(path: str | None, *, read: Iterable[object] = ()) -> None:
     if path is None or path == "-":
         return
     target = Path(path)
+    if path.startswith("-"):
+        do = f"name a file behind the option before it, or write it as ./{path}"
+        raise DefinitionError(f"report {path!r}", found="this looks like an option", do=do)
     if any(_is_same(target, Path(each)) for each in read if each and isinstance(each, str | Path)):
         do = "name another file for what is written"
         raise DefinitionError(f"report {path!r}", found="this file is read by the same command", do=do)

@@ -18,6 +18,7 @@ from simeval.store.runs import Runs
 LEFT_OUT_FIRST = ("seconds", "started (UTC)", "scenarios", "calls", "cost")  # where the terminal is too narrow
 TEXTS = ("app", "dataset", "metadata")  # what may be broken into lines there
 LEAST, SHORTEST = 16, 8  # cells of such a line, as long as there is something else to leave out, and at all
+MOST_RUNS = 20  # that are listed where it is not said how many
 OF_A_RUN = ("app", "status", "outcome", "dataset", "version")  # what a condition may name beside the metadata
 
 
@@ -25,7 +26,7 @@ OF_A_RUN = ("app", "status", "outcome", "dataset", "version")  # what a conditio
 class WantedRuns:
     """Which runs are listed, how many of them, and which metrics beside them."""
 
-    limit: int
+    limit: int | None
     dataset: str | None
     where: Sequence[str]
     metrics: Sequence[str]
@@ -45,10 +46,13 @@ def list_runs(store: str, wanted: WantedRuns) -> int:
                 str(found.get(name)) == value for name, value in conditions.items()
             )
 
-        found = Runs(database).recent(wanted.limit, is_wanted)
+        several = Runs(database).recent(wanted.limit or MOST_RUNS + 1, is_wanted)
+        found = several[: wanted.limit or MOST_RUNS]
         _require_metrics(found, wanted.metrics)
         write_json(wanted.json_path, {"runs": [_encoded(run) for run in found]})
-        show(_table(found, wanted.metrics) if found else f"no runs in {store}{_asked(wanted)}", wanted.json_path)
+        more = f"\n\nthese are the newest {len(found)}; --limit shows more" if len(several) > len(found) else ""
+        shown = _table(found, wanted.metrics) if found else f"no runs in {store}{_asked(wanted)}"
+        show(f"{shown}{more}", wanted.json_path)
 
     return with_store(store, work)
 

@@ -161,7 +161,7 @@ async def _work_of(
             "seed": context.seed,
             "in_flight": settings.concurrency,
         },
-        preview=partial(preview, plans, settings),
+        preview=partial(preview, plans, settings, len(simulation.entrants)),
         requirements=Counter(entry for plan in plans for entry in plan.acceptance(settings.stop_mode)),
         plans=plans,
         ranks=ranks,

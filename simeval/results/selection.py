@@ -7,7 +7,8 @@ import numpy as np
 
 from simeval.core.serialization import Json
 from simeval.core.setting_choices import OnAppError
-from simeval.core.tables import render_table
+from simeval.core.tables import indent, line_of, render_table
+from simeval.core.terminal import printed_room
 from simeval.core.trial import Failure, Score
 from simeval.evaluators.base import Evaluator
 from simeval.results.suite import EvaluationResult, SuiteResult
@@ -82,6 +83,10 @@ class Selection:
         return lost[0] if lost and has_rounds and self.best is None else ""
 
     def __str__(self) -> str:
+        return self.text(printed_room())
+
+    def text(self, room: int | None = None) -> str:
+        """Return what was found; a table where lines have `room` for it."""
         left = [each.app for each in self.candidates if each.is_left]
         used = f"{self.conversations:,} conversations of {self.rounds_at_most * len(self.run):,}"
         said = f"the best is {left[0]}" if self.best else f"cannot tell {' from '.join(left)}"
@@ -91,10 +96,14 @@ class Selection:
         head = ("app", "all met", "interval", "rounds", "")
         return "\n".join(
             [
-                f"{said} ({used}){stopped}",
-                render_table(head, rows, widths=(40,)),
-                f"the best of them is dropped with a chance of at most {self.alpha:g}; intervals: "
-                f"{1 - 2 * self.alpha:.0%} each, however the rounds ended",
+                indent(f"{said} ({used}){stopped}", 0, width=line_of(room)),
+                render_table(head, rows, widths=(40,), room=room),
+                indent(
+                    f"the best of them is dropped with a chance of at most {self.alpha:g}; intervals: "
+                    f"{1 - 2 * self.alpha:.0%} each, however the rounds ended",
+                    0,
+                    width=line_of(room),
+                ),
             ]
         )
 

@@ -16,8 +16,13 @@ MOST_NAMED = 3  # titles in a warning
 WORTH_SAYING = 0.95  # of the most that there may be: what is expected beyond it is as good as all
 
 
-def preview(plans: Sequence[ScenarioPlan], settings: Settings, foreseen: CostForecast) -> str:
-    """Say in a line how many conversations there will be, what they may cost, and whether a good app would pass."""
+def preview(plans: Sequence[ScenarioPlan], settings: Settings, entrants: int, foreseen: CostForecast) -> str:
+    """Say in a line how many conversations there will be, what they may cost, and whether a good app would pass.
+
+    Where there are `entrants`, apps of which the best is to be found, nothing passes.
+    """
+    if entrants:
+        return _among(plans, entrants, foreseen)
     size, most, expected = len(plans), foreseen.trials_at_most, foreseen.trials_expected
     each = foreseen.conversations
     typically = (
@@ -31,6 +36,15 @@ def preview(plans: Sequence[ScenarioPlan], settings: Settings, foreseen: CostFor
             *_chance(plans, settings),
         ]
     )
+
+
+def _among(plans: Sequence[ScenarioPlan], apps: int, foreseen: CostForecast) -> str:
+    """Say how many conversations it takes at most to find the best app; its scenarios are there once for each."""
+    size, cost = len(plans) // apps, total(foreseen.typical).cost_usd
+    conversations = f"up to {foreseen.conversations * foreseen.trials_at_most:,} conversations"
+    asked = f"{apps} apps, asked in rounds, {size} scenario{'' if size == 1 else 's'}, {conversations}"
+    spent = [] if cost is None else [f"about {show_dollars(cost)}, if none is dropped"]
+    return "; ".join([asked, *spent, "an app that is proven not to be the best is dropped"])
 
 
 def _chance(plans: Sequence[ScenarioPlan], settings: Settings) -> list[str]:
