@@ -14,6 +14,7 @@ from simeval.core.tables import printable, render_table
 from simeval.core.terminal import Color, room_of, terminal_of
 from simeval.core.validation import nearest
 from simeval.errors import DefinitionError
+from simeval.results.blocks import laid_out
 from simeval.results.html.page import write_report
 from simeval.results.markdown import run_markdown
 from simeval.results.screen.conversations import chosen, conversations_text
@@ -177,9 +178,10 @@ def _markdown(runs: Runs, run_id: str, store: str, baseline: str | None) -> str:
 def _report(runs: Runs, run_id: str, wanted: Wanted) -> str:
     """Return the screen after a run or, where it has not ended, how far it has come."""
     try:
-        page = read_page(runs.document(run_id), only_worst=True)
+        document = runs.document(run_id)
+        page = read_page(document, only_worst=True)
         if page is None:
-            return runs.report(run_id)
+            return laid_out(document["printed"], room_of(sys.stdout)) if "printed" in document else runs.report(run_id)
         return run_text(page, terminal_of(sys.stdout, wanted.color), detailed=wanted.verbose, brief=wanted.quiet)
     except DefinitionError as error:
         rows = [

@@ -1,19 +1,17 @@
 """What an experiment found: every metric over its dataset, and what was concluded, printed as tables."""
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from simeval.core.direction import Direction
 from simeval.core.setting_choices import Gate
 from simeval.core.settings import DEFAULTS
-from simeval.core.tables import indent, line_of, render_table
 from simeval.core.terminal import printed_room
 from simeval.core.trial import Estimate, Judgement, Outcome, Verdict
 from simeval.evaluators.verdicts import show_share
+from simeval.results.blocks import Block, Blocks, laid_out, prose, table, transcript
 from simeval.results.guarantee import guarantee
 from simeval.results.outcomes import combine, meets_gate
 from simeval.results.rows import NO_ROWS, Rows
@@ -27,12 +25,12 @@ from simeval.results.text import (
     MARKS,
     VERDICT_HEADERS,
     counted_of,
+    head_of_trial,
     interval_header,
     legend,
-    show_failures,
     show_malformed,
     show_spent,
-    show_trial,
+    told_failures,
     verdict_row,
 )
 
@@ -146,7 +144,7 @@ class ExperimentResult(Shown):
 
         Notes that were `told` before are left out.
         """
-        return _wrapped(_headline(self), room) if brief else _describe(self, room, told)
+        return laid_out([prose(_headline(self))] if brief else report_of(self, told), room)
 
     def assert_passed(self) -> None:
         """Raise AssertionError with the report as its text, unless every verdict is a pass."""
@@ -164,29 +162,31 @@ class ExperimentResult(Shown):
         return f"<ExperimentResult of run {self.run.run_id}: {came_to}, {counted_of(self.answers, 'answer')}>"
 
 
-def _describe(result: ExperimentResult, room: int | None, told: Sequence[str]) -> str:
-    """Write an experiment: its metrics, its verdicts with the answers that speak most against them, what went wrong."""
-    table, said = partial(render_table, room=room), partial(_wrapped, room=room)
-    parts = [
-        "\n".join(said(f"note: {note}") for note in result.run.notes if note not in told),
-        _show_metrics(result, table),
-        _show_categories(result, table),
-        _show_summaries(result.summaries, table),
-        _show_verdicts(result, table, said),
-        "\n".join(said(f"warning: {each.label!r}: {why}") for each in result.expectations for why in each.warnings),
-        *(_show_against(result, expectation, room) for expectation in result.expectations),
-        show_failures(Counter(dict(result.failures)), room),
-        said(show_malformed(result.run.usage)),
-        "\n".join(said(part) for part in (result.guarantee, _footer(result)) if part),
+def report_of(result: ExperimentResult, told: Sequence[str] = ()) -> Blocks:
+    """Return what is printed: the metrics, the verdicts with the answers that speak most against them, what failed.
+
+    Notes that were `told` before are left out.
+    """
+    return [
+        [block for note in result.run.notes if note not in told for block in prose(f"note: {note}")],
+        _metrics(result),
+        _categories(result),
+        _summaries(result.summaries),
+        _verdicts(result),
+        [
+            block
+            for each in result.expectations
+            for why in each.warnings
+            for block in prose(f"warning: {each.label!r}: {why}")
+        ],
+        *(_against(result, expectation) for expectation in result.expectations),
+        [block for line, spaces in told_failures(result.failures) for block in prose(line, spaces=spaces)],
+        prose(show_malformed(result.run.usage)),
+        [*prose(result.guarantee), *prose(_footer(result))],
     ]
-    return "\n\n".join(part for part in parts if part)
 
 
-def _wrapped(text: str, room: int | None) -> str:
-    return indent(text, 0, width=line_of(room))
-
-
-def _show_metrics(result: ExperimentResult, table: Callable[..., str]) -> str:
+def _metrics(result: ExperimentResult) -> list[Block]:
     rows = [
         [
             metric.name,
@@ -198,30 +198,30 @@ def _show_metrics(result: ExperimentResult, table: Callable[..., str]) -> str:
         ]
         for metric in result.metrics
     ]
-    return table(_headers(METRIC_HEADERS, result), rows, widths=(44,)) if rows else ""
+    return table(_headers(METRIC_HEADERS, result), rows, widths=(44,))
 
 
 def _headers(headers: Sequence[str], result: ExperimentResult) -> list[str]:
     return [interval_header(result.significance_level) if each == INTERVAL else each for each in headers]
 
 
-def _show_categories(result: ExperimentResult, table: Callable[..., str]) -> str:
+def _categories(result: ExperimentResult) -> list[Block]:
     rows: list[list[str]] = []
     for name, found in result.categories.items():
-        for text, estimate in list(found.items())[:MOST_SHOWN]:
-            rows.append([name, text, *_show_estimate(estimate, is_share=True), str(estimate.n)])
+        for category, estimate in list(found.items())[:MOST_SHOWN]:
+            rows.append([name, category, *_show_estimate(estimate, is_share=True), str(estimate.n)])
         if len(found) > MOST_SHOWN:
             rows.append([name, f"({len(found) - MOST_SHOWN} more, see --json)", "", "", ""])
-    return table(_headers(CATEGORY_HEADERS, result), rows, widths=(44, 40)) if rows else ""
+    return table(_headers(CATEGORY_HEADERS, result), rows, widths=(44, 40))
 
 
-def _show_summaries(summaries: Mapping[str, Mapping[str, Estimate]], table: Callable[..., str]) -> str:
+def _summaries(summaries: Mapping[str, Mapping[str, Estimate]]) -> list[Block]:
     rows = [
         [f"{scorer}: {name}", *_show_estimate(estimate, is_share=False), str(estimate.n), estimate.method]
         for scorer, found in summaries.items()
         for name, estimate in found.items()
     ]
-    return table(SUMMARY_HEADERS, rows, widths=(44,)) if rows else ""
+    return table(SUMMARY_HEADERS, rows, widths=(44,))
 
 
 def _show_estimate(estimate: Estimate, *, is_share: bool) -> list[str]:
@@ -232,29 +232,29 @@ def _show_estimate(estimate: Estimate, *, is_share: bool) -> list[str]:
     return [value, "-" if estimate.interval is None else "[{}, {}]".format(*map(show, estimate.interval))]
 
 
-def _show_verdicts(result: ExperimentResult, table: Callable[..., str], said: Callable[..., str]) -> str:
+def _verdicts(result: ExperimentResult) -> list[Block]:
     rows = [
         verdict_row(expectation.label, evaluator, verdict, result.dataset.size)
         for expectation in result.expectations
         for evaluator, verdict in zip(expectation.evaluators, expectation.verdicts, strict=True)
     ]
-    if not rows:
-        return ""
-    return "\n".join([table(VERDICT_HEADERS, rows, widths=(44,)), said(legend(result.verdicts))])
+    return [*table(VERDICT_HEADERS, rows, widths=(44,)), *prose(legend(result.verdicts))] if rows else []
 
 
-def _show_against(result: ExperimentResult, expectation: ExpectationResult, room: int | None) -> str:
+def _against(result: ExperimentResult, expectation: ExpectationResult) -> list[Block]:
     if expectation.outcome == "pass":
-        return ""
-    lines = [
-        _wrapped(f"{expectation.label}: {verdict.evaluator}: {verdict.explanation.rstrip('.')}.", room)
+        return []
+    found = [
+        block
         for verdict in expectation.verdicts
         if not verdict.passed
+        for block in prose(f"{expectation.label}: {verdict.evaluator}: {verdict.explanation.rstrip('.')}.")
     ]
     worst = result.worst.get(expectation.label)
     if worst is not None and (worst.conversation.responses or expectation.outcome != "error"):
-        lines.append(show_trial(worst, expectation.results[worst.trial.index], room))
-    return "\n".join(lines)
+        found += prose(head_of_trial(worst, expectation.results[worst.trial.index]), spaces=4)
+        found += transcript(worst.conversation)
+    return found
 
 
 def _footer(result: ExperimentResult) -> str:

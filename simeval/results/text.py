@@ -2,15 +2,15 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
-from simeval.core.tables import indent, line_of
+from simeval.core.tables import indent
 from simeval.core.terminal import PLAIN
 from simeval.core.transcript import transcript_lines
 from simeval.core.trial import CANNOT_TELL, Failure, Judgement, Outcome, Score, Verdict
 from simeval.core.usage import Usage, total
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.verdicts import show_number, show_p, show_share
+from simeval.scorers.returned import reason_at
 
 MARKS: Mapping[Outcome, str] = {
     "pass": "PASS",
@@ -77,24 +77,27 @@ def badness(result: Score | Failure, prefers_high: bool) -> tuple[int, float]:
     return 1, -result.value if prefers_high else result.value
 
 
-def show_trial(judgement: Judgement, result: Score | Failure, room: int | None = None) -> str:
-    """Write a conversation that speaks against an expectation, in lines of so much `room`."""
+def show_trial(judgement: Judgement, result: Score | Failure) -> str:
+    """Write a conversation that speaks against an expectation."""
+    said = transcript_lines(judgement.conversation, PLAIN, margin=" " * 6)
+    return "\n".join([indent(head_of_trial(judgement, result), 4), *said])
+
+
+def head_of_trial(judgement: Judgement, result: Score | Failure) -> str:
+    """Say which conversation speaks most against an expectation, and why."""
     if isinstance(result, Failure):
-        head = f"worst conversation (trial {judgement.trial.index}): {result.error}"
-    else:
-        reasoning = f": {result.reasoning}" if result.reasoning else ""
-        head = f"worst conversation (trial {judgement.trial.index}), score {show_number(result.value)}{reasoning}"
-    terminal = PLAIN if room is None else replace(PLAIN, width=room)
-    said = transcript_lines(judgement.conversation, terminal, margin=" " * 6)
-    return "\n".join([indent(head, 4, width=line_of(room)), *said])
+        return f"worst conversation (trial {judgement.trial.index}): {result.error}"
+    why = result.reasoning or reason_at(result.details, "")
+    reasoning = f": {why}" if why else ""
+    return f"worst conversation (trial {judgement.trial.index}), score {show_number(result.value)}{reasoning}"
 
 
-def show_failures(counted: Counter[str], room: int | None = None) -> str:
-    """Say what went wrong on single trials, each text once with its count, also where all passed."""
-    lines = [indent(f"{count} x {text}", 2, width=line_of(room)) for text, count in counted.most_common(MOST_CAUSES)]
+def told_failures(counted: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Say what went wrong on single trials, each text once with its count; each line with how far it is indented."""
+    said = [(f"{count} x {text}", 2) for text, count in Counter(counted).most_common(MOST_CAUSES)]
     if len(counted) > MOST_CAUSES:
-        lines.append(f"  ... and {len(counted) - MOST_CAUSES} more causes; --json holds them all.")
-    return "\n".join(["failures of single trials:", *lines]) if lines else ""
+        said.append((f"... and {len(counted) - MOST_CAUSES} more causes; --json holds them all.", 2))
+    return [("failures of single trials:", 0), *said] if said else []
 
 
 def show_untold(results: Sequence[Score | Failure]) -> str | None:

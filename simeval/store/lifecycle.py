@@ -14,6 +14,7 @@ from simeval.core.usage import Usage, total
 from simeval.core.version import __version__
 from simeval.errors import StoreError
 from simeval.results.encoding import encode_experiment, encode_head
+from simeval.results.experiment import report_of
 from simeval.results.suite import RunRecord, SuiteResult
 from simeval.store.backends.base import Backend, Batch
 from simeval.store.journal import RunResult
@@ -101,7 +102,7 @@ def _told(result: RunResult) -> Json:
     if isinstance(result, SuiteResult):
         encoded = encode_head(result, version=__version__)  # its scenarios have rows of their own
     else:
-        encoded = encode_experiment(result, version=__version__)
+        encoded = {**encode_experiment(result, version=__version__), "printed": report_of(result)}
     return {"result": to_json(encoded), "report": result.text()}
 
 

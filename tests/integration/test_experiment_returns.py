@@ -84,4 +84,4 @@ class TestApps:
 
         [(said, count)] = result.failures.items()
         assert count == result.metric("length").crashed == 2
-        assert f"the app returned what is no text and no JSON ({what})" in said
+        assert f"returned what is no text and no JSON ({what})" in said

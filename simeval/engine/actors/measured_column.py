@@ -79,7 +79,7 @@ class MeasuredColumn:
     def take(self, index: int, result: Score | Failure, judgement: Judgement, *, example: int) -> None:
         """Put a result in its place."""
         if self.measure.evaluators:
-            self.results[index] = Score(value=result.value) if isinstance(result, Score) else result
+            self.results[index] = _bare(result)
             if self.signs is not None and isinstance(result, Score):
                 self.signs.take(result, judgement.conversation)
             self._compare(index, result, judgement)
@@ -118,4 +118,13 @@ class MeasuredColumn:
             return
         rank = (badness(result, evaluators[0].prefers_high), -index)
         if self.worst is None or rank > self.worst[0]:
+            if self.worst is not None:
+                before = self.worst[1].trial.index
+                self.results[before] = _bare(self.results[before])
+            self.results[index] = result  # with its reason, which is shown
             self.worst = (rank, judgement)
+
+
+def _bare(result: Score | Failure | None) -> Score | Failure | None:
+    """Return a result without what is said of it: there are many."""
+    return Score(value=result.value) if isinstance(result, Score) else result

@@ -22,7 +22,7 @@ from simeval.models.protocol.prompts import RubricRequest
 from simeval.results.signs import Signs
 from simeval.results.text import counted_of
 from simeval.scorers.base import COLUMNS, Callers, Scorer, as_scorer
-from simeval.scorers.returned import select, whole
+from simeval.scorers.returned import reason_at, select, whole
 from simeval.suites.scenario import Expectation, ScenarioTest, count_requirements
 from simeval.suites.selection import PROPOSED
 
@@ -70,7 +70,9 @@ class Measure:
             return whole(measured, self.path, name=self.scorer.name, keeps_any=self.scorer.summarizes)
         score = select(measured, self.path, name=self.scorer.name)
         self.require_usable(score.value)
-        return score if self.keeps_details else Score(value=score.value, reasoning=score.reasoning)
+        if self.keeps_details:
+            return score
+        return Score(value=score.value, reasoning=score.reasoning or reason_at(score.details, self.path or ""))
 
     def require_usable(self, value: float) -> None:
         """Raise DefinitionError for a value that an evaluator cannot conclude on, NaN among them."""

@@ -94,10 +94,15 @@ def test_a_plain_function_and_a_callable_object_become_scorers() -> None:
     assert as_scorer(partial(length)).score(output="abc") == 3
 
 
-@pytest.mark.parametrize("candidate", [None, "response_latency", 3, Contains, {"score": 1}])
+@pytest.mark.parametrize("candidate", [None, "response_latency", 3, {"score": 1}])
 def test_what_is_neither_a_scorer_nor_a_function_is_refused(candidate: object) -> None:
     with pytest.raises(DefinitionError, match="give a Scorer instance or a function"):
         as_scorer(candidate)
+
+
+def test_of_a_class_an_object_is_to_be_made() -> None:
+    with pytest.raises(DefinitionError, match=r"EachTurn\.scorer: found the class Contains; make an object of it"):
+        as_scorer(Contains, "EachTurn.scorer")
 
 
 def test_every_column_may_be_asked_for() -> None:
