@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, cast
 
+import anyio
 import pytest
 from click.testing import CliRunner
 
@@ -28,13 +29,22 @@ from simeval.cli.main import main
 from simeval.cli.output import BAD_INPUT
 from simeval.datasets.files import read_dataset
 from simeval.errors import DefinitionError
-from simeval.scorers import ValidJSON
+from simeval.models.providers.offline import OfflineModel
+from simeval.scorers import Contains, EachTurn, ValidJSON
 from tests.support.mistakes import QUIET, SUITE
 from tests.support.misused import MISUSED
 
 ON_THE_COMMAND_LINE = {**QUIET, **{name: (SUITE, *wrong) for name, wrong in MISUSED.items()}}
 CHECK = Expectation(expected_behavior="It answers", evaluator=SuccessRateEvaluator(min_proportion=0.9))
 FIRST = ScenarioTest(title="First", given="A user", when="They ask", then=CHECK)
+HAS_OIL = Contains(texts=["oil"])
+
+
+class Desk:
+    """An app with a method."""
+
+    def answer(self, message: str, state: Any) -> str:
+        return message
 
 
 def evaluated(*scenarios: Any, handler: Any = str) -> Any:
@@ -204,6 +214,59 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
     "a result is the path of its file": (
         lambda: compare(cast("Any", "before.json"), cast("Any", "after.json")),
         "baseline: found a path, 'before.json'; give what the file holds: json.loads(Path(...).read_text()).",
+    ),
+    "a result is the name of a run": (
+        lambda: compare(cast("Any", "last"), cast("Any", "last")),
+        "baseline: found a text, 'last'; give a result; `simeval show last --json PATH` writes that of a stored run, "
+        "for json.loads.",
+    ),
+    "secret patterns are one text": (
+        lambda: Engine(secret_patterns="sk-[a-z]+"),
+        "secret_patterns: found 'sk-[a-z]+'; give a list, such as ['sk-[a-z]+'].",
+    ),
+    "the run to resume is no name": (
+        lambda: Engine(resume=cast("Any", True)),
+        "resume: found True; give a text.",
+    ),
+    "the judge is a class": (
+        lambda: Engine(cast("Any", OfflineModel)),
+        "model: found the class OfflineModel; make an object of it, such as OfflineModel(), and give that.",
+    ),
+    "every score meets the bar": (
+        lambda: Expectation(scorer=HAS_OIL, evaluator=ProportionEvaluator(threshold=0, min_proportion=0.8)),
+        "Expectation.evaluator: ProportionEvaluator: every score from 0 to 1 meets it (Contains); put the bar between "
+        "them; yes is 1 and no is 0.",
+    ),
+    "a threshold is a percentage": (
+        lambda: Expectation(scorer=HAS_OIL, evaluator=ProportionEvaluator(threshold=90, min_proportion=0.8)),
+        "Expectation.evaluator: ProportionEvaluator: every score from 0 to 1 misses it (Contains); put the bar between "
+        "them; yes is 1 and no is 0.",
+    ),
+    "the scorer of each turn is a class": (
+        lambda: EachTurn(scorer=cast("Any", Contains)),
+        "EachTurn.scorer: found the class Contains; make an object of it, such as Contains(), and give that.",
+    ),
+    "the handler is a method of a class": (
+        evaluated(FIRST, handler=Desk.answer),
+        "app handler: found the method answer of a class; make an object of its class, such as app = Desk(), and give "
+        "app.answer.",
+    ),
+    "a message has a role that none has": (
+        lambda: dataset_of([{"messages": [{"role": "usr", "content": "Hi"}]}]),
+        "dataset 'dataset', example 1, field messages[0].role: found 'usr'; did you mean 'user'?",
+    ),
+    "a message says nothing": (
+        lambda: dataset_of([{"messages": [{"role": "user", "text": "Hi"}]}]),
+        "dataset 'dataset', example 1, field messages[0]: found {'role': 'user', 'text': 'Hi'}, without content; give "
+        "role and content.",
+    ),
+    "a list of apps is one": (
+        lambda: anyio.run(Engine(store=None).select, FIRST, cast("Any", [str])),
+        "select: apps: found [<class 'str'>]; give two or more apps, in a list.",
+    ),
+    "the rubrics of a file are asked for": (
+        lambda: anyio.run(Engine(store=None).rubrics, cast("Any", "suite.yaml")),
+        "rubrics: found 'suite.yaml'; give ScenarioTests; simeval.suites.load_suite(PATH) reads a file of them.",
     ),
     "the app's module is misspelt": (
         evaluated(FIRST, handler="mistakenapp:handle"),

@@ -1,6 +1,8 @@
 """`simeval score` as a user meets it: a log, scorers by name, bars, exit statuses."""
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -265,6 +267,27 @@ def test_what_is_concluded_fits_the_terminal_and_warns_once(folder: Path) -> Non
 
     assert max(map(len, done.stdout.splitlines())) <= 60
     assert said.count("cannot be proven on 20 examples") == 1
+
+
+def test_a_kept_experiment_is_shown_as_it_was_printed_and_fits_another_terminal(folder: Path) -> None:
+    bar = ("--scorers", "valid_json", "--share", "valid_json.valid=0.95")
+    done = simeval(folder, "score", "chat.jsonl", *bar, COLUMNS="120")
+    shown, narrow = (simeval(folder, "show", "last", COLUMNS=columns).stdout for columns in ("120", "60"))
+
+    assert shown.endswith(done.stdout)  # behind the note, which a run warns of
+    assert "worst conversation (trial 15), score 0: Expecting value: line 1 column 1 (char 0)" in shown
+    assert max(map(len, narrow.splitlines())) <= 60
+    assert sorted(narrow.split()) != sorted(shown.split())  # the table became a list
+    assert {"not", "JSON", "Clopper-Pearson"} <= set(narrow.split())
+
+
+def test_an_experiment_of_an_earlier_version_is_shown_as_it_was_kept(folder: Path) -> None:
+    done = simeval(folder, "score", "chat.jsonl", "--scorers", "valid_json", COLUMNS="120")
+    with closing(sqlite3.connect(folder / ".simeval" / "simeval.db")) as database:
+        database.execute("UPDATE runs SET result = json_remove(result, '$.printed')")
+        database.commit()
+
+    assert simeval(folder, "show", "last", COLUMNS="60").stdout == done.stdout
 
 
 def test_an_app_that_never_answered_is_an_error_that_says_so(folder: Path) -> None:

@@ -144,6 +144,22 @@ class TestConclusions:
         with pytest.raises(DefinitionError, match="found no scorer"):
             await engine().evaluate(sums(3), double)
 
+    async def test_what_requires_nothing_has_not_passed_and_says_so(self) -> None:
+        result = await engine().evaluate(sums(3), double, scorers=[length])
+
+        with pytest.raises(AssertionError, match=r"^nothing was required, so nothing has passed: give then=\["):
+            result.assert_passed()
+        assert repr(result).endswith(": measured, 3 answers>")
+
+    async def test_a_repr_does_not_say_measured_of_nothing(self) -> None:
+        @scorer
+        def fails(output: object) -> float:
+            raise ValueError("no")
+
+        result = await engine().evaluate(sums(1), double, scorers=[fails])
+
+        assert repr(result).endswith(": nothing was measured, 1 answer>")
+
     async def test_columns_do_not_change_what_a_behaviour_is_judged_by(self) -> None:
         rows = [
             Example(inputs={"n": n, "when": f"moment {n}", "given": "x"}, conversation=Conversation()) for n in range(3)

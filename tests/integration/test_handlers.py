@@ -6,7 +6,8 @@ import sys
 import threading
 import time
 from collections import Counter
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, cast
 
 import anyio
 import pytest
@@ -102,6 +103,49 @@ class TestHandlers:
         result = await Engine(seed=1).evaluate(scenario(sample_size=1), app)
 
         assert result.conversations[0].responses[0].tool_calls[0]["name"] == "find_order"
+
+    async def test_the_calls_of_an_sdk_are_read(self) -> None:
+        @dataclass
+        class Call:
+            id: str
+            function: dict[str, Any]
+
+        async def app(message: str, state: Any) -> AppResponse:
+            called = Call(id=f"call-{message}", function={"name": "book", "arguments": "{}"})
+            return AppResponse("done", state, tool_calls=cast("Any", [called]))
+
+        result = await Engine(seed=1).evaluate(scenario(sample_size=1), app)
+
+        assert result.conversations[0].responses[0].tool_calls[0]["function"]["name"] == "book"
+
+    @pytest.mark.parametrize(
+        ("calls", "said"),
+        [
+            (lambda: [object()], "object in the list tool_calls"),
+            (lambda: (each for each in [{"name": "book"}]), "generator for the list tool_calls"),
+            (lambda: "book", "str for the list tool_calls"),
+        ],
+    )
+    async def test_calls_that_cannot_be_read_are_one_cause(self, calls: Any, said: str) -> None:
+        async def app(message: str, state: Any) -> AppResponse:
+            return AppResponse("done", state, tool_calls=calls())
+
+        result = await Engine(seed=1).evaluate(scenario(sample_size=10), app)
+
+        [told] = {failure.error for _, failure in result.failures}
+        assert result.outcome == "error"
+        assert f"gave {said}; give mappings, such as {{'name': 'find', 'arguments': {{}}}}" in told
+
+    async def test_an_answer_that_is_not_awaited_is_told(self) -> None:
+        async def model(message: str) -> str:
+            return message
+
+        async def app(message: str, state: Any) -> AppResponse:
+            return AppResponse(cast("Any", model(message)), state)
+
+        result = await Engine(seed=1).evaluate(scenario(sample_size=1), app)
+
+        assert "returned a coroutine: an `await` is missing" in result.failures[0][1].error
 
     async def test_the_latency_is_the_apps(self) -> None:
         own: list[float] = []

@@ -1,5 +1,6 @@
 """The best of several apps, through the whole engine: who is dropped, what it costs, and how it goes on."""
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
@@ -66,6 +67,22 @@ async def test_apps_that_are_the_same_cannot_be_told_apart() -> None:
     assert found.best is None
     assert [each.rounds for each in found.candidates] == [40, 40]
     assert "cannot tell app:a from app:b (80 conversations of 80)" in str(found)
+
+
+async def test_it_says_what_it_does_and_fits_its_terminal(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with caplog.at_level(logging.INFO, logger="simeval"):
+        found = await engine().select(scenario(sample_size=40), [Named("a", 0.9, own=0), Named("b", 0.9, own=0)])
+    monkeypatch.setenv("COLUMNS", "50")
+
+    [said] = [each.getMessage() for each in caplog.records if "asked in rounds" in each.getMessage()]
+    assert said == (
+        "2 apps, asked in rounds, 1 scenario, up to 80 conversations; an app that is proven not to be the best is "
+        "dropped"
+    )
+    assert max(map(len, str(found).splitlines())) <= 50
+    assert "intervals: 90% each" in found.text()
 
 
 async def test_a_selection_that_was_stopped_goes_on_and_finds_the_same(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Handlers that stream their answers: the whole text is judged, and the time to its first token is known."""
 
+import re
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -91,5 +92,16 @@ async def test_a_stream_of_what_is_no_text_is_the_apps_failure() -> None:
 
     result = await evaluated(app)
 
-    said = "the app failed at turn 1: the handler yielded bytes; it must yield texts, or an AppResponse"
-    assert result.failures[0][1].error == said
+    said = r"the handler \(test_streaming_apps\.py, line \d+\) yielded bytes; it must yield texts, or an AppResponse"
+    assert re.fullmatch(f"the app failed at turn 1: {said}", result.failures[0][1].error)
+
+
+async def test_a_last_answer_that_repeats_what_was_streamed_is_not_said_twice() -> None:
+    async def app(message: str, state: Any) -> AsyncIterator[Any]:
+        yield "I can "
+        yield "help."
+        yield AppResponse("I can help.", state={"told": True})
+
+    result = await evaluated(app)
+
+    assert result.conversations[0].output == "I can help."

@@ -134,6 +134,10 @@ MISUSED: dict[str, tuple[tuple[str, ...], str]] = {
         "run: there is no option '--max-turns'; a scenario says it: write max_turns, such as max_turns: 8, in the "
         "suite file.",
     ),
+    "an option stands where a file is named": (
+        (*RUN, "--html", "-q"),
+        "report '-q': this looks like an option; name a file behind the option before it, or write it as ./-q.",
+    ),
     "quiet and verbose are wanted": (
         (*RUN, "-q", "-v"),
         "--verbose: there is --quiet, too; leave one of them out.",
