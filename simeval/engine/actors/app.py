@@ -94,7 +94,7 @@ class Handler:
         if TOOLS in names:
             do_by_name = f"take tools by their name, behind a star: ({names[0]}, *, {TOOLS})"
             raise DefinitionError("app handler", found=f"found the signature {signature}", do=do_by_name)
-        if names[:1] == ["self"]:
+        if names[:1] == ["self"] and inspect.isfunction(function):
             of, _, method = getattr(function, "__qualname__", "").rpartition(".")
             made = f"make an object of its class, such as app = {of or 'Class'}(), and give app.{method}"
             raise DefinitionError("app handler", found=f"found the method {method} of a class", do=made)
